@@ -1,0 +1,116 @@
+"""The states of a document and of a batch, and every move that is allowed between them.
+
+The one table of moves. Models repeat the states as database constraints, filing
+refuses what is not here, and the pages show `word` beside an icon and a colour.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class IllegalMove(Exception):
+    """A state was asked to become one that it cannot become: an error of ours."""
+
+
+class DocumentState(StrEnum):
+    RECEIVED = "RECEIVED"  #: registered; not fetched yet, or waiting for its next attempt
+    VALIDATING = "VALIDATING"  #: its bytes are here and hashed; being read and checked
+    IN_REVIEW = "IN_REVIEW"  #: the machine is in doubt; QA decides
+    ARCHIVED = "ARCHIVED"  #: filed, once
+    REJECTED = "REJECTED"  #: the site can mend it; a finding says how
+    DEDUPED = "DEDUPED"  #: the same bytes are already on file
+    HELD = "HELD"  #: our fault or the portal's, never the document's; ops owns it
+    RETURNED = "RETURNED"  #: QA sent it back to the site
+    WITHDRAWN = "WITHDRAWN"  #: filed in error; bytes and history stay
+    CANCELLED = "CANCELLED"  #: its batch was cancelled before it was settled
+
+    @property
+    def word(self) -> str:
+        """What people read."""
+        return WORDS[self]
+
+    @property
+    def is_settled(self) -> bool:
+        """The machine is done with it. People may still move it on."""
+        return self not in {DocumentState.RECEIVED, DocumentState.VALIDATING}
+
+    def can_become(self, other: "DocumentState") -> bool:
+        return other in DOCUMENT_MOVES[self]
+
+
+_D = DocumentState
+
+WORDS: Mapping[DocumentState, str] = {
+    _D.RECEIVED: "Received",
+    _D.VALIDATING: "Checking",
+    _D.IN_REVIEW: "In review",
+    _D.ARCHIVED: "Filed",
+    _D.REJECTED: "Rejected",
+    _D.DEDUPED: "Already on file",
+    _D.HELD: "Held by us",
+    _D.RETURNED: "Returned to site",
+    _D.WITHDRAWN: "Withdrawn",
+    _D.CANCELLED: "Cancelled",
+}
+
+DOCUMENT_MOVES: Mapping[DocumentState, frozenset[DocumentState]] = {
+    # DEDUPED straight from RECEIVED: the hash is known before checking starts.
+    _D.RECEIVED: frozenset({_D.VALIDATING, _D.DEDUPED, _D.REJECTED, _D.HELD, _D.CANCELLED}),
+    # Back to RECEIVED: its worker died or gave it up, and another one starts afresh.
+    _D.VALIDATING: frozenset(
+        {_D.RECEIVED, _D.ARCHIVED, _D.IN_REVIEW, _D.REJECTED, _D.DEDUPED, _D.HELD, _D.CANCELLED}
+    ),
+    _D.IN_REVIEW: frozenset({_D.ARCHIVED, _D.REJECTED, _D.RETURNED}),
+    _D.REJECTED: frozenset({_D.IN_REVIEW, _D.RECEIVED, _D.ARCHIVED, _D.RETURNED}),
+    _D.HELD: frozenset({_D.RECEIVED, _D.CANCELLED}),
+    _D.ARCHIVED: frozenset({_D.WITHDRAWN}),
+    _D.DEDUPED: frozenset(),
+    _D.RETURNED: frozenset(),
+    _D.WITHDRAWN: frozenset(),
+    _D.CANCELLED: frozenset(),
+}
+
+SETTLED = frozenset(state for state in DocumentState if state.is_settled)
+
+
+class BatchState(StrEnum):
+    SUBMITTED = "SUBMITTED"  #: on record
+    QUEUED = "QUEUED"  #: its chunks wait for a shift
+    IN_PROGRESS = "IN_PROGRESS"  #: a shift has taken up its first chunk
+    COMPLETED = "COMPLETED"  #: every document is settled
+    FAILED = "FAILED"  #: could not be worked at all
+    CANCELLED = "CANCELLED"
+
+    @property
+    def is_final(self) -> bool:
+        return not BATCH_MOVES[self]
+
+    def can_become(self, other: "BatchState") -> bool:
+        return other in BATCH_MOVES[self]
+
+
+_B = BatchState
+
+BATCH_MOVES: Mapping[BatchState, frozenset[BatchState]] = {
+    _B.SUBMITTED: frozenset({_B.QUEUED, _B.CANCELLED, _B.FAILED}),
+    _B.QUEUED: frozenset({_B.IN_PROGRESS, _B.CANCELLED, _B.FAILED}),
+    _B.IN_PROGRESS: frozenset({_B.COMPLETED, _B.CANCELLED, _B.FAILED}),
+    _B.COMPLETED: frozenset(),
+    _B.FAILED: frozenset(),
+    _B.CANCELLED: frozenset(),
+}
+
+
+class ChunkState(StrEnum):
+    WAITING = "WAITING"  #: due at its `next_dispatch_at`
+    RUNNING = "RUNNING"  #: leased by a shift
+    DONE = "DONE"  #: all its documents are settled
+
+
+def check_move(
+    old: DocumentState | BatchState, new: DocumentState | BatchState
+) -> None:
+    """Raises IllegalMove unless the table allows it."""
+    moves: Mapping[object, frozenset[object]] = {**DOCUMENT_MOVES, **BATCH_MOVES}  # type: ignore[dict-item]
+    if type(old) is not type(new) or new not in moves[old]:
+        raise IllegalMove(f"{type(old).__name__} {old} cannot become {new}")

@@ -1,0 +1,85 @@
+"""What reading a file yields: plain frozen data that crosses process boundaries.
+
+Coordinates are PDF points from the page's top left corner, y downwards, after
+the page's rotation: the same for a text layer and for a scan.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class MediaType(StrEnum):
+    PDF = "application/pdf"
+    JPEG = "image/jpeg"
+    PNG = "image/png"
+    TIFF = "image/tiff"
+
+
+class TextSource(StrEnum):
+    NATIVE = "native"  #: the text layer of a born-digital page
+    FORM = "form"  #: a text layer with values typed into a form, or over it
+    OCR_LAYER = "ocr-layer"  #: hidden text that somebody else's OCR left under a scan
+    OCR = "ocr"  #: read by us from the picture
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    left: float  # points
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    text: str
+    box: Box
+    confidence: float  # 0 to 100; 100 for a text layer
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    number: int  # from 1
+    width: float  # points
+    height: float
+    text: str  # lines separated by \n, in reading order
+    source: TextSource
+    words: tuple[Word, ...] = ()
+    marks: tuple[Box, ...] = ()  # ink that is neither text nor rule: signatures, stamps, drawings
+    confidence: float = 100.0  # mean of the words' confidence
+    dpi: int = 0  # at which it was read by OCR; 0 for a text layer
+    is_blank: bool = False  # neither text nor ink
+    error: str = ""  # why this page could not be read; "" when it could
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A file that could be opened. `fields` are the named form values, by full name."""
+
+    media_type: MediaType
+    pages: tuple[Page, ...]
+    fields: Mapping[str, str] = field(default_factory=dict)
+    flags: frozenset[str] = frozenset()  # javascript, launch, embedded-file, xfa, digital-signature
+    repaired: bool = False
+    engine: str = ""  # "pytesseract 0.3.13, tesseract 5.3.0, eng" when a page went through OCR
+
+    @property
+    def text(self) -> str:
+        return "\n".join(page.text for page in self.pages)
+
+    @property
+    def used_ocr(self) -> bool:
+        return any(page.source is TextSource.OCR for page in self.pages)
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file that cannot be read, and the finding code that says why.
+
+    `code` is one of EMPTY_FILE, FILE_TOO_LARGE, UNSUPPORTED_TYPE, ENCRYPTED_DOCUMENT,
+    CORRUPT_DOCUMENT, PARSER_FAILURE. `facts` fill the placeholders of its sentences.
+    """
+
+    code: str
+    facts: Mapping[str, str | int] = field(default_factory=dict)

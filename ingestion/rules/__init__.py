@@ -1,0 +1,3 @@
+"""Document types, finding codes, field schemas and checks: versioned data and pure functions."""
+
+VERSION = "2026.11.1"  # stamped on every decision; raise it with every change of a rule or a sentence
