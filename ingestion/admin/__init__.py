@@ -1,0 +1,5 @@
+"""Documents in the admin: to be filtered, searched and read. Nothing here changes a record."""
+
+from ingestion.admin import documents, submissions
+
+__all__ = ["documents", "submissions"]

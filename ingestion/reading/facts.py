@@ -49,6 +49,9 @@ class Page:
     marks: tuple[Box, ...] = ()  # ink that is neither text nor rule: signatures, stamps, drawings
     confidence: float = 100.0  # mean of the words' confidence
     dpi: int = 0  # at which it was read by OCR; 0 for a text layer
+    turned: int = (
+        0  # degrees clockwise that OCR turned it upright: 0, 90, 180, 270; sizes are after
+    )
     is_blank: bool = False  # neither text nor ink
     error: str = ""  # why this page could not be read; "" when it could
 

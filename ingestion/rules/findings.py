@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+Facts = Mapping[str, str | int]
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`facts` fill the placeholders of the code's sentences; values are str or int, never floats."""
+    """`facts` fill the placeholders of its sentences: str or int, dates as 2026-03-12."""
 
     code: str
     page: int = 0  # from 1; 0 when it concerns the whole document
-    facts: Mapping[str, str | int] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)

@@ -1,0 +1,49 @@
+# SiteLedger. `make help` lists the targets.
+SHELL := /bin/bash
+PY := .venv/bin/python
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install install-dev demo run test test-all lint format requirements bench clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+install: ## Set up .venv and the system packages that running needs
+	@scripts/install run
+
+install-dev: ## The same, with everything that tests and linters need
+	@scripts/install dev
+
+demo: install ## The main job, end to end, on twelve sample sites
+	@scripts/demo
+
+run: install ## Serve the pages and one worker host on http://127.0.0.1:8000
+	@scripts/run
+
+test: install-dev ## The whole suite, on SQLite and PostgreSQL
+	@scripts/test
+
+test-all: install-dev ## The suite and the slower proofs
+	@scripts/test --slow
+
+lint: install-dev ## Style, types, import directions, templates, migrations
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports --no-cache
+	.venv/bin/djade --check $$(git ls-files 'templates/*.html')
+	DEBUG=True $(PY) manage.py makemigrations --check --dry-run
+	DEBUG=True $(PY) manage.py check
+
+format: install-dev ## Format code and templates
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix .
+	.venv/bin/djade $$(git ls-files 'templates/*.html') || true
+
+requirements: ## Pin every package with its hashes, from requirements*.in
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements.in -o requirements.txt
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements-dev.in -o requirements-dev.txt
+
+clean: ## Remove what running left behind (never .env)
+	rm -rf var .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*

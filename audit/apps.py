@@ -1,0 +1,17 @@
+from django.apps import AppConfig
+from django.core import checks
+from django.db.models.signals import post_migrate
+
+from audit import guards
+
+
+class AuditConfig(AppConfig):
+    """What happened, provably. Knows nothing of documents or sites: subjects are strings."""
+
+    name = "audit"
+    verbose_name = "Audit trail"
+
+    def ready(self) -> None:
+        # On SQLite a migration that alters a table rebuilds it, silently without its triggers.
+        post_migrate.connect(guards.reinstall, sender=self)
+        checks.register(guards.check, checks.Tags.database)

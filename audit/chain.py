@@ -1,0 +1,158 @@
+"""The hash chain under the ledger: canonical lines, digests, and the walk along them.
+
+No Django, no clock, no I/O. An entry is one line of canonical JSON that names
+its own number (`seq`) and its predecessor's hash (`prev`); its hash is the
+SHA-256 of exactly the stored text. Stored text is hashed, never re-serialised.
+The format is written down for inspectors in docs/audit-format.md.
+
+Canonical is RFC 8785 on a restricted profile, on which every JSON library
+agrees byte for byte: keys of `[a-z0-9_]`; values text, whole numbers below
+2**53, booleans, null, lists and objects; never a float; text in NFC.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+VERSION = 1
+GENESIS = "0" * 64  # the `prev` of the first entry
+MAX_LINE = 65_535  # bytes: C2SP tlog-tiles give an entry's length in 16 bits
+MAX_FIELD = 500  # characters; PostgreSQL indexes at most 2,704 bytes
+MAX_DETAIL = 1_048_576  # bytes; a detail is only committed to, so no format limits it
+
+# Every line has all of these; "" stands where a field does not apply.
+FIELDS = frozenset([
+    "v", "trail", "seq", "prev", "event_id", "event", "subject", "site", "doc_id", "sha256",
+    "from", "to", "code", "correlation_id", "actor", "role", "reason_code", "detail_commit",
+    "occurred_at", "recorded_at", "software", "rules", "schema_version",
+])  # fmt: skip
+
+_KEY = re.compile(r"[a-z0-9_]+").fullmatch
+# They have no place in identifiers and codes: a terminal would obey them, and PostgreSQL
+# cannot store NUL in a column.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]").search
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+
+
+class NotCanonical(ValueError):
+    """The value lies outside the profile; the message names the place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Where a chain stops holding, in words for people."""
+
+    seq: int
+    why: str
+    expected: str
+    found: str
+
+
+class BrokenChain(Exception):
+    """An entry does not hold. `found` carries the Break."""
+
+    def __init__(self, found: Break) -> None:
+        super().__init__(f"entry {found.seq}: {found.why}")
+        self.found = found
+
+
+def canonical(value: Mapping[str, Any], limit: int = MAX_DETAIL) -> str:
+    """The one text of `value`. Raises NotCanonical outside the profile or above `limit` bytes."""
+    try:
+        text = orjson.dumps(value, option=_OPTIONS)
+    except TypeError as error:  # orjson's own: lone surrogates, numbers from 2**53, other types
+        raise NotCanonical(f"cannot be written as a ledger line: {error}") from error
+    if len(text) > limit:
+        raise NotCanonical(f"{len(text)} bytes long, and the limit is {limit}")
+    _check(value, "the value")
+    return text.decode()
+
+
+def _check(value: object, where: str) -> None:
+    """What orjson lets pass: floats, times, tuples, odd keys, text that is not in NFC."""
+    if isinstance(value, str):
+        _check_text(value, where)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if not _KEY(key):
+                raise NotCanonical(f"{where} has the key {key!r}; keys are of a-z, 0-9 and _")
+            _check(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            _check(inner, where)
+    elif not (value is None or isinstance(value, int)):
+        raise NotCanonical(f"{where} is a {type(value).__name__}: {value!r}")
+
+
+def _check_text(text: str, where: str) -> None:
+    if not unicodedata.is_normalized("NFC", text):
+        raise NotCanonical(f"{where} is not in Unicode normal form C: {text[:99]!r}")
+
+
+def line(fields: Mapping[str, str | int]) -> str:
+    """The line of one entry. Raises NotCanonical unless it has exactly the fields of the format."""
+    if fields.keys() != FIELDS:
+        raise NotCanonical(f"fields missing or unknown: {sorted(fields.keys() ^ FIELDS)}")
+    for name, value in fields.items():
+        if isinstance(value, str) and (len(value) > MAX_FIELD or _CONTROL(value)):
+            raise NotCanonical(f"{name} is too long or has a control character: {value[:99]!r}")
+    return canonical(fields, MAX_LINE)
+
+
+def digest(text: str) -> str:
+    """SHA-256 in hex: `printf %s "$LINE" | sha256sum`."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def event_id(subject: str, n: int) -> str:
+    """The identity of a subject's n-th transition: whoever records it twice collides."""
+    return digest(canonical({"n": n, "subject": subject}))
+
+
+def commitment(salt: bytes, detail: str) -> str:
+    """Binds a detail to its line; the salt keeps guesses at short details from being confirmed."""
+    return hashlib.sha256(salt + detail.encode()).hexdigest()
+
+
+class Walk:
+    """Follows a chain entry by entry, in the order of `seq`, from the first one."""
+
+    __slots__ = ("_trail", "head", "seq")
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.head = GENESIS
+        self._trail: str | None = None
+
+    def step(self, seq: int, text: str, hash_: str) -> dict[str, Any]:
+        """The fields of the next entry, which holds. Raises BrokenChain when it does not."""
+        expect(seq, "the numbers have a gap", self.seq + 1, seq)
+        expect(seq, "the line was changed: its hash differs", hash_, digest(text))
+        fields = _fields(seq, text)
+        expect(seq, "the line carries another number", seq, fields["seq"])
+        expect(seq, "it does not follow the entry before it", self.head, fields["prev"])
+        self._trail = self._trail if self._trail is not None else fields["trail"]
+        expect(seq, "it belongs to another trail", self._trail, fields["trail"])
+        self.seq, self.head = seq, hash_
+        return fields
+
+
+def _fields(seq: int, text: str) -> dict[str, Any]:
+    try:
+        fields = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        fields = None
+    if not isinstance(fields, dict) or fields.keys() != FIELDS:
+        raise BrokenChain(Break(seq, "the line has not the fields of the format", "", text[:200]))
+    return fields
+
+
+def expect(seq: int, why: str, expected: object, found: object) -> None:
+    """Raise BrokenChain, saying why, unless both are equal."""
+    if expected != found:
+        raise BrokenChain(Break(seq, why, str(expected), str(found)))

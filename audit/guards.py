@@ -1,0 +1,172 @@
+"""Triggers that make the database itself refuse to change the ledger.
+
+They stop accidents and attacks through the application. Who owns the tables
+can switch them off; that is what the chain and its checkpoints are for. Not
+pgtrigger: PostgreSQL only, and any role can switch its triggers off by setting
+`pgtrigger.ignore`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.core import checks
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from audit.chain import GENESIS
+
+TABLES = ("audit_entry", "audit_entrydetail")
+
+# --- SQLite: name -> statement, which SQLite keeps verbatim ----------------------------------
+
+_REFUSE = """CREATE TRIGGER {table}_no_{verb} BEFORE {verb} ON {table}
+BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only: {verb} on {table} refused'); END"""
+
+# INSERT OR REPLACE removes a row without firing DELETE triggers: these two stop it.
+_SQLITE_LINK = f"""CREATE TRIGGER audit_entry_link BEFORE INSERT ON audit_entry
+BEGIN SELECT RAISE(ABORT, 'the audit trail: an entry that does not extend the chain')
+WHERE NEW.seq IS NOT COALESCE((SELECT MAX(seq) FROM audit_entry), 0) + 1
+OR NEW.prev IS NOT COALESCE((SELECT hash FROM audit_entry ORDER BY seq DESC LIMIT 1), '{GENESIS}');
+END"""  # noqa: S608 - built from constants
+_SQLITE_ONCE = """CREATE TRIGGER audit_entrydetail_once BEFORE INSERT ON audit_entrydetail
+BEGIN SELECT RAISE(ABORT, 'the audit trail: this entry has its detail')
+WHERE EXISTS (SELECT 1 FROM audit_entrydetail WHERE entry_id = NEW.entry_id); END"""
+
+SQLITE: Mapping[str, str] = {
+    f"{table}_no_{verb}": _REFUSE.format(table=table, verb=verb)
+    for table in TABLES
+    for verb in ("UPDATE", "DELETE")
+} | {"audit_entry_link": _SQLITE_LINK, "audit_entrydetail_once": _SQLITE_ONCE}
+
+# --- PostgreSQL: name -> (table, what pg_trigger.tgtype says, clause, function) ---------------
+
+# restrict_violation becomes Django's IntegrityError, the class that SQLite's ABORT gives too.
+_REFUSAL = """
+BEGIN
+  RAISE EXCEPTION 'the audit trail is append-only: % on % refused', TG_OP, TG_TABLE_NAME
+    USING ERRCODE = 'restrict_violation';
+END """
+_PG_LINK = """
+DECLARE
+  tail record;
+BEGIN
+  SELECT seq, hash INTO tail FROM {schema}.audit_entry ORDER BY seq DESC LIMIT 1;
+  IF NEW.seq <> COALESCE(tail.seq, 0) + 1
+     OR NEW.prev <> COALESCE(tail.hash, repeat('0', 64))
+     OR NEW.hash <> encode(sha256(convert_to(NEW.body, 'UTF8')), 'hex') THEN
+    RAISE EXCEPTION 'the audit trail: entry % does not extend the chain', NEW.seq
+      USING ERRCODE = 'restrict_violation';
+  END IF;
+  RETURN NEW;
+END """
+_PG_FUNCTIONS = {"audit_refuse": _REFUSAL, "audit_link": _PG_LINK}
+
+# Per statement, so that TRUNCATE, upserts and deletes of zero rows are refused as well.
+_STATEMENT = "BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} FOR EACH STATEMENT"
+_PG_TRIGGERS = {
+    "audit_entry_append_only": ("audit_entry", 58, _STATEMENT, "audit_refuse"),
+    "audit_entrydetail_append_only": ("audit_entrydetail", 58, _STATEMENT, "audit_refuse"),
+    "audit_entry_link": ("audit_entry", 7, "BEFORE INSERT ON {table} FOR EACH ROW", "audit_link"),
+}
+
+
+def install(connection: BaseDatabaseWrapper) -> None:
+    """Put all guards in place, also over broken ones."""
+    remove(connection)
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            _run(cursor, list(SQLITE.values()))
+        else:
+            schema = _schema(cursor)
+            _run(cursor, [_function(schema, name) for name in _PG_FUNCTIONS])
+            for name in _PG_TRIGGERS:
+                _run(cursor, _trigger(schema, name))
+
+
+def remove(connection: BaseDatabaseWrapper) -> None:
+    """Take all guards away: for the reverse migration, and for the flush between tests."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            _run(cursor, [f"DROP TRIGGER IF EXISTS {name}" for name in SQLITE])
+            return
+        for name, (table, *_) in _PG_TRIGGERS.items():
+            _run(cursor, [f"DROP TRIGGER IF EXISTS {name} ON {table}"])
+        _run(cursor, [f"DROP FUNCTION IF EXISTS {name}()" for name in _PG_FUNCTIONS])
+
+
+def missing(connection: BaseDatabaseWrapper) -> list[str]:
+    """Guards that are not there, switched off, or not as we made them. None without the tables."""
+    with connection.cursor() as cursor:
+        if not set(TABLES) <= set(connection.introspection.table_names(cursor)):
+            return []
+        if connection.vendor == "sqlite":
+            cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+            wanted: Mapping[str, Any] = SQLITE
+            there: Mapping[str, Any] = dict(cursor.fetchall())
+        else:
+            wanted, there = _wanted_on_postgresql(_schema(cursor)), _there_on_postgresql(cursor)
+    return [name for name in wanted if there.get(name) != wanted[name]]
+
+
+def reinstall(using: str, **_signal: Any) -> None:
+    """The receiver of post_migrate; `migrate audit zero` has left nothing to guard."""
+    connection = connections[using]
+    if missing(connection):
+        install(connection)
+
+
+def check(databases: Sequence[str] | None, **_options: Any) -> list[checks.CheckMessage]:
+    """System check audit.E001, of the databases that a command names (`migrate` does)."""
+    return [
+        checks.Error(
+            f"The ledger in database '{alias}' is not guarded: {', '.join(names)}.",
+            hint="Somebody dropped or changed these triggers. Run `manage.py verify_audit --full`, "
+            "find out who and why, then `manage.py migrate --skip-checks` puts them back.",
+            id="audit.E001",
+        )
+        for alias in databases or ()
+        if (names := missing(connections[alias]))
+    ]
+
+
+def _run(cursor: Any, statements: Sequence[str]) -> None:
+    for statement in statements:
+        cursor.execute(statement)
+
+
+def _schema(cursor: Any) -> str:
+    cursor.execute("SELECT quote_ident(current_schema())")
+    return str(cursor.fetchone()[0])
+
+
+def _function(schema: str, name: str) -> str:
+    # A fixed search path: nobody can slip in a table or function of their own.
+    source = _PG_FUNCTIONS[name].format(schema=schema)
+    how = "LANGUAGE plpgsql SET search_path = pg_catalog"
+    return f"CREATE FUNCTION {schema}.{name}() RETURNS trigger {how} AS $guard${source}$guard$"
+
+
+def _trigger(schema: str, name: str) -> list[str]:
+    table, _, clause, function = _PG_TRIGGERS[name]
+    event = clause.format(table=table)
+    return [
+        f"CREATE TRIGGER {name} {event} EXECUTE FUNCTION {schema}.{function}()",
+        # ALWAYS: also under session_replication_role = replica.
+        f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {name}",
+    ]
+
+
+def _wanted_on_postgresql(schema: str) -> dict[str, tuple[str, int, str, str]]:
+    return {
+        name: (table, kind, "A", _PG_FUNCTIONS[function].format(schema=schema))
+        for name, (table, kind, _, function) in _PG_TRIGGERS.items()
+    }
+
+
+def _there_on_postgresql(cursor: Any) -> dict[str, tuple[str, int, str, str]]:
+    cursor.execute(
+        """SELECT tgname, relname, tgtype, tgenabled, prosrc FROM pg_trigger
+        JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_proc ON pg_proc.oid = tgfoid
+        WHERE NOT tgisinternal AND relnamespace = current_schema()::regnamespace"""
+    )
+    return {name: tuple(rest) for name, *rest in cursor.fetchall()}

@@ -1,0 +1,118 @@
+"""What the ledger says, as plain values: for timelines, pages and reconciliation.
+
+Nobody outside `audit` sees its rows. A Recorded is read from the line itself,
+never from the columns beside it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.db.models import Max, Q, QuerySet
+
+from audit.models import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One entry. `detail` is None where there is none."""
+
+    seq: int
+    hash: str
+    prev: str
+    event: str
+    subject: str
+    site: str
+    doc_id: str
+    sha256: str
+    from_state: str
+    to_state: str
+    code: str
+    correlation_id: str
+    actor: str
+    role: str
+    reason_code: str
+    occurred_at: datetime
+    recorded_at: datetime
+    software: str
+    rules: str
+    schema_version: str
+    detail: Mapping[str, Any] | None
+
+
+_SAME = [
+    "seq", "prev", "event", "subject", "site", "doc_id", "sha256", "code", "correlation_id",
+    "actor", "role", "reason_code", "software", "rules", "schema_version",
+]  # fmt: skip
+
+
+def timeline(*subjects: str) -> list[Recorded]:
+    """All that is on record of these subjects, oldest first."""
+    return _recorded(Entry.objects.filter(subject__in=subjects).order_by("seq"))
+
+
+def of_correlation(correlation_id: str) -> list[Recorded]:
+    """All that happened for one request, packet or batch, oldest first."""
+    return _recorded(Entry.objects.filter(correlation_id=correlation_id).order_by("seq"))
+
+
+def of_document(site: str, doc_id: str) -> list[Recorded]:
+    """All versions of one document (its identity is the pair), oldest first."""
+    return _recorded(Entry.objects.filter(site=site, doc_id=doc_id).order_by("seq"))
+
+
+def of_site(site: str, *, before: int | None = None, limit: int = 200) -> list[Recorded]:
+    """A site's entries, newest first, a page at a time: the next is `before` the last seq seen."""
+    return _recorded(_page(Entry.objects.filter(site=site), before)[:limit])
+
+
+def latest(*, before: int | None = None, limit: int = 200) -> list[Recorded]:
+    """The newest entries of all, a page at a time."""
+    return _recorded(_page(Entry.objects.all(), before)[:limit])
+
+
+def head() -> tuple[int, str] | None:
+    """Number and hash of the last entry; None before the first."""
+    return Entry.objects.order_by("-seq").values_list("seq", "hash").first()
+
+
+def last_states(prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Subject and last state of every subject that begins so, streaming, in no order."""
+    return _with_states(Q(subject__startswith=prefix)).iterator(chunk_size=2000)
+
+
+def states_of(subjects: Sequence[str]) -> dict[str, str]:
+    """The last state of each of these subjects; those without an entry are left out."""
+    return dict(_with_states(Q(subject__in=subjects)))
+
+
+def _with_states(which: Q) -> "QuerySet[Any, tuple[str, str]]":
+    # A look at a document is an entry too, but only one with `to` says what state it is in.
+    moves = Entry.objects.filter(which).exclude(to_state="").order_by()
+    last = moves.values("subject").annotate(last=Max("seq")).values("last")
+    return Entry.objects.filter(seq__in=last).order_by().values_list("subject", "to_state")
+
+
+def _page(entries: "QuerySet[Entry]", before: int | None) -> "QuerySet[Entry]":
+    return (entries if before is None else entries.filter(seq__lt=before)).order_by("-seq")
+
+
+def _recorded(entries: "QuerySet[Entry]") -> list[Recorded]:
+    rows: Iterable[tuple[str, str, str | None]]
+    rows = entries.values_list("hash", "body", "detail__detail")
+    return [_from_line(*row) for row in rows]
+
+
+def _from_line(hash_: str, body: str, detail: str | None) -> Recorded:
+    fields = orjson.loads(body)
+    return Recorded(
+        hash=hash_,
+        from_state=fields["from"],
+        to_state=fields["to"],
+        occurred_at=datetime.fromisoformat(fields["occurred_at"]),
+        recorded_at=datetime.fromisoformat(fields["recorded_at"]),
+        detail=orjson.loads(detail) if detail is not None else None,
+        **{name: fields[name] for name in _SAME},
+    )

@@ -1,0 +1,103 @@
+"""The rows of the ledger. Written by `audit.log` alone; changed by nobody.
+
+`body` is the entry: the canonical line whose SHA-256 is `hash`. All other
+columns are copies of it, for searching; verification compares them with the
+line. The ORM refuses changes with words, and the database behind it refuses
+what does not come through the ORM (`audit.guards`).
+"""
+
+from typing import Any, ClassVar, NoReturn
+
+from django.db import models
+
+
+class AppendOnly(Exception):
+    """The ledger's rows are added by audit.log, never changed and never removed."""
+
+    def __init__(self) -> None:
+        super().__init__(self.__doc__)
+
+
+class AppendOnlyQuerySet(models.QuerySet[Any]):
+    """21 CFR 11.10(e): a change never obscures what was recorded before. So: reads only."""
+
+    def _refuse(self, *_args: Any, **_options: Any) -> NoReturn:
+        raise AppendOnly
+
+    create = bulk_create = bulk_update = get_or_create = update_or_create = _refuse
+    update = delete = _refuse
+    # Django hides `delete` of a queryset class from templates and managers by this mark.
+    delete.alters_data = True  # type: ignore[attr-defined]
+    delete.queryset_only = True  # type: ignore[attr-defined]
+
+
+class _AppendOnlyModel(models.Model):
+    class Meta:
+        abstract = True
+
+    def save(self, *_args: Any, **_options: Any) -> NoReturn:
+        raise AppendOnly
+
+    def delete(self, *_args: Any, **_options: Any) -> NoReturn:
+        raise AppendOnly
+
+
+class Entry(_AppendOnlyModel):
+    # Not an identity column: a transaction that is rolled back leaves no gap, so that a gap
+    # always means that somebody removed something.
+    seq = models.BigIntegerField("no.", primary_key=True)
+    prev = models.CharField(max_length=64)
+    hash = models.CharField(max_length=64)
+    event_id = models.CharField(max_length=64)
+    recorded_at = models.DateTimeField("recorded (UTC)")
+    event = models.TextField()
+    subject = models.TextField()
+    site = models.TextField()
+    doc_id = models.TextField("document")
+    from_state = models.TextField()
+    to_state = models.TextField()
+    code = models.TextField()
+    correlation_id = models.TextField()
+    actor = models.TextField()
+    body = models.TextField("line")  # text, never jsonb, which re-prints what it is given
+
+    objects: ClassVar[models.Manager["Entry"]] = AppendOnlyQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-seq"]
+        verbose_name_plural = "entries"
+        indexes = [
+            models.Index(fields=["subject", "seq"], name="entries_of_a_subject"),
+            models.Index(fields=["site", "seq"], name="entries_of_a_site"),
+            models.Index(fields=["doc_id", "seq"], name="entries_of_a_document"),
+            models.Index(fields=["correlation_id", "seq"], name="entries_of_a_correlation"),
+            models.Index(fields=["recorded_at"], name="entries_by_time"),
+        ]
+        constraints = [
+            # Whatever the lock does: a chain that forks, or a task that is delivered twice,
+            # is refused here.
+            models.UniqueConstraint(fields=["prev"], name="an_entry_has_one_successor"),
+            models.UniqueConstraint(fields=["event_id"], name="an_event_is_entered_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.event} {self.subject}"
+
+
+class EntryDetail(_AppendOnlyModel):
+    """Names, addresses, old and new values, free text: bound by the line's `detail_commit`.
+
+    Beside the chain, so that personal data entered by mistake can be taken out on record
+    (ICH E6(R3) 4.2.2(b)) while the chain stays whole.
+    """
+
+    entry = models.OneToOneField(
+        Entry, on_delete=models.PROTECT, primary_key=True, related_name="detail"
+    )
+    salt = models.CharField(max_length=32)  # 16 bytes, in hex
+    detail = models.TextField()  # canonical
+
+    objects: ClassVar[models.Manager["EntryDetail"]] = AppendOnlyQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"detail of {self.entry_id}"

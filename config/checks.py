@@ -1,0 +1,33 @@
+"""System checks for the settings of the site as a whole."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
+
+
+@register
+def check_settings(**options: Any) -> list[CheckMessage]:
+    return list(_messages())
+
+
+def _messages() -> Iterator[CheckMessage]:
+    if not settings.SECRET_KEY:
+        yield Error(
+            "SECRET_KEY is not set.",
+            hint="Put SECRET_KEY=<50 random characters> into the environment or .env.",
+            id="config.E001",
+        )
+    if not settings.DEBUG and not settings.ALLOWED_HOSTS:
+        yield Error(
+            "ALLOWED_HOSTS is empty: every request would be refused.",
+            hint="Put ALLOWED_HOSTS=ledger.example.org into the environment or .env.",
+            id="config.E002",
+        )
+    if not settings.AUDIT_TRAIL.strip():
+        yield Error(
+            "AUDIT_TRAIL is empty: ledger entries have to name their trail.",
+            hint="Leave it out, or give this deployment a name.",
+            id="config.E003",
+        )

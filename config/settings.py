@@ -1,0 +1,233 @@
+"""Every setting, and the only reader of the environment.
+
+What operators may set is documented in `.env.example`; each value that can be
+wrong has a system check with an id (`config.checks`).
+"""
+
+from pathlib import Path
+
+import environ
+
+from ingestion.core.limits import Limits
+from ingestion.reading.limits import ReadingLimits
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+SOFTWARE_VERSION = "0.1.0"  # stamped on every ledger entry
+
+env = environ.Env()
+env.read_env(BASE_DIR / ".env")
+
+DEBUG = env.bool("DEBUG", default=False)
+# No secret has a working default outside DEBUG: config.E001 refuses an empty one.
+SECRET_KEY = env.str("SECRET_KEY", default="only-for-development" if DEBUG else "")
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1"] if DEBUG else [])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+DATA_DIR = env.path("DATA_DIR", default=str(BASE_DIR / "var"))
+ARCHIVE_DIR = env.path("ARCHIVE_DIR", default=str(DATA_DIR("archive")))
+SPOOL_DIR = env.path("SPOOL_DIR", default=str(DATA_DIR("spool")))
+DATA_DIR, ARCHIVE_DIR, SPOOL_DIR = Path(DATA_DIR), Path(ARCHIVE_DIR), Path(SPOOL_DIR)
+
+INSTALLED_APPS = [
+    "ingestion",
+    "sites",
+    "audit",
+    "config.apps.SiteLedgerAdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_q",
+    "csp",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "ingestion.web.navigation.navigation",
+            ],
+        },
+    },
+]
+
+# --- database -------------------------------------------------------------------------------
+
+DATABASES = {
+    "default": env.db_url("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'siteledger.sqlite3'}")
+}
+# Reconnecting on every operation makes the ORM broker thirty times slower (django-q2 docs of
+# CONN_MAX_AGE; measured in the design's dispatch page).
+DATABASES["default"] |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["OPTIONS"] = {
+        # Write locks are taken at BEGIN, so that two writers queue instead of failing half-way.
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 30,  # seconds
+        # FULL: an entry that was shown to somebody survives a power cut.
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CACHES = {
+    # Shared by all processes of a host, or django-q2's cluster statistics are blind.
+    "default": {
+        "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+        "LOCATION": DATA_DIR / "cache",
+    }
+}
+
+# --- people ---------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "clinical_sites.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/login/"
+
+# --- pages ----------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"  # stored and shown in UTC; the pages say so
+USE_I18N = True
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = env.str("STATIC_ROOT", default=str(DATA_DIR / "static"))
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = DEBUG
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+# Plain HTTP is for a laptop. Everywhere else a proxy in front speaks TLS.
+HTTPS_ONLY = env.bool("HTTPS_ONLY", default=not DEBUG)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS_ONLY
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS_ONLY else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS_ONLY
+if env.bool("BEHIND_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# Uploads go to disk from the first byte: memory is bounded by settings, not by documents.
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
+MAX_UPLOAD_FILES = env.int("MAX_UPLOAD_FILES", default=40)
+MAX_DOCUMENT_MB = env.int("MAX_DOCUMENT_MB", default=50)
+DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES
+
+# --- work -----------------------------------------------------------------------------------
+
+WORKERS = env.int("WORKERS", default=1)  # shifts that one host runs at a time
+CHUNK_SIZE = env.int("CHUNK_SIZE", default=50)  # documents of one site that are leased together
+SHIFT_MAX_CHUNKS = env.int("SHIFT_MAX_CHUNKS", default=16)  # chunks that one shift holds at a time
+SHIFT_SECONDS = env.int("SHIFT_SECONDS", default=600)  # after which a shift leases nothing new
+LEASE_SECONDS = env.int("LEASE_SECONDS", default=45)
+HEARTBEAT_SECONDS = env.int("HEARTBEAT_SECONDS", default=10)
+
+INGEST_LIMITS = Limits(
+    fetchers=env.int("FETCHERS", default=16),
+    settlers=env.int("SETTLERS", default=4),
+    fetch_tries=env.int("FETCH_TRIES", default=4),
+    max_bytes=MAX_DOCUMENT_MB * 1_000_000,
+    document_attempts=env.int("DOCUMENT_ATTEMPTS", default=5),
+)
+READING_LIMITS = ReadingLimits(
+    processes=env.int("PARSER_PROCESSES", default=2),
+    max_bytes=MAX_DOCUMENT_MB * 1_000_000,
+    engine=env.str("OCR_ENGINE", default="auto"),
+    languages=env.str("OCR_LANGUAGES", default="eng"),
+)
+
+Q_BROKER = env.str("Q_BROKER", default="orm")
+Q_CLUSTER = {
+    "name": "siteledger",
+    "orm": "default",
+    "workers": WORKERS,
+    # A worker that parses needs child processes, which daemons may not have (ingestion.E003).
+    "daemonize_workers": False,
+    # A shift ends by itself; this only catches one that hangs. timeout + 3 must be a multiple of
+    # guard_cycle, or django-q2 never kills a hung worker.
+    "timeout": SHIFT_SECONDS + 297,
+    # Our rows carry the guarantees; the broker's redelivery must only never come early.
+    "retry": (SHIFT_SECONDS + 297) * 4,
+    "max_attempts": 1,
+    "ack_failures": True,
+    "queue_limit": 1,
+    "bulk": 1,
+    "poll": 0.5,
+    "guard_cycle": 0.5,
+    "recycle": 100,
+    "save_limit": -1,
+    "catch_up": False,
+    "log_level": env.str("Q_LOG_LEVEL", default="WARNING"),
+    "label": "Background tasks",
+}
+
+AUDIT_TRAIL = env.str("AUDIT_TRAIL", default="siteledger")
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "loggers": {
+        "httpx2": {"level": "WARNING"},
+        "httpcore2": {"level": "WARNING"},
+        "pypdf": {"level": "ERROR"},
+        "django.server": {"level": "WARNING"},
+    },
+}

@@ -1,0 +1,9 @@
+"""All addresses: the admin, and the product's own pages."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("", include("ingestion.web.urls")),
+]

@@ -1,0 +1,158 @@
+"""Documents and findings: what came of each file, and the sentences that its site reads."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+
+from ingestion.admin.records import ReadOnlyAdmin
+from ingestion.models import Document, Finding
+from ingestion.rules.copy import sentences
+from ingestion.templatetags.siteledger import filesize
+from ingestion.web.look import state_chip
+from ingestion.web.outcomes import remarks
+
+
+@admin.register(Document)
+class DocumentAdmin(ReadOnlyAdmin):
+    list_display = [
+        "doc_id",
+        "document_type",
+        "site_number",
+        "chip",
+        "code",
+        "packet",
+        "size_text",
+        "received_at",
+    ]
+    list_filter = [
+        "state", "document_type", "code", ("received_at", admin.DateFieldListFilter),
+        "site__country", "site",
+    ]  # fmt: skip
+    list_select_related = ["site", "packet"]
+    search_fields = [
+        "doc_id__startswith",
+        "filename__startswith",
+        "site__site_id__exact",
+        "sha256__exact",
+    ]
+    search_help_text = (
+        "The beginning of a document's identifier or file name, a site number, or a full SHA-256."
+    )
+    fieldsets = [
+        (None, {"fields": ["doc_id", "chip", "said", "pages_links"]}),
+        ("What it is", {"fields": ["document_type", "site", "packet", "batch", "filename", "url", "size_text", "pages", "fingerprint"]}),
+        ("How it was checked", {"fields": ["code", "schema_version", "rules_version", "attempts", "correlation_id", "duplicate_of", "received_at", "settled_at"]}),
+    ]  # fmt: skip
+    readonly_fields = ["chip", "said", "pages_links", "size_text", "fingerprint", "correlation_id"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
+        return (
+            super()
+            .get_queryset(request)
+            .select_related("site", "packet", "batch", "duplicate_of__site")
+        )
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        # The links "Documents of this batch" and "of this packet".
+        own = lookup in {"batch__id__exact", "packet__id__exact"}
+        return own or super().lookup_allowed(lookup, value, request)
+
+    @admin.display(description="state", ordering="state")
+    def chip(self, document: Document) -> str:
+        return state_chip(document.state)
+
+    @admin.display(description="site", ordering="site__site_id")
+    def site_number(self, document: Document) -> str:
+        return document.site.site_id
+
+    @admin.display(description="size", ordering="size")
+    def size_text(self, document: Document) -> str:
+        return filesize(document.size)
+
+    @admin.display(description="SHA-256")
+    def fingerprint(self, document: Document) -> str:
+        return format_html('<span class="sl-hash">{}</span>', document.sha256)
+
+    @admin.display(description="findings")
+    def said(self, document: Document) -> str:
+        found = remarks(document)
+        if not found:
+            return "None"
+        parts = (render_to_string("documents/_finding.html", {"remark": each}) for each in found)
+        return format_html_join("", "{}", ((part,) for part in parts))
+
+    @admin.display(description="pages")
+    def pages_links(self, document: Document) -> str:
+        return format_html(
+            '<a href="{}">What happened to it</a> &nbsp; <a href="{}">Packet {}</a>',
+            reverse("document", args=[document.pk]),
+            reverse("packet", args=[document.packet.reference]),
+            document.packet.reference,
+        )
+
+
+@admin.register(Finding)
+class FindingAdmin(ReadOnlyAdmin):
+    list_display = [
+        "code",
+        "what",
+        "document",
+        "document_state",
+        "page",
+        "is_primary",
+        "rules_version",
+    ]
+    list_filter = [
+        "code",
+        "is_primary",
+        "document__state",
+        "document__document_type",
+        "document__site",
+    ]
+    list_select_related = ["document__site"]
+    search_fields = ["document__doc_id__startswith", "document__site__site_id__exact"]
+    search_help_text = "The beginning of a document's identifier, or a site number."
+    fields = [
+        "document",
+        "document_state",
+        "code",
+        "what",
+        "why",
+        "do",
+        "page",
+        "is_primary",
+        "facts",
+        "attempt",
+        "rules_version",
+    ]
+    readonly_fields = ["document_state", "what", "why", "do"]
+    # Newest first: the model's own order follows documents, and would sort the whole join.
+    ordering = ["-pk"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Finding]:
+        return super().get_queryset(request).select_related("document__site")
+
+    @admin.display(description="state")
+    def document_state(self, finding: Finding) -> str:
+        return state_chip(finding.document.state)
+
+    @admin.display(description="what happened")
+    def what(self, finding: Finding) -> str:
+        return _said(finding).what
+
+    @admin.display(description="why it matters")
+    def why(self, finding: Finding) -> str:
+        return _said(finding).why
+
+    @admin.display(description="what to do")
+    def do(self, finding: Finding) -> str:
+        return _said(finding).do
+
+
+def _said(finding: Finding) -> Any:
+    return sentences(finding.code, finding.facts, type_name=finding.document.type_name)

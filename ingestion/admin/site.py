@@ -1,0 +1,29 @@
+"""The admin site: stock Django in the product's shell. Staff pages of later parts hang on its URLs."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+
+class SiteLedgerAdmin(admin.AdminSite):
+    site_header = site_title = "SiteLedger"
+    index_title = "Records and settings"
+    site_url = None
+    enable_nav_sidebar = False  # the header has the navigation, and lists get the width
+
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """There is one place to sign in, for everybody: /login/."""
+        after = request.GET.get(REDIRECT_FIELD_NAME, "")
+        if self.has_permission(request):
+            return redirect("admin:index")
+        if request.user.is_authenticated:
+            # Sending a coordinator to sign in again would lead in a circle.
+            raise PermissionDenied
+        return redirect_to_login(after or request.path.replace("login/", ""))

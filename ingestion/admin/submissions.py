@@ -1,0 +1,126 @@
+"""Batches, packets and chunks: what was submitted, and how far the work on it is."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+
+from ingestion.admin.records import ReadOnlyAdmin
+from ingestion.core.states import SETTLED, BatchState, ChunkState
+from ingestion.models import Batch, Chunk, Packet
+from ingestion.web.look import work_chip
+
+_DOCUMENTS = Count("documents", distinct=True)
+_SETTLED_DOCUMENTS = Count("documents", filter=Q(documents__state__in=SETTLED), distinct=True)
+
+
+class CountedAdmin(ReadOnlyAdmin):
+    """Lists that say how many documents there are, and how many are settled."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows = super().get_queryset(request)
+        return rows.annotate(documents_total=_DOCUMENTS, documents_settled=_SETTLED_DOCUMENTS)
+
+    @admin.display(description="documents settled")
+    def settled(self, row: Any) -> str:
+        return f"{row.documents_settled} of {row.documents_total}"
+
+
+@admin.register(Batch)
+class BatchAdmin(CountedAdmin):
+    list_display = [
+        "reference",
+        "state_chip",
+        "source",
+        "settled",
+        "priority",
+        "created_at",
+        "submitted_by",
+    ]
+    list_filter = ["state", "source", ("created_at", admin.DateFieldListFilter)]
+    list_select_related = ["submitted_by"]
+    search_fields = ["reference"]
+    search_help_text = "A reference, such as BAT-2026-0007, or part of one."
+    fields = [
+        "reference", "state_chip", "source", "settled", "priority", "submitted_by", "idempotency_key",
+        "created_at", "started_at", "finished_at", "documents_link",
+    ]  # fmt: skip
+    readonly_fields = ["state_chip", "settled", "documents_link"]
+
+    @admin.display(description="state", ordering="state")
+    def state_chip(self, batch: Batch) -> str:
+        return work_chip(BatchState(batch.state))
+
+    @admin.display(description="documents")
+    def documents_link(self, batch: Batch) -> str:
+        return _filtered(
+            "ingestion_document", f"batch__id__exact={batch.pk}", "Documents of this batch"
+        )
+
+
+@admin.register(Packet)
+class PacketAdmin(CountedAdmin):
+    list_display = ["reference", "site", "settled", "batch", "created_at", "page"]
+    list_filter = ["site__country", ("created_at", admin.DateFieldListFilter), "site"]
+    list_select_related = ["site", "batch"]
+    search_fields = ["reference", "name", "site__site_id"]
+    search_help_text = "A packet's reference or label, or a site number."
+    fields = [
+        "reference",
+        "name",
+        "site",
+        "batch",
+        "settled",
+        "created_at",
+        "page",
+        "documents_link",
+    ]
+    readonly_fields = ["settled", "page", "documents_link"]
+
+    @admin.display(description="results")
+    def page(self, packet: Packet) -> str:
+        return format_html(
+            '<a href="{}">Open the packet<span class="sl-vh"> {}</span></a>',
+            reverse("packet", args=[packet.reference]),
+            packet.reference,
+        )
+
+    @admin.display(description="documents")
+    def documents_link(self, packet: Packet) -> str:
+        query = f"packet__id__exact={packet.pk}"
+        return _filtered("ingestion_document", query, "Documents of this packet")
+
+
+@admin.register(Chunk)
+class ChunkAdmin(CountedAdmin):
+    list_display = [
+        "id",
+        "state_chip",
+        "site",
+        "batch",
+        "settled",
+        "rank",
+        "next_dispatch_at",
+        "lease_owner",
+        "attempts",
+    ]
+    list_filter = ["state", "site"]
+    list_select_related = ["site", "batch"]
+    search_fields = ["batch__reference", "site__site_id"]
+    search_help_text = "A batch's reference or a site number."
+    fields = [
+        "state_chip", "site", "batch", "settled", "rank", "next_dispatch_at", "lease_owner",
+        "lease_expires_at", "attempts",
+    ]  # fmt: skip
+    readonly_fields = ["state_chip", "settled"]
+
+    @admin.display(description="state", ordering="state")
+    def state_chip(self, chunk: Chunk) -> str:
+        return work_chip(ChunkState(chunk.state))
+
+
+def _filtered(model: str, query: str, text: str) -> str:
+    return format_html('<a href="{}?{}">{}</a>', reverse(f"admin:{model}_changelist"), query, text)

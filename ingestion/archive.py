@@ -1,0 +1,82 @@
+"""The write-once, content-addressed store: every byte that a site ever sent us, once.
+
+A port (decision 8): a folder now, S3 with Object Lock later. What is stored is
+not yet filed: filing is a row's state. So rejected and doubtful documents keep
+their bytes here too.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import IO, Protocol
+
+from django.conf import settings
+
+from ingestion.core.errors import StorageUnavailable
+
+
+class Archive(Protocol):
+    def put(self, path: Path, sha256: str) -> None:
+        """Store a local file durably. Storing the same bytes again changes nothing.
+
+        Raises StorageUnavailable.
+        """
+        ...
+
+    def open(self, sha256: str) -> IO[bytes]:
+        """The bytes, for reading. Raises FileNotFoundError."""
+        ...
+
+
+class FolderArchive:
+    """`ab/cd/abcd…` below a root. Files are read-only and never replaced."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def path_of(self, sha256: str) -> Path:
+        return self._root / sha256[:2] / sha256[2:4] / sha256
+
+    def open(self, sha256: str) -> IO[bytes]:
+        return self.path_of(sha256).open("rb")
+
+    def put(self, path: Path, sha256: str) -> None:
+        target = self.path_of(sha256)
+        if target.exists():
+            return
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._write(path, target)
+        except OSError as error:
+            raise StorageUnavailable(f"the archive refused {sha256}: {error}") from error
+
+    def _write(self, source: Path, target: Path) -> None:
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".incoming-")
+        try:
+            with source.open("rb") as incoming, os.fdopen(descriptor, "wb") as out:
+                shutil.copyfileobj(incoming, out, 1 << 20)
+                out.flush()
+                os.fsync(out.fileno())
+            Path(name).chmod(0o444)
+            # The bytes are durable under their name after this rename and the directory's fsync.
+            # If we die before, only a temporary file is left, and the document is fetched again.
+            Path(name).rename(target)
+            fsync_folder(target.parent)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def fsync_folder(folder: Path) -> None:
+    """Make a rename in this folder durable: POSIX promises it only after the folder's own fsync."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def archive() -> Archive:
+    """The archive that the settings name."""
+    return FolderArchive(settings.ARCHIVE_DIR)

@@ -1,0 +1,131 @@
+"""A system check with an id for each setting of the work that can be wrong.
+
+`manage.py check` names the setting, what is wrong with it, and what to write instead.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+
+AT_LEAST_ONE = ("WORKERS", "CHUNK_SIZE", "SHIFT_MAX_CHUNKS", "SHIFT_SECONDS", "HEARTBEAT_SECONDS")
+
+
+@register
+def check_settings(**options: Any) -> list[CheckMessage]:
+    return [message for check in _CHECKS for message in check()]
+
+
+def _counts() -> Iterator[CheckMessage]:
+    for name in (*AT_LEAST_ONE, "MAX_UPLOAD_FILES", "MAX_DOCUMENT_MB"):
+        if getattr(settings, name) < 1:
+            yield Error(f"{name} has to be at least 1.", id="ingestion.E001")
+
+
+def _limits() -> Iterator[CheckMessage]:
+    limits, reading = settings.INGEST_LIMITS, settings.READING_LIMITS
+    for name in ("fetchers", "settlers", "fetch_tries", "document_attempts"):
+        if getattr(limits, name) < 1:
+            yield Error(f"{name.upper()} has to be at least 1.", id="ingestion.E002")
+    if reading.processes < 1:
+        yield Error("PARSER_PROCESSES has to be at least 1.", id="ingestion.E002")
+
+
+def _cluster() -> Iterator[CheckMessage]:
+    cluster = settings.Q_CLUSTER
+    if cluster["daemonize_workers"]:
+        yield Error(
+            "Workers that parse need child processes, which daemons may not have.",
+            hint='Set Q_CLUSTER["daemonize_workers"] to False.',
+            id="ingestion.E003",
+        )
+    if cluster["retry"] <= cluster["timeout"]:
+        yield Error(
+            "The broker would deliver a shift again while it still runs.",
+            hint='Q_CLUSTER["retry"] has to exceed Q_CLUSTER["timeout"].',
+            id="ingestion.E004",
+        )
+    if (cluster["timeout"] + 3) % cluster["guard_cycle"]:
+        yield Error(
+            "django-q2 would never kill a hung worker.",
+            hint='Q_CLUSTER["timeout"] + 3 has to be a multiple of Q_CLUSTER["guard_cycle"].',
+            id="ingestion.E005",
+        )
+    if settings.Q_BROKER != "orm":
+        yield Error(
+            f"Q_BROKER={settings.Q_BROKER!r} is not supported.",
+            hint="Leave it out, or set it to orm.",
+            id="ingestion.E006",
+        )
+
+
+def _leases() -> Iterator[CheckMessage]:
+    if settings.LEASE_SECONDS < 4 * settings.HEARTBEAT_SECONDS:
+        yield Error(
+            "A worker that misses a heartbeat would lose its lease while it still works.",
+            hint="LEASE_SECONDS has to be at least four times HEARTBEAT_SECONDS.",
+            id="ingestion.E007",
+        )
+    if settings.SHIFT_SECONDS > 3600:
+        yield Warning(
+            "A shift of more than an hour keeps a worker from being recycled.",
+            hint="Set SHIFT_SECONDS to 3600 or less.",
+            id="ingestion.W001",
+        )
+
+
+def _database() -> Iterator[CheckMessage]:
+    database = settings.DATABASES["default"]
+    options = database.get("OPTIONS", {})
+    if database["ENGINE"].endswith("sqlite3"):
+        if options.get("transaction_mode") != "IMMEDIATE" or options.get("timeout", 0) < 20:
+            yield Error(
+                "SQLite without IMMEDIATE transactions and a long timeout loses work under load.",
+                hint='OPTIONS: {"transaction_mode": "IMMEDIATE", "timeout": 30, ...}.',
+                id="ingestion.E008",
+            )
+    elif "pool" in options:
+        yield Error(
+            "A psycopg pool shares its sockets with forked workers, which mix up their answers.",
+            hint='Remove "pool" from the database OPTIONS.',
+            id="ingestion.E009",
+        )
+
+
+def _folders() -> Iterator[CheckMessage]:
+    for name in ("ARCHIVE_DIR", "SPOOL_DIR"):
+        folder = Path(getattr(settings, name))
+        if folder.exists() and not folder.is_dir():
+            yield Error(f"{name}={folder} is not a folder.", id="ingestion.E010")
+    if Path(settings.ARCHIVE_DIR) == Path(settings.SPOOL_DIR):
+        yield Error(
+            "ARCHIVE_DIR and SPOOL_DIR are the same folder; the spool is emptied.",
+            hint="Give each a folder of its own.",
+            id="ingestion.E011",
+        )
+
+
+def _reading() -> Iterator[CheckMessage]:
+    if settings.READING_LIMITS.engine not in {"auto", "tesserocr", "pytesseract"}:
+        yield Error(
+            f"OCR_ENGINE={settings.READING_LIMITS.engine!r} is not known.",
+            hint="Set it to auto, tesserocr or pytesseract.",
+            id="ingestion.E012",
+        )
+    if not settings.READING_LIMITS.languages:
+        yield Error(
+            "OCR_LANGUAGES is empty.", hint="Set it to eng, or eng+deu.", id="ingestion.E013"
+        )
+
+
+_CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (
+    _counts,
+    _limits,
+    _cluster,
+    _leases,
+    _database,
+    _folders,
+    _reading,
+)

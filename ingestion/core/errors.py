@@ -1,0 +1,88 @@
+"""What can go wrong with one document. The class is the decision, the code is the record.
+
+    IngestionError
+    ├── TransientError          tried again, until the budget is spent
+    │   ├── PortalUnreachable   no connection, or silence: PORTAL_UNAVAILABLE when it never heals
+    │   ├── PortalFailing       408, 425, 500, 502, 503, 504
+    │   ├── PortalThrottled     429, with the portal's own waiting time
+    │   └── BodyTruncated       fewer bytes than announced
+    ├── PermanentError          the document is rejected, at once
+    │   ├── NotServed           any other answer: 401, 403, 404, 410, a redirect, ...
+    │   ├── TooLarge
+    │   └── ChecksumMismatch
+    └── OurFault                the document is held; its site is never blamed
+        └── StorageUnavailable
+"""
+
+from collections.abc import Mapping
+
+
+class IngestionError(Exception):
+    """`code` is a finding code; `facts` fill its sentences (str and int only)."""
+
+    code = "INTERNAL_ERROR"
+
+    def __init__(self, message: str = "", **facts: str | int) -> None:
+        super().__init__(message or self.__doc__)
+        self.facts: Mapping[str, str | int] = facts
+
+
+class TransientError(IngestionError):
+    """The portal may give the document when it is asked again."""
+
+    code = "DOWNLOAD_FAILED"
+    retry_after: float | None = None  # seconds, where the portal named them
+
+
+class PortalUnreachable(TransientError):
+    """The portal could not be reached, or fell silent."""
+
+    code = "PORTAL_UNAVAILABLE"
+
+
+class PortalFailing(TransientError):
+    """The portal answered that it cannot serve just now."""
+
+
+class PortalThrottled(TransientError):
+    """The portal asked us to slow down."""
+
+
+class BodyTruncated(TransientError):
+    """The portal sent fewer bytes than it announced."""
+
+
+class PermanentError(IngestionError):
+    """Asking again would give the same answer."""
+
+    code = "DOWNLOAD_FAILED"
+
+
+class NotServed(PermanentError):
+    """The portal refused to give the document."""
+
+
+class TooLarge(PermanentError):
+    """The document is larger than the limit."""
+
+    code = "FILE_TOO_LARGE"
+
+
+class ChecksumMismatch(PermanentError):
+    """The bytes are not those that the manifest announced."""
+
+    code = "CHECKSUM_MISMATCH"
+
+
+class OurFault(IngestionError):
+    """Nothing is wrong with the document."""
+
+
+class StorageUnavailable(OurFault):
+    """Our own disk or database refused to take the document."""
+
+    code = "STORAGE_UNAVAILABLE"
+
+
+class LeaseLost(Exception):
+    """Another worker owns the chunk now: stop, and write nothing."""

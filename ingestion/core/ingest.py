@@ -1,0 +1,147 @@
+"""One document's way through the core: fetched, claimed, read, concluded. And many at a time.
+
+Two groups of workers: fetchers wait for portals, settlers wait for the parser pool, so that slow
+portals never keep the pool idle and a long scan never keeps a portal idle. Between them a bounded
+queue: when reading falls behind, fetching stops taking new items.
+
+The expected errors are those of `errors`; everything else is caught in exactly one place
+(`_guarded`), held as INTERNAL_ERROR and logged, and never blamed on the document.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from ingestion.core import retry
+from ingestion.core.errors import (
+    IngestionError,
+    LeaseLost,
+    OurFault,
+    PortalUnreachable,
+    TransientError,
+)
+from ingestion.core.lanes import Lanes
+from ingestion.core.limits import Limits
+from ingestion.core.work import Desk, Fetched, Portal, Reader, WorkItem
+
+logger = logging.getLogger(__name__)
+
+_Ready = tuple[WorkItem, Fetched]
+
+
+class Ingest:
+    """Runs items from `lanes` to their end. Owns neither the portal, the desk nor the reader."""
+
+    def __init__(
+        self, lanes: Lanes[WorkItem], *, portal: Portal, desk: Desk, reader: Reader, limits: Limits
+    ) -> None:
+        self._lanes = lanes
+        self._portal = portal
+        self._desk = desk
+        self._reader = reader
+        self._limits = limits
+        self._fetched: asyncio.Queue[_Ready | None] = asyncio.Queue(maxsize=limits.settlers)
+
+    async def run(self) -> None:
+        """Returns when the lanes are closed and the last document is out of hand.
+
+        Raises whatever a worker could not catch, as an ExceptionGroup, after the others stopped.
+        """
+        async with asyncio.TaskGroup() as group:
+            fetchers = [
+                group.create_task(self._fetch_all(), name=f"fetcher-{number:02d}")
+                for number in range(self._limits.fetchers)
+            ]
+            for number in range(self._limits.settlers):
+                group.create_task(self._settle_all(), name=f"settler-{number:02d}")
+            await asyncio.gather(*fetchers)
+            for _ in range(self._limits.settlers):  # one poison pill each
+                await self._fetched.put(None)
+
+    async def feed(self, item: WorkItem) -> None:
+        """Take an item up and put it into its lane; waits while the lane is full.
+
+        The attempt is charged here and not after `take`: a token is spent on `take`, and nothing
+        slow may stand between a token and its request.
+        """
+
+        async def take_up(item: WorkItem) -> bool:
+            if not await self._desk.take_up(item):
+                return True
+            await self._lanes.put(item.lane, item)
+            return False
+
+        await self._guarded(item, take_up)
+
+    async def _fetch_all(self) -> None:
+        while (item := await self._lanes.take()) is not None:
+            await self._guarded(item, self._fetch)
+
+    async def _settle_all(self) -> None:
+        while (ready := await self._fetched.get()) is not None:
+            item, fetched = ready
+
+            async def settle(item: WorkItem, fetched: Fetched = fetched) -> bool:
+                return await self._settle(item, fetched)
+
+            await self._guarded(item, settle)
+
+    async def _guarded(self, item: WorkItem, step: Callable[[WorkItem], Awaitable[bool]]) -> None:
+        """Run one step. `step` answers whether the document is over."""
+        try:
+            over = await step(item)
+        except LeaseLost:
+            logger.warning("lease lost", extra={"document": item.document, "chunk": item.chunk})
+            over = True
+        except Exception:  # one bad document must not stop the others
+            logger.exception("held %s of site %s: unexpected", item.doc_id, item.site_id)
+            over = await self._hold_unexpected(item)
+        if over:
+            await self._desk.over(item)
+
+    async def _hold_unexpected(self, item: WorkItem) -> bool:
+        try:
+            await self._desk.give_up(item, "INTERNAL_ERROR", {}, held=True)
+        except Exception:  # the database itself fails: the lease expires, another shift goes on
+            logger.exception("could not even hold %s of site %s", item.doc_id, item.site_id)
+        return True
+
+    async def _fetch(self, item: WorkItem) -> bool:
+        """Ask the portal once. A transient answer puts the item back into its lane."""
+        wait = None
+        try:
+            fetched = await self._portal.fetch(item)
+        except IngestionError as error:
+            if isinstance(error, TransientError):
+                wait = retry.delay(error, item.tries + 1, self._limits)
+            if wait is None:
+                await self._refuse(item, error)
+                return True
+            logger.info("asking again for %s in %.1f s: %s", item.doc_id, wait, error)
+            return False
+        finally:
+            # Either way the portal has answered: its place in flight is free before anything else
+            # is waited for.
+            if wait is None:
+                self._lanes.done(item.lane)
+            else:
+                self._lanes.put_back(item.lane, replace(item, tries=item.tries + 1), wait)
+        await self._fetched.put((item, replace(fetched, tries=item.tries + 1)))
+        return False
+
+    async def _refuse(self, item: WorkItem, error: IngestionError) -> None:
+        # A portal that never answered is the portal's fault, not the document's: decision 5.
+        held = isinstance(error, OurFault | PortalUnreachable)
+        facts = {"tries": item.tries + 1, **error.facts}
+        await self._desk.give_up(item, error.code, facts, held=held)
+
+    async def _settle(self, item: WorkItem, fetched: Fetched) -> bool:
+        """Claim, read, conclude."""
+        try:
+            if await self._desk.start_checking(item, fetched):
+                reading = await self._reader.read(fetched.path, fetched.sha256)
+                await self._desk.conclude(item, fetched, reading)
+        except OurFault as error:
+            await self._refuse(item, error)
+        return True

@@ -1,0 +1,20 @@
+"""The bounds of the ingestion core. Built once, in the settings, and passed down."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    fetchers: int = 16  # documents being fetched at a time, over all sites
+    settlers: int = 4  # documents being read and filed at a time
+    lane_depth: int = 4  # documents of one portal that wait in memory; its feed blocks beyond it
+    connect_seconds: float = 10.0
+    read_seconds: float = 30.0  # longest silence of a portal in mid-answer
+    fetch_seconds: float = 60.0  # one request, from first byte sent to last byte received
+    fetch_tries: int = 4  # requests for one document before it counts as not to be had
+    backoff_base_seconds: float = 0.5
+    backoff_cap_seconds: float = 30.0
+    retry_after_cap_seconds: float = 120.0  # a portal that asks for more gets this much
+    max_bytes: int = 50_000_000  # one document
+    document_attempts: int = 5  # times a document is taken up before it counts as poison
+    drain_seconds: float = 20.0  # after a stop: what is in hand may finish

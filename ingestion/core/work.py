@@ -1,0 +1,91 @@
+"""What travels through the core, and the two ports at its edges."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortalTerms:
+    """How a portal may be asked: what its Portal row says."""
+
+    key: str
+    base_url: str
+    rate_per_second: float
+    burst: int
+    max_in_flight: int
+    timeout_seconds: float  # one request, in all
+    allow_http: bool = False
+    allow_private_hosts: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkItem:
+    """A descriptor, never bytes. `tries` counts the requests made for it in this shift."""
+
+    document: int  # the row's key
+    chunk: int
+    site_id: str
+    doc_id: str
+    url: str  # "" for an upload, whose bytes are in the spool already
+    terms: PortalTerms | None  # None for an upload
+    spooled: str = ""
+    expected_sha256: str = ""
+    size: int = 0  # bytes of an upload
+    tries: int = 0
+
+    @property
+    def lane(self) -> str:
+        """Documents of one portal queue behind one another and behind nobody else."""
+        return self.terms.key if self.terms else f"upload of {self.site_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """Bytes on the disk, hashed while they came in. `tries` is how often the portal was asked."""
+
+    path: Path
+    sha256: str
+    size: int
+    tries: int = 1
+
+
+class Portal(Protocol):
+    """Where documents come from."""
+
+    async def fetch(self, item: WorkItem) -> Fetched:
+        """Raises TransientError, PermanentError or OurFault, never anything of its library."""
+        ...
+
+
+class Desk(Protocol):
+    """Where moves are recorded. Every method raises LeaseLost when the chunk is not ours."""
+
+    async def take_up(self, item: WorkItem) -> bool:
+        """Charge an attempt, before anything can crash. False: held, its budget is spent."""
+        ...
+
+    async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
+        """False: the same bytes are on file already, and that is on record."""
+        ...
+
+    async def conclude(self, item: WorkItem, fetched: Fetched, reading: Any) -> None:
+        """Check what was read, archive the bytes, and record the decision."""
+        ...
+
+    async def give_up(
+        self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, held: bool
+    ) -> None:
+        """Reject it, or hold it, without having read it."""
+        ...
+
+    async def over(self, item: WorkItem) -> None:
+        """The document is out of the shift's hands. Removes what was spooled for it."""
+        ...
+
+
+class Reader(Protocol):
+    """Bytes to facts, in other processes."""
+
+    async def read(self, path: Path, sha256: str) -> Any: ...

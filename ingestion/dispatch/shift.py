@@ -1,0 +1,185 @@
+"""A shift: one django-q2 task that works due chunks of many sites in one event loop.
+
+It leases chunks while it has room, keeps leasing as room frees, and ends when nothing is due, when
+its time is up, or when the host drains. Which chunk is next is decided as late as possible.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from django.conf import settings
+from django.db import DatabaseError
+
+from ingestion import spool
+from ingestion.core.errors import LeaseLost
+from ingestion.core.ingest import Ingest
+from ingestion.core.lanes import Lanes
+from ingestion.core.limiter import TokenBucket
+from ingestion.core.work import WorkItem
+from ingestion.dispatch import drain, leases
+from ingestion.dispatch.desk import Door, FilingDesk
+from ingestion.dispatch.leases import Lease
+from ingestion.portal import FolderOf, HttpPortals, Sources
+from ingestion.reading.pool import Reader
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.25  # between two looks for due chunks, and for the drain flag
+
+
+def work_shift() -> None:
+    """Work all that is due. The body of the django-q2 task; a plain function for tests."""
+    asyncio.run(Shift.work())
+
+
+@dataclass(slots=True)
+class _InHand:
+    """A chunk of this shift, and which of its documents are not over yet."""
+
+    lease: Lease
+    feeding: asyncio.Task[None]
+    left: set[int]
+
+
+class Shift:
+    """Holds the leases. The lanes, the door and the core are lent to it by `work`."""
+
+    def __init__(self, door: Door, lanes: Lanes[WorkItem], folders: FolderOf) -> None:
+        self._door = door
+        self._lanes = lanes
+        self._folders = folders
+        self._owner = leases.owner()
+        self._in_hand: dict[int, _InHand] = {}
+        self._lease_ids: dict[int, UUID] = {}
+        self._changed = asyncio.Event()
+        self._ends_at = time.monotonic() + settings.SHIFT_SECONDS
+
+    @classmethod
+    async def work(cls) -> None:
+        """Everything that is opened here is closed here, on every way out."""
+        limits, folders = settings.INGEST_LIMITS, FolderOf()
+        lanes: Lanes[WorkItem] = Lanes(limits.lane_depth)
+        async with AsyncExitStack() as stack:
+            door = await stack.enter_async_context(Door())
+            shift = cls(door, lanes, folders)
+            first = await shift._due()
+            if not first:
+                return
+            stack.push_async_callback(shift._give_back)
+            files = stack.enter_context(ThreadPoolExecutor(2, thread_name_prefix="files"))
+            portals = await stack.enter_async_context(HttpPortals(folders, limits, files))
+            reader = await stack.enter_async_context(Reader(settings.READING_LIMITS))
+            desk = FilingDesk(door, shift._lease_ids, limits, shift._over)
+            sources = Sources(portals, Path(settings.SPOOL_DIR))
+            ingest = Ingest(lanes, portal=sources, desk=desk, reader=reader, limits=limits)
+            await shift._run(ingest, first)
+
+    async def _run(self, ingest: Ingest, first: list[Lease]) -> None:
+        async with asyncio.TaskGroup() as group:
+            working = group.create_task(ingest.run(), name="ingest")
+            beating = group.create_task(self._beat(), name="heartbeat")
+            new = first
+            while new or self._in_hand:
+                for lease in new:
+                    self._begin(lease, ingest, group)
+                await self._change()
+                await self._close_finished()
+                if drain.is_draining():
+                    await self._drain(working)
+                    break
+                new = await self._due()
+            self._lanes.close()
+            await working
+            beating.cancel()
+
+    async def _due(self) -> list[Lease]:
+        """New leases, while there is room and time."""
+        room = settings.SHIFT_MAX_CHUNKS - len(self._in_hand)
+        if room <= 0 or time.monotonic() > self._ends_at or drain.is_draining():
+            return []
+        busy = [chunk.lease.site for chunk in self._in_hand.values()]
+        return await self._door(leases.take, room, by=self._owner, busy_sites=busy)
+
+    def _begin(self, lease: Lease, ingest: Ingest, group: asyncio.TaskGroup) -> None:
+        self._lease_ids[lease.chunk] = lease.lease_id
+        self._folders.set(lease.chunk, spool.attempt_folder(lease.lease_id))
+        for item in lease.items:
+            self._open_lane(item)
+
+        async def feed() -> None:
+            for item in lease.items:
+                await ingest.feed(item)
+
+        task = group.create_task(feed(), name=f"feed chunk {lease.chunk}")
+        left = {item.document for item in lease.items}
+        self._in_hand[lease.chunk] = _InHand(lease, task, left)
+        self._changed.set()
+
+    def _open_lane(self, item: WorkItem) -> None:
+        if terms := item.terms:
+            bucket = TokenBucket(terms.rate_per_second, terms.burst)
+            self._lanes.open(item.lane, bucket, terms.max_in_flight)
+        else:
+            self._lanes.open(item.lane, None, settings.INGEST_LIMITS.settlers)
+
+    def _over(self, item: WorkItem) -> None:
+        self._in_hand[item.chunk].left.discard(item.document)
+        self._changed.set()
+
+    async def _change(self) -> None:
+        """Until a document is over, or it is time to look around."""
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                await self._changed.wait()
+        except TimeoutError:
+            pass
+        self._changed.clear()
+
+    async def _close_finished(self) -> None:
+        for chunk, in_hand in list(self._in_hand.items()):
+            if not in_hand.left:
+                await in_hand.feeding
+                await self._close(in_hand.lease)
+                del self._in_hand[chunk]
+
+    async def _close(self, lease: Lease, untouched: Collection[int] = ()) -> None:
+        await self._door(leases.close, lease.chunk, lease.lease_id, untouched=untouched)
+        self._folders.forget(lease.chunk)
+
+    async def _drain(self, working: "asyncio.Task[None]") -> None:
+        """Start nothing; what is in hand may finish within `drain_seconds`."""
+        for in_hand in self._in_hand.values():
+            in_hand.feeding.cancel()
+        self._lanes.abandon()
+        done, _ = await asyncio.wait({working}, timeout=settings.INGEST_LIMITS.drain_seconds)
+        if not done:
+            logger.warning("drained late: what was in hand will be done again")
+            working.cancel()
+
+    async def _give_back(self) -> None:
+        """Whatever is still in hand when the shift ends goes back to the queue."""
+        waiting = {item.document for item in self._lanes.left}
+        for in_hand in self._in_hand.values():
+            await self._close(in_hand.lease, untouched=in_hand.left & waiting)
+
+    async def _beat(self) -> None:
+        """Keep the leases. A worker that cannot stops before they can be given away."""
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(settings.HEARTBEAT_SECONDS)
+            try:
+                held = [in_hand.lease.lease_id for in_hand in self._in_hand.values()]
+                async with asyncio.timeout(settings.HEARTBEAT_SECONDS):
+                    await self._door(leases.beat, held)
+                last = time.monotonic()
+            except (TimeoutError, DatabaseError) as error:
+                logger.warning("no heartbeat: %s", error)
+            if time.monotonic() - last > settings.LEASE_SECONDS - 2 * settings.HEARTBEAT_SECONDS:
+                raise LeaseLost("the database did not take our heartbeat in time")

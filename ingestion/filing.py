@@ -1,0 +1,215 @@
+"""The moves of a document: its state and its ledger entry, in one transaction.
+
+The only place that changes a document's state for the machine. Every function is fenced by the
+lease of the document's chunk: a worker that lost it gets LeaseLost and has written nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError
+from django.db.models import F
+from django.utils import timezone
+
+from audit.log import ledger, record
+from ingestion.core.errors import LeaseLost
+from ingestion.core.states import DocumentState, check_move
+from ingestion.models import Chunk, Document, Finding
+from ingestion.rules.checks import Verdict
+from ingestion.rules.findings import Finding as Seen
+
+WORKER = "system:worker"
+
+EVENTS: Mapping[DocumentState, str] = {
+    DocumentState.RECEIVED: "document.received",
+    DocumentState.VALIDATING: "document.checking",
+    DocumentState.IN_REVIEW: "document.sent_to_review",
+    DocumentState.ARCHIVED: "document.filed",
+    DocumentState.REJECTED: "document.rejected",
+    DocumentState.DEDUPED: "document.already_on_file",
+    DocumentState.HELD: "document.held",
+    DocumentState.CANCELLED: "document.cancelled",
+}
+
+
+def take_up(document_id: int, lease: UUID, *, budget: int) -> bool:
+    """Charge one attempt, before anything can crash. False: it was held as POISON."""
+    with ledger():
+        document = _ours(document_id, lease)
+        if document.attempts >= budget:
+            poison = Seen("POISON", facts={"attempts": document.attempts})
+            _move(document, DocumentState.HELD, findings=[poison], primary=poison)
+            return False
+        Document.objects.filter(pk=document_id).update(attempts=F("attempts") + 1)
+    return True
+
+
+def start_checking(document_id: int, lease: UUID, *, sha256: str, size: int) -> bool:
+    """VALIDATING, or DEDUPED when the same bytes are on file. False: DEDUPED."""
+    with ledger():
+        document = _ours(document_id, lease)
+        document.sha256, document.size = sha256, size
+        if twin := _on_file(document):
+            _dedupe(document, twin)
+            return False
+        _move(document, DocumentState.VALIDATING, sha256=sha256, size=size)
+    return True
+
+
+def conclude(document_id: int, lease: UUID, verdict: Verdict, *, pages: int | None) -> DocumentState:
+    """Record the decision. The bytes must be in the archive already: that is the commit order.
+
+    Bytes durable, then state and entry together. If we die in between, the document is still
+    VALIDATING, and the next lease finds its bytes stored and goes the same way again.
+    """
+    try:
+        return _conclude(document_id, lease, verdict, pages)
+    except IntegrityError:
+        # PostgreSQL: another worker filed the same bytes between our look and our write, and
+        # `document_is_filed_once` refused us. Now the look sees it.
+        return _conclude(document_id, lease, verdict, pages)
+
+
+def _conclude(
+    document_id: int, lease: UUID, verdict: Verdict, pages: int | None
+) -> DocumentState:
+    with ledger():
+        document = _ours(document_id, lease)
+        if verdict.state is DocumentState.ARCHIVED and (twin := _on_file(document)):
+            return _dedupe(document, twin)
+        _move(
+            document,
+            verdict.state,
+            findings=verdict.findings,
+            primary=verdict.primary,
+            pages=pages,
+            document_type=document.document_type or verdict.document_type,
+            rules_version=verdict.rules_version,
+        )
+    return verdict.state
+
+
+def give_up(
+    document_id: int, lease: UUID, code: str, facts: Mapping[str, str | int], *, held: bool
+) -> None:
+    """Reject or hold a document that was not read."""
+    state = DocumentState.HELD if held else DocumentState.REJECTED
+    seen = Seen(code, facts=facts)
+    with ledger():
+        _move(_ours(document_id, lease), state, findings=[seen], primary=seen)
+
+
+def requeue_interrupted(chunk: Chunk) -> None:
+    """Its last worker died while these were being checked: they start afresh. Inside ledger()."""
+    for document in chunk.documents.filter(state=DocumentState.VALIDATING).select_related("site"):
+        _move(document, DocumentState.RECEIVED)
+
+
+def _ours(document_id: int, lease: UUID) -> Document:
+    """The document, locked, if the lease is still ours. Raises LeaseLost."""
+    document = (
+        Document.objects.select_for_update(of=("self",))
+        .select_related("site")
+        .get(pk=document_id)
+    )
+    # The chunk's row is locked as well, so that a recovery cannot give it away under our hands.
+    held = Chunk.objects.select_for_update(no_key=True).filter(pk=document.chunk_id, lease_id=lease)
+    if not held.values_list("pk", flat=True).first():
+        raise LeaseLost(f"{document.subject} belongs to another worker now")
+    return document
+
+
+def _on_file(document: Document) -> Document | None:
+    """The filed document with the same bytes: decision 12."""
+    same = Document.objects.on_file().filter(site=document.site_id, sha256=document.sha256)
+    if document.url:  # only an upload is matched under any doc_id
+        same = same.filter(doc_id=document.doc_id)
+    return same.exclude(pk=document.pk).first()
+
+
+def _dedupe(document: Document, twin: Document) -> DocumentState:
+    on_file = Seen("DUPLICATE_CONTENT", facts={"twin": twin.doc_id, "reference": str(twin.packet)})
+    _move(
+        document,
+        DocumentState.DEDUPED,
+        findings=[on_file],
+        primary=on_file,
+        sha256=document.sha256,
+        size=document.size,
+        duplicate_of=twin,
+    )
+    return DocumentState.DEDUPED
+
+
+def _move(
+    document: Document,
+    state: DocumentState,
+    *,
+    findings: Sequence[Seen] = (),
+    primary: Seen | None = None,
+    **columns: Any,
+) -> None:
+    """Change the row and record the entry. The UPDATE is fenced by state and transition number."""
+    old = DocumentState(document.state)
+    check_move(old, state)
+    columns |= {"state": state, "transitions": document.transitions + 1}
+    columns["code"] = primary.code if primary else ""
+    if state.is_settled:
+        columns["settled_at"] = timezone.now()
+    moved = Document.objects.filter(
+        pk=document.pk, state=old, transitions=document.transitions
+    ).update(**columns)
+    if moved != 1:
+        raise LeaseLost(f"{document.subject} was moved by somebody else")
+    for name, value in columns.items():
+        setattr(document, name, value)
+    _keep(document, findings, primary)
+    _record(document, old, findings)
+
+
+def _keep(
+    document: Document, findings: Sequence[Seen], primary: Seen | None
+) -> None:
+    Finding.objects.bulk_create(
+        Finding(
+            document=document,
+            code=seen.code,
+            page=seen.page,
+            facts=dict(seen.facts),
+            is_primary=seen is primary,
+            rules_version=document.rules_version,
+            attempt=document.transitions,
+        )
+        for seen in findings
+    )
+
+
+def _record(
+    document: Document, old: DocumentState, findings: Sequence[Seen]
+) -> None:
+    state = DocumentState(document.state)
+    record(
+        EVENTS[state],
+        subject=document.subject,
+        n=document.transitions,
+        site=document.site.site_id,
+        doc_id=document.doc_id,
+        sha256=document.sha256,
+        from_state=old,
+        to_state=state,
+        code=document.code,
+        correlation_id=str(document.correlation_id),
+        actor=WORKER,
+        role="worker",
+        rules=document.rules_version,
+        schema_version=document.schema_version,
+        detail={
+            "findings": [
+                {"code": seen.code, "page": seen.page, "facts": dict(seen.facts)}
+                for seen in findings
+            ]
+        }
+        if findings
+        else None,
+    )

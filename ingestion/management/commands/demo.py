@@ -1,0 +1,135 @@
+"""The main job on sample sites, end to end: what a newcomer watches after `make demo`."""
+
+import argparse
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ingestion import manifest, register, watch
+from ingestion.management import showing
+from ingestion.models import Batch, Source
+from ingestion.samples.corpus import Corpus, write_corpus
+from ingestion.samples.portal import SamplePortal, limits_of
+
+STOP_SECONDS = 60
+
+
+class Command(BaseCommand):
+    help = "Fetches, reads, checks and files the packets of twelve sample sites, and proves it."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--sites", type=int, default=12, choices=range(1, 13), metavar="1-12")
+        parser.add_argument("--seed", type=int, default=2026)
+        parser.add_argument("--faults", type=float, default=0.08, help="share of transient faults")
+
+    def handle(self, *args: Any, sites: int, seed: int, faults: float, **options: Any) -> None:
+        signal.signal(signal.SIGTERM, _as_interrupt)
+        console = Console(soft_wrap=False)
+        call_command("migrate", verbosity=0)
+        if Batch.objects.exists():
+            raise CommandError(
+                f"{settings.DATA_DIR} holds work already; the demo needs a folder of its own.\n"
+                "Start it with `make demo`, or set DATA_DIR to an empty folder."
+            )
+        try:
+            with ExitStack() as stack:
+                self._demonstrate(stack, console, sites, seed, faults)
+        except KeyboardInterrupt:
+            console.print("Stopped; nothing is left running.")
+            sys.exit(130)
+
+    def _demonstrate(
+        self, stack: ExitStack, console: Console, sites: int, seed: int, faults: float
+    ) -> None:
+        port = _free_port()
+        with console.status("Making the sample packets ..."):
+            corpus = _corpus(sites, seed, f"http://127.0.0.1:{port}")
+        console.print(
+            f"{corpus.documents} documents of {sites} sites, {corpus.scanned_pages} scanned pages, "
+            f"offered by a sample portal with rate limits and {faults:.0%} transient faults."
+        )
+        limits = limits_of(corpus.sites)
+        portal = stack.enter_context(
+            SamplePortal(corpus.directory, limits, faults=faults, seed=seed, port=port)
+        )
+        call_command("load_sites", str(corpus.sites), verbosity=0)
+        stack.enter_context(_workers())
+        first = _ingest(console, "Packets", corpus.manifest)
+        again = _ingest(console, "Delivered a second time", corpus.manifest_again)
+        showing.sites(console, [first, again])
+        showing.reasons(console, first)
+        showing.portal(console, portal)
+        call_command("verify_audit", "--full")
+        console.print(
+            f"The archive, the ledger and the database of this demo are in {settings.DATA_DIR}."
+        )
+
+
+def _free_port() -> int:
+    """The documents' addresses name the portal's port, so it is chosen before they are made."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _corpus(sites: int, seed: int, base_url: str) -> Corpus:
+    today: date = timezone.now().date()
+    folder = Path(settings.DATA_DIR) / "samples"
+    return write_corpus(folder, base_url=base_url, seed=seed, today=today, sites=sites)
+
+
+def _ingest(console: Console, title: str, file: Path) -> Batch:
+    """Register a manifest and show the batch's progress until it is final."""
+    descriptors = manifest.read(file.read_text(encoding="utf-8"))
+    batch = register.register_manifest(
+        descriptors, register.Submission(Source.MANIFEST, "system:demo", "ops")
+    )
+    columns = (
+        TextColumn("{task.description:<24}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("documents"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[states]}"),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(title, total=len(descriptors), states="")
+        for progress in watch.until_final(batch, poll_seconds=0.3):
+            bar.update(task, completed=progress.settled, states=showing.in_words(progress.states))
+    return batch
+
+
+@contextmanager
+def _workers() -> Iterator[None]:
+    """A worker host beside us, stopped on every way out."""
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "workers", "--verbosity", "0"]
+    environment = os.environ | {"LOG_LEVEL": "WARNING", "DATA_DIR": str(settings.DATA_DIR)}
+    # Its own session: a Ctrl-C reaches us alone, and we stop it in order.
+    workers = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603
+    try:
+        yield
+    finally:
+        workers.terminate()
+        try:
+            workers.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            workers.kill()
+
+
+def _as_interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt

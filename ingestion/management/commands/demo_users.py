@@ -1,0 +1,82 @@
+"""Demo users for each role, with a password that everybody knows. For `make run` and the tour.
+
+Refuses where DEBUG is off, so that it can never open a real system. Idempotent:
+run again, it puts passwords, roles and sites back as they stand here.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from ingestion import roles
+from sites.models import Membership, Site, User
+
+PASSWORD = "try-siteledger"  # noqa: S105 - known on purpose, and refused outside DEBUG
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    username: str
+    printed_name: str
+    group: str = ""  # of ingestion.roles; "" for coordinators and the administrator
+    sites: slice = slice(0, 0)  # of all sites, by number
+    is_superuser: bool = False
+
+    @property
+    def role(self) -> str:
+        if self.is_superuser:
+            return "Administrator"
+        return self.group or "Site coordinator"
+
+
+PEOPLE = (
+    Person("mara", "Mara Lindqvist", sites=slice(0, 1)),
+    Person("jonas", "Jonas Weber", sites=slice(0, 3)),
+    Person("ines", "Ines Okafor", group="QA reviewers"),
+    Person("rafael", "Rafael Duarte", group="Regulatory affairs"),
+    Person("olu", "Olu Adeyemi", group="Operations"),
+    Person("admin", "Ada Hartmann", is_superuser=True),
+)
+
+
+class Command(BaseCommand):
+    help = "Creates a demo user for each role, and prints how to sign in. Only where DEBUG is on."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not settings.DEBUG:
+            raise CommandError("demo users have known passwords: they are made where DEBUG is on")
+        sites = list(Site.objects.order_by("site_id")[:10])
+        with transaction.atomic():
+            roles.install()
+            rows = [self._row(person, sites[person.sites]) for person in PEOPLE]
+        self._print([("user name", "password", "role", "sites"), *rows])
+        if not sites:
+            self.stdout.write("There are no sites yet: load some, then run this again.")
+
+    def _row(self, person: Person, sites: list[Site]) -> tuple[str, ...]:
+        user, _ = User.objects.get_or_create(username=person.username)
+        user.printed_name = person.printed_name
+        user.is_staff = bool(person.group) or person.is_superuser
+        user.is_superuser = person.is_superuser
+        user.set_password(PASSWORD)
+        user.save()
+        user.groups.set(Group.objects.filter(name=person.group))
+        for site in sites:
+            Membership.objects.get_or_create(user=user, site=site)
+        numbers = ", ".join(site.site_id for site in sites)
+        return (
+            person.username,
+            PASSWORD,
+            person.role,
+            numbers or ("all" if user.is_staff else "none"),
+        )
+
+    def _print(self, rows: list[tuple[str, ...]]) -> None:
+        widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+        for row in rows:
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            self.stdout.write("  ".join(cells).rstrip())

@@ -1,0 +1,35 @@
+"""The files of a folder become a batch: for packets that come on a disk instead of a portal."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from ingestion import register
+from ingestion.management import waiting
+from ingestion.models import PRIORITIES, Source
+from sites.models import Site
+
+
+class Command(BaseCommand):
+    help = "Registers the files of a folder for one site; a file's stem is its document's identity."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path)
+        parser.add_argument("--site", required=True, metavar="ID")
+        parser.add_argument("--priority", type=int, default=5, choices=PRIORITIES, metavar="1-10")
+        waiting.add_arguments(parser)
+
+    def handle(self, *args: Any, folder: Path, site: str, **options: Any) -> None:
+        found = Site.objects.filter(site_id=site).first()
+        if found is None:
+            raise CommandError(f"there is no site {site!r}; load it with load_sites first")
+        submission = register.Submission(
+            Source.FOLDER, "system:ingest_folder", "ops", priority=options["priority"]
+        )
+        try:
+            batch = register.register_folder(folder, found, submission)
+        except (register.Refused, OSError) as error:
+            raise CommandError(f"{folder} is refused, nothing was registered:\n{error}") from error
+        waiting.report(batch, self, options)

@@ -1,0 +1,41 @@
+"""A manifest becomes a batch. One bad line refuses the whole file, with every fault named."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from ingestion import manifest, register
+from ingestion.management import waiting
+from ingestion.models import PRIORITIES, Source
+
+
+class Command(BaseCommand):
+    help = "Registers the documents of a manifest (NDJSON or a JSON list) and queues them."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--priority", type=int, default=5, choices=PRIORITIES, metavar="1-10")
+        parser.add_argument("--dry-run", action="store_true", help="check the file, register nothing")
+        waiting.add_arguments(parser)
+
+    def handle(self, *args: Any, file: Path, dry_run: bool, **options: Any) -> None:
+        try:
+            descriptors = manifest.read(file.read_text(encoding="utf-8"))
+        except manifest.Refused as refused:
+            n = len(refused.faults)
+            faults = "1 fault" if n == 1 else f"{n} faults"
+            raise CommandError(
+                f"{file} is refused, nothing was registered; {faults}:\n{refused}"
+            ) from refused
+        except (OSError, UnicodeDecodeError) as error:
+            raise CommandError(f"{file} cannot be read: {error}") from error
+        if dry_run:
+            self.stdout.write(f"{len(descriptors)} documents would be registered.")
+            return
+        submission = register.Submission(
+            Source.MANIFEST, "system:ingest_manifest", "ops", priority=options["priority"]
+        )
+        batch = register.register_manifest(descriptors, submission)
+        waiting.report(batch, self, options)

@@ -1,0 +1,32 @@
+"""Where the work stands, for a person or a script."""
+
+import argparse
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from ingestion import watch
+
+
+class Command(BaseCommand):
+    help = "Queue depth, what is in flight, the oldest waiting document, workers, the ledger's size."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", dest="as_json")
+
+    def handle(self, *args: Any, as_json: bool, **options: Any) -> None:
+        status = watch.status()
+        if as_json:
+            self.stdout.write(json.dumps(status))
+            return
+        for name, value in status.items():
+            self.stdout.write(f"{name.replace('_', ' '):<24} {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{n} {state}" for state, n in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    return str(value)

@@ -1,0 +1,23 @@
+"""A worker host in one command: the cluster, the dispatcher's loop, and a clean end."""
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from ingestion.dispatch.host import Host
+
+
+class Command(BaseCommand):
+    help = (
+        "Works batches until it is stopped. SIGTERM or Ctrl-C drains: what is in hand finishes or "
+        "goes back to the queue. Twice means now. Exit code 0 after a clean drain, 1 otherwise."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        def ready() -> None:
+            if options["verbosity"]:
+                self.stdout.write("Working. Ctrl-C drains and stops.")
+                self.stdout.flush()
+
+        sys.exit(Host().run(ready=ready))

@@ -1,0 +1,48 @@
+"""What `ingest_manifest` and `ingest_folder` share: waiting for a batch and telling how it ended."""
+
+import argparse
+import json
+import time
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from ingestion import watch
+from ingestion.models import Batch
+
+SILENCE_SECONDS = 10.0  # after which a wait without a living worker says so
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--wait", action="store_true", help="end when the batch is final")
+    parser.add_argument("--json", action="store_true", dest="as_json")
+
+
+def report(batch: Batch, command: BaseCommand, options: dict[str, Any]) -> None:
+    """Print the batch's summary, after waiting for it where that was asked for."""
+    progress = _wait(batch, command) if options["wait"] else watch.progress(batch)
+    if options["as_json"]:
+        command.stdout.write(json.dumps(progress.as_json()))
+        return
+    command.stdout.write(
+        f"Batch {progress.batch}: {progress.state}, {progress.settled} of {progress.total} "
+        f"documents settled after {progress.seconds:.1f} s."
+    )
+    for name, n in progress.states.items():
+        command.stdout.write(f"  {n:>5} {name}")
+    for code, n in progress.codes.items():
+        command.stdout.write(f"        {n} x {code}")
+
+
+def _wait(batch: Batch, command: BaseCommand) -> watch.Progress:
+    """Looks at the row only; interrupting it changes nothing in the work."""
+    started, told = time.monotonic(), False
+    for progress in watch.until_final(batch):
+        silent = time.monotonic() - started > SILENCE_SECONDS and not watch.a_worker_is_alive()
+        if silent and not told and not progress.is_final:
+            command.stderr.write(
+                "No worker is alive. The batch is on record and waits; start one with "
+                "`manage.py workers`."
+            )
+            told = True
+    return progress

@@ -1,0 +1,159 @@
+"""A manifest file to descriptors, or every fault in it with its line.
+
+NDJSON, or one JSON list. One bad line refuses the whole file: a sender mends it once, and nothing
+is registered twice. Descriptors only, never bytes.
+"""
+
+import json
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from ingestion.rules.checks import SCHEMA_VERSIONS
+from ingestion.rules.types import TYPES
+from sites.models import Portal, Site
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`line` counts from 1: of the file, or of the list. 0: the file as a whole."""
+
+    line: int
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f"line {self.line}" if self.line else "the file"
+        return f"{where}: {self.field}: {self.message}" if self.field else f"{where}: {self.message}"
+
+
+class Refused(Exception):
+    """Nothing was registered. `faults` name all that has to be mended."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__("\n".join(str(fault) for fault in faults))
+        self.faults = tuple(faults)
+
+
+# Ledger lines are in Unicode normal form C; file systems and keyboards write other forms.
+Composed = BeforeValidator(
+    lambda value: unicodedata.normalize("NFC", value) if isinstance(value, str) else value
+)
+
+
+class Descriptor(BaseModel):
+    """One line of a manifest."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    site_id: Annotated[str, Composed, Field(min_length=1, max_length=60)]
+    doc_id: Annotated[str, Composed, Field(min_length=1, max_length=120, pattern=r"^[\w.@:+ -]+$")]
+    url: Annotated[str, Field(min_length=1, max_length=2000)]
+    schema_version: Annotated[str, Field(min_length=1, max_length=20)]
+    document_type: Annotated[str, Field(max_length=40)] = ""
+    sha256: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
+    filename: Annotated[str, Field(max_length=255)] = ""
+    packet: Annotated[str, Field(max_length=120)] = ""
+
+
+def read(text: str) -> list[Descriptor]:
+    """Raises Refused with every fault of the file, never with the first one alone."""
+    faults: list[Fault] = []
+    numbered: list[tuple[int, Descriptor]] = []
+    for line, content in _lines(text, faults):
+        try:
+            numbered.append((line, Descriptor.model_validate(content)))
+        except ValidationError as error:
+            faults += [_fault(line, detail) for detail in error.errors()]
+    if not numbered and not faults:
+        faults.append(Fault(0, "", "it is empty; a manifest names at least one document"))
+    faults += _against_the_register(numbered)
+    faults += _repeated(numbered)
+    if faults:
+        raise Refused(sorted(faults, key=lambda fault: (fault.line, fault.field)))
+    return [descriptor for _, descriptor in numbered]
+
+
+def _lines(text: str, faults: list[Fault]) -> Iterator[tuple[int, Any]]:
+    """(number, value) of each line or list element; what is not JSON becomes a fault."""
+    if text.lstrip().startswith("["):
+        try:
+            yield from enumerate(json.loads(text), start=1)
+        except json.JSONDecodeError as error:
+            faults.append(Fault(error.lineno, "", f"the list is not JSON: {error.msg}"))
+        return
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line)
+        except json.JSONDecodeError as error:
+            faults.append(Fault(number, "", f"not JSON: {error.msg} at column {error.colno}"))
+
+
+_PLAIN = {
+    "missing": "is missing",
+    "extra_forbidden": "is not a field of a manifest",
+    "string_too_short": "is empty",
+    "string_type": "has to be text",
+    "model_type": "the line has to be a JSON object",
+    "dict_type": "the line has to be a JSON object",
+}
+
+
+def _fault(line: int, detail: Any) -> Fault:
+    field = ".".join(str(part) for part in detail["loc"])
+    if field == "sha256":
+        return Fault(line, field, "has to be 64 lower-case hexadecimal digits")
+    message = _PLAIN.get(detail["type"], detail["msg"][:1].lower() + detail["msg"][1:])
+    return Fault(line, field, message)
+
+
+def _against_the_register(numbered: Iterable[tuple[int, Descriptor]]) -> Iterator[Fault]:
+    """What only the database and the rules can tell."""
+    portals = {site.site_id: site.portal for site in Site.objects.select_related("portal")}
+    for line, descriptor in numbered:
+        portal = portals.get(descriptor.site_id)
+        if portal is None:
+            message = f"there is no site {descriptor.site_id!r}; load it with load_sites first"
+            yield Fault(line, "site_id", message)
+        elif problem := _not_of(portal, descriptor.url):
+            yield Fault(line, "url", problem)
+        if descriptor.schema_version not in SCHEMA_VERSIONS:
+            known = ", ".join(SCHEMA_VERSIONS)
+            message = f"{descriptor.schema_version!r} is not supported; supported: {known}"
+            yield Fault(line, "schema_version", message)
+        if descriptor.document_type and descriptor.document_type not in TYPES:
+            known = ", ".join(TYPES)
+            message = f"{descriptor.document_type!r} is not a type; types: {known}"
+            yield Fault(line, "document_type", message)
+
+
+def _not_of(portal: Portal, url: str) -> str:
+    """Why this address may not be asked; "" when it may. A manifest sends us nowhere else."""
+    try:
+        asked, base = urlsplit(url), urlsplit(portal.base_url)
+        same = (asked.hostname, asked.port) == (base.hostname, base.port)
+    except ValueError as error:
+        return f"is not an address: {error}"
+    if asked.scheme not in {"https", "http"} or not asked.hostname:
+        return "is not an http(s) address"
+    if asked.scheme == "http" and not portal.allow_http:
+        return "has to be https"
+    if not same or asked.username or asked.password:
+        return f"does not belong to the site's portal {portal.base_url}"
+    return ""
+
+
+def _repeated(numbered: Iterable[tuple[int, Descriptor]]) -> Iterator[Fault]:
+    first: dict[tuple[str, str], int] = {}
+    for line, descriptor in numbered:
+        identity = (descriptor.site_id, descriptor.doc_id)
+        if identity in first:
+            message = f"{descriptor.doc_id!r} of this site stands on line {first[identity]} already"
+            yield Fault(line, "doc_id", message)
+        first.setdefault(identity, line)

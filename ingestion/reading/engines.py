@@ -1,0 +1,121 @@
+"""The OCR engines: tesseract in this process (tesserocr), or as a program (pytesseract).
+
+Same settings, same results up to tesseract's version. tesserocr is a quarter cheaper, but its
+wheels need Python 3.12; pytesseract runs anywhere. Both answer in tesseract's own table.
+"""
+
+import csv
+import importlib.metadata
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+import pytesseract
+from PIL import Image
+
+from .render import Grey, PageUnreadable
+
+PAGE_SEGMENTATION = 3  # automatic, without orientation detection: that costs 23 % and finds little
+LSTM_ONLY = 1
+WORD_LEVEL = "5"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word on a picture. Pixels from its top left corner."""
+
+    text: str
+    confidence: float  # 0 to 100
+    left: int
+    top: int
+    width: int
+    height: int
+    line: tuple[int, int, int]  # block, paragraph, line: equal on the same line
+
+
+class Engine(Protocol):
+    version: str
+
+    def tokens(self, grey: Grey, dpi: int, seconds: float) -> list[Token]:
+        """In reading order. Raises PageUnreadable."""
+        ...
+
+
+class Pytesseract:
+    """One tesseract program per page, in the process group of the child that starts it."""
+
+    def __init__(self, languages: str) -> None:
+        _expect(set(languages.split("+")), set(pytesseract.get_languages()))
+        ours, theirs = (
+            importlib.metadata.version("pytesseract"),
+            pytesseract.get_tesseract_version(),
+        )
+        self.version = f"pytesseract {ours}, tesseract {theirs}, {languages}"
+        self._languages = languages
+
+    def tokens(self, grey: Grey, dpi: int, seconds: float) -> list[Token]:
+        picture: Any = Image.fromarray(grey)
+        picture.format = "PPM"  # handed over as it is; pytesseract would compress it to PNG
+        config = f"--psm {PAGE_SEGMENTATION} --oem {LSTM_ONLY} --dpi {dpi}"
+        try:
+            table = pytesseract.image_to_data(
+                picture, lang=self._languages, config=config, timeout=seconds
+            )
+        except RuntimeError as error:  # its only sign of a timeout, and TesseractError's base
+            raise PageUnreadable(f"OCR failed: {str(error)[:100]}") from error
+        return list(parse(table))
+
+
+class Tesserocr:
+    def __init__(self, languages: str) -> None:
+        import tesserocr  # noqa: PLC0415 - optional: it has no wheel for Python 3.11
+
+        _expect(set(languages.split("+")), set(tesserocr.get_languages()[1]))
+        ours, theirs = importlib.metadata.version("tesserocr"), tesserocr.tesseract_version()
+        self.version = f"tesserocr {ours}, {theirs.splitlines()[0]}, {languages}"
+        self._api = tesserocr.PyTessBaseAPI(
+            lang=languages, psm=tesserocr.PSM.AUTO, oem=tesserocr.OEM.LSTM_ONLY
+        )
+
+    def tokens(self, grey: Grey, dpi: int, seconds: float) -> list[Token]:
+        self._api.SetImage(Image.fromarray(grey))
+        self._api.SetSourceResolution(dpi)
+        # Layout analysis cannot be interrupted; the page's alarm is what bounds it.
+        if not self._api.Recognize(int(seconds * 1000)):
+            raise PageUnreadable("OCR failed")
+        return list(parse(self._api.GetTSVText(0)))
+
+
+@cache
+def engine(name: str, languages: str) -> Engine:
+    """The engine of this process: auto, tesserocr or pytesseract.
+
+    Raises LookupError for a language that is not installed: that is never the page's fault.
+    """
+    if name == "auto":
+        name = "tesserocr" if importlib.util.find_spec("tesserocr") else "pytesseract"
+    engines: dict[str, type[Tesserocr | Pytesseract]] = {
+        "tesserocr": Tesserocr,
+        "pytesseract": Pytesseract,
+    }
+    return engines[name](languages)
+
+
+def parse(table: str) -> Iterator[Token]:
+    """The words of tesseract's TSV: level page block par line word left top width height conf text.
+
+    tesserocr leaves out the heading.
+    """
+    for row in csv.reader(table.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE):
+        if len(row) != 12 or row[0] != WORD_LEVEL or not row[11].strip():
+            continue
+        block, paragraph, line, _, left, top, width, height = map(int, row[2:10])
+        where = (block, paragraph, line)
+        yield Token(row[11].strip(), float(row[10]), left, top, width, height, where)
+
+
+def _expect(wanted: set[str], installed: set[str]) -> None:
+    if missing := wanted - installed:
+        raise LookupError(f"tesseract has no data for {', '.join(sorted(missing))}")

@@ -1,0 +1,94 @@
+"""The walls around a child that reads: memory, time, and its end with its owner's.
+
+A child leads its own session, so that a tesseract it started dies with it. A thread of its own
+waits for SIGTERM and for the end of the owner. Neither can be left to Python's signal handlers,
+which do not run while C code is at work, nor to PR_SET_PDEATHSIG, which under a forkserver
+watches the forkserver and not the owner. Linux only: it reads /proc.
+"""
+
+import logging
+import os
+import resource
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+
+WATCH_SECONDS = 1.0  # between two looks at the owner
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A process that cannot be mistaken for a later one with the same number."""
+
+    pid: int
+    started: int  # clock ticks after boot
+
+    @classmethod
+    def this_process(cls) -> "Owner":
+        return cls(os.getpid(), _started(os.getpid()))
+
+    @property
+    def is_alive(self) -> bool:
+        return _started(self.pid) == self.started
+
+
+def enter(owner: Owner, memory_bytes: int, scratch: Path) -> None:
+    """Make this process a child that reads. The pool's initializer."""
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the owner's to handle
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # kills, also in the middle of C code
+    os.environ["OMP_THREAD_LIMIT"] = "1"  # tesseract's threads cost six times what they gain
+    cv2.setNumThreads(1)
+    tempfile.tempdir = str(scratch)  # what a killed child leaves there, the owner removes
+    for noisy in ("pikepdf", "pypdf", "pypdfium2"):  # what they say of a file, we say ourselves
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    # Blocked in all threads, SIGTERM waits for the watch to take it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    threading.Thread(target=_watch, args=(owner, scratch), name="watch", daemon=True).start()
+
+
+@contextmanager
+def page_alarm(seconds: float) -> Iterator[None]:
+    """Kill this child when the block takes longer. For children only: elsewhere it kills too."""
+    before = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *before)
+
+
+def kill_orphans(pid: int) -> None:
+    """Kill what a dead child left running in its process group."""
+    # While a group has members its number is not given to a new process: if there
+    # is one, it is not ours, and ours is empty.
+    if not Path(f"/proc/{pid}").exists():
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _watch(owner: Owner, scratch: Path) -> None:
+    while owner.is_alive:
+        if signal.sigtimedwait({signal.SIGTERM}, WATCH_SECONDS) is not None:
+            break
+    else:
+        shutil.rmtree(scratch, ignore_errors=True)
+    os.killpg(0, signal.SIGKILL)
+
+
+def _started(pid: int) -> int:
+    """When a process started; 0 when there is none, or only its zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    state, *fields = stat.rpartition(")")[2].split()
+    return 0 if state in "ZX" else int(fields[18])  # field 22 of proc(5), counted from the name on

@@ -1,0 +1,53 @@
+"""The reading of a document, from its first look and its pages read by OCR. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .facts import MediaType, Page, Reading, Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """A document after its first task; `scans` are the numbers of the pages that need OCR."""
+
+    media_type: MediaType
+    path: Path  # where its pages are to be read from: the original, or a repaired copy
+    pages: tuple[Page, ...]
+    scans: tuple[int, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+    flags: frozenset[str] = frozenset()
+    repaired: bool = False
+
+    def part(self, numbers: Iterable[int]) -> "FirstLook":
+        """The same document with these pages only: what one task has to know."""
+        wanted = frozenset(numbers)
+        pages = tuple(page for page in self.pages if page.number in wanted)
+        return FirstLook(self.media_type, self.path, pages)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPages:
+    pages: tuple[Page, ...]
+    engine: str = ""
+
+
+def merge(look: FirstLook, read: Iterable[ReadPages]) -> Reading | Unreadable:
+    """In the order of the pages, whatever order they were read in.
+
+    A page that cannot be read does not fail its document, unless there is no other.
+    """
+    read = list(read)
+    by_number = {page.number: page for page in look.pages}
+    by_number |= {page.number: page for part in read for page in part.pages}
+    pages = tuple(by_number[number] for number in sorted(by_number))
+    if all(page.error for page in pages):
+        return Unreadable("PARSER_FAILURE", {"reason": pages[0].error})
+    return Reading(
+        media_type=look.media_type,
+        pages=pages,
+        fields=look.fields,
+        flags=look.flags,
+        repaired=look.repaired,
+        engine=max((part.engine for part in read), default=""),
+    )

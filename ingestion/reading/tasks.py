@@ -1,0 +1,139 @@
+"""What the children do: one function per kind of task. Plain values in, plain values out.
+
+Nothing raised here reaches the pool: an exception whose class does not unpickle would break it
+for every task in flight. What is the file's fault comes back as Unreadable or as a page's error;
+a fault of ours comes back as a Fault, and is raised in the parent.
+"""
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from pypdfium2 import PdfDocument, PdfiumError
+
+from .active import flags, form_values
+from .engines import engine
+from .facts import MediaType, Page, TextSource, Unreadable
+from .guards import page_alarm
+from .limits import ReadingLimits
+from .merge import FirstLook, ReadPages
+from .ocr import read_picture
+from .opening import Opened, document, open_pdf
+from .probe import Sheet, first_look
+from .render import (
+    PageUnreadable,
+    Picture,
+    count_frames,
+    frame_picture,
+    ocr_dpi,
+    page_picture,
+    placed_pictures,
+)
+from .sniff import sniff
+
+Answer = TypeVar("Answer")
+
+ENGINE_SHARE = 0.8  # of a page's time is the engine's; the rest is rendering and looking for marks
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An exception of ours, as text."""
+
+    traceback: str
+
+
+def guarded(call: Callable[[], Answer]) -> Answer | Fault:
+    try:
+        return call()
+    except Exception:  # noqa: BLE001 - crosses the process boundary as a value
+        return Fault(traceback.format_exc())
+
+
+def look(path: Path, rewritten: Path, limits: ReadingLimits) -> FirstLook | Unreadable:
+    """The first task of a document: everything but OCR."""
+    media_type = sniff(path, limits)
+    if isinstance(media_type, Unreadable):
+        return media_type
+    if media_type is not MediaType.PDF:
+        return _look_at_scans(path, media_type, limits)
+    with page_alarm(limits.page_seconds):
+        opened = open_pdf(path, rewritten, limits)
+    return opened if isinstance(opened, Unreadable) else _look_at_pdf(opened, limits)
+
+
+def read_scans(part: FirstLook, limits: ReadingLimits) -> ReadPages:
+    """OCR of the pages of `part`, which is a document with some of its pages."""
+    reader = engine(limits.engine, limits.languages)
+    pages = []
+    for native in part.pages:
+        with page_alarm(limits.page_seconds):
+            try:
+                picture = _picture(part, native.number, limits)
+                page = _placed(native, picture)
+                page = read_picture(picture, page, reader, limits.page_seconds * ENGINE_SHARE)
+            except (PageUnreadable, PdfiumError, MemoryError) as error:
+                page = replace(native, error=_reason(error))
+        pages.append(page)
+    return ReadPages(tuple(pages), reader.version)
+
+
+def _look_at_scans(
+    path: Path, media_type: MediaType, limits: ReadingLimits
+) -> FirstLook | Unreadable:
+    with page_alarm(limits.page_seconds):
+        frames = count_frames(path, limits)
+    if isinstance(frames, Unreadable):
+        return frames
+    numbers = tuple(range(1, frames + 1))
+    pages = tuple(Page(number, 0.0, 0.0, "", TextSource.OCR) for number in numbers)
+    return FirstLook(media_type, path, pages, scans=numbers)
+
+
+def _look_at_pdf(opened: Opened, limits: ReadingLimits) -> FirstLook:
+    sheets = []
+    with document(opened.path) as pdf:
+        for number in range(1, opened.pages + 1):
+            with page_alarm(limits.page_seconds):
+                sheets.append(_sheet(pdf, number, limits))
+    with page_alarm(limits.page_seconds):
+        found, values = flags(opened.path), form_values(opened.path)
+    return FirstLook(
+        MediaType.PDF,
+        opened.path,
+        tuple(sheet.page for sheet in sheets),
+        scans=tuple(sheet.page.number for sheet in sheets if sheet.needs_ocr),
+        fields=values,
+        flags=found,
+        repaired=opened.repaired,
+    )
+
+
+def _sheet(pdf: PdfDocument, number: int, limits: ReadingLimits) -> Sheet:
+    try:
+        return first_look(pdf, number, limits)
+    except (PageUnreadable, PdfiumError, MemoryError) as error:
+        return Sheet(Page(number, 0.0, 0.0, "", TextSource.NATIVE, error=_reason(error)))
+
+
+def _picture(part: FirstLook, number: int, limits: ReadingLimits) -> Picture:
+    if part.media_type is not MediaType.PDF:
+        return frame_picture(part.path, number, limits)
+    with document(part.path) as pdf:
+        page = pdf.get_page(number - 1)
+        try:
+            placed = placed_pictures(page, limits)
+            return page_picture(page, ocr_dpi(page, placed, limits), limits)
+        finally:
+            page.close()
+
+
+def _placed(page: Page, picture: Picture) -> Page:
+    """A picture file has no size in points until it is decoded."""
+    return page if page.width else replace(page, width=picture.width, height=picture.height)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or "the page needs more memory than one page may have"

@@ -1,0 +1,58 @@
+"""What each kind of staff may do: three groups with their permissions.
+
+Roles are code: `install()` runs after every migration and puts a group back as it
+stands here. Administrators are superusers; coordinators are no staff and need no
+group, because membership of a site decides what they see.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from django.contrib.auth.models import Group, Permission
+from django.db import connection
+from django.db.models import Q
+
+
+def _may(verbs: str, *models: str) -> frozenset[str]:
+    """Permissions as "app.verb_model", for "view change" and "app.model", ..."""
+    named = (model.split(".") for model in models)
+    return frozenset(f"{app}.{verb}_{model}" for app, model in named for verb in verbs.split())
+
+
+_RECORDS = _may(
+    "view", "ingestion.batch", "ingestion.packet", "ingestion.document", "ingestion.finding"
+)
+_PLACES = _may("view", "clinical_sites.site", "clinical_sites.study")
+_PEOPLE = _may("view", "clinical_sites.user", "clinical_sites.membership")
+_TRAIL = _may("view", "audit.entry")
+
+ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "QA reviewers": _RECORDS | _PLACES | _TRAIL,
+        "Regulatory affairs": _RECORDS | _PLACES | _PEOPLE | _TRAIL,
+        "Operations": _RECORDS
+        | _may("view", "ingestion.chunk")
+        | _may("view add change", "clinical_sites.site", "clinical_sites.study")
+        | _may("view add change", "clinical_sites.portal")
+        | _may(
+            "view", "django_q.schedule", "django_q.success", "django_q.failure", "django_q.ormq"
+        ),
+    }
+)
+
+
+def install() -> None:
+    """Idempotent. Permissions of apps that are not migrated yet are given by a later call."""
+    if Group._meta.db_table not in connection.introspection.table_names():
+        return  # a partial migration: the next one calls again
+    for name, permissions in ROLES.items():
+        group, _ = Group.objects.get_or_create(name=name)
+        group.permissions.set(_existing(permissions))
+
+
+def _existing(permissions: Iterable[str]) -> list[Permission]:
+    wanted = Q(pk__in=[])
+    for permission in permissions:
+        app, codename = permission.split(".")
+        wanted |= Q(content_type__app_label=app, codename=codename)
+    return list(Permission.objects.filter(wanted))

@@ -1,0 +1,44 @@
+"""What a check of one type of document is given."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from ingestion.reading.facts import Reading
+from ingestion.rules.fields import FieldValue
+from ingestion.rules.findings import Facts, Finding
+from ingestion.rules.signatures import Signature
+from ingestion.rules.types import DocumentType
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFacts:
+    """What the register says of the site that sent the document; "" where it says nothing."""
+
+    site_id: str
+    protocol_number: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A document whose type is settled, and everything its checks ask for."""
+
+    reading: Reading
+    kind: DocumentType
+    site: SiteFacts
+    today: date
+    fields: Mapping[str, FieldValue]  # `signature_date` among them
+    signature: Signature | None  # None for a type that needs none
+
+    def day(self, name: str) -> date | None:
+        value = self.fields.get(name)
+        return value.day if value else None
+
+
+def sure(value: FieldValue, what: str, code: str, facts: Facts | None = None) -> Finding:
+    """This finding; where the value may have been misread, that a person is to look at `what`."""
+    where: Facts = {"page": value.page} if value.page else {}
+    if value.is_sure:
+        return Finding(code, value.page, {**(facts or {}), **where})
+    return Finding("OCR_LOW_CONFIDENCE", value.page, {"what": what, **where})

@@ -1,0 +1,142 @@
+"""The verdict on one document: every check in its fixed order, and what their findings come to.
+
+Pure and deterministic: the same reading, site and day give the same verdict. Checks of a
+type run only once the type is settled: while it is in doubt, a rejection would be a guess.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from ingestion.core.states import DocumentState
+from ingestion.reading.facts import Reading, Unreadable
+from ingestion.rules import VERSION, identity, legibility, presence, validity, wording
+from ingestion.rules.case import Case, SiteFacts
+from ingestion.rules.classify import Classification, Fit, classify
+from ingestion.rules.codes import CODES, Disposition, weight
+from ingestion.rules.fields import FieldValue, read_fields
+from ingestion.rules.findings import Finding
+from ingestion.rules.signatures import find_signature
+from ingestion.rules.types import TYPES, DocumentType
+
+__all__ = ["SCHEMA_VERSIONS", "SiteFacts", "Verdict", "check", "judge", "verdict_of"]
+
+SCHEMA_VERSIONS = ("v2.0", "v2.1")  # of a submission, the latest last
+
+OF_ANY_FILE: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
+    legibility.active_content,
+    legibility.blank_pages,
+    legibility.missing_pages,
+    legibility.illegible_pages,
+    legibility.doubtful_pages,
+)
+OF_ITS_TYPE: tuple[Callable[[Case], Iterator[Finding]], ...] = (
+    presence.required_entries,
+    presence.unsigned,
+    presence.undated,
+    validity.impossible,
+    validity.in_future,
+    validity.out_of_sequence,
+    validity.expired,
+    validity.stale,
+    validity.expires_soon,
+    validity.outdated_form,
+    identity.site_mismatch,
+    identity.protocol_mismatch,
+)
+
+_STATES = {
+    Disposition.HOLD: DocumentState.HELD,
+    Disposition.REJECT: DocumentState.REJECTED,
+    Disposition.REVIEW: DocumentState.IN_REVIEW,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    document_type: str  # as the pages show it, or as declared where that fits; "" in doubt
+    findings: tuple[Finding, ...]  # the primary one first
+    primary: Finding | None  # the one that decided; None for a document that is filed
+    state: DocumentState
+    fields: tuple[FieldValue, ...] = ()
+    rules_version: str = VERSION
+
+    @property
+    def is_quarantined(self) -> bool:
+        """The bytes are withheld from all but QA."""
+        return any(CODES[finding.code].quarantine for finding in self.findings)
+
+
+def check(
+    reading: Reading, *, declared: str, site: SiteFacts, today: date, schema_version: str
+) -> Verdict:
+    """`declared` is a type's slug, or "" when the sender named none."""
+    found = classify(reading, declared)
+    findings = [*_schema(schema_version), *_type(found, declared)]
+    findings += [finding for rule in OF_ANY_FILE for finding in rule(reading)]
+    if found.fit is not Fit.AGREED:
+        return verdict_of(findings, document_type=found.slug)
+    kind = TYPES[found.slug]
+    case = _case(reading, kind, site, today)
+    findings += _contradictions(reading, kind)
+    findings += [finding for rule in OF_ITS_TYPE for finding in rule(case)]
+    return verdict_of(findings, document_type=found.slug, fields=case.fields.values())
+
+
+def judge(unreadable: Unreadable) -> Verdict:
+    return verdict_of([Finding(unreadable.code, facts=unreadable.facts)])
+
+
+def verdict_of(
+    findings: Iterable[Finding], *, document_type: str = "", fields: Iterable[FieldValue] = ()
+) -> Verdict:
+    """The worst disposition decides; its most severe finding is the primary one."""
+    ordered = tuple(sorted(findings, key=lambda finding: (weight(finding.code), finding.page)))
+    worst = ordered[0] if ordered else None
+    state = _STATES.get(CODES[worst.code].disposition) if worst else None
+    return Verdict(
+        document_type,
+        ordered,
+        worst if state else None,
+        state or DocumentState.ARCHIVED,
+        tuple(fields),
+    )
+
+
+def _case(reading: Reading, kind: DocumentType, site: SiteFacts, today: date) -> Case:
+    fields = {value.name: value for value in read_fields(reading, kind)}
+    signature = None
+    if kind.signature:
+        signature = find_signature(reading, kind.signature, month_first=kind.us_dates)
+        if signature.date:
+            fields["signature_date"] = signature.date
+    return Case(reading, kind, site, today, fields, signature)
+
+
+def _schema(version: str) -> Iterator[Finding]:
+    if version not in SCHEMA_VERSIONS:
+        facts = {"supported": " and ".join(SCHEMA_VERSIONS), "latest": SCHEMA_VERSIONS[-1]}
+        yield Finding("SCHEMA_MISMATCH", facts={"schema_version": version, **facts})
+
+
+def _type(found: Classification, declared: str) -> Iterator[Finding]:
+    sent_as = {"declared": _name(declared)} if declared else {}
+    if found.fit is Fit.UNRECOGNIZED:
+        yield Finding("DOC_TYPE_UNRECOGNIZED", facts=sent_as)
+    elif found.fit is Fit.CONFLICT:
+        seen = {"detected": _name(found.slug), "evidence": found.best.evidence}
+        yield Finding("DOC_TYPE_CONFLICT", facts={**seen, **sent_as})
+
+
+def _contradictions(reading: Reading, kind: DocumentType) -> Iterator[Finding]:
+    for page in reading.pages:
+        for phrase in kind.contradictions:
+            if wording.phrase(phrase).search(page.text):
+                facts = {"detected": f"{kind.noun} that is not final", "declared": kind.name}
+                evidence = f'"{phrase.upper()}" on page {page.number}'
+                yield Finding("DOC_TYPE_CONFLICT", page.number, {**facts, "evidence": evidence})
+                return
+
+
+def _name(slug: str) -> str:
+    return TYPES[slug].name if slug in TYPES else slug

@@ -1,0 +1,121 @@
+"""Which type of document this is, by the landmarks printed on it. Never a guess.
+
+Each landmark that is found adds its weight to its type, once. The type with the highest
+score wins if it reaches THRESHOLD and leads the next one by MARGIN; otherwise there is
+no answer, and a person looks. The evidence can be read out: "STATEMENT OF INVESTIGATOR"
+on page 1, and so on.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from ingestion.reading.facts import MediaType, Page, Reading, TextSource
+from ingestion.rules import wording
+from ingestion.rules.fields import SCANS
+from ingestion.rules.types import TYPES, DocumentType, Landmark
+
+THRESHOLD = 6
+MARGIN = 2
+_HEADING_LINES = 12  # within which a title stands, below letterhead, stickers and page furniture
+_STRONG = 3  # the weight from which a landmark is worth a slow look for misread letters
+
+
+class Fit(Enum):
+    """How what was declared and what the pages show go together."""
+
+    AGREED = "agreed"  #: as declared; or nothing was declared, and the pages are clear
+    CONFLICT = "conflict"  #: the pages clearly show another type
+    UNRECOGNIZED = "unrecognized"
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    landmark: str
+    page: int
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    slug: str
+    sightings: tuple[Sighting, ...] = ()
+
+    @property
+    def points(self) -> int:
+        return sum(sighting.weight for sighting in self.sightings)
+
+    @property
+    def evidence(self) -> str:
+        """The three most telling landmarks, in words for a reviewer."""
+        best = sorted(self.sightings, key=lambda sighting: -sighting.weight)[:3]
+        return ", ".join(f'"{seen.landmark}" on page {seen.page}' for seen in best)
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    slug: str  # what the document is taken for; "" when nobody can tell
+    fit: Fit
+    best: Score
+
+
+def classify(
+    reading: Reading, declared: str = "", *, types: Mapping[str, DocumentType] = TYPES
+) -> Classification:
+    scores = _scores(reading, types, patient=False)
+    if scores[0].points < THRESHOLD and any(page.source in SCANS for page in reading.pages):
+        scores = _scores(reading, types, patient=True)
+    return _judge(declared, scores)
+
+
+def guess_type(filename: str, text: str = "") -> str:
+    """A first choice for the upload form: by the text if it is clear, else by the file's name."""
+    page = Page(1, 0, 0, text, TextSource.NATIVE)
+    seen = classify(Reading(MediaType.PDF, (page,))).slug if text else ""
+    if seen:
+        return seen
+    words = f" {re.sub(r'[^a-z0-9]+', ' ', filename.casefold())} "
+    hints = [(hint, kind.slug) for kind in TYPES.values() for hint in kind.filename]
+    hints.sort(key=lambda pair: -len(pair[0]))  # "IRB approval" says more than "IRB"
+    return next((slug for hint, slug in hints if f" {hint} " in words), "")
+
+
+def _judge(declared: str, scores: list[Score]) -> Classification:
+    best, runner_up = scores[0], scores[1] if len(scores) > 1 else Score("")
+    by_slug = {score.slug: score.points for score in scores}
+    if by_slug.get(declared, 0) >= max(THRESHOLD, best.points - MARGIN + 1):
+        return Classification(declared, Fit.AGREED, best)
+    if best.points < max(THRESHOLD, runner_up.points + MARGIN):
+        return Classification("", Fit.UNRECOGNIZED, best)
+    return Classification(best.slug, Fit.CONFLICT if declared else Fit.AGREED, best)
+
+
+def _scores(reading: Reading, types: Mapping[str, DocumentType], *, patient: bool) -> list[Score]:
+    """The best first; among equals, in the order of the file of types."""
+    scores = [
+        Score(slug, tuple(_sightings(reading, kind, patient=patient)))
+        for slug, kind in types.items()
+    ]
+    return sorted(scores, key=lambda score: -score.points)
+
+
+def _sightings(reading: Reading, kind: DocumentType, *, patient: bool) -> Iterator[Sighting]:
+    for landmark in kind.landmarks:
+        pages = reading.pages[:1] if landmark.where == "heading" else reading.pages
+        for page in pages:
+            if _shows(page, landmark, patient=patient):
+                yield Sighting(landmark.phrases[0].upper(), page.number, landmark.weight)
+                break
+
+
+def _shows(page: Page, landmark: Landmark, *, patient: bool) -> bool:
+    lines = [line for line in page.text.splitlines() if line.strip()]
+    if landmark.where == "heading":
+        lines = lines[:_HEADING_LINES]
+    text = "\n".join(lines)
+    if any(wording.phrase(words).search(text) for words in landmark.phrases):
+        return True
+    if not patient or landmark.weight < _STRONG or page.source not in SCANS:
+        return False
+    return any(wording.resembles(words, lines) for words in landmark.phrases)

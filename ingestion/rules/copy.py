@@ -1,0 +1,448 @@
+"""The sentences that people read for each finding code: what happened, why it matters, what to do.
+
+The one place for this copy. Plain words; never a blame, never "invalid"; what to do
+starts with a verb. A part may be worded in several ways, the fullest first: the first
+one whose placeholders are all known is used, and the last one of a part needs no fact
+but {type}, so that an old finding with few facts can always be shown.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from string import Formatter
+
+from ingestion.rules.findings import Facts
+from ingestion.rules.types import TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    what: str
+    why: str
+    do: str
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    short: str  # for a line in a table or a terminal
+    what: tuple[str, ...]  # wordings, the fullest first
+    why: tuple[str, ...]
+    do: tuple[str, ...]
+
+    @property
+    def parts(self) -> tuple[tuple[str, ...], ...]:
+        return (self.what, self.why, self.do)
+
+
+COPY: Mapping[str, Copy] = {
+    "DOWNLOAD_FAILED": Copy(
+        "The portal did not give us the file",
+        (
+            "We could not fetch this file from your portal: {problem}.",
+            "We could not fetch this file from your portal.",
+        ),
+        (
+            "The portal gave no answer after {attempts} tries; the document may be in order.",
+            "A document that does not arrive cannot be checked; it may well be in order.",
+        ),
+        ("Check that the file is still on the portal, or upload it here.",),
+    ),
+    "PORTAL_UNAVAILABLE": Copy(
+        "The portal does not answer",
+        ("Your portal does not answer at the moment, so this {type} has not reached us.",),
+        ("Nothing is wrong with the document; it stays in our queue.",),
+        ("Wait until the portal is back, or upload the file here if it is urgent.",),
+    ),
+    "STORAGE_UNAVAILABLE": Copy(
+        "Our storage did not answer",
+        ("Our storage could not take this {type} in.",),
+        ("The fault is on our side; nothing is wrong with the document.",),
+        ("Leave it with us: we try again as soon as the storage is back.",),
+    ),
+    "CAPACITY": Copy(
+        "Waiting for room on our side",
+        ("We had no room to take this {type} in.",),
+        ("The fault is on our side; nothing is wrong with the document.",),
+        ("Leave it with us: we go on with it as soon as there is room.",),
+    ),
+    "INTERNAL_ERROR": Copy(
+        "A fault on our side",
+        (
+            "We could not finish checking this {type} (reference {reference}).",
+            "We could not finish checking this {type}.",
+        ),
+        ("The fault is on our side and has been reported; nothing is wrong with the document.",),
+        ("Leave it with us: we try again once the fault is mended.",),
+    ),
+    "POISON": Copy(
+        "Our checks stopped several times",
+        (
+            "Our checks stopped {attempts} times while they had this {type} in hand.",
+            "Our checks stopped several times while they had this {type} in hand.",
+        ),
+        ("Our side has to find out why; it says nothing about the document.",),
+        ("Leave it with us, or upload a fresh copy if you have one.",),
+    ),
+    "DUPLICATE_CONTENT": Copy(
+        "Already on file",
+        (
+            "This {type} is already on file since {since}, as {twin}.",
+            "This {type} is already on file since {since}.",
+            "This {type} is already on file.",
+        ),
+        ("It is the same file from the same site, and one copy is enough.",),
+        ("Do nothing: the copy on file counts.",),
+    ),
+    "MALWARE_SUSPECTED": Copy(
+        "The scanner raised an alarm",
+        (
+            "The virus scanner raised an alarm on this file ({signature}).",
+            "The virus scanner raised an alarm on this file.",
+        ),
+        ("Nobody but our QA team can open it until it has been looked at.",),
+        ("Scan your computer, then save or print the document to a new PDF and upload that copy.",),
+    ),
+    "EMPTY_FILE": Copy(
+        "The file is empty",
+        ("The file is empty: it holds no data.",),
+        ("There is nothing in it that could be checked or filed.",),
+        ("Open the {type} on your side to see that it is complete, then upload it again.",),
+    ),
+    "FILE_TOO_LARGE": Copy(
+        "The file is too large",
+        (
+            "The file is {size_mb} MB; the limit is {limit_mb} MB.",
+            "The file has {pages} pages; the limit is {limit_pages}.",
+            "The file is larger than we can take.",
+        ),
+        ("Very large files cannot be checked in time.",),
+        ("Scan it in black and white at 300 dpi, or split it by section, then upload it again.",),
+    ),
+    "UNSUPPORTED_TYPE": Copy(
+        "Not a PDF or a scan",
+        (
+            "The file is a {found}, not a PDF or a scanned image.",
+            "The file is not a PDF or a scanned image.",
+        ),
+        ("Only PDF, JPEG, PNG and TIFF files can be read and archived.",),
+        ("Save or print the document as a PDF, open that once to check it, then upload it.",),
+    ),
+    "TYPE_MISMATCH": Copy(
+        "Name and content of the file differ",
+        (
+            "The file is named {declared}, but its content is {found}.",
+            "The ending of the file's name and its content do not belong together.",
+        ),
+        ("A record has to open as what its name says it is.",),
+        ("Save the document as a PDF, open that once to check it, then upload it.",),
+    ),
+    "CHECKSUM_MISMATCH": Copy(
+        "The file changed on its way to us",
+        ("The bytes that reached us are not the ones that were announced.",),
+        ("The checksum proves that the file on record is the one that was sent.",),
+        ("Send the file again together with the checksum of that very file.",),
+    ),
+    "ACTIVE_CONTENT": Copy(
+        "Holds scripts or attached files",
+        ("The PDF contains {kinds}.", "The PDF contains scripts or attached files."),
+        ("An archived record must not change when it is opened.",),
+        ("Print it to PDF and upload that copy, or wait for QA to look at this one.",),
+    ),
+    "ENCRYPTED_DOCUMENT": Copy(
+        "Locked with a password",
+        ("The PDF is locked with a password.",),
+        ("We cannot check a file that we cannot open.",),
+        ("Save a copy without the password and upload that.",),
+    ),
+    "CORRUPT_DOCUMENT": Copy(
+        "The file is damaged",
+        ("The file is damaged: it cannot be opened to its end.",),
+        ("A record has to open, now and in many years.",),
+        ("Save or print it to a new PDF, open that once to check it, then upload it.",),
+    ),
+    "PARSER_FAILURE": Copy(
+        "We could not read the file",
+        ("The file opens, but we could not read what is in it.",),
+        ("A {type} that cannot be read cannot be checked.",),
+        ("Print it to a new PDF and upload that copy, or ask for a review.",),
+    ),
+    "ILLEGIBLE_SCAN": Copy(
+        "The scan cannot be read",
+        (
+            "We could not read {count} of {total} pages.",
+            "We could not read this scan.",
+        ),
+        (
+            "The scan is about {dpi} dpi; we need 300.",
+            "What cannot be read cannot be checked.",
+        ),
+        ("Scan the whole document again at 300 dpi in black and white, then upload it.",),
+    ),
+    "PHI_SUSPECTED": Copy(
+        "May name a study participant",
+        (
+            "Page {page} seems to hold details of a study participant.",
+            "This {type} seems to hold details of a study participant.",
+        ),
+        ("Participants' details do not belong into a site's regulatory file.",),
+        ("Wait for QA to look at it. Upload a copy without these details if there are any.",),
+    ),
+    "BLANK_OR_MISSING_PAGE": Copy(
+        "A page is blank or missing",
+        (
+            "Pages are missing: {missing} ({present} of {total} present).",
+            "Page {page} is blank.",
+            "A page is blank or missing.",
+        ),
+        ("The whole document is the record, with all of its pages.",),
+        (
+            "Scan all {total} pages into one PDF and upload it, or wait for QA to look at it.",
+            "Scan all pages into one PDF and upload it; if none is missing, wait for QA.",
+        ),
+    ),
+    "DOC_TYPE_CONFLICT": Copy(
+        "Looks like another type of document",
+        (
+            "This looks like {detected}; it was sent as {declared}. We read {evidence}.",
+            "This looks like {detected}; it was sent as {declared}.",
+            "This looks like another type of document than the one it was sent as.",
+        ),
+        ("The type decides which checks run and where the document is filed.",),
+        ("Change the type, or choose the right file and upload it.",),
+    ),
+    "DOC_TYPE_UNRECOGNIZED": Copy(
+        "Type of document not recognised",
+        (
+            "We did not find on it what a document of the type {declared} shows.",
+            "We could not tell which type of document this is.",
+        ),
+        ("The type decides which checks run and where the document is filed.",),
+        ("Wait for QA to look at it, or choose the right file if this is not the one you meant.",),
+    ),
+    "SCHEMA_MISMATCH": Copy(
+        "A required entry is missing",
+        (
+            "Version {schema_version} of the submission form is not one that we accept.",
+            "The {field} on page {page} is not filled in.",
+            "We found no {field} in this {type}.",
+            "A required entry is missing from this {type}.",
+        ),
+        (
+            "We accept the versions {supported}.",
+            "The {type} counts only when its required entries are there.",
+        ),
+        (
+            "Use version {latest} and send the document again.",
+            "Add the {field} and upload the document again, or ask for a review if it is there.",
+            "Add what is missing and upload it again, or ask for a review if it is there.",
+        ),
+    ),
+    "SIGNATURE_MISSING": Copy(
+        "Not signed",
+        ("Page {page} is not signed.", "This {type} is not signed."),
+        (
+            "The {type} counts only once {role} has signed it.",
+            "The {type} counts only once it has been signed.",
+        ),
+        (
+            "Ask {role} to sign and date {section}, scan the whole document, upload it again.",
+            "Ask the signer to sign and date it, scan the whole document, upload it again.",
+        ),
+    ),
+    "SIGNATURE_DATE_MISSING": Copy(
+        "Signed, but not dated",
+        ("The signature on page {page} has no date.", "The signature has no date."),
+        ("We need to know when it was signed.",),
+        (
+            "Ask {role} to add the date beside the signature, then upload the document again.",
+            "Ask the signer to add the date beside the signature, then upload it again.",
+        ),
+    ),
+    "EXPIRED_DOCUMENT": Copy(
+        "Expired",
+        ("This {type} ran out on {expires}.", "This {type} has run out."),
+        ("It has to be valid on the day it is filed.",),
+        ("Upload the current one; if its renewal is pending, attach the renewal letter.",),
+    ),
+    "STALE_DOCUMENT": Copy(
+        "Too old",
+        (
+            "This {type} is of {dated}; it may be at most {months} months old.",
+            "This {type} is older than the study accepts.",
+        ),
+        ("It has to describe the state of things on the day it is filed.",),
+        ("Upload a newer {type} with a current date.",),
+    ),
+    "DATE_IN_FUTURE": Copy(
+        "A date lies in the future",
+        (
+            "The {field} on page {page} is {date}, which lies in the future.",
+            "The {field} is {date}, which lies in the future.",
+            "A date in this {type} lies in the future.",
+        ),
+        ("We need to know when it really happened.",),
+        (
+            "Ask the signer to correct the {field}, then upload the document again.",
+            "Ask the signer to correct the date, then upload the document again.",
+        ),
+    ),
+    "DATE_INVALID": Copy(
+        "A date does not exist",
+        (
+            "The {field} on page {page} reads {written}; there is no such day.",
+            "The {field} reads {written}; there is no such day.",
+            "A date in this {type} is a day that does not exist.",
+        ),
+        ("Dates decide how long the document counts.",),
+        (
+            "Ask the signer to correct the {field}, then upload the document again.",
+            "Ask the signer to correct the date, then upload the document again.",
+        ),
+    ),
+    "DATE_OUT_OF_SEQUENCE": Copy(
+        "Two dates are the wrong way round",
+        (
+            "The {later} ({later_date}) comes before the {earlier} ({earlier_date}).",
+            "Two dates in this {type} are the wrong way round.",
+        ),
+        ("The order of the dates shows that each step was taken in time.",),
+        ("Check both dates, have the wrong one corrected, then upload the document again.",),
+    ),
+    "SITE_MISMATCH": Copy(
+        "Names another site",
+        (
+            "This document names site {named}; it was sent for site {expected}.",
+            "This document names another site than the one it was sent for.",
+        ),
+        ("Documents are filed under the site that is named on them.",),
+        ("Check the file; if the site on it is wrong, have it corrected and upload it again.",),
+    ),
+    "PROTOCOL_MISMATCH": Copy(
+        "Names another protocol",
+        (
+            "This document names protocol {named}; the study's protocol is {expected}.",
+            "This document names another protocol than the study's.",
+        ),
+        ("A document counts for the protocol that is named on it.",),
+        ("Check the file; if it belongs to another study, upload the right one here.",),
+    ),
+    "PROTOCOL_VERSION_MISMATCH": Copy(
+        "Names another protocol version",
+        (
+            "This document names protocol version {named}; the current one is {expected}.",
+            "This document names another version of the protocol than the current one.",
+        ),
+        ("Approvals and signatures count for one version of the protocol.",),
+        ("Upload the {type} for the current version, or wait for QA to look at it.",),
+    ),
+    "PERSON_MISMATCH": Copy(
+        "Names another person",
+        (
+            "This document names {named}; we expected {expected}.",
+            "This document names another person than the one we expected.",
+        ),
+        ("Each person's documents are filed under their own name.",),
+        ("Check the file; upload the right one if it belongs to somebody else.",),
+    ),
+    "LAB_MISMATCH": Copy(
+        "Names another laboratory",
+        (
+            "This document names the laboratory {named}; the packet names {expected}.",
+            "This document names another laboratory than the rest of the packet.",
+        ),
+        ("Every laboratory of the site needs its own certificate and ranges.",),
+        ("Check which laboratory is meant and upload the document that belongs to it.",),
+    ),
+    "IRB_MISMATCH": Copy(
+        "Names another IRB",
+        (
+            "This document names {named}; the packet names {expected}.",
+            "This document names another IRB than the rest of the packet.",
+        ),
+        ("The IRB that approved the study has to be the one named on the other forms.",),
+        ("Check which IRB is responsible and upload the document that names it.",),
+    ),
+    "OCR_LOW_CONFIDENCE": Copy(
+        "Some words could not be read for certain",
+        (
+            "We could not read {what} on page {page} for certain.",
+            "We could not find {what} for certain.",
+            "We could not read all of this {type} for certain.",
+        ),
+        ("We do not decide on words that we may have misread.",),
+        ("Wait for QA to look at it, or upload a sharper scan at 300 dpi.",),
+    ),
+    "EXPIRES_SOON": Copy(
+        "Expires soon",
+        (
+            "This {type} runs out on {expires}, in {days} days.",
+            "This {type} runs out soon.",
+        ),
+        ("It is on file and counts until then.",),
+        ("Upload the renewed one before that day.",),
+    ),
+    "FORM_EDITION_OUTDATED": Copy(
+        "Older edition of the form",
+        (
+            "The OMB date printed on this form ({printed}) has passed.",
+            "The OMB date printed on this form has passed.",
+        ),
+        ("FDA accepts forms with a passed OMB date: it is not the form's own expiry.",),
+        ("Do nothing: the form counts as it is.",),
+    ),
+    "PACKET_INCOMPLETE": Copy(
+        "Documents are still missing",
+        (
+            "This packet still lacks: {missing}.",
+            "This packet still lacks documents.",
+        ),
+        ("The site can start once every required document is on file.",),
+        ("Upload what is missing; what is already on file stays there.",),
+    ),
+    "QA_REJECTED": Copy(
+        "Returned by QA",
+        ("QA returned this {type}: {note}", "QA returned this {type}."),
+        ("A person looked at it and found something that the site has to correct.",),
+        ("Read the note, correct the document, then upload it again.",),
+    ),
+}
+
+_UNKNOWN = Copy(
+    "A finding of an older version",
+    ("A check of an older version found something in this {type}.",),
+    ("Its wording is no longer on record here.",),
+    ("Ask QA what it meant.",),
+)
+_NOUNS = {kind.name: kind.noun for kind in TYPES.values()}
+
+
+def placeholders(wording: str) -> frozenset[str]:
+    return frozenset(name for _, name, _, _ in Formatter().parse(wording) if name)
+
+
+def sentences(code: str, facts: Facts, *, type_name: str = "") -> Sentences:
+    """Never raises: records outlive codes, and facts that a later wording would ask for."""
+    copy = COPY.get(code, _UNKNOWN)
+    known = {name: _shown(value) for name, value in facts.items()}
+    known["type"] = _NOUNS.get(type_name, type_name) or "document"
+    return Sentences(*(_worded(part, known) for part in copy.parts))
+
+
+def reason(code: str) -> str:
+    """A few words for one line in a table or a terminal."""
+    return COPY.get(code, _UNKNOWN).short
+
+
+def _worded(wordings: tuple[str, ...], known: Mapping[str, str]) -> str:
+    usable = (wording for wording in wordings if placeholders(wording) <= known.keys())
+    text = next(usable, wordings[-1]).format_map(known)
+    return text[0].upper() + text[1:]
+
+
+def _shown(value: str | int) -> str:
+    """As people write it: facts keep dates as 2026-03-12, sentences say 12 March 2026."""
+    if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        return str(value)
+    day = date.fromisoformat(value)
+    return f"{day.day} {day:%B %Y}"

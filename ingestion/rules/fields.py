@@ -1,0 +1,196 @@
+"""What is read from a document: each value with its page, its place, its source and how sure it is.
+
+The fields of a fillable form win over the text. On the page a value stands behind its
+caption or below it; a number of a fixed build is found anywhere. A caption with a date
+that does not exist, or that may mean two days, yields the words as they stand and no day:
+nothing is guessed.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import chain
+
+from ingestion.reading.facts import Box, Page, Reading, TextSource, Word
+from ingestion.rules import dates, places, wording
+from ingestion.rules.types import DocumentType, FieldSpec
+
+FORM = "acroform"  # the source of a named form field; else it is the page's own source
+SURE = 75.0  # of 100: below this, nothing is rejected on the strength of a value
+SCANS = frozenset({TextSource.OCR, TextSource.OCR_LAYER})
+
+_UNSURE = 40.0  # of a date that may mean two days
+_CONTEXT = 12  # words before a caption in which `near` and `not_near` look
+_DATE_WITHIN = 40  # characters behind a caption within which its date begins
+_BETWEEN = r"[\s:.#_*)(-]*"  # what may stand between a caption and its value
+_CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
+_PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
+_PATTERNS = {
+    "number": r"(?=[\w/.-]*\d)\w+(?:[-/.]\w+)*",
+    "name": rf"{_CAPITAL}{_IN_NAME}*,?(?: (?:{_PARTICLE} )?{_CAPITAL}{_IN_NAME}*,?){{1,5}}",
+    "text": r".{2,120}",
+}
+_DIGIT, _LETTERS = "[0-9OQDIl|SBZ]", {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue:
+    name: str
+    value: str  # a date as 2026-03-12; as it was written where it is no one day
+    page: int  # from 1; 0 for a form field
+    source: str
+    confidence: float  # 0 to 100
+    box: Box | None = None  # where it stands, where that is known
+    day: date | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        return self.confidence >= SURE
+
+
+def read_fields(reading: Reading, kind: DocumentType) -> tuple[FieldValue, ...]:
+    """One value for each field that was found, in the order of the type's fields."""
+    found = (read_field(reading, spec, month_first=kind.us_dates) for spec in kind.fields)
+    return tuple(value for value in found if value is not None)
+
+
+def read_field(reading: Reading, spec: FieldSpec, *, month_first: bool) -> FieldValue | None:
+    values = chain(
+        _from_form(reading, spec, month_first=month_first),
+        (value for page in reading.pages for value in _by_shape(page, spec)),
+        (
+            value
+            for label in spec.labels
+            for page in reading.pages
+            for value in _by_label(page, label, spec, month_first=month_first)
+        ),
+    )
+    return next(values, None)
+
+
+def form_value(reading: Reading, names: tuple[str, ...]) -> str:
+    """The first of these form fields that is filled in; full names count by their last part."""
+    filled = {
+        wording.bare(name.rsplit(".", 1)[-1]): value.strip()
+        for name, value in reading.fields.items()
+    }
+    return next((value for name in names if (value := filled.get(wording.bare(name), ""))), "")
+
+
+def form_date(
+    name: str, reading: Reading, names: tuple[str, ...], *, month_first: bool
+) -> FieldValue | None:
+    written = next(dates.find(form_value(reading, names), month_first=month_first), None)
+    if written is None:
+        return None
+    value, confidence = _read_as(written, 100.0)
+    return FieldValue(name, value, 0, FORM, confidence, day=written.day)
+
+
+def date_in(
+    name: str, page: Page, words: Sequence[Word], *, month_first: bool, within: int = _DATE_WITHIN
+) -> FieldValue | None:
+    """The first date in a run of words, if it begins within so many characters."""
+    text = " ".join(word.text for word in words)
+    written = next(dates.find(text, month_first=month_first), None)
+    if written is None or written.start > within:
+        return None
+    used = _words_at(words, written.start, written.end)
+    value, confidence = _read_as(written, _worst(used))
+    box = places.around(used)
+    return FieldValue(name, value, page.number, page.source, confidence, box, written.day)
+
+
+def _from_form(reading: Reading, spec: FieldSpec, *, month_first: bool) -> Iterator[FieldValue]:
+    if spec.kind == "date":
+        if value := form_date(spec.name, reading, spec.form, month_first=month_first):
+            yield value
+    elif match := re.search(_pattern(spec), form_value(reading, spec.form)):
+        yield FieldValue(spec.name, match[0].strip(), 0, FORM, 100.0)
+
+
+def _by_shape(page: Page, spec: FieldSpec) -> Iterator[FieldValue]:
+    if not spec.shape:
+        return
+    for match in _shape(spec.shape, misread=page.source in SCANS).finditer(page.text):
+        signs = re.sub(r"[\s#-]", "", match[0])
+        value = "".join(
+            wording.digits(sign) if wanted == "#" else wanted
+            for sign, wanted in zip(signs, spec.shape, strict=True)
+        )
+        spot = next(places.occurrences(page, match[0]), None)
+        confidence, box = (spot.confidence, spot.box) if spot else (page.confidence, None)
+        yield FieldValue(spec.name, value, page.number, page.source, confidence, box)
+
+
+def _shape(shape: str, *, misread: bool) -> re.Pattern[str]:
+    """Separators may stand where letters and digits meet, as in 36 D 1234567 or FWA 00001234."""
+    digit = _DIGIT if misread else r"\d"
+    runs = re.findall(r"#+|[^#]+", shape)
+    parts = [
+        f"{digit}{{{len(run)}}}"
+        if run[0] == "#"
+        else "".join(_LETTERS.get(sign, sign) if misread else sign for sign in run)
+        for run in runs
+    ]
+    return re.compile(r"(?<!\w)" + r"[\s#-]{0,2}".join(parts) + r"(?!\w)")
+
+
+def _by_label(
+    page: Page, label: str, spec: FieldSpec, *, month_first: bool
+) -> Iterator[FieldValue]:
+    for place in places.occurrences(page, label):
+        if not _in_context(page, place, spec):
+            continue
+        if spec.kind == "text" and not places.is_apart(page, place):
+            continue
+        for words in (places.behind(page, place), places.below(page, place)):
+            if value := _value_in(page, words, spec, month_first=month_first):
+                yield value
+                break
+
+
+def _value_in(
+    page: Page, words: Sequence[Word], spec: FieldSpec, *, month_first: bool
+) -> FieldValue | None:
+    if spec.kind == "date":
+        return date_in(spec.name, page, words, month_first=month_first)
+    text = " ".join(word.text for word in words)
+    match = re.match(rf"{_BETWEEN}(?P<value>{_pattern(spec)})", text)
+    if match is None:
+        return None
+    used = _words_at(words, match.start("value"), match.end("value"))
+    value, box = match["value"].strip(" ,;"), places.around(used)
+    return FieldValue(spec.name, value, page.number, page.source, _worst(used), box)
+
+
+def _in_context(page: Page, place: places.Place, spec: FieldSpec) -> bool:
+    words = page.words[max(0, place.start - _CONTEXT) : place.start]
+    before = " ".join(word.text for word in words)
+    if spec.near and not wording.phrase(spec.near).search(before):
+        return False
+    return not (spec.not_near and wording.phrase(spec.not_near).search(before))
+
+
+def _words_at(words: Sequence[Word], start: int, end: int) -> list[Word]:
+    """Those that hold these characters of the words joined by blanks."""
+    used, at = [], 0
+    for word in words:
+        if at < end and start < at + len(word.text):
+            used.append(word)
+        at += len(word.text) + 1
+    return used
+
+
+def _read_as(written: dates.Written, confidence: float) -> tuple[str, float]:
+    value = written.day.isoformat() if written.day else written.raw
+    return value, _UNSURE if written.is_ambiguous else confidence
+
+
+def _worst(words: Sequence[Word]) -> float:
+    return min(word.confidence for word in words)
+
+
+def _pattern(spec: FieldSpec) -> str:
+    return spec.pattern or _PATTERNS[spec.kind]

@@ -1,0 +1,77 @@
+"""Checks that ask no document type: is everything there, can it be read, is it only paper."""
+
+import re
+from collections.abc import Iterator
+
+from ingestion.reading.facts import Page, Reading, TextSource
+from ingestion.rules.findings import Facts, Finding
+
+READABLE = 70.0  # mean confidence of a page; below it, words are missing or wrong
+COARSE = 150  # dpi; below it letters run together, and a better scan is the remedy
+
+_KINDS = {
+    "javascript": "scripts",
+    "launch": "a command that starts a program",
+    "embedded-file": "attached files",
+}
+_PAGE_OF = re.compile(r"\bpage\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGNORECASE)
+
+
+def active_content(reading: Reading) -> Iterator[Finding]:
+    kinds = [words for flag, words in _KINDS.items() if flag in reading.flags]
+    if kinds:
+        yield Finding("ACTIVE_CONTENT", facts={"kinds": " and ".join(kinds)})
+
+
+def blank_pages(reading: Reading) -> Iterator[Finding]:
+    for page in reading.pages:
+        if page.is_blank:
+            yield Finding("BLANK_OR_MISSING_PAGE", page.number, {"page": page.number})
+
+
+def missing_pages(reading: Reading) -> Iterator[Finding]:
+    """A gap in "Page 2 of 3". A page whose number was not found may be the one that is missing."""
+    numbered = [match for page in reading.pages if (match := _PAGE_OF.search(page.text))]
+    unnumbered = len(reading.pages) - len(numbered)
+    totals = {int(match[2]) for match in numbered}
+    if len(totals) != 1:
+        return  # several documents in one file, or none that counts its pages
+    total = totals.pop()
+    present = {int(match[1]) for match in numbered}
+    missing = sorted(set(range(1, total + 1)) - present)
+    if missing and len(missing) > unnumbered:
+        facts: Facts = {
+            "missing": _listed(missing),
+            "present": total - len(missing),
+            "total": total,
+        }
+        yield Finding("BLANK_OR_MISSING_PAGE", facts=facts)
+
+
+def illegible_pages(reading: Reading) -> Iterator[Finding]:
+    """Coarse scans only: a fine one may be in a language that is not installed (decision 17)."""
+    poor = [page for page in reading.pages if _is_poor(page) and 0 < page.dpi < COARSE]
+    if poor:
+        facts: Facts = {
+            "count": len(poor),
+            "total": len(reading.pages),
+            "dpi": min(p.dpi for p in poor),
+        }
+        yield Finding("ILLEGIBLE_SCAN", poor[0].number, facts)
+
+
+def doubtful_pages(reading: Reading) -> Iterator[Finding]:
+    for page in reading.pages:
+        if page.error or (_is_poor(page) and not 0 < page.dpi < COARSE):
+            facts: Facts = {"what": "the text", "page": page.number}
+            yield Finding("OCR_LOW_CONFIDENCE", page.number, facts)
+
+
+def _is_poor(page: Page) -> bool:
+    if page.source is not TextSource.OCR or page.is_blank:
+        return False
+    return page.confidence < READABLE or not page.text.strip()
+
+
+def _listed(numbers: list[int]) -> str:
+    return ", ".join(str(number) for number in numbers)

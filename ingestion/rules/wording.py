@@ -1,0 +1,67 @@
+"""Finding printed phrases in text that a scanner may have spoilt. Pure; no document types here.
+
+Letter case, spacing and punctuation never matter, and the letters that recognition
+takes for one another are equal: 0 and O; 1, I and l; 5 and S; rn and m.
+"""
+
+import re
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+_LOOKALIKES = {
+    "o": "[o0]",
+    "0": "[0oq]",
+    "i": "[il1|!]",
+    "l": "[l1i|!]",
+    "1": "[1il|!]",
+    "s": "[s5$]",
+    "5": "[5s]",
+    "b": "[b8]",
+    "8": "[8b]",
+    "z": "[z2]",
+    "m": "(?:m|rn)",
+    "w": "(?:w|vv)",
+}
+_DIGITS = str.maketrans("OoQDIl|!SsBZz", "0000111155822")
+_CLOSE = 0.86  # of difflib's ratio: about one wrong letter in seven
+_LONG = 12  # letters; a shorter phrase resembles too much
+
+
+@lru_cache(maxsize=2048)
+def phrase(text: str) -> re.Pattern[str]:
+    """Matches the phrase as whole words. Apostrophes may be missing or curly."""
+    words = re.findall(r"\w+", text.casefold())
+    body = r"[\W_]*".join("".join(_LOOKALIKES.get(letter, letter) for letter in w) for w in words)
+    return re.compile(rf"(?<!\w){body}(?!\w)", re.IGNORECASE)
+
+
+def digits(text: str) -> str:
+    """Letters that stand where digits must, as those digits."""
+    return text.translate(_DIGITS)
+
+
+def bare(text: str) -> str:
+    """Only letters and digits, in lower case: for comparing words of a scan."""
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def resembles(text: str, lines: Iterable[str]) -> bool:
+    """Whether a line holds nearly this phrase. Slow: only where `phrase` found nothing."""
+    wanted = bare(text)
+    if len(wanted) < _LONG:
+        return False
+    count = len(text.split())
+    return any(_close(wanted, bare(window)) for line in lines for window in _windows(line, count))
+
+
+def _windows(line: str, count: int) -> Iterable[str]:
+    words = line.split()
+    return (" ".join(words[at : at + count]) for at in range(max(1, len(words) - count + 1)))
+
+
+def _close(wanted: str, seen: str) -> bool:
+    if abs(len(wanted) - len(seen)) > 2:
+        return False
+    matcher = SequenceMatcher(None, wanted, seen, autojunk=False)
+    return matcher.quick_ratio() >= _CLOSE and matcher.ratio() >= _CLOSE

@@ -1,0 +1,106 @@
+"""Signatures: the movement of a pen as Bezier curves, the same for the same name."""
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+Point = tuple[float, float]
+
+_BLUE_BLACK = (0.06, 0.09, 0.36)
+_STEPS = 8  # points in one turn of the pen
+
+
+@dataclass(frozen=True, slots=True)
+class _Hand:
+    """What makes two people's signatures differ."""
+
+    slant: float
+    spread: float  # width of a letter
+    roundness: float  # how far a loop swings back; above one the loops are open
+    lows: tuple[float, ...]  # heights of the letters after the capital
+    legible: float  # share of a name's letters that is written at all
+    flourish: bool
+
+    @classmethod
+    def of(cls, rng: random.Random) -> Self:
+        low = rng.uniform(0.2, 0.36)
+        return cls(
+            slant=rng.uniform(-0.05, 0.5),
+            spread=rng.uniform(0.18, 0.36),
+            roundness=rng.uniform(0.5, 1.5),
+            lows=(low, low * 1.15, low * 0.8, rng.uniform(0.6, 0.85), rng.uniform(-0.35, -0.1)),
+            legible=rng.uniform(0.4, 0.9),
+            flourish=rng.random() < 0.5,
+        )
+
+
+def _word(letters: int, hand: _Hand, rng: random.Random) -> Iterator[Point]:
+    """Cursive loops: a trochoid with a height of its own for each letter, about one unit high."""
+    x = 0.0
+    for letter in range(letters):
+        capital = letter == 0
+        height = rng.uniform(0.85, 1.0) if capital else rng.choice(hand.lows)
+        width = hand.spread * (rng.uniform(1.4, 2.2) if capital else rng.uniform(0.8, 1.2))
+        swing = hand.roundness * width * 0.6
+        for step in range(_STEPS):
+            turn = 2 * math.pi * step / _STEPS
+            rise = height * (1 - math.cos(turn)) / 2
+            yield x + width * step / _STEPS - swing * math.sin(turn) + hand.slant * rise, rise
+        x += width
+    yield x + rng.uniform(0.2, 0.7), rng.uniform(-0.05, 0.2)  # the pen runs out to the right
+
+
+def _strokes(name: str, rng: random.Random) -> Iterator[Sequence[Point]]:
+    """One for each part of the name, one behind the other, and with some people a line below."""
+    hand, start = _Hand.of(rng), 0.0
+    for part in name.split():
+        letters = max(2, round(len(part) * hand.legible))
+        stroke = [(start + x, y) for x, y in _word(letters, hand, rng)]
+        yield stroke
+        start = max(x for x, _ in stroke) - rng.uniform(0.0, 0.25)
+    if hand.flourish:
+        dip = rng.uniform(-0.22, -0.14)
+        yield [(start, 0.12), (start * 0.5, dip), (start * 0.3, dip * 0.9), (start * 1.1, -0.06)]
+
+
+def _curve(path: Any, points: Sequence[Point]) -> None:
+    """A smooth line through the points: Catmull-Rom, written as cubic Bezier curves."""
+    path.moveTo(*points[0])
+    padded = [points[0], *points, points[-1]]
+    for before, start, end, after in zip(padded, padded[1:], padded[2:], padded[3:], strict=False):
+        path.curveTo(
+            start[0] + (end[0] - before[0]) / 6,
+            start[1] + (end[1] - before[1]) / 6,
+            end[0] - (after[0] - start[0]) / 6,
+            end[1] - (after[1] - start[1]) / 6,
+            *end,
+        )
+
+
+def sign(canvas: Any, name: str, box: tuple[float, float, float, float], seed: str) -> None:
+    """Write `name` over a baseline: `box` is left, baseline, width and height in points.
+
+    A person's hand comes from the name alone; `seed` adds what differs from one document to the
+    next. Up to a third of the height may hang below the baseline.
+    """
+    strokes = list(_strokes(name, random.Random(name)))
+    today = random.Random(f"{seed} {name}")
+    left, baseline, width, height = box
+    longest = max(x for stroke in strokes for x, _ in stroke)
+    across = min(width / longest, height * 1.3) * today.uniform(0.9, 0.98)
+    up = height * today.uniform(0.85, 0.95)
+    tilt = math.tan(math.radians(today.uniform(-0.5, 2.5)))
+    canvas.saveState()
+    canvas.setStrokeColorRGB(*_BLUE_BLACK)
+    canvas.setLineWidth(today.uniform(1.0, 1.4))
+    canvas.setLineCap(1)
+    canvas.setLineJoin(1)
+    for stroke in strokes:
+        path = canvas.beginPath()
+        _curve(
+            path, [(left + x * across, baseline + y * up + x * across * tilt) for x, y in stroke]
+        )
+        canvas.drawPath(path)
+    canvas.restoreState()

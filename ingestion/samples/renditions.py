@@ -1,0 +1,68 @@
+"""In which shape a document reaches us: born digital, as a fillable form, or as a scan."""
+
+import io
+import random
+import time
+from enum import StrEnum
+
+import numpy as np
+import pypdfium2 as pdfium
+from PIL import Image, ImageFilter
+
+_MADE = time.gmtime(946_684_800)  # a fixed moment: bytes must not tell when they were made
+
+
+class Rendition(StrEnum):
+    BORN_DIGITAL = "born-digital"
+    FILLABLE_FORM = "fillable-form"
+    SCAN = "scan"
+
+
+def scan(content: bytes, *, seed: str) -> bytes:
+    """The document, printed and put through an office scanner: a PDF of grey JPEGs, no text."""
+    rng = random.Random(f"scan {seed}")
+    dpi = rng.choice((200, 200, 200, 240, 300))
+    quality = rng.randint(58, 72)
+    pages = [_scanned(page, rng) for page in _rendered(content, dpi)]
+    output = io.BytesIO()
+    pages[0].save(
+        output,
+        "PDF",
+        resolution=dpi,
+        quality=quality,
+        save_all=True,
+        append_images=pages[1:],
+        producer="Office scanner (SPECIMEN)",
+        creationDate=_MADE,
+        modDate=_MADE,
+    )
+    return output.getvalue()
+
+
+def _rendered(content: bytes, dpi: int) -> list[Image.Image]:
+    document = pdfium.PdfDocument(content)
+    try:
+        document.init_forms()
+        return [
+            page.render(scale=dpi / 72, grayscale=True).to_pil().convert("L") for page in document
+        ]
+    finally:
+        document.close()
+
+
+def _scanned(page: Image.Image, rng: random.Random) -> Image.Image:
+    """Askew, a little out of focus, on paper that is not quite white, under uneven light."""
+    angle = rng.uniform(0.3, 1.5) * rng.choice((-1, 1))
+    askew = page.rotate(angle, Image.Resampling.BICUBIC, fillcolor=255)
+    soft = askew.filter(ImageFilter.GaussianBlur(rng.uniform(0.4, 0.8)))
+    return Image.fromarray(_grain(np.asarray(soft), rng))
+
+
+def _grain(pixels: np.ndarray, rng: random.Random) -> np.ndarray:
+    """Whole numbers throughout, so that every processor gives the same picture."""
+    noise = np.random.Generator(np.random.PCG64(rng.getrandbits(64)))
+    paper = rng.randint(242, 249)
+    speckle = noise.integers(-9, 10, pixels.shape, np.int16)
+    shade = np.linspace(0, rng.randint(-7, 7), pixels.shape[1]).astype(np.int16)
+    ink = 30 + (pixels.astype(np.int32) * (paper - 30) // 255).astype(np.int16)
+    return np.clip(ink + speckle + shade, 0, 255).astype(np.uint8)

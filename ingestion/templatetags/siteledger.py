@@ -1,0 +1,57 @@
+"""Template tags of the product's pages: icons, chips, times and sizes as the design writes them."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+
+from ingestion.web import look
+
+register = template.Library()
+register.simple_tag(look.icon)
+register.simple_tag(look.state_chip)
+
+
+@register.simple_tag
+def chip(tone: str, icon_name: str, word: str) -> SafeString:
+    return look.chip(look.Look(icon_name, tone), word)
+
+
+@register.filter
+def utc(moment: datetime | None) -> SafeString:
+    """ "20 Nov 2026, 16:54 UTC", with the exact moment for machines."""
+    if moment is None:
+        return SafeString("")
+    at = moment.astimezone(UTC)
+    text = f"{at.day} {at:%b %Y, %H:%M} UTC"
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(timespec="milliseconds"), text)
+
+
+@register.filter
+def ago(moment: datetime) -> SafeString:
+    """ "3 days, 1 hour ago"; the full time is in the title. For lists only."""
+    at = moment.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{}">{} ago</time>',
+        at.isoformat(timespec="seconds"),
+        f"{at.day} {at:%b %Y, %H:%M} UTC",
+        timesince(at),
+    )
+
+
+@register.filter
+def filesize(size: int | None) -> str:
+    """Bytes in decimal units, as file managers and the limits of this product count them."""
+    if size is None:
+        return ""
+    return f"{max(1, round(size / 1e3))} KB" if size < 100_000 else f"{size / 1e6:.1f} MB"
+
+
+@register.simple_tag
+def fault(faults: Mapping[str, str], field: str, number: int) -> SafeString:
+    """What is wrong with one input of a row, said beside it; nothing when it is right."""
+    message = faults.get(f"{field}-{number}", "")
+    return format_html('<span class="sl-error">{}</span>', message) if message else SafeString("")

@@ -1,0 +1,65 @@
+"""A coordinator's start page, `/`: what needs them, and their packets."""
+
+from collections.abc import Iterable
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from ingestion.core.states import DocumentState
+from ingestion.models import Document, Packet
+from ingestion.web.access import SignedIn
+from ingestion.web.outcomes import outcome
+from ingestion.web.progress import Progress
+from sites.models import Site, User
+
+PACKETS_ON_A_PAGE = 15
+MOST_NEEDS = 25  # shown; the heading gives the full number
+
+
+@never_cache
+@login_required
+@require_safe
+def home(request: SignedIn) -> HttpResponse:
+    if request.user.is_staff:
+        return redirect("admin:index")
+    waiting = needs_you(request.user)
+    packets = Packet.objects.visible_to(request.user).select_related("site", "batch__submitted_by")
+    page = Paginator(packets, PACKETS_ON_A_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "has_site": Site.objects.filter(memberships__user=request.user).exists(),
+        "waiting": [outcome(document) for document in waiting[:MOST_NEEDS]],
+        "waiting_count": waiting.count(),
+        "page": page,
+        "packets": _with_progress(page.object_list),
+    }
+    return render(request, "home.html", context)
+
+
+def needs_you(user: User) -> QuerySet[Document]:
+    """Rejected or returned, and nothing newer was sent in its place. The longest wait first."""
+    newer = Document.objects.filter(
+        site=OuterRef("site"), doc_id=OuterRef("doc_id"), pk__gt=OuterRef("pk")
+    )
+    states = [DocumentState.REJECTED, DocumentState.RETURNED]
+    return (
+        Document.objects.visible_to(user)
+        .filter(~Exists(newer), state__in=states)
+        .select_related("site", "duplicate_of")
+        .prefetch_related("findings")
+        .order_by("pk")
+    )
+
+
+def _with_progress(packets: Iterable[Packet]) -> list[tuple[Packet, Progress]]:
+    """One query for all packets of the page."""
+    shown = list(packets)
+    counts: dict[int, dict[DocumentState, int]] = {packet.pk: {} for packet in shown}
+    states = Document.objects.filter(packet__in=shown).order_by().values_list("packet", "state")
+    for packet, state, number in states.annotate(Count("pk")):
+        counts[packet][DocumentState(state)] = number
+    return [(packet, Progress(counts[packet.pk])) for packet in shown]

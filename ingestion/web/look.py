@@ -1,0 +1,104 @@
+"""How states and icons look: icon, word and colour together, never colour alone.
+
+Pure markup for templates and the admin alike; the colours are classes of
+components.css. No style attributes: the content security policy blocks them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from ingestion.core.states import BatchState, ChunkState, DocumentState
+
+# Drawn on a grid of 24 with a stroke of 2, so that all have one weight.
+_PATHS = {
+    "back": '<path d="M9 6l-5 5 5 5M4 11h10a6 6 0 0 1 6 6v1"/>',
+    "clock": '<circle cx="12" cy="12" r="9"/><path d="M12 7v5l3 2"/>',
+    "copy": '<rect x="9" y="9" width="11" height="11" rx="1"/>'
+    '<path d="M15 9V5a1 1 0 0 0-1-1H5a1 1 0 0 0-1 1v9a1 1 0 0 0 1 1h4"/>',
+    "cross": '<path d="M6 6l12 12M18 6L6 18"/>',
+    "dash": '<path d="M6 12h12"/>',
+    "eye": '<path d="M2 12s4-7 10-7 10 7 10 7-4 7-10 7S2 12 2 12z"/><circle cx="12" cy="12" r="3"/>',
+    "half": '<circle cx="12" cy="12" r="9"/><path d="M12 3v18a9 9 0 0 0 0-18z" fill="currentColor"/>',
+    "mark": '<path d="M6 3h8l5 5v13H6z"/><path d="M9 14l2.5 2.5L16 12"/>',
+    "moon": '<path d="M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5z"/>',
+    "pause": '<path d="M8 5v14M16 5v14"/>',
+    "ring": '<path d="M21 12a9 9 0 1 1-4-7.5"/>',
+    "sun": '<circle cx="12" cy="12" r="4"/><path d="M12 2v3M12 19v3M2 12h3M19 12h3'
+    'M5 5l2 2M17 17l2 2M5 19l2-2M17 7l2-2"/>',
+    "tick": '<path d="M4 12.5l5.5 5.5L20 7"/>',
+    "triangle": '<path d="M12 4L2.5 20h19zM12 10v4M12 17v.5"/>',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    icon: str
+    tone: str  # the class of components.css after "sl-"
+
+
+_D = DocumentState
+
+LOOKS: Mapping[DocumentState, Look] = MappingProxyType(
+    {
+        _D.RECEIVED: Look("clock", "idle"),
+        _D.VALIDATING: Look("ring", "info"),
+        _D.IN_REVIEW: Look("eye", "info"),
+        _D.ARCHIVED: Look("tick", "ok"),
+        _D.REJECTED: Look("cross", "bad"),
+        _D.DEDUPED: Look("copy", "dup"),
+        _D.HELD: Look("pause", "warn"),
+        _D.RETURNED: Look("back", "warn"),
+        _D.WITHDRAWN: Look("dash", "idle"),
+        _D.CANCELLED: Look("dash", "idle"),
+    }
+)
+
+WORK_LOOKS: Mapping[str, Look] = MappingProxyType(
+    {
+        BatchState.SUBMITTED: Look("clock", "idle"),
+        BatchState.QUEUED: Look("clock", "idle"),
+        BatchState.IN_PROGRESS: Look("ring", "info"),
+        BatchState.COMPLETED: Look("tick", "ok"),
+        BatchState.FAILED: Look("cross", "bad"),
+        BatchState.CANCELLED: Look("dash", "idle"),
+        ChunkState.WAITING: Look("clock", "idle"),
+        ChunkState.RUNNING: Look("ring", "info"),
+        ChunkState.DONE: Look("tick", "ok"),
+    }
+)
+
+
+def icon(name: str, label: str = "") -> SafeString:
+    """An inline picture. Without a label it says nothing to screen readers."""
+    body = mark_safe(_PATHS[name])  # noqa: S308 - a constant of this module
+    turns = " sl-turns" if name == "ring" else ""
+    if label:
+        return format_html(
+            '<svg class="sl-icon{}" viewBox="0 0 24 24" role="img" aria-label="{}">{}</svg>',
+            turns,
+            label,
+            body,
+        )
+    return format_html(
+        '<svg class="sl-icon{}" viewBox="0 0 24 24" aria-hidden="true" focusable="false">{}</svg>',
+        turns,
+        body,
+    )
+
+
+def chip(look: Look, word: str) -> SafeString:
+    return format_html('<span class="sl-chip sl-{}">{}{}</span>', look.tone, icon(look.icon), word)
+
+
+def state_chip(state: str) -> SafeString:
+    """The chip of a document's state, for example a tick and "Filed" on green."""
+    known = DocumentState(state)
+    return chip(LOOKS[known], known.word)
+
+
+def work_chip(state: BatchState | ChunkState) -> SafeString:
+    return chip(WORK_LOOKS[state], state.replace("_", " ").capitalize())

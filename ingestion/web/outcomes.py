@@ -1,0 +1,92 @@
+"""What came of a document, in the words its site reads: what happened, why, what to do.
+
+The sentences themselves live in `ingestion.rules.copy`; here is only which of
+them a state calls for. Documents come with `findings` prefetched.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC
+
+from ingestion.core.states import DocumentState
+from ingestion.models import Document, Finding
+from ingestion.rules.copy import Sentences, sentences
+from ingestion.rules.types import TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One finding, said."""
+
+    code: str
+    page: int
+    said: Sentences
+    tone: str  # of components.css: bad, warn, info
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    document: Document
+    note: str  # one line that suffices when nothing is to be done
+    remarks: tuple[Remark, ...]
+    needs_site: bool
+
+    @property
+    def main(self) -> Remark | None:
+        return self.remarks[0] if self.remarks else None
+
+    @property
+    def person(self) -> str:
+        """Whose it is, for the form of a correction: register makes the same doc_id of it."""
+        kind = TYPES.get(self.document.document_type)
+        slug = self.document.doc_id.partition(".")[2] if kind and kind.per_person else ""
+        return slug.replace("-", " ").title()
+
+
+_NOTES = {
+    DocumentState.IN_REVIEW: "A person in QA looks at this one. You will see the decision here.",
+    DocumentState.HELD: "Our side, or the portal's. Nothing to do now.",
+    DocumentState.WITHDRAWN: "It was filed in error. The file and its history are kept.",
+    DocumentState.CANCELLED: "It was cancelled before it was checked.",
+}
+_TONES = {
+    DocumentState.REJECTED: "bad",
+    DocumentState.RETURNED: "warn",
+    DocumentState.ARCHIVED: "warn",
+    DocumentState.HELD: "warn",
+}
+_SILENT = {DocumentState.RECEIVED, DocumentState.VALIDATING, DocumentState.DEDUPED}
+
+
+def outcome(document: Document) -> Outcome:
+    state = DocumentState(document.state)
+    return Outcome(
+        document=document,
+        note=_already_on_file(document)
+        if state is DocumentState.DEDUPED
+        else _NOTES.get(state, ""),
+        remarks=() if state in _SILENT else remarks(document),
+        needs_site=state in {DocumentState.REJECTED, DocumentState.RETURNED},
+    )
+
+
+def remarks(document: Document) -> tuple[Remark, ...]:
+    """The findings of the last attempt, the primary one first."""
+    found = list(document.findings.all())
+    last = max((finding.attempt for finding in found), default=0)
+    current = [finding for finding in found if finding.attempt == last]
+    tone = _TONES.get(DocumentState(document.state), "info")
+    ordered = sorted(current, key=lambda finding: (not finding.is_primary, finding.pk))
+    return tuple(_remark(finding, document, tone) for finding in ordered)
+
+
+def _remark(finding: Finding, document: Document, tone: str) -> Remark:
+    said = sentences(finding.code, finding.facts, type_name=document.type_name)
+    return Remark(finding.code, finding.page, said, tone)
+
+
+def _already_on_file(document: Document) -> str:
+    twin = document.duplicate_of
+    if twin is None or twin.settled_at is None:
+        return "The same file is already on file for this site. Nothing to do."
+    day = twin.settled_at.astimezone(UTC)
+    return f"Already on file since {day.day} {day:%b %Y}. Nothing to do."

@@ -1,0 +1,68 @@
+"""A packet's page, `/packets/<ref>/`: live progress, and then what came of each document.
+
+The page and its fragment are one view: `poll.js` asks the same address with
+`X-Fragment: 1` and gets the live parts alone, or 304 while nothing has changed.
+"""
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count, Sum
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.cache import get_conditional_response
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from ingestion.core.states import DocumentState
+from ingestion.models import Document, Packet
+from ingestion.web.access import SignedIn
+from ingestion.web.outcomes import outcome
+from ingestion.web.progress import Progress
+
+POLL_MILLISECONDS = 2000
+
+
+@never_cache
+@login_required
+@require_safe
+def packet_page(request: SignedIn, reference: str) -> HttpResponse:
+    visible = Packet.objects.visible_to(request.user)
+    packet = get_object_or_404(
+        visible.select_related("site", "batch__submitted_by"), reference=reference
+    )
+    etag = _etag(packet)
+    is_fragment = bool(request.headers.get("X-Fragment"))
+    if is_fragment and (unchanged := get_conditional_response(request, etag=etag)):
+        return unchanged
+    context = {"packet": packet, "etag": etag, "poll": POLL_MILLISECONDS, **_results(packet)}
+    template = "packets/_live.html" if is_fragment else "packets/page.html"
+    response = render(request, template, context)
+    if is_fragment:
+        response["ETag"] = etag
+    return response
+
+
+def _documents(packet: Packet) -> list[Document]:
+    """In the order in which they were sent, which never changes while they are checked."""
+    documents = packet.documents.select_related("site", "duplicate_of")
+    return list(documents.prefetch_related("findings").order_by("pk"))
+
+
+def _results(packet: Packet) -> dict[str, object]:
+    documents = _documents(packet)
+    counts: dict[DocumentState, int] = {}
+    for document in documents:
+        state = DocumentState(document.state)
+        counts[state] = counts.get(state, 0) + 1
+    progress = Progress(counts)
+    settled = [document.settled_at for document in documents if document.settled_at]
+    return {
+        "progress": progress,
+        "outcomes": [outcome(document) for document in documents],
+        "finished_at": max(settled, default=None) if progress.is_done else None,
+    }
+
+
+def _etag(packet: Packet) -> str:
+    """Grows with every recorded transition of any document, so nothing has to be read to say 304."""
+    seen = packet.documents.aggregate(number=Count("pk"), transitions=Sum("transitions"))
+    return f'"{packet.pk}-{seen["number"]}-{seen["transitions"]}"'

@@ -1,0 +1,59 @@
+"""A document's way in plain words, from the ledger: what happened, when, and by whom."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+
+from audit import history
+from audit.history import Recorded
+from ingestion.core.states import DocumentState
+from ingestion.rules.copy import reason
+from ingestion.web.look import LOOKS, Look
+from sites.models import User
+
+# Said as events; a state that has none of its own is said by its word.
+_SAID: Mapping[DocumentState, str] = MappingProxyType(
+    {
+        DocumentState.VALIDATING: "Checking started",
+        DocumentState.IN_REVIEW: "Sent to QA for review",
+    }
+)
+_OTHER = Look("dash", "idle")  # an entry that moves nothing, such as a look at the document
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    what: str
+    code: str
+    at: datetime
+    who: str
+    look: Look
+
+
+def steps(subject: str) -> list[Step]:
+    """All that is on record of the subject, oldest first."""
+    entries = history.timeline(subject)
+    names = _names({entry.actor for entry in entries})
+    return [_step(entry, names) for entry in entries]
+
+
+def _step(entry: Recorded, names: Mapping[str, str]) -> Step:
+    who = names.get(entry.actor, entry.role or entry.actor)
+    if not entry.to_state:
+        what = entry.event.rpartition(".")[2].replace("_", " ").capitalize()
+        return Step(what, entry.code, entry.occurred_at, who, _OTHER)
+    state = DocumentState(entry.to_state)
+    what = _SAID.get(state, state.word)
+    if state is DocumentState.RECEIVED and entry.from_state:
+        what = "Back in the queue"
+    elif entry.code:
+        what = f"{what}: {reason(entry.code)[0].lower()}{reason(entry.code)[1:]}"
+    return Step(what, entry.code, entry.occurred_at, who, LOOKS[state])
+
+
+def _names(actors: set[str]) -> dict[str, str]:
+    """Printed names of the people among the actors, in one query."""
+    keys = [actor.removeprefix("user:") for actor in actors if actor.startswith("user:")]
+    people = User.objects.filter(pk__in=[key for key in keys if key.isdecimal()])
+    return {person.actor: str(person) for person in people}

@@ -1,0 +1,20 @@
+from django.contrib.auth.views import LogoutView
+from django.urls import path
+
+from ingestion.web.documents import document_page, original
+from ingestion.web.help import rejections
+from ingestion.web.home import home
+from ingestion.web.packets import packet_page
+from ingestion.web.signin import SignIn
+from ingestion.web.uploads import upload
+
+urlpatterns = [
+    path("login/", SignIn.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("", home, name="home"),
+    path("packets/new/", upload, name="upload"),
+    path("packets/<slug:reference>/", packet_page, name="packet"),
+    path("documents/<int:pk>/", document_page, name="document"),
+    path("documents/<int:pk>/file/", original, name="original"),
+    path("help/rejections/", rejections, name="help_rejections"),
+]

@@ -1,0 +1,21 @@
+"""What is connected when the app starts: the neighbours know nothing of ingestion."""
+
+from typing import Any
+
+from django.db.models.signals import post_migrate
+
+from audit import verify
+from ingestion import checks, reconcile, roles
+
+
+def connect() -> None:
+    """Idempotent. Importing `checks` registers the system checks."""
+    verify.register(reconcile.rows_agree_with_the_ledger)
+    post_migrate.connect(_install_roles, dispatch_uid="ingestion.roles")
+
+
+def _install_roles(**options: Any) -> None:
+    roles.install()
+
+
+__all__ = ["checks", "connect"]

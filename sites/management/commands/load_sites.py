@@ -1,0 +1,29 @@
+"""Studies, sites and portals come from the sponsor's register as one file, again and again."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from sites import roster
+
+
+class Command(BaseCommand):
+    help = "Creates or updates studies, sites and portals from a JSON list."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--dry-run", action="store_true", help="check the file, change nothing")
+
+    def handle(self, *args: Any, file: Path, dry_run: bool, **options: Any) -> None:
+        try:
+            rows = roster.read(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, roster.RosterRefused) as error:
+            raise CommandError(f"{file} is refused, nothing was changed:\n{error}") from error
+        if dry_run:
+            self.stdout.write(f"{len(rows)} sites would be loaded.")
+            return
+        loaded = roster.load(rows, actor="system:load_sites")
+        if options["verbosity"]:
+            self.stdout.write(f"{len(rows)} sites: {loaded}.")

@@ -1,0 +1,119 @@
+"""People, studies, sites and their portals. Membership decides what a person sees."""
+
+from typing import ClassVar, Self
+
+from django.contrib.auth.models import AbstractUser, UserManager
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+
+class User(AbstractUser):
+    """A person. Never deleted and never renamed: the ledger and signatures name them (R18)."""
+
+    printed_name = models.CharField(max_length=150, blank=True, help_text="As it is signed.")
+    identity_verified_at = models.DateTimeField(null=True, blank=True)
+    policy_acknowledged_at = models.DateTimeField(null=True, blank=True)
+    revision = models.PositiveIntegerField(default=0, editable=False)
+
+    objects: ClassVar[UserManager[Self]] = UserManager()  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return self.printed_name or self.get_full_name() or self.username
+
+    @property
+    def actor(self) -> str:
+        """How the ledger names this person; the printed name stays in the detail."""
+        return f"user:{self.pk}"
+
+    @property
+    def role(self) -> str:
+        """The ledger's word for what the person acts as."""
+        if self.is_superuser:
+            return "administrator"
+        return "staff" if self.is_staff else "site coordinator"
+
+
+class Study(models.Model):
+    protocol_number = models.CharField(max_length=60, unique=True)
+    title = models.CharField(max_length=300, blank=True)
+    revision = models.PositiveIntegerField(default=0, editable=False)
+
+    class Meta:
+        ordering = ["protocol_number"]
+        verbose_name_plural = "studies"
+
+    def __str__(self) -> str:
+        return self.protocol_number
+
+
+class Portal(models.Model):
+    """A host that sites' documents are fetched from. Bucket and cap belong to it (decision 11)."""
+
+    key = models.SlugField(max_length=80, unique=True)
+    base_url = models.URLField(max_length=500)
+    rate_per_second = models.FloatField(default=1.0, validators=[MinValueValidator(0.001)])
+    burst = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
+    max_in_flight = models.PositiveIntegerField(default=2, validators=[MinValueValidator(1)])
+    timeout_seconds = models.FloatField(default=30.0, validators=[MinValueValidator(0.1)])
+    allow_http = models.BooleanField(default=False, help_text="Only for tests and closed networks.")
+    allow_private_hosts = models.BooleanField(
+        default=False, help_text="Let this portal be on a private or loopback address."
+    )
+    revision = models.PositiveIntegerField(default=0, editable=False)
+
+    class Meta:
+        ordering = ["key"]
+        constraints = [
+            models.CheckConstraint(condition=Q(rate_per_second__gt=0), name="portal_rate_is_positive"),
+            models.CheckConstraint(condition=Q(burst__gte=1), name="portal_allows_at_least_one"),
+            models.CheckConstraint(
+                condition=Q(max_in_flight__gte=1), name="portal_serves_at_least_one_at_a_time"
+            ),
+            models.CheckConstraint(
+                condition=Q(timeout_seconds__gt=0), name="portal_timeout_is_positive"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class SiteQuerySet(models.QuerySet["Site"]):
+    def visible_to(self, user: User) -> Self:
+        """What a person may see: staff every site, others the sites they belong to."""
+        if user.is_staff:
+            return self
+        return self.filter(memberships__user=user)
+
+
+class Site(models.Model):
+    """A clinical site. `site_id` is unique per deployment (decision 12)."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="sites")
+    portal = models.ForeignKey(Portal, on_delete=models.PROTECT, related_name="sites")
+    site_id = models.CharField("site number", max_length=60, unique=True)
+    name = models.CharField(max_length=200)
+    country = models.CharField(max_length=100)
+    revision = models.PositiveIntegerField(default=0, editable=False)
+
+    objects: ClassVar[models.Manager["Site"]] = SiteQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["site_id"]
+
+    def __str__(self) -> str:
+        return f"{self.site_id} · {self.name}, {self.country}"
+
+
+class Membership(models.Model):
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="memberships")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "site"], name="a_person_joins_a_site_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.site.site_id}"

@@ -1,0 +1,134 @@
+"""A file of sites to rows: studies, portals and sites, created or brought up to date.
+
+All or nothing, with every fault named; each difference is a ledger entry with old and new values.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from django.db import models
+from django.utils.text import slugify
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from audit.log import ledger, record
+from sites.models import Portal, Site, Study
+
+Text = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+
+class PortalRow(_Strict):
+    base_url: Annotated[str, Field(pattern=r"^https?://[^\s/]+", max_length=500)]
+    rate_per_second: Annotated[float, Field(gt=0)] = 1.0
+    burst: Annotated[int, Field(ge=1)] = 1
+    max_in_flight: Annotated[int, Field(ge=1)] = 2
+    timeout_seconds: Annotated[float, Field(gt=0)] = 30.0
+    allow_http: bool = False
+    allow_private_hosts: bool = False
+    key: Annotated[str, Field(max_length=80)] = ""  # shared by several sites; default: the site's own
+
+
+class SiteRow(_Strict):
+    study: Annotated[str, Field(min_length=1, max_length=60)]
+    site_id: Annotated[str, Field(min_length=1, max_length=60)]
+    name: Text
+    country: Annotated[str, Field(min_length=1, max_length=100)]
+    portal: PortalRow
+
+
+class RosterRefused(Exception):
+    """Nothing was changed; the message names every fault."""
+
+
+@dataclass(slots=True)
+class Loaded:
+    """How many rows of each kind were created and changed."""
+
+    created: dict[str, int] = field(default_factory=dict)
+    changed: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        def listed(counts: Mapping[str, int]) -> str:
+            return ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none"
+
+        return f"created: {listed(self.created)}; changed: {listed(self.changed)}"
+
+
+def read(text: str) -> list[SiteRow]:
+    """Raises RosterRefused."""
+    try:
+        rows = TypeAdapter(list[SiteRow]).validate_python(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise RosterRefused(f"line {error.lineno}: not JSON: {error.msg}") from error
+    except ValidationError as error:
+        raise RosterRefused("\n".join(_sentence(detail) for detail in error.errors())) from error
+    if not rows:
+        raise RosterRefused("the list is empty; it names at least one site")
+    numbers = [row.site_id for row in rows]
+    if repeated := sorted({number for number in numbers if numbers.count(number) > 1}):
+        raise RosterRefused(f"named more than once: {', '.join(repeated)}")
+    return rows
+
+
+def _sentence(detail: Any) -> str:
+    where = [str(part + 1) if isinstance(part, int) else part for part in detail["loc"]]
+    number, *path = where or ["?"]
+    return f"site {number}: {'.'.join(path) or 'the element'}: {detail['msg']}"
+
+
+def load(rows: list[SiteRow], *, actor: str, role: str = "ops") -> Loaded:
+    """Create or update. The same file again changes nothing and records nothing."""
+    loaded = Loaded()
+    with ledger():
+        for row in rows:
+            keep = _Keeper(loaded, actor, role, row.site_id)
+            study = keep(Study, {"protocol_number": row.study}, {})
+            key = row.portal.key or f"site-{slugify(row.site_id)}"
+            portal = keep(Portal, {"key": key}, row.portal.model_dump(exclude={"key"}))
+            columns = {"study": study, "portal": portal, "name": row.name, "country": row.country}
+            keep(Site, {"site_id": row.site_id}, columns)
+    return loaded
+
+
+@dataclass(frozen=True, slots=True)
+class _Keeper:
+    loaded: Loaded
+    actor: str
+    role: str
+    site_id: str
+
+    def __call__(
+        self, model: type[models.Model], identity: Mapping[str, str], columns: Mapping[str, Any]
+    ) -> Any:
+        """The row with this identity and these columns, created or changed on record."""
+        kind = model._meta.model_name or ""
+        row, is_new = model._default_manager.get_or_create(**identity, defaults=dict(columns))
+        before = {name: getattr(row, name) for name in columns}
+        changes = {name: new for name, new in columns.items() if new != before[name]}
+        if is_new:
+            self._record(row, f"{kind}.created", {name: str(v) for name, v in columns.items()})
+            self.loaded.created[kind] = self.loaded.created.get(kind, 0) + 1
+        elif changes:
+            n = row.revision + 1  # type: ignore[attr-defined]
+            model._default_manager.filter(pk=row.pk).update(**changes, revision=n)
+            row.refresh_from_db()
+            diff = {k: {"old": str(before[k]), "new": str(v)} for k, v in changes.items()}
+            self._record(row, f"{kind}.changed", diff)
+            self.loaded.changed[kind] = self.loaded.changed.get(kind, 0) + 1
+        return row
+
+    def _record(self, row: Any, event: str, detail: Mapping[str, Any]) -> None:
+        record(
+            event,
+            subject=f"{event.split('.')[0]}:{row.pk}",
+            n=row.revision,
+            site=self.site_id,
+            actor=self.actor,
+            role=self.role,
+            detail=detail,
+        )

@@ -1,0 +1,39 @@
+"""What every test relies on: no network beyond this machine, and the marks that pytest sets itself."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what depends on the database, so that it runs on PostgreSQL as well."""
+    for item in items:
+        marked = item.get_closest_marker("django_db") is not None
+        if marked or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.database)
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch):
+    """A test that passes only on a train without tunnels is no test."""
+    connect = socket.socket.connect
+
+    def guarded(self, address):
+        host = address[0] if isinstance(address, tuple) else ""
+        local = not host or host in {"localhost", "::1"} or str(host).startswith("127.")
+        assert local, f"a test tried to connect to {address}"
+        return connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The real documents beside the checkout; they may not be copied into it."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "corpus"
+    if not folder.is_dir():
+        pytest.skip("the corpus of real documents is not here (../shared/corpus)")
+    return folder

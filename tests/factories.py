@@ -1,0 +1,112 @@
+"""Rows with total defaults: a test names only what it is about."""
+
+import uuid
+from datetime import timedelta
+from itertools import count
+
+from django.utils import timezone
+
+from audit.log import ledger
+from ingestion import register
+from ingestion.core.states import ChunkState
+from ingestion.manifest import Descriptor
+from ingestion.models import Batch, Chunk, Document, Source
+from sites.models import Membership, Portal, Site, Study, User
+
+_numbers = count(1)
+OPS = ("system:tests", "ops")
+
+
+def make_site(site_id: str = "", **portal) -> Site:
+    site_id = site_id or str(1000 + next(_numbers))
+    study, _ = Study.objects.get_or_create(protocol_number="SLX-301")
+    terms = {
+        "base_url": f"http://127.0.0.1:9/{site_id}/",
+        "rate_per_second": 1000.0,
+        "burst": 100,
+        "max_in_flight": 8,
+        "timeout_seconds": 10.0,
+        "allow_http": True,
+        "allow_private_hosts": True,
+    }
+    row = Portal.objects.create(key=f"site-{site_id}", **terms | portal)
+    return Site.objects.create(
+        study=study, portal=row, site_id=site_id, name="St. Brigid's Hospital", country="Ireland"
+    )
+
+
+def make_user(name: str = "", *, sites: tuple[Site, ...] = (), **columns) -> User:
+    name = name or f"person-{next(_numbers)}"
+    user = User.objects.create_user(name, password="correct horse", **columns)
+    for site in sites:
+        Membership.objects.create(user=user, site=site)
+    return user
+
+
+def make_batch(site: Site | None = None, documents: int = 1, **columns) -> Batch:
+    """A registered batch, as a manifest would make it."""
+    site = site or make_site()
+    lines = [
+        Descriptor(
+            site_id=site.site_id,
+            doc_id=f"doc-{number}",
+            url=f"{site.portal.base_url}doc-{number}.pdf",
+            schema_version="v2.1",
+            document_type=columns.get("document_type", "cv"),
+        )
+        for number in range(1, documents + 1)
+    ]
+    submission = register.Submission(
+        Source.MANIFEST,
+        *OPS,
+        priority=columns.get("priority", 5),
+        idempotency_key=columns.get("idempotency_key", ""),
+    )
+    return register.register_manifest(lines, submission)
+
+
+def make_leased(documents: int = 1, site: Site | None = None) -> tuple[Chunk, uuid.UUID]:
+    """A chunk in the hands of a worker."""
+    batch = make_batch(site, documents)
+    lease = uuid.uuid4()
+    chunk = batch.chunks.get()
+    Chunk.objects.filter(pk=chunk.pk).update(
+        state=ChunkState.RUNNING,
+        lease_id=lease,
+        lease_owner="here:1:1",
+        lease_expires_at=timezone.now() + timedelta(minutes=5),
+    )
+    chunk.refresh_from_db()
+    return chunk, lease
+
+
+def make_filed(site: Site, doc_id: str, sha256: str) -> Document:
+    """A document that is on file already."""
+    from ingestion import filing
+
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    Document.objects.filter(pk=document.pk).update(doc_id=doc_id)
+    filing.start_checking(document.pk, lease, sha256=sha256, size=10)
+    filing.conclude(document.pk, lease, verdict(), pages=1)
+    document.refresh_from_db()
+    return document
+
+
+def verdict(state="ARCHIVED", *findings):
+    """What the rules would answer."""
+    from ingestion.core.states import DocumentState
+    from ingestion.rules import VERSION
+    from ingestion.rules.checks import Verdict
+
+    return Verdict(
+        document_type="cv",
+        findings=tuple(findings),
+        primary=findings[0] if findings else None,
+        state=DocumentState(state),
+        fields=(),
+        rules_version=VERSION,
+    )
+
+
+__all__ = ["ledger", "make_batch", "make_filed", "make_leased", "make_site", "make_user", "verdict"]

@@ -1,0 +1,51 @@
+"""The table of moves."""
+
+import pytest
+
+from ingestion.core.states import (
+    BATCH_MOVES,
+    DOCUMENT_MOVES,
+    WORDS,
+    BatchState,
+    DocumentState,
+    IllegalMove,
+    check_move,
+)
+
+
+def test_every_state_has_its_moves_and_its_word():
+    assert set(DOCUMENT_MOVES) == set(DocumentState) == set(WORDS)
+    assert set(BATCH_MOVES) == set(BatchState)
+
+
+def test_every_document_can_reach_a_settled_state():
+    for state in DocumentState:
+        seen, frontier = {state}, [state]
+        while frontier:
+            new = DOCUMENT_MOVES[frontier.pop()] - seen
+            seen |= new
+            frontier += new
+        assert any(reached.is_settled for reached in seen)
+
+
+def test_what_is_filed_can_only_be_withdrawn():
+    assert DOCUMENT_MOVES[DocumentState.ARCHIVED] == {DocumentState.WITHDRAWN}
+
+
+def test_a_cancelled_batch_is_never_overwritten_as_completed():
+    with pytest.raises(IllegalMove, match="CANCELLED cannot become COMPLETED"):
+        check_move(BatchState.CANCELLED, BatchState.COMPLETED)
+
+
+def test_a_document_that_was_never_checked_is_not_filed():
+    assert not DocumentState.RECEIVED.can_become(DocumentState.ARCHIVED)
+
+
+def test_a_held_document_is_no_rejection_and_goes_on_from_the_start():
+    assert DocumentState.REJECTED not in DOCUMENT_MOVES[DocumentState.HELD]
+    assert DocumentState.HELD.can_become(DocumentState.RECEIVED)
+
+
+def test_states_of_different_things_do_not_mix():
+    with pytest.raises(IllegalMove):
+        check_move(DocumentState.RECEIVED, BatchState.CANCELLED)

@@ -1,0 +1,130 @@
+"""Who holds a chunk, for how long, and what happens when a worker falls silent."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from audit.history import timeline
+from ingestion import filing, spool
+from ingestion.core.states import BatchState, ChunkState, DocumentState
+from ingestion.dispatch import leases
+from ingestion.models import Chunk, Document
+from tests.factories import make_batch, make_site, verdict
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+
+
+def take(room=10, by="here:1:1", **options):
+    return leases.take(room, by=by, **options)
+
+
+def expire(chunk_id):
+    Chunk.objects.filter(pk=chunk_id).update(lease_expires_at=timezone.now() - timedelta(1))
+
+
+def settle(lease):
+    for item in lease.items:
+        sha256 = uuid.uuid4().hex * 2
+        filing.start_checking(item.document, lease.lease_id, sha256=sha256, size=1)
+        filing.conclude(item.document, lease.lease_id, verdict(), pages=1)
+
+
+def test_a_chunk_is_given_to_one_worker_only():
+    make_batch()
+    assert len(take()) == 1
+    assert take(by="there:2:2") == []
+
+
+def test_a_worker_gets_chunks_of_different_sites_first(settings):
+    settings.CHUNK_SIZE = 1
+    make_batch(make_site(), documents=5)
+    make_batch(make_site(), documents=5)
+    taken = take(room=4)
+    assert len({lease.site for lease in taken}) == len(taken) == 2
+
+
+def test_a_site_that_is_in_hand_is_not_taken_again(settings):
+    settings.CHUNK_SIZE = 1
+    make_batch(documents=2)
+    first = take()
+    assert take(busy_sites=[first[0].site]) == []
+
+
+def test_taking_the_first_chunk_starts_the_batch_on_record():
+    batch = make_batch()
+    take()
+    batch.refresh_from_db()
+    assert batch.state == BatchState.IN_PROGRESS
+    assert [entry.event for entry in timeline(batch.subject)] == [
+        "batch.queued",
+        "batch.in_progress",
+    ]
+
+
+def test_a_batch_is_completed_with_its_last_document(settings):
+    settings.CHUNK_SIZE = 1
+    batch = make_batch(documents=2)
+    for _ in range(2):
+        [lease] = take()
+        settle(lease)
+        leases.close(lease.chunk, lease.lease_id)
+    batch.refresh_from_db()
+    assert batch.state == BatchState.COMPLETED
+    assert batch.finished_at
+
+
+def test_a_chunk_that_is_given_back_is_due_again_and_charges_nobody():
+    batch = make_batch(documents=2)
+    [lease] = take()
+    document = lease.items[0].document
+    filing.take_up(document, lease.lease_id, budget=5)
+    leases.close(lease.chunk, lease.lease_id, untouched=[document])
+    assert Document.objects.get(pk=document).attempts == 0
+    assert len(take()) == 1
+    batch.refresh_from_db()
+    assert batch.state == BatchState.IN_PROGRESS
+
+
+def test_a_heartbeat_keeps_the_lease_and_tells_which_are_lost():
+    make_batch()
+    [lease] = take()
+    lost = uuid.uuid4()
+    assert leases.beat([lease.lease_id, lost]) == {lease.lease_id}
+
+
+def test_the_chunk_of_a_silent_worker_is_worked_by_another():
+    make_batch()
+    [lost] = take()
+    sha256 = "c" * 64
+    filing.start_checking(lost.items[0].document, lost.lease_id, sha256=sha256, size=1)
+    (spool.attempt_folder(lost.lease_id) / "half").write_bytes(b"x")
+    expire(lost.chunk)
+    assert leases.recover() == 1
+    assert not spool.path_of(f"attempts/{lost.lease_id}").exists()
+    [lease] = take(by="there:2:2")
+    assert [item.document for item in lease.items] == [lost.items[0].document]
+    assert Document.objects.get().state == DocumentState.RECEIVED
+
+
+def test_a_worker_that_comes_back_late_can_write_nothing():
+    make_batch()
+    [lost] = take()
+    expire(lost.chunk)
+    leases.recover()
+    [mine] = take(by="there:2:2")
+    leases.close(lost.chunk, lost.lease_id)
+    chunk = Chunk.objects.get()
+    assert (chunk.state, chunk.lease_id) == (ChunkState.RUNNING, mine.lease_id)
+
+
+def test_a_worker_that_beats_is_not_robbed():
+    make_batch()
+    take()
+    assert leases.recover() == 0

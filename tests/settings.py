@@ -1,0 +1,31 @@
+"""The real settings, with everything in a temporary folder and nothing slow that is not tested."""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+if "SITELEDGER_TESTS" not in os.environ:  # a worker that a test starts inherits the folder
+    os.environ["SITELEDGER_TESTS"] = tempfile.mkdtemp(prefix="siteledger-tests-")
+    atexit.register(shutil.rmtree, os.environ["SITELEDGER_TESTS"], ignore_errors=True)
+
+os.environ |= {
+    "SECRET_KEY": "only-for-tests",
+    "DEBUG": "False",
+    "ALLOWED_HOSTS": "localhost,127.0.0.1,testserver",
+    "HTTPS_ONLY": "False",
+    "DATA_DIR": os.environ["SITELEDGER_TESTS"],
+}
+
+from config.settings import *  # noqa: E402, F403
+from config.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402
+
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # A file, because workers are other processes. Tests kill processes, never the power: the
+    # fsync of `synchronous=FULL` would only make them slow.
+    DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}
+    DATABASES["default"]["OPTIONS"]["init_command"] = (
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
+    )
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
