@@ -63,7 +63,7 @@ _PG_FUNCTIONS = {"audit_refuse": _REFUSAL, "audit_link": _PG_LINK}
 
 # Per statement, so that TRUNCATE, upserts and deletes of zero rows are refused as well.
 _STATEMENT = "BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} FOR EACH STATEMENT"
-_PG_TRIGGERS = {
+POSTGRESQL = {
     "audit_entry_append_only": ("audit_entry", 58, _STATEMENT, "audit_refuse"),
     "audit_entrydetail_append_only": ("audit_entrydetail", 58, _STATEMENT, "audit_refuse"),
     "audit_entry_link": ("audit_entry", 7, "BEFORE INSERT ON {table} FOR EACH ROW", "audit_link"),
@@ -79,7 +79,7 @@ def install(connection: BaseDatabaseWrapper) -> None:
         else:
             schema = _schema(cursor)
             _run(cursor, [_function(schema, name) for name in _PG_FUNCTIONS])
-            for name in _PG_TRIGGERS:
+            for name in POSTGRESQL:
                 _run(cursor, _trigger(schema, name))
 
 
@@ -89,7 +89,7 @@ def remove(connection: BaseDatabaseWrapper) -> None:
         if connection.vendor == "sqlite":
             _run(cursor, [f"DROP TRIGGER IF EXISTS {name}" for name in SQLITE])
             return
-        for name, (table, *_) in _PG_TRIGGERS.items():
+        for name, (table, *_) in POSTGRESQL.items():
             _run(cursor, [f"DROP TRIGGER IF EXISTS {name} ON {table}"])
         _run(cursor, [f"DROP FUNCTION IF EXISTS {name}()" for name in _PG_FUNCTIONS])
 
@@ -147,7 +147,7 @@ def _function(schema: str, name: str) -> str:
 
 
 def _trigger(schema: str, name: str) -> list[str]:
-    table, _, clause, function = _PG_TRIGGERS[name]
+    table, _, clause, function = POSTGRESQL[name]
     event = clause.format(table=table)
     return [
         f"CREATE TRIGGER {name} {event} EXECUTE FUNCTION {schema}.{function}()",
@@ -159,7 +159,7 @@ def _trigger(schema: str, name: str) -> list[str]:
 def _wanted_on_postgresql(schema: str) -> dict[str, tuple[str, int, str, str]]:
     return {
         name: (table, kind, "A", _PG_FUNCTIONS[function].format(schema=schema))
-        for name, (table, kind, _, function) in _PG_TRIGGERS.items()
+        for name, (table, kind, _, function) in POSTGRESQL.items()
     }
 
 

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.admin import ModelAdmin
-from django.db.models import Field, Model, QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from audit.log import ledger, record
@@ -56,9 +56,7 @@ class LedgerAdminMixin(_Base):
         with around:
             return view(request, *args, **options)
 
-    def save_model(
-        self, request: HttpRequest, obj: Any, form: Any, change: bool
-    ) -> None:
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         # Locked and read anew: the form may be older than the row.
         vars(form)["values_before"] = self._values(self._locked(obj)) if change else {}
         super().save_model(request, obj, form, change)
@@ -136,7 +134,7 @@ class LedgerAdminMixin(_Base):
         }
 
 
-def _as_text(obj: Model, field: Field[Any, Any]) -> str | None:
+def _as_text(obj: Model, field: Any) -> str | None:
     value = field.value_from_object(obj)
     if value is None:
         return None

@@ -154,8 +154,8 @@ class PersonAdmin(LedgerAdminMixin, UserAdmin):
     def user_change_password(
         self,
         request: HttpRequest,
-        id: str,
-        form_url: str = "",  # noqa: A002 - Django's own name
+        id: str,  # noqa: A002 - Django's own name
+        form_url: str = "",
     ) -> HttpResponse:
         """The one view of UserAdmin that the mixin does not know."""
         if request.method != "POST":
@@ -177,7 +177,7 @@ class PersonAdmin(LedgerAdminMixin, UserAdmin):
 
 @admin.register(Membership)
 class MembershipAdmin(admin.ModelAdmin):
-    """For looking up who works where; edited on the person's page, so that it is on their record."""
+    """For looking up who works where. Edited on the person's page, and so on their record."""
 
     list_display = ["user", "site"]
     list_filter = ["site"]

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.audit.support import guards_down_for_flush
+
+__all__ = ["guards_down_for_flush"]
+
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 
 

@@ -45,8 +45,14 @@ class DocumentAdmin(ReadOnlyAdmin):
     )
     fieldsets = [
         (None, {"fields": ["doc_id", "chip", "said", "pages_links"]}),
-        ("What it is", {"fields": ["document_type", "site", "packet", "batch", "filename", "url", "size_text", "pages", "fingerprint"]}),
-        ("How it was checked", {"fields": ["code", "schema_version", "rules_version", "attempts", "correlation_id", "duplicate_of", "received_at", "settled_at"]}),
+        ("What it is", {"fields": [
+            "document_type", "site", "packet", "batch", "filename", "url", "size_text", "pages",
+            "fingerprint",
+        ]}),
+        ("How it was checked", {"fields": [
+            "code", "schema_version", "rules_version", "attempts", "correlation_id",
+            "duplicate_of", "received_at", "settled_at",
+        ]}),
     ]  # fmt: skip
     readonly_fields = ["chip", "said", "pages_links", "size_text", "fingerprint", "correlation_id"]
 

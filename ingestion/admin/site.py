@@ -1,4 +1,4 @@
-"""The admin site: stock Django in the product's shell. Staff pages of later parts hang on its URLs."""
+"""The admin site: stock Django in the product's shell. Later parts hang staff pages on its URLs."""
 
 from typing import Any
 

@@ -45,8 +45,8 @@ class BatchAdmin(CountedAdmin):
     search_fields = ["reference"]
     search_help_text = "A reference, such as BAT-2026-0007, or part of one."
     fields = [
-        "reference", "state_chip", "source", "settled", "priority", "submitted_by", "idempotency_key",
-        "created_at", "started_at", "finished_at", "documents_link",
+        "reference", "state_chip", "source", "settled", "priority", "submitted_by",
+        "idempotency_key", "created_at", "started_at", "finished_at", "documents_link",
     ]  # fmt: skip
     readonly_fields = ["state_chip", "settled", "documents_link"]
 

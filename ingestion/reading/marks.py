@@ -47,6 +47,8 @@ def find_marks(picture: Picture, words: Sequence[Word]) -> tuple[Box, ...]:
     for word in _printed(words):
         _blank_out(ink, word.box, scale)
         _blank_out(faint, word.box, scale)
+    if np.count_nonzero(ink) < LEAST_INK:
+        return ()
     _remove_rules(ink, faint)
     boxes = _clusters(_without_dust(ink), scale)
     return tuple(sorted(boxes, key=lambda box: (box.top, box.left)))

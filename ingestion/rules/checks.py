@@ -131,7 +131,7 @@ def _type(found: Classification, declared: str) -> Iterator[Finding]:
 def _contradictions(reading: Reading, kind: DocumentType) -> Iterator[Finding]:
     for page in reading.pages:
         for phrase in kind.contradictions:
-            if wording.phrase(phrase).search(page.text):
+            if wording.holds(page.text, phrase):
                 facts = {"detected": f"{kind.noun} that is not final", "declared": kind.name}
                 evidence = f'"{phrase.upper()}" on page {page.number}'
                 yield Finding("DOC_TYPE_CONFLICT", page.number, {**facts, "evidence": evidence})

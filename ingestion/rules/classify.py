@@ -114,7 +114,7 @@ def _shows(page: Page, landmark: Landmark, *, patient: bool) -> bool:
     if landmark.where == "heading":
         lines = lines[:_HEADING_LINES]
     text = "\n".join(lines)
-    if any(wording.phrase(words).search(text) for words in landmark.phrases):
+    if any(wording.holds(text, words) for words in landmark.phrases):
         return True
     if not patient or landmark.weight < _STRONG or page.source not in SCANS:
         return False

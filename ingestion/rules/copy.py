@@ -39,11 +39,11 @@ COPY: Mapping[str, Copy] = {
     "DOWNLOAD_FAILED": Copy(
         "The portal did not give us the file",
         (
-            "We could not fetch this file from your portal: {problem}.",
+            "We could not fetch this file from your portal: its answer was {status}.",
             "We could not fetch this file from your portal.",
         ),
         (
-            "The portal gave no answer after {attempts} tries; the document may be in order.",
+            "The portal did not give it (tries: {tries}); the document may well be in order.",
             "A document that does not arrive cannot be checked; it may well be in order.",
         ),
         ("Check that the file is still on the portal, or upload it here.",),
@@ -88,6 +88,7 @@ COPY: Mapping[str, Copy] = {
         "Already on file",
         (
             "This {type} is already on file since {since}, as {twin}.",
+            "This {type} is already on file, as {twin}.",
             "This {type} is already on file since {since}.",
             "This {type} is already on file.",
         ),
@@ -122,7 +123,7 @@ COPY: Mapping[str, Copy] = {
     "UNSUPPORTED_TYPE": Copy(
         "Not a PDF or a scan",
         (
-            "The file is a {found}, not a PDF or a scanned image.",
+            "The file is {found}, not a PDF or a scanned image.",
             "The file is not a PDF or a scanned image.",
         ),
         ("Only PDF, JPEG, PNG and TIFF files can be read and archived.",),
@@ -376,7 +377,7 @@ COPY: Mapping[str, Copy] = {
     "EXPIRES_SOON": Copy(
         "Expires soon",
         (
-            "This {type} runs out on {expires}, in {days} days.",
+            "This {type} runs out on {expires} (days left: {days}).",
             "This {type} runs out soon.",
         ),
         ("It is on file and counts until then.",),
@@ -424,7 +425,7 @@ def placeholders(wording: str) -> frozenset[str]:
 def sentences(code: str, facts: Facts, *, type_name: str = "") -> Sentences:
     """Never raises: records outlive codes, and facts that a later wording would ask for."""
     copy = COPY.get(code, _UNKNOWN)
-    known = {name: _shown(value) for name, value in facts.items()}
+    known = {name: _shown(value) for name, value in facts.items() if _is_known(name, value)}
     known["type"] = _NOUNS.get(type_name, type_name) or "document"
     return Sentences(*(_worded(part, known) for part in copy.parts))
 
@@ -438,6 +439,11 @@ def _worded(wordings: tuple[str, ...], known: Mapping[str, str]) -> str:
     usable = (wording for wording in wordings if placeholders(wording) <= known.keys())
     text = next(usable, wordings[-1]).format_map(known)
     return text[0].upper() + text[1:]
+
+
+def _is_known(name: str, value: str | int) -> bool:
+    """Page 0 is the whole document, and status 0 the answer that never came."""
+    return value != "" and not (value == 0 and name in {"page", "status"})
 
 
 def _shown(value: str | int) -> str:

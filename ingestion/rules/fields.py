@@ -143,7 +143,9 @@ def _by_label(
     for place in places.occurrences(page, label):
         if not _in_context(page, place, spec):
             continue
-        if spec.kind == "text" and not places.is_apart(page, place):
+        if spec.kind in {"text", "name"} and not places.begins_alone(page, place):
+            continue
+        if spec.kind == "text" and not places.ends_alone(page, place):
             continue
         for words in (places.behind(page, place), places.below(page, place)):
             if value := _value_in(page, words, spec, month_first=month_first):
@@ -168,9 +170,9 @@ def _value_in(
 def _in_context(page: Page, place: places.Place, spec: FieldSpec) -> bool:
     words = page.words[max(0, place.start - _CONTEXT) : place.start]
     before = " ".join(word.text for word in words)
-    if spec.near and not wording.phrase(spec.near).search(before):
+    if spec.near and not wording.holds(before, spec.near):
         return False
-    return not (spec.not_near and wording.phrase(spec.not_near).search(before))
+    return not (spec.not_near and wording.holds(before, spec.not_near))
 
 
 def _words_at(words: Sequence[Word], start: int, end: int) -> list[Word]:

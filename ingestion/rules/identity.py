@@ -19,7 +19,7 @@ def protocol_mismatch(case: Case) -> Iterator[Finding]:
     value, known = case.fields.get("protocol_number"), case.site.protocol_number
     if not value or not known or not case.kind.names_protocol or same_number(value.value, known):
         return
-    if not wording.phrase(known).search(case.reading.text):
+    if not wording.holds(case.reading.text, known):
         yield Finding("PROTOCOL_MISMATCH", value.page, {"named": value.value, "expected": known})
 
 

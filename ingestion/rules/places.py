@@ -4,6 +4,7 @@ Text alone does not tell which value belongs to a caption: a scan's columns may 
 after the other. So values are looked for by place, behind a caption and below it.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,8 @@ from ingestion.rules import wording
 _AROUND = " .,:;()[]#*_'\"-\u2013"  # what may hang on to a word
 _BELOW = 30.0  # points below a caption within which its value begins
 _ASIDE = 20.0  # points by which that value may begin further left
-_APART = 8.0  # points of white between a caption and what does not belong to it
+_APART = 9.0  # points of white that set a caption apart from running text
+_TALL = 20.0  # points; what is no higher may stand beside small print
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +33,9 @@ def occurrences(page: Page, phrase: str) -> Iterator[Place]:
 
     A scan's words may be run together or torn apart: letters are counted, not words.
     """
-    pattern, length = wording.phrase(phrase), len(wording.bare(phrase))
-    if not pattern.search(page.text):
+    if not wording.holds(page.text, phrase):
         return
+    pattern, length = wording.phrase(phrase), len(wording.bare(phrase))
     for start in range(len(page.words)):
         end = _reach(page.words, start, length)
         words = page.words[start:end]
@@ -45,35 +47,58 @@ def behind(page: Page, place: Place) -> tuple[Word, ...]:
     """The words to the right on the same line, which may run a little askew."""
     line: list[Word] = []
     last = page.words[place.end - 1].box
-    rest = sorted((word for word in page.words), key=lambda word: word.box.left)
-    for word in rest:
-        if word.box.left > last.right - 1 and same_line(last, word.box):
+    for word in sorted(page.words, key=lambda word: word.box.left):
+        if word.box.left > last.right - 1 and same_line(last, word.box) and _alike(last, word.box):
             line.append(word)
             last = word.box
     return tuple(line)
 
 
 def below(page: Page, place: Place) -> tuple[Word, ...]:
-    """The words of the next line down that begin under the caption or right of it."""
+    """The words of the next line down, from what stands under the caption on.
+
+    Under a centred caption the value may begin further left: what is joined to it belongs to it.
+    """
     box = place.box
     under = [
         word
         for word in page.words
-        if box.left - _ASIDE < word.box.left
+        if box.left - _ASIDE < word.box.left < box.right + _APART
         and box.bottom - 2 < (word.box.top + word.box.bottom) / 2 < box.bottom + _BELOW
+        and _alike(box, word.box)
     ]
     if not under:
         return ()
     first = min(under, key=lambda word: (round(word.box.top / 4), word.box.left))
-    start = next(at for at, word in enumerate(page.words) if word is first)
-    return (first, *behind(page, Place(first.box, first.confidence, start, start + 1)))
+    while before := next((word for word in page.words if joins(word.box, first.box)), None):
+        first = before
+    return (first, *behind(page, at(page, first)))
 
 
-def is_apart(page: Page, place: Place) -> bool:
-    """Nothing follows closely on the same line, or a colon ends it: a caption, not a sentence."""
-    line = behind(page, place)
-    ends = page.words[place.end - 1].text.endswith(":")
-    return ends or not line or line[0].box.left - place.box.right > _APART
+def at(page: Page, word: Word) -> Place:
+    """The place of one of the page's own words."""
+    start = next(number for number, each in enumerate(page.words) if each is word)
+    return Place(word.box, word.confidence, start, start + 1)
+
+
+def begins_alone(page: Page, place: Place) -> bool:
+    """Nothing but a number, as in "11. Signature", stands right before it on its line."""
+    before = (word for word in page.words if joins(word.box, place.box))
+    return all(re.fullmatch(r"\W*\d*\W*", word.text) for word in before)
+
+
+def ends_alone(page: Page, place: Place) -> bool:
+    """A colon ends it, or nothing that could carry it on stands right behind it on its line."""
+    if page.words[place.end - 1].text.endswith(":"):
+        return True
+    line = behind(page, place)[:1]
+    return not any(joins(place.box, word.box) and word.text[0].isalnum() for word in line)
+
+
+def joins(left: Box, right: Box) -> bool:
+    """One behind the other on a line, with no more white between them than in running text."""
+    gap = right.left - left.right
+    return -2 <= gap < _APART and same_line(left, right) and left.left < right.left
 
 
 def around(words: Sequence[Word]) -> Box:
@@ -104,6 +129,12 @@ def same_line(one: Box, other: Box) -> bool:
     return one.top < (other.top + other.bottom) / 2 < one.bottom or (
         other.top < (one.top + one.bottom) / 2 < other.bottom
     )
+
+
+def _alike(one: Box, other: Box) -> bool:
+    """Of sizes that stand on one line: a watermark across the page is on none."""
+    high, higher = sorted((one.bottom - one.top, other.bottom - other.top))
+    return higher <= max(3 * high, _TALL)
 
 
 def _reach(words: Sequence[Word], start: int, length: int) -> int:

@@ -68,6 +68,7 @@ class Validity:
     expires: str = ""  # field that holds a printed expiry
     max_age_months: int = Field(default=0, ge=0)  # 0: does not age
     from_: str = Field(default="", alias="from")  # field that its age is counted from
+    printed_wins: bool = False  # the age counts only where no expiry is printed
     less_a_day: bool = False
     warn_days: tuple[int, ...] = (90, 30, 7)
 

@@ -15,8 +15,7 @@ _DATE_LINE = timedelta(days=1)
 
 def last_day(rule: Validity, fields: Mapping[str, FieldValue]) -> date | None:
     """The last day on which the document counts; None when nothing on it says so."""
-    printed = fields.get(rule.expires)
-    days = [printed.day if printed else None, _of_age(rule, fields)]
+    days = (_printed(rule, fields), _of_age(rule, fields))
     return min((day for day in days if day), default=None)
 
 
@@ -28,6 +27,8 @@ def expired(case: Case) -> Iterator[Finding]:
 
 def stale(case: Case) -> Iterator[Finding]:
     rule = case.kind.validity
+    if any(expired(case)):
+        return
     value, last = case.fields.get(rule.from_), _of_age(rule, case.fields)
     if value and last and last < case.today:
         facts: Facts = {"dated": value.value, "months": rule.max_age_months}
@@ -87,8 +88,15 @@ def outdated_form(case: Case) -> Iterator[Finding]:
         yield Finding("FORM_EDITION_OUTDATED", value.page, {"printed": value.value})
 
 
+def _printed(rule: Validity, fields: Mapping[str, FieldValue]) -> date | None:
+    value = fields.get(rule.expires)
+    return value.day if value else None
+
+
 def _of_age(rule: Validity, fields: Mapping[str, FieldValue]) -> date | None:
     value = fields.get(rule.from_)
+    if rule.printed_wins and _printed(rule, fields):
+        return None
     if not rule.max_age_months or not value or not value.day:
         return None
     return months_later(value.day, rule.max_age_months) - timedelta(days=rule.less_a_day)

@@ -33,7 +33,7 @@ def main() -> None:
         sites=asked.sites,
     )
     sys.stdout.write(
-        f"{corpus.documents} documents in {corpus.files}, with {corpus.scanned_pages} scanned pages\n"
+        f"{corpus.documents} documents, {corpus.scanned_pages} scanned pages: {corpus.directory}\n"
     )
 
 

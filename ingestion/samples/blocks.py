@@ -1,6 +1,5 @@
-"""What a page is made of: paragraphs, tables, signature lines, ticked boxes, fields of a form."""
+"""What a page is set from: paragraphs, tables, and the room between them."""
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
@@ -9,8 +8,6 @@ from reportlab.lib import colors
 from reportlab.lib.enums import TA_CENTER
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.platypus import Flowable, Paragraph, Spacer, Table
-
-from ingestion.samples.ink import sign
 
 BODY = ParagraphStyle("body", fontName="Times-Roman", fontSize=11, leading=14.5, spaceAfter=6)
 SMALL = ParagraphStyle("small", parent=BODY, fontSize=9.5, leading=12, spaceAfter=3)
@@ -22,8 +19,6 @@ TITLE = ParagraphStyle(
     "title", fontName="Helvetica-Bold", fontSize=16, leading=20, alignment=TA_CENTER, spaceAfter=8
 )
 CENTRED = ParagraphStyle("centred", parent=BODY, alignment=TA_CENTER)
-
-_INK = (0.06, 0.09, 0.36)
 
 
 def text(content: str, style: Any = BODY) -> Any:
@@ -40,12 +35,24 @@ def gap(points: float) -> Any:
     return Spacer(1, points)
 
 
-def pairs(rows: Iterable[tuple[str, str]], *, widths: Sequence[float]) -> Any:
-    """Captions in bold with their values beside them."""
+def particulars(rows: Iterable[tuple[str, str]]) -> Any:
+    """One line for each: the caption in bold, and its value behind it on the same line.
+
+    Not in two columns: OCR may read a page column by column, and part a caption from its value.
+    """
     cells = [
-        [marked_up(f"<b>{escape(caption)}</b>", PLAIN), text(value, PLAIN)]
-        for caption, value in rows
+        [marked_up(f"<b>{escape(caption)}</b> {escape(value)}", PLAIN)] for caption, value in rows
     ]
+    return _unruled(cells, ["100%"])
+
+
+def chronicle(rows: Iterable[tuple[str, str]], *, widths: Sequence[float]) -> Any:
+    """Two columns: when, and what."""
+    cells = [[marked_up(f"<b>{escape(when)}</b>", PLAIN), text(what, PLAIN)] for when, what in rows]
+    return _unruled(cells, widths)
+
+
+def _unruled(cells: Sequence[Sequence[Any]], widths: Sequence[Any]) -> Any:
     table = Table(cells, colWidths=widths, hAlign="LEFT")
     table.setStyle([("VALIGN", (0, 0), (-1, -1), "TOP"), ("BOTTOMPADDING", (0, 0), (-1, -1), 2)])
     return table
@@ -78,135 +85,3 @@ class PushDown(Flowable):  # type: ignore[misc] # reportlab has no types
 
     def draw(self) -> None:
         """Nothing: it is room."""
-
-
-class Ink(Flowable):  # type: ignore[misc] # reportlab has no types
-    """A signature by itself, as in a cell of a table. `name` is whose hand it is."""
-
-    def __init__(self, name: str, seed: str, size: tuple[float, float]) -> None:
-        super().__init__()
-        self.name, self.seed = name, seed
-        self.width, self.height = size
-
-    def draw(self) -> None:
-        below = self.height * 0.25
-        sign(self.canv, self.name, (0, below, self.width, self.height - below), self.seed)
-
-
-class SignatureLine(Flowable):  # type: ignore[misc] # reportlab has no types
-    """A line to sign on and one for the date. Without a seed nobody signed: the line is empty."""
-
-    def __init__(
-        self, label: str, name: str, dated: str, *, seed: str | None, beside: bool = False
-    ) -> None:
-        super().__init__()
-        self.height = 74.0
-        self.label, self.name, self.dated = label, name, dated
-        self.seed, self.beside = seed, beside
-
-    def wrap(self, width: float, height: float) -> tuple[float, float]:
-        self.width = width
-        return width, self.height
-
-    def draw(self) -> None:
-        """The label stands before the line when `beside`, else below it; the name always below."""
-        canvas, date_at = self.canv, self.width * 0.68
-        line_at = canvas.stringWidth(self.label, "Helvetica", 9) + 12 if self.beside else 0.0
-        line_to = date_at - 24
-        canvas.setLineWidth(0.6)
-        canvas.line(line_at, 30, line_to, 30)
-        canvas.line(date_at + 30, 30, self.width, 30)
-        canvas.setFont("Helvetica", 9)
-        canvas.drawString(line_at, 4, self.name)
-        canvas.drawString(0, *((32, f"{self.label}:") if self.beside else (15, self.label)))
-        canvas.drawString(date_at, 32, "Date:")
-        self._fill_in(line_at, line_to, date_at)
-
-    def _fill_in(self, line_at: float, line_to: float, date_at: float) -> None:
-        self.canv.setFillColorRGB(*_INK)
-        self.canv.setFont("Helvetica-Oblique", 10.5)
-        self.canv.drawString(date_at + 34, 33, self.dated)
-        if self.seed is not None:
-            box = (line_at + 10, 35, min(170.0, line_to - line_at - 16), 38)
-            sign(self.canv, self.name.split(",")[0], box, self.seed)
-
-
-class Seal(Flowable):  # type: ignore[misc] # reportlab has no types
-    """The round emblem of an authority, with its initials, in the middle of the line."""
-
-    def __init__(self, initials: str) -> None:
-        super().__init__()
-        self.initials, self.height = initials, 62.0
-
-    def wrap(self, width: float, height: float) -> tuple[float, float]:
-        self.width = width
-        return width, self.height
-
-    def draw(self) -> None:
-        canvas, centre = self.canv, (self.width / 2, 30)
-        canvas.setStrokeColorRGB(0.45, 0.33, 0.1)
-        for radius, width in ((28, 1.6), (25, 0.5), (17, 0.5)):
-            canvas.setLineWidth(width)
-            canvas.circle(*centre, radius)
-        for turn in range(0, 360, 15):
-            x, y = math.cos(math.radians(turn)), math.sin(math.radians(turn))
-            canvas.line(
-                centre[0] + 19 * x, centre[1] + 19 * y, centre[0] + 23 * x, centre[1] + 23 * y
-            )
-        canvas.setFont("Times-Bold", 12)
-        canvas.drawCentredString(centre[0], centre[1] - 4, self.initials)
-
-
-class TickBox(Flowable):  # type: ignore[misc] # reportlab has no types
-    """A square with its caption, crossed or empty."""
-
-    def __init__(self, caption: str, *, ticked: bool) -> None:
-        super().__init__()
-        self.caption, self.ticked = caption, ticked
-        self.height = 14.0
-
-    def wrap(self, width: float, height: float) -> tuple[float, float]:
-        return width, self.height
-
-    def draw(self) -> None:
-        self.canv.setLineWidth(0.8)
-        self.canv.rect(0, 2, 8, 8)
-        if self.ticked:
-            self.canv.line(1, 3, 7, 9)
-            self.canv.line(1, 9, 7, 3)
-        self.canv.setFont("Helvetica", 9)
-        self.canv.drawString(14, 3, self.caption)
-
-
-class FormField(Flowable):  # type: ignore[misc] # reportlab has no types
-    """A text field of an interactive form (AcroForm) with a value in it."""
-
-    def __init__(self, name: str, value: str, height: float) -> None:
-        super().__init__()
-        self.name, self.value, self.height = name, value, height
-
-    def wrap(self, width: float, height: float) -> tuple[float, float]:
-        self.width = width
-        return width, self.height
-
-    def draw(self) -> None:
-        self.canv.acroForm.textfield(
-            name=self.name,
-            value=self.value,
-            width=self.width,
-            height=self.height,
-            relative=True,
-            fieldFlags="multiline" if "\n" in self.value else "",
-            borderWidth=0,
-            fillColor=colors.Color(0.94, 0.96, 1.0),
-            fontName="Helvetica",
-            fontSize=9,
-            maxlen=2000,
-        )
-
-
-def answer(name: str, value: str, *, height: float, fillable: bool) -> Any:
-    """What somebody filled in: a form's field, or the same words printed."""
-    if fillable:
-        return FormField(name, value, height)
-    return marked_up("<br/>".join(escape(line) for line in value.split("\n")), PLAIN)

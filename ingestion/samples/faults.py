@@ -103,8 +103,8 @@ def _word_file(_: bytes) -> bytes:
         "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1"'
         f' Type="{_OFFICE}/relationships/officeDocument" Target="word/document.xml"/>'
         "</Relationships>",
-        "word/document.xml": f'<w:document xmlns:w="{_WORDS}"><w:body><w:p><w:r><w:t>SPECIMEN - still'
-        " to be printed and signed</w:t></w:r></w:p></w:body></w:document>",
+        "word/document.xml": f'<w:document xmlns:w="{_WORDS}"><w:body><w:p><w:r><w:t>SPECIMEN -'
+        " still to be printed and signed</w:t></w:r></w:p></w:body></w:document>",
     }
     output = io.BytesIO()
     with zipfile.ZipFile(output, "w") as package:

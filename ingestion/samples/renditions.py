@@ -6,6 +6,7 @@ import time
 from enum import StrEnum
 
 import numpy as np
+import numpy.typing as npt
 import pypdfium2 as pdfium
 from PIL import Image, ImageFilter
 
@@ -58,11 +59,12 @@ def _scanned(page: Image.Image, rng: random.Random) -> Image.Image:
     return Image.fromarray(_grain(np.asarray(soft), rng))
 
 
-def _grain(pixels: np.ndarray, rng: random.Random) -> np.ndarray:
+def _grain(pixels: npt.NDArray[np.uint8], rng: random.Random) -> npt.NDArray[np.uint8]:
     """Whole numbers throughout, so that every processor gives the same picture."""
     noise = np.random.Generator(np.random.PCG64(rng.getrandbits(64)))
     paper = rng.randint(242, 249)
     speckle = noise.integers(-9, 10, pixels.shape, np.int16)
     shade = np.linspace(0, rng.randint(-7, 7), pixels.shape[1]).astype(np.int16)
     ink = 30 + (pixels.astype(np.int32) * (paper - 30) // 255).astype(np.int16)
-    return np.clip(ink + speckle + shade, 0, 255).astype(np.uint8)
+    grey: npt.NDArray[np.uint8] = np.clip(ink + speckle + shade, 0, 255).astype(np.uint8)
+    return grey

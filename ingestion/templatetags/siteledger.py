@@ -1,14 +1,17 @@
 """Template tags of the product's pages: icons, chips, times and sizes as the design writes them."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django import template
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 from ingestion.web import look
+
+_JUST_NOW = timedelta(minutes=1)
 
 register = template.Library()
 register.simple_tag(look.icon)
@@ -22,7 +25,7 @@ def chip(tone: str, icon_name: str, word: str) -> SafeString:
 
 @register.filter
 def utc(moment: datetime | None) -> SafeString:
-    """ "20 Nov 2026, 16:54 UTC", with the exact moment for machines."""
+    """As in 20 Nov 2026, 16:54 UTC; with the exact moment for machines."""
     if moment is None:
         return SafeString("")
     at = moment.astimezone(UTC)
@@ -32,13 +35,13 @@ def utc(moment: datetime | None) -> SafeString:
 
 @register.filter
 def ago(moment: datetime) -> SafeString:
-    """ "3 days, 1 hour ago"; the full time is in the title. For lists only."""
+    """As in 3 days, 1 hour ago; the full time is in the title. For lists only."""
     at = moment.astimezone(UTC)
     return format_html(
-        '<time datetime="{}" title="{}">{} ago</time>',
+        '<time datetime="{}" title="{}">{}</time>',
         at.isoformat(timespec="seconds"),
         f"{at.day} {at:%b %Y, %H:%M} UTC",
-        timesince(at),
+        "just now" if timezone.now() - at < _JUST_NOW else f"{timesince(at)} ago",
     )
 
 

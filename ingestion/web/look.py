@@ -21,8 +21,10 @@ _PATHS = {
     '<path d="M15 9V5a1 1 0 0 0-1-1H5a1 1 0 0 0-1 1v9a1 1 0 0 0 1 1h4"/>',
     "cross": '<path d="M6 6l12 12M18 6L6 18"/>',
     "dash": '<path d="M6 12h12"/>',
-    "eye": '<path d="M2 12s4-7 10-7 10 7 10 7-4 7-10 7S2 12 2 12z"/><circle cx="12" cy="12" r="3"/>',
-    "half": '<circle cx="12" cy="12" r="9"/><path d="M12 3v18a9 9 0 0 0 0-18z" fill="currentColor"/>',
+    "eye": '<path d="M2 12s4-7 10-7 10 7 10 7-4 7-10 7S2 12 2 12z"/>'
+    '<circle cx="12" cy="12" r="3"/>',
+    "half": '<circle cx="12" cy="12" r="9"/>'
+    '<path d="M12 3v18a9 9 0 0 0 0-18z" fill="currentColor"/>',
     "mark": '<path d="M6 3h8l5 5v13H6z"/><path d="M9 14l2.5 2.5L16 12"/>',
     "moon": '<path d="M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5z"/>',
     "pause": '<path d="M8 5v14M16 5v14"/>',

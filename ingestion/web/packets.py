@@ -63,6 +63,6 @@ def _results(packet: Packet) -> dict[str, object]:
 
 
 def _etag(packet: Packet) -> str:
-    """Grows with every recorded transition of any document, so nothing has to be read to say 304."""
+    """Grows with every recorded transition of any document: 304 needs no row to be read."""
     seen = packet.documents.aggregate(number=Count("pk"), transitions=Sum("transitions"))
     return f'"{packet.pk}-{seen["number"]}-{seen["transitions"]}"'

@@ -53,7 +53,7 @@ class Progress:
 
     @property
     def sentence(self) -> str:
-        """ "2 of 4 checked. 2 filed, 0 rejected." and what else there is."""
+        """As in: 2 of 4 checked. 2 filed, 0 rejected."""
         said = [
             f"{self.counts.get(state, 0)} {state.word.lower()}"
             for state in DocumentState

@@ -16,10 +16,11 @@ def write(n=0, *, subject="document:1", event="document.archived", actor="system
         record(event, subject=subject, n=n, actor=actor, **facts)
 
 
-def write_many(count, **facts):
+def write_many(count, *, subject="document:1", **facts):
+    """Entries 0 to count - 1 of a subject, in one ledger block."""
     with ledger():
         for n in range(count):
-            record("document.archived", subject="document:1", n=n, actor="system:worker", **facts)
+            record("document.archived", subject=subject, n=n, actor="system:worker", **facts)
 
 
 @contextmanager

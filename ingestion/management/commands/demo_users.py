@@ -23,7 +23,7 @@ class Person:
     username: str
     printed_name: str
     group: str = ""  # of ingestion.roles; "" for coordinators and the administrator
-    sites: slice = slice(0, 0)  # of all sites, by number
+    sites: int = 0  # how many of all sites, by number
     is_superuser: bool = False
 
     @property
@@ -34,8 +34,8 @@ class Person:
 
 
 PEOPLE = (
-    Person("mara", "Mara Lindqvist", sites=slice(0, 1)),
-    Person("jonas", "Jonas Weber", sites=slice(0, 3)),
+    Person("mara", "Mara Lindqvist", sites=1),
+    Person("jonas", "Jonas Weber", sites=3),
     Person("ines", "Ines Okafor", group="QA reviewers"),
     Person("rafael", "Rafael Duarte", group="Regulatory affairs"),
     Person("olu", "Olu Adeyemi", group="Operations"),
@@ -49,10 +49,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEBUG:
             raise CommandError("demo users have known passwords: they are made where DEBUG is on")
-        sites = list(Site.objects.order_by("site_id")[:10])
+        sites = list(Site.objects.order_by("site_id")[: max(person.sites for person in PEOPLE)])
         with transaction.atomic():
             roles.install()
-            rows = [self._row(person, sites[person.sites]) for person in PEOPLE]
+            rows = [self._row(person, sites[: person.sites]) for person in PEOPLE]
         self._print([("user name", "password", "role", "sites"), *rows])
         if not sites:
             self.stdout.write("There are no sites yet: load some, then run this again.")

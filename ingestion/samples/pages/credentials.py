@@ -1,6 +1,6 @@
 """What shows that the investigator may practise, and knows Good Clinical Practice."""
 
-from ingestion.samples import blocks
+from ingestion.samples import blocks, marks
 from ingestion.samples.dossier import Dossier, short
 from ingestion.samples.paper import Story, sheet_for, typeset
 
@@ -26,7 +26,7 @@ def _licence_story(dossier: Dossier) -> Story:
     licence, person = dossier.site.licence, dossier.site.investigator
     return [
         blocks.gap(16),
-        blocks.Seal("".join(word[0] for word in licence.authority.split() if word.istitle())),
+        marks.Seal("".join(word[0] for word in licence.authority.split() if word.istitle())),
         blocks.gap(8),
         blocks.text(licence.authority, blocks.TITLE),
         blocks.text(f"MEDICAL {_spelling(dossier).upper()}", blocks.TITLE),
@@ -42,7 +42,7 @@ def _licence_story(dossier: Dossier) -> Story:
         blocks.gap(18),
         _licence_particulars(dossier),
         blocks.PushDown(130),
-        blocks.SignatureLine(
+        marks.SignatureLine(
             "Signature of Registrar",
             licence.registrar,
             short(dossier.dates.licence_issued),
@@ -62,7 +62,7 @@ def _licence_particulars(dossier: Dossier) -> object:
         ("Expiration Date:", dossier.day(dates.licence_ends)),
         ("Practice address:", f"{site.hospital}, {site.address}"),
     ]
-    return blocks.pairs(rows, widths=(140, 350))
+    return blocks.particulars(rows)
 
 
 def gcp_certificate(dossier: Dossier) -> bytes:
@@ -74,7 +74,7 @@ def _gcp_story(dossier: Dossier) -> Story:
     person, dates = dossier.site.investigator, dossier.dates
     return [
         blocks.gap(10),
-        blocks.Seal("MRTC"),
+        marks.Seal("MRTC"),
         blocks.text("Meridian Research Training Collaborative", blocks.CENTRED),
         blocks.text("CERTIFICATE OF COMPLETION", blocks.TITLE),
         blocks.text("This certifies that", blocks.CENTRED),
@@ -90,17 +90,16 @@ def _gcp_story(dossier: Dossier) -> Story:
         ),
         _modules(),
         blocks.gap(12),
-        blocks.pairs(
+        blocks.particulars(
             [
                 ("Completion Date:", dossier.day(dates.gcp_completed)),
                 ("Expiration Date:", dossier.day(dates.gcp_ends)),
                 ("Record ID:", f"MRTC-{dossier.rng.randint(10_000_000, 99_999_999)}"),
                 ("Course version:", "5.1, basic course, English"),
-            ],
-            widths=(140, 350),
+            ]
         ),
         blocks.PushDown(110),
-        blocks.SignatureLine(
+        marks.SignatureLine(
             "Signature of Course Director",
             "Nadine Ferrer, PhD",
             short(dates.gcp_completed),

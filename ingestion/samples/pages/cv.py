@@ -4,7 +4,7 @@ import random
 
 from reportlab.platypus import PageBreak
 
-from ingestion.samples import blocks
+from ingestion.samples import blocks, marks
 from ingestion.samples.dossier import Dossier, short
 from ingestion.samples.paper import Story, sheet_for, typeset
 
@@ -65,11 +65,11 @@ def _personal(dossier: Dossier) -> object:
         ("Study site:", f"Site number: {site.site_id} (protocol {site.study.protocol_number})"),
         ("E-mail:", f"{person.family_name.lower()}@hospital.example.org"),
     ]
-    return blocks.pairs(rows, widths=(90, 400))
+    return blocks.particulars(rows)
 
 
 def _section(heading: str, rows: list[tuple[str, str]]) -> Story:
-    return [blocks.text(heading.upper(), blocks.HEADING), blocks.pairs(rows, widths=(90, 400))]
+    return [blocks.text(heading.upper(), blocks.HEADING), blocks.chronicle(rows, widths=(90, 400))]
 
 
 def _education(rng: random.Random, start: int) -> list[tuple[str, str]]:
@@ -138,7 +138,7 @@ def _gcp(dossier: Dossier) -> list[tuple[str, str]]:
 
 
 def _signature(dossier: Dossier) -> object:
-    return blocks.SignatureLine(
+    return marks.SignatureLine(
         "Signature",
         dossier.site.investigator.printed,
         short(dossier.dates.signature),

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from ingestion.samples import blocks
+from ingestion.samples import blocks, marks
 from ingestion.samples.dossier import Dossier, short
 from ingestion.samples.paper import Story, sheet_for, typeset
 from ingestion.samples.people_and_sites import Person
@@ -53,7 +53,7 @@ def _story(dossier: Dossier) -> Story:
             blocks.SMALL,
         ),
         blocks.PushDown(80),
-        blocks.SignatureLine(
+        marks.SignatureLine(
             "Signature of Principal Investigator",
             site.investigator.printed,
             short(dossier.dates.signature),
@@ -75,7 +75,7 @@ def _row(person: Person, dossier: Dossier) -> list[object]:
     return [
         blocks.text(person.printed, blocks.PLAIN),
         blocks.text(person.role, blocks.PLAIN),
-        blocks.Ink(person.name, dossier.seed, (110, 24)),
+        marks.Ink(person.name, dossier.seed, (110, 24)),
         blocks.text(initials, blocks.PLAIN),
         blocks.text(_USUAL[person.role], blocks.PLAIN),
         blocks.text(short(start), blocks.PLAIN),

@@ -1,6 +1,6 @@
 """A sponsor's own form for the financial interests of an investigator (21 CFR Part 54)."""
 
-from ingestion.samples import blocks
+from ingestion.samples import blocks, marks
 from ingestion.samples.dossier import Dossier, short
 from ingestion.samples.paper import Story, sheet_for, typeset
 
@@ -70,7 +70,7 @@ def _identification(dossier: Dossier) -> object:
     cells = [
         [
             blocks.text(f"{caption}:", blocks.PLAIN),
-            blocks.answer(name, value, height=15, fillable=dossier.fillable),
+            marks.answer(name, value, height=15, fillable=dossier.fillable),
         ]
         for name, caption, value in rows
     ]
@@ -80,14 +80,14 @@ def _identification(dossier: Dossier) -> object:
 def _question(number: int) -> Story:
     return [
         blocks.text(f"{number + 1}. {_QUESTIONS[number]}", blocks.SMALL),
-        blocks.TickBox("Yes, I hold such an interest (describe on a separate sheet)", ticked=False),
-        blocks.TickBox("No", ticked=True),
+        marks.TickBox("Yes, I hold such an interest (describe on a separate sheet)", ticked=False),
+        marks.TickBox("No", ticked=True),
         blocks.gap(3),
     ]
 
 
 def _signature(dossier: Dossier) -> object:
-    return blocks.SignatureLine(
+    return marks.SignatureLine(
         "Signature of Investigator",
         dossier.site.investigator.printed,
         short(dossier.dates.signature),

@@ -5,7 +5,7 @@ from typing import Any
 
 from reportlab.platypus import PageBreak, Table
 
-from ingestion.samples import blocks
+from ingestion.samples import blocks, marks
 from ingestion.samples.dossier import Dossier, numeric
 from ingestion.samples.paper import Story, sheet_for, typeset
 
@@ -132,8 +132,8 @@ def _answers(dossier: Dossier) -> list[Story]:
                 " OF THE FOLLOWING IS PROVIDED.",
                 _SMALL,
             ),
-            blocks.TickBox("CURRICULUM VITAE", ticked=True),
-            blocks.TickBox("OTHER STATEMENT OF QUALIFICATIONS", ticked=False),
+            marks.TickBox("CURRICULUM VITAE", ticked=True),
+            marks.TickBox("OTHER STATEMENT OF QUALIFICATIONS", ticked=False),
         ],
         _box(
             dossier,
@@ -168,7 +168,7 @@ def _answers(dossier: Dossier) -> list[Story]:
 
 def _box(dossier: Dossier, caption: str, *answers: tuple[str, str]) -> Story:
     filled = [
-        blocks.answer(
+        marks.answer(
             name,
             value,
             height=40 if "\n" in value else 16,
@@ -184,8 +184,8 @@ def _outline(dossier: Dossier) -> Story:
     return [
         blocks.text("8. PROVIDE THE FOLLOWING CLINICAL PROTOCOL INFORMATION", _SMALL),
         blocks.gap(2),
-        blocks.TickBox("FOR PHASE 1 INVESTIGATIONS, A GENERAL OUTLINE OF THE PLAN", ticked=first),
-        blocks.TickBox(
+        marks.TickBox("FOR PHASE 1 INVESTIGATIONS, A GENERAL OUTLINE OF THE PLAN", ticked=first),
+        marks.TickBox(
             "FOR PHASE 2 OR 3 INVESTIGATIONS, AN OUTLINE OF THE STUDY PROTOCOL", ticked=not first
         ),
     ]
@@ -208,11 +208,11 @@ def _instructions() -> Story:
 
 
 def _signing(dossier: Dossier, width: float) -> Any:
-    dated = blocks.answer(
+    dated = marks.answer(
         "date", numeric(dossier.dates.signature), height=16, fillable=dossier.fillable
     )
     name = dossier.site.investigator.name
-    signature = blocks.Ink(name, dossier.seed, (170, 42)) if dossier.signed else blocks.gap(42)
+    signature = marks.Ink(name, dossier.seed, (170, 42)) if dossier.signed else blocks.gap(42)
     warning = (
         "(WARNING: A willfully false statement is a criminal offense. U.S.C. Title 18, Sec. 1001.)"
     )

@@ -1,6 +1,6 @@
 """The letter by which an ethics board approves the study at the site."""
 
-from ingestion.samples import blocks
+from ingestion.samples import blocks, marks
 from ingestion.samples.dossier import Dossier, short
 from ingestion.samples.paper import Story, sheet_for, typeset
 
@@ -70,7 +70,7 @@ def _reference(dossier: Dossier) -> object:
         ("Approval Date:", dossier.day(dates.approval)),
         ("Expiration Date:", dossier.day(dates.approval_ends)),
     ]
-    return blocks.pairs(rows, widths=(140, 350))
+    return blocks.particulars(rows)
 
 
 def _documents(dossier: Dossier) -> object:
@@ -87,7 +87,7 @@ def _documents(dossier: Dossier) -> object:
 
 def _signature(dossier: Dossier) -> object:
     chair = dossier.site.board.chair
-    return blocks.SignatureLine(
+    return marks.SignatureLine(
         "Signature of IRB Chair",
         chair.printed,
         short(dossier.dates.approval),

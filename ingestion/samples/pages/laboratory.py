@@ -2,7 +2,7 @@
 
 import random
 
-from ingestion.samples import blocks
+from ingestion.samples import blocks, marks
 from ingestion.samples.dossier import Dossier, short
 from ingestion.samples.paper import Story, sheet_for, typeset
 
@@ -57,7 +57,7 @@ def _certificate(dossier: Dossier) -> Story:
         blocks.text("Certified specialties:", blocks.HEADING),
         blocks.text("Chemistry, routine; Haematology; Urinalysis; Immunology, general."),
         blocks.PushDown(120),
-        blocks.SignatureLine(
+        marks.SignatureLine(
             "Signature of Director, Division of Laboratory Quality",
             "Theodore K. Lambert",
             short(dossier.dates.clia_effective),
@@ -76,7 +76,7 @@ def _particulars(dossier: Dossier) -> object:
         ("EXPIRATION DATE:", dossier.day(dates.clia_ends)),
         ("LABORATORY DIRECTOR:", site.laboratory.director.printed),
     ]
-    return blocks.pairs(rows, widths=(150, 340))
+    return blocks.particulars(rows)
 
 
 def normal_ranges(dossier: Dossier) -> bytes:
@@ -97,13 +97,13 @@ def _ranges(dossier: Dossier) -> Story:
     return [
         blocks.text("LABORATORY NORMAL RANGES", blocks.TITLE),
         blocks.text("Reference intervals, adults 18 years and older", blocks.CENTRED),
-        blocks.pairs(heading, widths=(140, 350)),
+        blocks.particulars(heading),
         blocks.gap(6),
         _table(dossier.rng),
         blocks.gap(6),
         blocks.text("Earlier versions are kept on file by the laboratory.", blocks.SMALL),
         blocks.PushDown(80),
-        blocks.SignatureLine(
+        marks.SignatureLine(
             "Signature of Laboratory Director",
             site.laboratory.director.printed,
             short(dates.signature),

@@ -1,6 +1,6 @@
 """The protocol signature page: the investigator has read this version and will follow it."""
 
-from ingestion.samples import blocks
+from ingestion.samples import blocks, marks
 from ingestion.samples.dossier import Dossier, short
 from ingestion.samples.paper import Story, sheet_for, typeset
 
@@ -59,11 +59,11 @@ def _identification(dossier: Dossier) -> object:
         ("Site name and address:", f"{site.hospital}, {site.department}, {site.address}"),
         ("Principal Investigator:", site.investigator.printed),
     ]
-    return blocks.pairs(rows, widths=(140, 350))
+    return blocks.particulars(rows)
 
 
 def _signature(dossier: Dossier) -> object:
-    return blocks.SignatureLine(
+    return marks.SignatureLine(
         "Signature of Principal Investigator",
         dossier.site.investigator.printed,
         short(dossier.dates.signature),

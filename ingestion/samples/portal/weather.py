@@ -1,4 +1,4 @@
-"""Which requests a sample portal fails, and how: decided by seed and path alone.
+"""Which requests the portal fails, and how: decided by seed and path alone.
 
 A document whose path has bad luck fails on its first one or two requests and is well after that.
 Requests that the rate limit turned away do not count.

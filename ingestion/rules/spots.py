@@ -1,0 +1,53 @@
+"""Where somebody is to sign: the captions of signatures, and the ink in the area around each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ingestion.reading.facts import Box, Page, Reading
+from ingestion.rules import places
+from ingestion.rules.places import Place
+from ingestion.rules.types import SignatureRule
+
+# Points around a caption that belong to it: people sign above it, behind it or in the box below.
+ABOVE, BELOW, LEFT, RIGHT = 50.0, 34.0, 12.0, 260.0
+_PAGE_WIDE = 0.6  # of a page's width and height: a larger mark is no signature
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    page: Page
+    label: Place
+
+    @property
+    def area(self) -> Box:
+        box = self.label.box
+        return Box(box.left - LEFT, box.top - ABOVE, box.left + RIGHT, box.bottom + BELOW)
+
+    @property
+    def is_signed(self) -> bool:
+        return any(places.touches(mark, self.area) for mark in marks(self.page))
+
+
+def spots(reading: Reading, rule: SignatureRule) -> list[Spot]:
+    """By the most telling caption alone: "Signature" heads many a column of a table.
+
+    A caption stands by itself, unlike the words of a heading such as "Protocol signature page".
+    """
+    for label in rule.labels:
+        found = [
+            Spot(page, place)
+            for page in reading.pages
+            for place in places.occurrences(page, label)
+            if places.begins_alone(page, place) and places.ends_alone(page, place)
+        ]
+        if found:
+            return found
+    return []
+
+
+def marks(page: Page) -> Iterator[Box]:
+    """What may be somebody's hand."""
+    for mark in page.marks:
+        wide, high = mark.right - mark.left, mark.bottom - mark.top
+        if wide < _PAGE_WIDE * page.width or high < _PAGE_WIDE * page.height:
+            yield mark

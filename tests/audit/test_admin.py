@@ -1,0 +1,77 @@
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from audit.models import Entry
+from sites.models import User
+from tests.audit.support import write, write_many
+
+LIST = "admin:audit_entry_changelist"
+
+
+@pytest.fixture
+def inspector(client, db):
+    client.force_login(User.objects.create_superuser("inspector"))
+    return client
+
+
+def test_the_list_shows_what_happened_when_where_and_by_whom(inspector):
+    write(site="DE-014", from_state="VALIDATING", to_state="REJECTED", code="EXPIRED_DOCUMENT")
+    page = inspector.get(reverse(LIST)).content.decode()
+    for shown in (
+        "document.archived",
+        "DE-014",
+        "VALIDATING → REJECTED",
+        "EXPIRED_DOCUMENT",
+        "system:worker",
+    ):
+        assert shown in page
+    assert Entry.objects.get().hash[:4] in page
+
+
+def test_an_entry_shows_its_line_and_its_hash(inspector):
+    write(detail={"name": "A. Berg"})
+    entry = Entry.objects.get()
+    page = inspector.get(reverse("admin:audit_entry_change", args=[entry.pk])).content.decode()
+    assert entry.hash in page
+    assert "detail_commit" in page
+    assert "A. Berg" in page
+
+
+def test_an_entry_without_a_detail_is_shown_too(inspector):
+    write()
+    assert inspector.get(reverse("admin:audit_entry_change", args=[1])).status_code == 200
+
+
+@pytest.mark.requirement("R04")
+@pytest.mark.parametrize(
+    ("view", "args"),
+    [("add", []), ("delete", [1]), ("change", [1])],
+    ids=["add", "delete", "change"],
+)
+def test_not_even_an_administrator_can_write_to_it(inspector, view, args):
+    write()
+    response = inspector.post(reverse(f"admin:audit_entry_{view}", args=args), {"actor": "x"})
+    assert response.status_code == 403
+    assert Entry.objects.get().actor == "system:worker"
+
+
+def test_a_search_finds_a_subject_a_document_or_a_correlation_exactly(inspector):
+    write(0, subject="document:1", doc_id="CV-7", correlation_id="P-1")
+    write(0, subject="document:11", doc_id="CV-77", correlation_id="P-11")
+    for words in ("document:1", "CV-7", "P-1"):
+        found = inspector.get(reverse(LIST), {"q": words}).context["cl"].queryset
+        assert [entry.subject for entry in found] == ["document:1"]
+
+
+def test_the_list_takes_as_many_queries_for_many_entries_as_for_few(inspector):
+    def queries():
+        with CaptureQueriesContext(connection) as captured:
+            inspector.get(reverse(LIST))
+        return len(captured)
+
+    write_many(2, site="DE-014", detail={"name": "A. Berg"})
+    few = queries()
+    write_many(50, subject="document:2", site="FR-002", detail={"name": "A. Berg"})
+    assert queries() == few

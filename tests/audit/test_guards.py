@@ -1,0 +1,201 @@
+"""The attacks of the design's section 4, each on the database that the tests run on."""
+
+import pytest
+from django.core.checks import Tags, run_checks
+from django.core.management import call_command
+from django.db import IntegrityError, connection, models, transaction
+from django.db.backends.sqlite3.base import DatabaseWrapper
+
+from audit import chain, guards
+from audit.models import AppendOnly, Entry, EntryDetail
+from tests.audit.support import sql, write_many
+
+sqlite_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="a statement of SQLite")
+postgresql_only = pytest.mark.skipif(
+    "connection.vendor != 'postgresql'", reason="a statement of PostgreSQL"
+)
+COLUMNS = (
+    "prev, hash, event_id, recorded_at, event, subject, site, doc_id, from_state, to_state, code,"
+    " correlation_id, actor, body"
+)
+
+
+@pytest.fixture
+def written(db):
+    write_many(3, detail={"name": "A. Berg"})
+
+
+def attack(statement, *values):
+    """The database refuses it, and all rows are as they were."""
+    before = (
+        list(Entry.objects.values_list("seq", "body", "actor")),
+        list(EntryDetail.objects.values()),
+    )
+    with pytest.raises(IntegrityError), transaction.atomic():
+        sql(statement, *values)
+    after = (
+        list(Entry.objects.values_list("seq", "body", "actor")),
+        list(EntryDetail.objects.values()),
+    )
+    assert after == before
+
+
+@pytest.mark.requirement("R01")
+@pytest.mark.parametrize("table", guards.TABLES)
+def test_the_database_refuses_to_delete(written, table):
+    attack(f"DELETE FROM {table}")
+
+
+@pytest.mark.requirement("R01")
+def test_the_database_refuses_to_change_an_entry(written):
+    attack("UPDATE audit_entry SET actor = 'somebody else' WHERE seq = 2")
+
+
+@pytest.mark.requirement("R01")
+def test_the_database_refuses_to_change_a_detail(written):
+    attack("UPDATE audit_entrydetail SET detail = '{}' WHERE entry_id = 2")
+
+
+@postgresql_only
+@pytest.mark.parametrize("table", guards.TABLES)
+def test_truncate_is_refused(written, table):
+    attack(f"TRUNCATE {table} CASCADE")
+
+
+@postgresql_only
+def test_a_delete_hidden_in_a_query_is_refused(written):
+    attack("WITH gone AS (DELETE FROM audit_entry RETURNING 1) SELECT count(*) FROM gone")
+
+
+@postgresql_only
+def test_an_insert_that_turns_into_an_update_is_refused(written):
+    attack(
+        f"INSERT INTO audit_entry (seq, {COLUMNS}) SELECT seq, {COLUMNS} FROM audit_entry"
+        " ON CONFLICT (seq) DO UPDATE SET actor = 'somebody else'"
+    )
+
+
+@postgresql_only
+def test_a_session_that_claims_to_replicate_is_refused(written):
+    sql("SET LOCAL session_replication_role = replica")
+    attack("DELETE FROM audit_entry")
+    attack("UPDATE audit_entrydetail SET detail = '{}'")
+
+
+@sqlite_only
+def test_insert_or_replace_over_an_entry_is_refused(written):
+    attack(
+        f"INSERT OR REPLACE INTO audit_entry (seq, {COLUMNS}) SELECT seq,"
+        f" {COLUMNS.replace('actor', repr('somebody else'))} FROM audit_entry WHERE seq = 2"
+    )
+
+
+@sqlite_only
+def test_insert_or_replace_over_a_detail_is_refused(written):
+    attack("INSERT OR REPLACE INTO audit_entrydetail VALUES (2, '', '{}')")
+
+
+@pytest.mark.parametrize(
+    ("seq", "prev"),
+    [
+        pytest.param("5", "hash", id="leaves a gap"),
+        pytest.param("4", f"'{chain.GENESIS}'", id="starts anew"),
+        pytest.param("4", "prev", id="forks"),
+        pytest.param("3", "hash", id="takes a number twice"),
+    ],
+)
+def test_an_entry_that_does_not_extend_the_chain_is_refused(written, seq, prev):
+    columns = COLUMNS.replace("prev", prev).replace("event_id", "hash")
+    attack(
+        f"INSERT INTO audit_entry (seq, {COLUMNS}) SELECT {seq}, {columns} FROM audit_entry"
+        " WHERE seq = 3"
+    )
+
+
+@postgresql_only
+def test_an_entry_whose_hash_is_not_that_of_its_line_is_refused(written):
+    columns = COLUMNS.replace("prev, hash", "hash, hash").replace("event_id", "hash")
+    attack(
+        f"INSERT INTO audit_entry (seq, {COLUMNS}) SELECT 4, {columns} FROM audit_entry WHERE seq = 3"
+    )
+
+
+@pytest.mark.requirement("R04")
+@pytest.mark.parametrize("model", [Entry, EntryDetail])
+@pytest.mark.parametrize(
+    "write_past_the_log",
+    [
+        pytest.param(lambda model: model.objects.first().save(), id="save"),
+        pytest.param(lambda model: model.objects.first().delete(), id="delete"),
+        pytest.param(lambda model: model.objects.all().delete(), id="delete many"),
+        pytest.param(lambda model: model.objects.update(pk=9), id="update"),
+        pytest.param(lambda model: model.objects.create(pk=9), id="create"),
+        pytest.param(lambda model: model(pk=9).save(), id="save a new one"),
+        pytest.param(lambda model: model.objects.get_or_create(pk=9), id="get or create"),
+        pytest.param(lambda model: model.objects.bulk_create([model(pk=9)]), id="bulk create"),
+        pytest.param(
+            lambda model: model.objects.bulk_update([model(pk=1)], ["pk"]), id="bulk update"
+        ),
+    ],
+)
+def test_the_orm_refuses_with_words(written, model, write_past_the_log):
+    with pytest.raises(AppendOnly, match="never changed"):
+        write_past_the_log(model)
+
+
+def test_all_guards_are_there_after_the_migrations(db):
+    assert guards.missing(connection) == []
+    assert run_checks(tags=[Tags.database], databases=["default"]) == []
+
+
+def test_a_missing_guard_is_reported_and_the_end_of_migrate_puts_it_back(db):
+    guards.remove(connection)
+    wanted = guards.SQLITE if connection.vendor == "sqlite" else guards.POSTGRESQL
+    assert guards.missing(connection) == list(wanted)
+    assert [error.id for error in guards.check(["default"])] == ["audit.E001"]
+    guards.reinstall("default")
+    assert guards.check(["default"]) == []
+
+
+@postgresql_only
+def test_a_guard_that_is_switched_off_counts_as_missing(db):
+    sql("ALTER TABLE audit_entry DISABLE TRIGGER audit_entry_append_only")
+    assert guards.missing(connection) == ["audit_entry_append_only"]
+
+
+@postgresql_only
+def test_a_guard_that_was_made_to_look_away_counts_as_missing(db):
+    sql(
+        "CREATE OR REPLACE FUNCTION audit_link() RETURNS trigger LANGUAGE plpgsql"
+        " AS $f$ BEGIN RETURN NEW; END $f$"
+    )
+    assert guards.missing(connection) == ["audit_entry_link"]
+
+
+@sqlite_only
+def test_a_guard_that_was_made_to_look_away_counts_as_missing_on_sqlite(db):
+    sql("DROP TRIGGER audit_entry_link")
+    sql("CREATE TRIGGER audit_entry_link BEFORE INSERT ON audit_entry BEGIN SELECT 1; END")
+    assert guards.missing(connection) == ["audit_entry_link"]
+
+
+@sqlite_only
+def test_sqlite_loses_the_guards_when_a_column_is_altered_and_migrate_restores_them(
+    transactional_db,
+):
+    old = Entry._meta.get_field("event")
+    new = models.CharField(max_length=80)
+    new.set_attributes_from_name("event")
+    with connection.schema_editor() as editor:
+        editor.alter_field(Entry, old, new)
+    assert "audit_entry_link" in guards.missing(connection)
+    with connection.schema_editor() as editor:
+        editor.alter_field(Entry, new, old)
+    call_command("migrate", verbosity=0, skip_checks=True)
+    assert guards.missing(connection) == []
+
+
+def test_an_empty_database_needs_no_guards_yet(db):
+    empty = DatabaseWrapper(connection.settings_dict | {"NAME": ":memory:", "OPTIONS": {}})
+    assert guards.missing(empty) == []
+    empty.close()

@@ -1,0 +1,60 @@
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from audit import history
+from tests.audit.support import write, write_many
+
+
+def test_a_timeline_is_told_oldest_first_and_of_its_subjects_only(db):
+    write(0, subject="document:1", to_state="RECEIVED")
+    write(0, subject="document:2", to_state="RECEIVED")
+    write(0, subject="document:11", to_state="RECEIVED")
+    write(1, subject="document:1", from_state="RECEIVED", to_state="ARCHIVED")
+    told = [
+        (entry.subject, entry.to_state) for entry in history.timeline("document:1", "document:2")
+    ]
+    assert told == [
+        ("document:1", "RECEIVED"),
+        ("document:2", "RECEIVED"),
+        ("document:1", "ARCHIVED"),
+    ]
+
+
+def test_a_timeline_is_one_query_however_long(db):
+    write_many(30, detail={"name": "A. Berg"})
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        assert len(history.timeline("document:1")) == 30
+    assert len(queries) == 1
+
+
+def test_entries_are_found_by_document_and_by_correlation(db):
+    write(0, subject="document:1", site="DE-014", doc_id="CV-7", correlation_id="P-1")
+    write(0, subject="document:2", site="FR-002", doc_id="CV-7", correlation_id="P-2")
+    assert [entry.subject for entry in history.of_document("DE-014", "CV-7")] == ["document:1"]
+    assert [entry.subject for entry in history.of_correlation("P-2")] == ["document:2"]
+
+
+def test_a_site_is_read_newest_first_a_page_at_a_time(db):
+    write_many(5, site="DE-014")
+    write_many(5, subject="document:2", site="FR-002")
+    first = history.of_site("DE-014", limit=3)
+    rest = history.of_site("DE-014", before=first[-1].seq, limit=3)
+    assert [[entry.seq for entry in page] for page in (first, rest)] == [[5, 4, 3], [2, 1]]
+
+
+def test_the_latest_entries_end_in_the_head(db):
+    assert history.head() is None
+    write_many(3)
+    newest = history.latest(limit=1)[0]
+    assert history.head() == (newest.seq, newest.hash) == (3, newest.hash)
+
+
+def test_the_last_state_is_that_of_the_last_move_not_of_the_last_look(db):
+    write(0, to_state="RECEIVED")
+    write(1, from_state="RECEIVED", to_state="ARCHIVED")
+    write(2, event="document.viewed")
+    write(0, subject="batch:1", to_state="QUEUED")
+    assert dict(history.last_states("document:")) == {"document:1": "ARCHIVED"}
+    assert history.states_of(["batch:1", "document:9"]) == {"batch:1": "QUEUED"}

@@ -1,0 +1,177 @@
+import json
+import tracemalloc
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from audit import chain, guards, verify
+from audit.models import Entry
+from tests.audit.support import guards_down, sql, write, write_many
+
+
+@pytest.fixture
+def written(db):
+    write_many(9, site="DE-014", detail={"name": "A. Berg"})
+
+
+def tamper(statement, *values):
+    """As the owner of the tables could."""
+    with guards_down():
+        sql(statement, *values)
+    return verify.verify().first_bad
+
+
+def verify_audit(capsys, *options):
+    """Exit code and output of the command."""
+    try:
+        call_command("verify_audit", *options)
+        code = 0
+    except SystemExit as stop:
+        code = stop.code
+    except CommandError as error:
+        code = error.returncode
+    return code, capsys.readouterr().out
+
+
+def test_an_untouched_ledger_is_intact(written):
+    verdict = verify.verify()
+    assert (verdict.intact, verdict.entries) == (True, 9)
+    assert verdict.head == Entry.objects.get(seq=9).hash
+
+
+def test_an_empty_ledger_is_intact(db):
+    verdict = verify.verify()
+    assert (verdict.intact, verdict.entries, verdict.head) == (True, 0, chain.GENESIS)
+
+
+def test_an_edited_line_is_named(written):
+    bad = tamper("UPDATE audit_entry SET body = replace(body, 'DE-014', 'DE-015') WHERE seq = 5")
+    assert (bad.seq, bad.why) == (5, "the line was changed: its hash differs")
+    assert bad.expected == Entry.objects.get(seq=5).hash
+
+
+def test_a_removed_entry_is_named(written):
+    tamper("DELETE FROM audit_entrydetail WHERE entry_id = 5")
+    bad = tamper("DELETE FROM audit_entry WHERE seq = 5")
+    assert (bad.seq, bad.expected, bad.found) == (6, "5", "6")
+
+
+def test_two_lines_that_changed_places_are_named(written):
+    five, six = Entry.objects.get(seq=5).body, Entry.objects.get(seq=6).body
+    bad = tamper(
+        "UPDATE audit_entry SET body = CASE seq WHEN 5 THEN %s ELSE %s END WHERE seq IN (5, 6)",
+        six,
+        five,
+    )
+    assert bad.seq == 5
+
+
+@pytest.mark.parametrize("column", ["event", "subject", "site", "doc_id", "to_state", "actor"])
+def test_a_column_that_differs_from_its_line_is_named(written, column):
+    bad = tamper(f"UPDATE audit_entry SET {column} = 'other' WHERE seq = 5")
+    assert (bad.seq, bad.why) == (5, f"the column '{column}' differs from the line")
+    assert bad.found == "other"
+
+
+def test_a_shifted_time_is_named(written):
+    bad = tamper("UPDATE audit_entry SET recorded_at = '2020-01-01 00:00:00' WHERE seq = 5")
+    assert (bad.seq, bad.found) == (5, "2020-01-01T00:00:00.000000Z")
+
+
+def test_a_changed_detail_is_named(written):
+    bad = tamper("UPDATE audit_entrydetail SET detail = '{}' WHERE entry_id = 5")
+    assert (bad.seq, bad.why) == (5, "its detail was changed")
+
+
+def test_a_missing_detail_is_named(written):
+    bad = tamper("DELETE FROM audit_entrydetail WHERE entry_id = 5")
+    assert (bad.seq, bad.why) == (5, "its detail is missing")
+
+
+def test_a_detail_that_was_never_recorded_is_named(db):
+    write(0)
+    bad = tamper("INSERT INTO audit_entrydetail VALUES (1, 'ab', '{}')")
+    assert (bad.seq, bad.why, bad.expected) == (1, "its detail was changed", "")
+
+
+@pytest.mark.parametrize("change", ["recorded_at = 'soon'", "body = X'00'", "hash = 7"])
+def test_sqlite_columns_that_hold_nonsense_break_the_chain(written, change):
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL's columns have types")
+    assert tamper(f"UPDATE audit_entry SET {change} WHERE seq = 5").seq == 5
+
+
+def test_a_verdict_counts_what_holds_before_the_first_bad_entry(written):
+    head = Entry.objects.get(seq=4).hash
+    tamper("UPDATE audit_entry SET site = 'other' WHERE seq = 5")
+    assert (verify.verify().entries, verify.verify().head) == (4, head)
+
+
+def test_a_missing_guard_is_a_problem(written):
+    sql("DROP TRIGGER audit_entry_link" + " ON audit_entry" * (connection.vendor == "postgresql"))
+    verdict = verify.verify()
+    assert verdict.first_bad is None
+    assert not verdict.intact
+    assert "audit_entry_link" in verdict.problems[0]
+
+
+def test_a_registered_check_adds_its_problems_and_a_flood_is_counted(written):
+    def check():
+        return (f"Document {n} is not what its last entry says." for n in range(1000))
+
+    verify.register(check)
+    try:
+        verdict = verify.verify()
+    finally:
+        verify.unregister(check)
+    assert len(verdict.problems) == verify.MAX_PROBLEMS
+    assert verdict.problems[-1] == "And 901 more."
+
+
+def test_verification_takes_no_more_memory_for_a_longer_ledger(db):
+    def peak():
+        tracemalloc.start()
+        verify.verify()
+        _, highest = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return highest
+
+    for block in range(3):
+        write_many(3000, subject=f"document:{block}")
+    first = peak()
+    for block in range(3, 12):
+        write_many(3000, subject=f"document:{block}")
+    assert peak() < 1.5 * first
+
+
+def test_the_command_says_that_the_chain_is_intact(written, capsys):
+    head = Entry.objects.get(seq=9).hash
+    code, out = verify_audit(capsys, "--full")
+    assert code == 0
+    assert out.startswith(f"The chain is intact: 9 entries, head {head[:4]}...{head[-4:]}, checked")
+
+
+def test_the_command_names_the_first_bad_entry_and_what_to_do(written, capsys):
+    tamper("UPDATE audit_entry SET site = 'other' WHERE seq = 5")
+    code, out = verify_audit(capsys)
+    assert code == 1
+    assert "BROKEN at entry 5: the column 'site' differs from the line." in out
+    assert "expected: DE-014" in out
+    assert "Do not repair anything" in out
+
+
+def test_the_command_answers_programs_too(written, capsys):
+    tamper("UPDATE audit_entry SET site = 'other' WHERE seq = 5")
+    code, out = verify_audit(capsys, "--json")
+    answer = json.loads(out)
+    assert code == 1
+    assert (answer["intact"], answer["entries"], answer["first_bad"]["seq"]) == (False, 4, 5)
+
+
+def test_the_command_says_when_it_could_not_check(db, capsys):
+    guards.remove(connection)
+    sql("ALTER TABLE audit_entry RENAME TO elsewhere")
+    code, out = verify_audit(capsys, "--json")
+    assert code == 2
+    assert json.loads(out)["intact"] is None

@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from ingestion.reading.facts import Box, Word
+from ingestion.reading.marks import find_marks, is_blank
+from ingestion.reading.render import Picture
+from tests.ingestion.reading.papers import picture_of, pictured, read, save, typed
+
+PAPER = (1100, 850)  # pixels of a letter page at 100 dpi
+
+
+def sheet(level=255):
+    return np.full(PAPER, level, np.uint8)
+
+
+def noisy(picture, seed=1):
+    noise = np.random.default_rng(seed).normal(-8, 6, (picture.height, picture.width))
+    pixels = np.clip(np.asarray(picture, np.float64) + noise, 0, 255)
+    return Image.fromarray(pixels.astype(np.uint8))
+
+
+def is_over_the_line(mark):
+    return mark.top < 792 - 210 < mark.bottom + 8 and 60 < mark.left < mark.right < 330
+
+
+def test_a_signature_is_a_mark_and_print_is_none(tmp_path):
+    (mark,) = read(save(tmp_path, typed(signed=True))).pages[0].marks
+    assert is_over_the_line(mark)
+    assert read(save(tmp_path, typed())).pages[0].marks == ()
+
+
+@pytest.mark.parametrize("askew", [-1.5, -0.4, 0.0, 0.7, 1.5])
+def test_a_signature_is_a_mark_on_a_scan_that_is_askew_and_noisy(tmp_path, askew):
+    def scanned(**what):
+        picture = picture_of(typed(**what)).rotate(askew, Image.Resampling.BICUBIC, fillcolor=255)
+        return read(save(tmp_path, pictured(noisy(picture)))).pages[0]
+
+    assert [is_over_the_line(mark) for mark in scanned(signed=True).marks] == [True]
+    assert scanned().marks == ()
+
+
+def test_rules_and_boxes_are_no_marks():
+    grey = sheet()
+    grey[300, 50:800] = grey[300:800, 400] = grey[500:502, 50:800] = 90
+    assert find_marks(Picture(grey, 100), ()) == ()
+
+
+def test_a_pale_watermark_is_no_mark():
+    grey = sheet()
+    grey[400:500, 200:600] = 225
+    assert find_marks(Picture(grey, 100), ()) == ()
+
+
+def test_a_solid_block_is_no_mark():
+    grey = sheet()
+    grey[400:440, 200:300] = 0
+    assert find_marks(Picture(grey, 100), ()) == ()
+
+
+def test_a_signature_that_ocr_took_for_a_word_is_still_a_mark(tmp_path):
+    picture = Picture(np.asarray(picture_of(typed(signed=True), dpi=100)), 100)
+    printed = read(save(tmp_path, typed())).pages[0].words
+    misread = Word("lll", Box(88, 545, 215, 585), 31.0)
+    assert [is_over_the_line(mark) for mark in find_marks(picture, (*printed, misread))] == [True]
+
+
+def test_an_unsure_word_in_a_line_of_print_is_print(tmp_path):
+    picture = Picture(np.asarray(picture_of(typed(), dpi=100)), 100)
+    words = read(save(tmp_path, typed())).pages[0].words
+    unsure = [Word(word.text, word.box, 30.0 if word.text == "agree" else 95.0) for word in words]
+    assert find_marks(picture, unsure) == ()
+
+
+@given(st.integers(0, 1000), st.integers(235, 255))
+def test_a_scanned_sheet_without_ink_is_blank(seed, level):
+    noise = np.random.default_rng(seed).normal(0, 5, PAPER)
+    assert is_blank(Picture(np.clip(level + noise, 0, 255).astype(np.uint8), 100))
+
+
+def test_punch_holes_and_the_scanners_edge_do_not_make_a_page():
+    grey = sheet(245)
+    grey[:, :15] = 20
+    grey[300:325, 18:34] = 40
+    assert is_blank(Picture(grey, 100))
+
+
+def test_one_line_of_print_is_not_blank():
+    picture = picture_of(typed(lines=("Page intentionally left blank",)), dpi=100)
+    assert not is_blank(Picture(np.asarray(picture), 100))
+
+
+def test_a_blank_page_among_others_is_told(tmp_path):
+    reading = read(save(tmp_path, pictured(Image.new("L", (1700, 2200), 250))))
+    assert [page.is_blank for page in reading.pages] == [True]
+    assert reading.text == ""

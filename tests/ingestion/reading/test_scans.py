@@ -1,0 +1,125 @@
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from ingestion.reading.engines import Token, engine, parse
+from ingestion.reading.facts import MediaType, TextSource, Unreadable
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.ocr import smoothed
+from tests.ingestion.reading.papers import LABEL, picture_of, pictured, read, save, typed
+
+HEADING = (
+    "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext"
+)
+
+
+@pytest.fixture(scope="module")
+def scan():
+    return picture_of(typed(signed=True))
+
+
+def as_file(picture, kind, **options):
+    output = io.BytesIO()
+    picture.save(output, kind, **options)
+    return output.getvalue()
+
+
+def test_a_scan_is_read_with_words_where_they_are(tmp_path, scan):
+    reading = read(save(tmp_path, pictured(scan)))
+    page = reading.pages[0]
+    assert "Protocol number SLX-301, version 3.0 dated 12 August 2024" in page.text.splitlines()
+    assert (page.source, page.dpi, page.turned) == (TextSource.OCR, 200, 0)
+    assert page.confidence > 80
+    box = next(word.box for word in page.words if word.text == "Signature")
+    assert box.left == pytest.approx(LABEL[0], abs=2)
+    assert box.bottom == pytest.approx(792 - LABEL[1], abs=5)
+    assert reading.engine.endswith("eng")
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_page_scanned_the_wrong_way_round_is_read_upright(tmp_path, turn):
+    page = read(save(tmp_path, pictured(picture_of(typed(signed=True), turn=turn)))).pages[0]
+    assert page.turned == turn
+    assert page.text.startswith("INVESTIGATOR AGREEMENT")
+    assert (round(page.width), round(page.height)) == (612, 792)
+    label = next(word.box for word in page.words if word.text == "Signature")
+    assert page.marks[0].top < label.top < page.marks[0].bottom + 30
+
+
+def test_a_stamp_on_a_scan_does_not_hide_the_scan(tmp_path, scan):
+    page = read(save(tmp_path, pictured(scan, stamp="RECEIVED 12 MAR 2026"))).pages[0]
+    assert page.text.startswith("RECEIVED 12 MAR 2026\n")
+    assert page.text.count("RECEIVED") == 1
+    assert "Good Clinical Practice" in page.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "media_type"),
+    [("JPEG", MediaType.JPEG), ("PNG", MediaType.PNG), ("TIFF", MediaType.TIFF)],
+)
+def test_a_picture_file_is_a_scan(tmp_path, scan, kind, media_type):
+    reading = read(save(tmp_path, as_file(scan, kind, dpi=(200, 200))))
+    assert reading.media_type is media_type
+    assert "SLX-301" in reading.text
+    assert round(reading.pages[0].width) == 612
+
+
+def test_every_page_of_a_fax_is_read(tmp_path, scan):
+    blank = Image.new("L", scan.size, 255)
+    pages = {"save_all": True, "append_images": [blank], "compression": "group4"}
+    fax = as_file(scan.convert("1"), "TIFF", **{**pages, "append_images": [blank.convert("1")]})
+    reading = read(save(tmp_path, fax))
+    assert [page.is_blank for page in reading.pages] == [False, True]
+    assert "SLX-301" in reading.pages[0].text
+
+
+def test_a_photograph_lying_on_its_side_is_turned_as_its_camera_noted(tmp_path, scan):
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    photo = as_file(scan.rotate(90, expand=True), "JPEG", exif=turned)
+    page = read(save(tmp_path, photo)).pages[0]
+    assert "SLX-301" in page.text
+    assert page.turned == 0
+
+
+def test_a_picture_file_cut_short_is_corrupt(tmp_path, scan):
+    content = as_file(scan, "PNG")
+    reading = read(save(tmp_path, content[: len(content) // 2]))
+    assert reading == Unreadable("CORRUPT_DOCUMENT")
+
+
+def test_a_picture_file_over_the_pixel_budget_is_not_read(tmp_path, scan):
+    reading = read(save(tmp_path, as_file(scan, "PNG")), ReadingLimits(max_image_pixels=1_000_000))
+    assert reading == Unreadable("PARSER_FAILURE", {"reason": "the picture has 3 megapixels"})
+
+
+def test_a_language_that_is_not_installed_is_not_the_files_fault():
+    with pytest.raises(LookupError, match="tlh"):
+        engine("pytesseract", "eng+tlh")
+
+
+def test_tesserocr_reads_what_pytesseract_reads(scan):
+    pytest.importorskip("tesserocr", reason="tesserocr has no wheel for this Python")
+    grey = np.asarray(scan)
+    one, other = (engine(name, "eng") for name in ("tesserocr", "pytesseract"))
+    assert [token.text for token in one.tokens(grey, 200, 30)] == [
+        token.text for token in other.tokens(grey, 200, 30)
+    ]
+
+
+def test_of_tesseracts_table_the_words_are_kept():
+    word = '5\t1\t2\t1\t3\t1\t10\t20\t30\t8\t91.5\t"Site'
+    line = "4\t1\t2\t1\t3\t0\t10\t20\t30\t8\t-1\t"
+    nothing = "5\t1\t2\t1\t3\t2\t10\t20\t30\t8\t95\t "
+    table = "\n".join([HEADING, line, word, nothing])
+    assert list(parse(table)) == [Token('"Site', 91.5, 10, 20, 30, 8, (2, 1, 3))]
+
+
+def test_only_a_page_without_greys_is_smoothed():
+    fax = np.full((100, 100), 255, np.uint8)
+    fax[50:60, 10:90] = 0
+    grey = np.full((100, 100), 240, np.uint8)
+    assert len(np.unique(smoothed(fax))) > 2
+    assert smoothed(grey) is grey

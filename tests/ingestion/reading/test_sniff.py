@@ -1,0 +1,49 @@
+import pytest
+
+from ingestion.reading.facts import MediaType, Unreadable
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.sniff import sniff
+from tests.ingestion.reading.papers import LIMITS, docx, save, typed
+
+
+@pytest.mark.parametrize(
+    ("head", "media_type"),
+    [
+        (b"%PDF-1.7\n", MediaType.PDF),
+        (b"\r\nForwarded by a gateway\r\n%PDF-1.4\n", MediaType.PDF),
+        (b"\xff\xd8\xff\xe0", MediaType.JPEG),
+        (b"\x89PNG\r\n\x1a\n", MediaType.PNG),
+        (b"II*\x00", MediaType.TIFF),
+        (b"MM\x00*", MediaType.TIFF),
+    ],
+)
+def test_a_file_is_known_by_its_first_bytes(tmp_path, head, media_type):
+    assert sniff(save(tmp_path, head), LIMITS) is media_type
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (docx(), "a Word document"),
+        (b"PK\x03\x04 broken", "a ZIP archive"),
+        (b"\n<!DOCTYPE html><p>404</p>", "a web page"),
+        (b"<html>it begins with %PDF-1.4</html>", "a web page"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "an old Office document"),
+        (b"Dear site,\n", "a text file"),
+        (b"\x00\x01\x02\x03", "a file of an unknown kind"),
+    ],
+)
+def test_what_is_not_taken_is_called_by_its_name(tmp_path, content, found):
+    assert sniff(save(tmp_path, content), LIMITS) == Unreadable(
+        "UNSUPPORTED_TYPE", {"found": found}
+    )
+
+
+def test_an_empty_file_is_told_as_such(tmp_path):
+    assert sniff(save(tmp_path, b""), LIMITS) == Unreadable("EMPTY_FILE")
+
+
+def test_a_file_over_the_limit_is_told_its_size(tmp_path):
+    limits = ReadingLimits(max_bytes=1_000_000)
+    path = save(tmp_path, typed() + b" " * 1_500_000)
+    assert sniff(path, limits) == Unreadable("FILE_TOO_LARGE", {"size_mb": 2, "limit_mb": 1})

@@ -1,0 +1,47 @@
+"""Pages as reading would give them, set from lines of text: a test names only what it is about."""
+
+import re
+from datetime import date
+
+from ingestion.reading.facts import Box, MediaType, Page, Reading, TextSource, Word
+from ingestion.rules.checks import SiteFacts, check
+
+TODAY = date(2026, 11, 20)
+SITE = SiteFacts(site_id="0203", protocol_number="SLX-301", name="Cedar Ridge Medical Center")
+
+LINE, LETTER, LEFT, TOP = 14.0, 5.0, 54.0, 60.0  # points
+
+
+def make_page(*lines, number=1, source=TextSource.NATIVE, confidence=100.0, signed="", **rest):
+    """Each line at its own height, each letter as wide as the next. `signed`: ink above these words."""
+    words = tuple(
+        Word(match[0], _box(row, match.start(), match.end()), confidence)
+        for row, line in enumerate(lines)
+        for match in re.finditer(r"\S+", line)
+    )
+    marks = tuple(
+        Box(_box(row, 0, 0).left, TOP + row * LINE - 24, LEFT + 160, TOP + row * LINE - 2)
+        for row, line in enumerate(lines)
+        if signed and signed in line
+    )
+    text = "\n".join(line for line in lines if line.strip())
+    dpi = 300 if source is TextSource.OCR else 0
+    page = {"words": words, "marks": marks, "confidence": confidence, "dpi": dpi, **rest}
+    return Page(number, 612.0, 792.0, text, source, **page)
+
+
+def make_reading(*pages, fields=None, flags=()):
+    return Reading(MediaType.PDF, pages, fields=fields or {}, flags=frozenset(flags))
+
+
+def checked(reading, *, declared="", site=SITE, today=TODAY, schema_version="v2.1"):
+    return check(reading, declared=declared, site=site, today=today, schema_version=schema_version)
+
+
+def codes(verdict):
+    return [finding.code for finding in verdict.findings]
+
+
+def _box(row, start, end):
+    top = TOP + row * LINE
+    return Box(LEFT + start * LETTER, top, LEFT + end * LETTER, top + 9.0)
