@@ -188,7 +188,7 @@ def _close() -> None:
 
 def _append(pending: Sequence[_Pending]) -> None:
     seq, prev, now = _tail()
-    recorded_at = written(now)
+    recorded_at, column = written(now), connection.ops.adapt_datetimefield_value(now)
     entries: list[tuple[Any, ...]] = []
     details: list[tuple[Any, ...]] = []
     for entry in pending:
@@ -196,7 +196,7 @@ def _append(pending: Sequence[_Pending]) -> None:
         fields = {**entry.facts, "seq": seq, "prev": prev, "recorded_at": recorded_at}
         body = chain.line(fields)
         prev = chain.digest(body)
-        copied = {**fields, "recorded_at": connection.ops.adapt_datetimefield_value(now)}
+        copied = {**fields, "recorded_at": column}
         entries.append((*(copied[name] for name in COLUMNS.values()), prev, body))
         if entry.detail:
             details.append((seq, entry.salt, entry.detail))

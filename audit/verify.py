@@ -11,12 +11,13 @@ an edit. Only a head that is known elsewhere shows that.
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from audit import guards
 from audit.chain import GENESIS, Break, BrokenChain, Walk, commitment, expect
@@ -25,6 +26,7 @@ from audit.models import Entry
 
 Check = Callable[[], Iterable[str]]
 MAX_PROBLEMS = 100  # named in a verdict; the rest is counted
+CHUNK = 2_000  # entries in memory at a time
 
 _checks: list[Check] = []
 _COPIES = [name for name in COLUMNS if name != "recorded_at"]
@@ -62,9 +64,10 @@ def verify() -> Verdict:
     began = time.monotonic()
     walk, entries, head, first_bad = Walk(), 0, GENESIS, None
     try:
-        for row in _rows():
-            head = _check(walk, row)
-            entries += 1
+        with _streaming():
+            for row in _rows():
+                head = _check(walk, row)
+                entries += 1
     except BrokenChain as error:
         first_bad = error.found
     except (AttributeError, TypeError, ValueError) as error:
@@ -74,10 +77,16 @@ def verify() -> Verdict:
     return Verdict(entries, head, time.monotonic() - began, first_bad, problems)
 
 
+def _streaming() -> AbstractContextManager[Any]:
+    # Outside a transaction PostgreSQL copies the whole result into a temporary file first; on
+    # SQLite a transaction would keep all writers out, and none is needed to stream.
+    return transaction.atomic() if connection.vendor == "postgresql" else nullcontext()
+
+
 def _rows() -> Iterator[tuple[Any, ...]]:
     # One statement, hence one snapshot: what is appended meanwhile is not seen in half.
     columns = ("seq", "body", "hash", "recorded_at", "detail__salt", "detail__detail", *_COPIES)
-    return Entry.objects.order_by("seq").values_list(*columns).iterator(chunk_size=2000)
+    return Entry.objects.order_by("seq").values_list(*columns).iterator(CHUNK)
 
 
 def _check(walk: Walk, row: tuple[Any, ...]) -> str:

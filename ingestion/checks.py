@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core import checks
+from django.core.checks import CheckMessage, Error, register
 
 AT_LEAST_ONE = ("WORKERS", "CHUNK_SIZE", "SHIFT_MAX_CHUNKS", "SHIFT_SECONDS", "HEARTBEAT_SECONDS")
 
@@ -69,7 +70,7 @@ def _leases() -> Iterator[CheckMessage]:
             id="ingestion.E007",
         )
     if settings.SHIFT_SECONDS > 3600:
-        yield Warning(
+        yield checks.Warning(
             "A shift of more than an hour keeps a worker from being recycled.",
             hint="Set SHIFT_SECONDS to 3600 or less.",
             id="ingestion.W001",

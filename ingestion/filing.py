@@ -57,7 +57,9 @@ def start_checking(document_id: int, lease: UUID, *, sha256: str, size: int) -> 
     return True
 
 
-def conclude(document_id: int, lease: UUID, verdict: Verdict, *, pages: int | None) -> DocumentState:
+def conclude(
+    document_id: int, lease: UUID, verdict: Verdict, *, pages: int | None
+) -> DocumentState:
     """Record the decision. The bytes must be in the archive already: that is the commit order.
 
     Bytes durable, then state and entry together. If we die in between, the document is still
@@ -71,9 +73,7 @@ def conclude(document_id: int, lease: UUID, verdict: Verdict, *, pages: int | No
         return _conclude(document_id, lease, verdict, pages)
 
 
-def _conclude(
-    document_id: int, lease: UUID, verdict: Verdict, pages: int | None
-) -> DocumentState:
+def _conclude(document_id: int, lease: UUID, verdict: Verdict, pages: int | None) -> DocumentState:
     with ledger():
         document = _ours(document_id, lease)
         if verdict.state is DocumentState.ARCHIVED and (twin := _on_file(document)):
@@ -107,17 +107,16 @@ def requeue_interrupted(chunk: Chunk) -> None:
 
 
 def _ours(document_id: int, lease: UUID) -> Document:
-    """The document, locked, if the lease is still ours. Raises LeaseLost."""
-    document = (
-        Document.objects.select_for_update(of=("self",))
-        .select_related("site")
-        .get(pk=document_id)
+    """The document, locked, if the lease is still ours. Raises LeaseLost.
+
+    The chunk's row is locked first, so that nobody can give it away under our hands; everybody
+    locks in this order: chunk, document, batch, the ledger.
+    """
+    if not Chunk.objects.lock_if_held(lease, documents=document_id):
+        raise LeaseLost(f"document:{document_id} belongs to another worker now")
+    return (
+        Document.objects.select_for_update(of=("self",)).select_related("site").get(pk=document_id)
     )
-    # The chunk's row is locked as well, so that a recovery cannot give it away under our hands.
-    held = Chunk.objects.select_for_update(no_key=True).filter(pk=document.chunk_id, lease_id=lease)
-    if not held.values_list("pk", flat=True).first():
-        raise LeaseLost(f"{document.subject} belongs to another worker now")
-    return document
 
 
 def _on_file(document: Document) -> Document | None:
@@ -168,9 +167,7 @@ def _move(
     _record(document, old, findings)
 
 
-def _keep(
-    document: Document, findings: Sequence[Seen], primary: Seen | None
-) -> None:
+def _keep(document: Document, findings: Sequence[Seen], primary: Seen | None) -> None:
     Finding.objects.bulk_create(
         Finding(
             document=document,
@@ -185,9 +182,7 @@ def _keep(
     )
 
 
-def _record(
-    document: Document, old: DocumentState, findings: Sequence[Seen]
-) -> None:
+def _record(document: Document, old: DocumentState, findings: Sequence[Seen]) -> None:
     state = DocumentState(document.state)
     record(
         EVENTS[state],

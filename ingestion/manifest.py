@@ -28,7 +28,9 @@ class Fault:
 
     def __str__(self) -> str:
         where = f"line {self.line}" if self.line else "the file"
-        return f"{where}: {self.field}: {self.message}" if self.field else f"{where}: {self.message}"
+        return (
+            f"{where}: {self.field}: {self.message}" if self.field else f"{where}: {self.message}"
+        )
 
 
 class Refused(Exception):

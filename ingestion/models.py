@@ -7,7 +7,7 @@ lease and fairness, always of one site (decision 1). State changes are made in
 """
 
 import uuid
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -21,8 +21,13 @@ from sites.models import Site, User
 PRIORITIES = range(1, 11)  # 1 is the most urgent
 
 
-def _choices(states: type[DocumentState] | type[BatchState] | type[ChunkState]) -> list[tuple[str, str]]:
-    return [(state.value, getattr(state, "word", state.name.replace("_", " ").capitalize())) for state in states]
+def _choices(
+    states: type[DocumentState] | type[BatchState] | type[ChunkState],
+) -> list[tuple[str, str]]:
+    return [
+        (state.value, getattr(state, "word", state.name.replace("_", " ").capitalize()))
+        for state in states
+    ]
 
 
 class Source(models.TextChoices):
@@ -101,11 +106,18 @@ class Packet(models.Model):
 class ChunkQuerySet(models.QuerySet["Chunk"]):
     def due(self, at: timezone.datetime) -> Self:  # type: ignore[name-defined]
         """What a shift may lease now, in the one order of fairness."""
-        return self.filter(state=ChunkState.WAITING, next_dispatch_at__lte=at).order_by("rank", "pk")
+        return self.filter(state=ChunkState.WAITING, next_dispatch_at__lte=at).order_by(
+            "rank", "pk"
+        )
 
     def orphaned(self, at: timezone.datetime) -> Self:  # type: ignore[name-defined]
         """Leased by a worker that stopped beating."""
         return self.filter(state=ChunkState.RUNNING, lease_expires_at__lt=at)
+
+    def lock_if_held(self, lease: uuid.UUID, **which: Any) -> bool:
+        """Lock the chunk's row until the transaction ends, if it is held under this lease."""
+        held = self.select_for_update(of=("self",), no_key=True).filter(lease_id=lease, **which)
+        return held.values_list("pk", flat=True).first() is not None
 
 
 class Chunk(models.Model):
@@ -113,7 +125,9 @@ class Chunk(models.Model):
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="chunks")
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="chunks")
-    state = models.CharField(max_length=10, choices=_choices(ChunkState), default=ChunkState.WAITING)
+    state = models.CharField(
+        max_length=10, choices=_choices(ChunkState), default=ChunkState.WAITING
+    )
     rank = models.FloatField()  # virtual time of its site, weighted by priority
     next_dispatch_at = models.DateTimeField(default=timezone.now)
     lease_id = models.UUIDField(null=True, blank=True)
@@ -134,6 +148,8 @@ class Chunk(models.Model):
                 condition=Q(state=ChunkState.RUNNING),
                 name="chunks_leased",
             ),
+            # The virtual clock is the rank that was dispatched last.
+            models.Index(fields=["rank"], condition=Q(attempts__gt=0), name="chunks_dispatched"),
         ]
         constraints = [
             models.CheckConstraint(

@@ -9,12 +9,14 @@ import asyncio
 import email.utils
 import hashlib
 import ipaddress
+import math
 import os
 import socket
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,24 +45,35 @@ HEALING = frozenset({408, 425, 500, 502, 503, 504})  # answers that another try 
 class _SpoolFile:
     """A file that hashes and counts what is written. Used by one thread at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, max_bytes: int) -> None:
         self._path = path
         self._file = path.open("wb")
         self._digest = hashlib.sha256()
-        self.size = 0
+        self._size, self._max_bytes = 0, max_bytes
 
     def write(self, block: bytes) -> None:
+        """Raises TooLarge before the byte too many is written."""
+        refuse_size(self._size + len(block), self._max_bytes)
         self._file.write(block)
         self._digest.update(block)
-        self.size += len(block)
+        self._size += len(block)
 
-    def finish(self, tries: int) -> Fetched:
+    def finish(self, announced: str | None) -> Fetched:
+        """Raises BodyTruncated unless all announced bytes came."""
         self._file.close()
-        return Fetched(self._path, self._digest.hexdigest(), self.size, tries)
+        if announced is not None and self._size != int(announced):
+            raise BodyTruncated(f"{self._size} of {announced} bytes came")
+        return Fetched(self._path, self._digest.hexdigest(), self._size)
 
     def discard(self) -> None:
         self._file.close()
         self._path.unlink(missing_ok=True)
+
+
+def refuse_size(size: int, max_bytes: int) -> None:
+    """Raises TooLarge."""
+    if size > max_bytes:
+        raise TooLarge(size_mb=math.ceil(size / 1e6), limit_mb=round(max_bytes / 1e6))
 
 
 class HttpPortals:
@@ -91,7 +104,9 @@ class HttpPortals:
             async with asyncio.timeout(seconds):
                 return await self._get(item, item.terms)
         except TimeoutError as error:
-            raise PortalUnreachable(f"no answer within {seconds:g} s", seconds=int(seconds)) from error
+            raise PortalUnreachable(
+                f"no answer within {seconds:g} s", seconds=int(seconds)
+            ) from error
         except (httpx.RemoteProtocolError, httpx.ReadError) as error:
             raise BodyTruncated(f"the answer broke off: {error}") from error
         except httpx.TransportError as error:
@@ -105,47 +120,37 @@ class HttpPortals:
         await _refuse_private(item.url, terms)
         async with self._client(terms).stream("GET", item.url) as response:
             _raise_for_status(response)
-            self._refuse_announced_size(response.headers)
-            return await self._spool(item, response)
-
-    async def _spool(self, item: WorkItem, response: httpx.Response) -> Fetched:
-        loop = asyncio.get_running_loop()
-        path = self._folder_of(item) / f"{item.document}.{item.tries}"
-        file = await loop.run_in_executor(self._files, _SpoolFile, path)
-        try:
-            async for block in response.aiter_raw(BLOCK):
-                if file.size + len(block) > self._limits.max_bytes:
-                    raise self._too_large(file.size + len(block))
-                await loop.run_in_executor(self._files, file.write, block)
-            announced = response.headers.get("Content-Length")
-            if announced is not None and file.size != int(announced):
-                raise BodyTruncated(f"{file.size} of {announced} bytes came")
-            fetched = await loop.run_in_executor(self._files, file.finish, item.tries + 1)
-        except BaseException:
-            # Not awaited: this runs on cancellation too, and unlinking a name is quick.
-            file.discard()
-            raise
+            announced = response.headers.get("Content-Length", "0")
+            refuse_size(int(announced) if announced.isdecimal() else 0, self._limits.max_bytes)
+            fetched = await self._spool(item, response)
         if item.expected_sha256 and fetched.sha256 != item.expected_sha256:
             raise ChecksumMismatch(expected=item.expected_sha256, found=fetched.sha256)
         return fetched
 
-    def _refuse_announced_size(self, headers: Mapping[str, str]) -> None:
-        announced = headers.get("Content-Length", "0")
-        if announced.isdecimal() and int(announced) > self._limits.max_bytes:
-            raise self._too_large(int(announced))
-
-    def _too_large(self, size: int) -> TooLarge:
-        return TooLarge(
-            size_mb=round(size / 1e6), limit_mb=round(self._limits.max_bytes / 1e6)
-        )
+    async def _spool(self, item: WorkItem, response: httpx.Response) -> Fetched:
+        in_thread = partial(asyncio.get_running_loop().run_in_executor, self._files)
+        path = self._folder_of(item) / f"{item.document}.{item.tries}"
+        file = await in_thread(_SpoolFile, path, self._limits.max_bytes)
+        try:
+            async for block in response.aiter_raw(BLOCK):
+                await in_thread(file.write, block)
+            return await in_thread(file.finish, response.headers.get("Content-Length"))
+        except BaseException:
+            # Not awaited: this runs on cancellation too, and unlinking a name is quick.
+            file.discard()
+            raise
 
     def _client(self, terms: PortalTerms) -> httpx.AsyncClient:
         if terms.key not in self._clients:
             limits = self._limits
             self._clients[terms.key] = httpx.AsyncClient(
-                timeout=httpx.Timeout(limits.read_seconds, connect=limits.connect_seconds, pool=None),
+                timeout=httpx.Timeout(
+                    limits.read_seconds, connect=limits.connect_seconds, pool=None
+                ),
                 # A slot in flight is a connection: nobody ever waits for the pool.
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=terms.max_in_flight),
+                limits=httpx.Limits(
+                    max_connections=None, max_keepalive_connections=terms.max_in_flight
+                ),
                 headers={"Accept-Encoding": "identity", "User-Agent": "SiteLedger"},
                 follow_redirects=False,
                 trust_env=False,  # a proxy variable would carry us past the checks above

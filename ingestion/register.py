@@ -15,7 +15,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.files.base import File
 from django.db import IntegrityError, transaction
-from django.db.models import Max, Min
+from django.db.models import Max
 from django.utils import timezone
 
 from audit.log import ledger, record
@@ -29,7 +29,14 @@ from ingestion.rules.classify import guess_type
 from ingestion.rules.types import TYPES
 from sites.models import Site, User
 
-__all__ = ["Fault", "Refused", "UploadedDocument", "register_folder", "register_manifest", "upload_packet"]
+__all__ = [
+    "Fault",
+    "Refused",
+    "UploadedDocument",
+    "register_folder",
+    "register_manifest",
+    "upload_packet",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ class UploadedDocument:
     filename: str
     document_type: str
     person: str
-    content: File
+    content: "File[bytes]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,7 @@ def upload_packet(
 
 
 def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:
-    """The files of a folder, each under its stem. Raises Refused when there is none, or two alike."""
+    """The files of a folder, each under its stem. Raises Refused for none, or two alike."""
     files = sorted(path for path in folder.iterdir() if path.is_file())
     repeated = [stem for stem, n in Counter(path.stem for path in files).items() if n > 1]
     if not files:
@@ -131,7 +138,7 @@ def _doc_id(upload: UploadedDocument) -> str:
     return f"{upload.document_type}.{person}"[:120]
 
 
-def _spooled(site: Site, content: File, filename: str, doc_id: str, kind: str) -> Document:
+def _spooled(site: Site, content: "File[bytes]", filename: str, doc_id: str, kind: str) -> Document:
     kept = spool.keep(content.chunks())
     return Document(
         site=site,
@@ -243,13 +250,12 @@ def _chunks(batch: Batch, documents: Sequence[Document]) -> None:
 def _rank(site: Site) -> float:
     """Where the site stands in virtual time (start-time fair queueing, Goyal et al. 1996).
 
-    Behind its own waiting chunks, and never before what is being dispatched now: a site that
-    sends a lot waits behind itself, and one that trickles gains nothing by it.
+    Behind its own waiting chunks, and never before what was dispatched last: a site that sends a
+    lot waits behind itself, and one that trickles gains nothing by it.
     """
-    unfinished = Chunk.objects.exclude(state=ChunkState.DONE)
-    now = unfinished.aggregate(Min("rank"))["rank__min"] or 0.0
-    own = unfinished.filter(site=site).aggregate(Max("rank"))["rank__max"] or 0.0
-    return max(now, own)
+    last = Chunk.objects.filter(attempts__gt=0).aggregate(Max("rank"))["rank__max"] or 0.0
+    own = Chunk.objects.exclude(state=ChunkState.DONE).filter(site=site).aggregate(Max("rank"))
+    return max(last, own["rank__max"] or 0.0)
 
 
 def _record_received(document: Document, submission: Submission) -> None:

@@ -43,7 +43,7 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
 
 def install() -> None:
     """Idempotent. Permissions of apps that are not migrated yet are given by a later call."""
-    table = Group._meta.db_table  # noqa: SLF001 - documented API of models
+    table = Group._meta.db_table
     if table not in connection.introspection.table_names():
         return  # a partial migration: the next one calls again
     for name, permissions in ROLES.items():

@@ -95,7 +95,9 @@ def status() -> dict[str, Any]:
         "workers": sorted({owner.rsplit(":", 1)[0] for owner in _owners(running)}),
         "documents": {
             str(state): n
-            for state, n in Document.objects.order_by("state").values_list("state").annotate(Count("pk"))
+            for state, n in Document.objects.order_by("state")
+            .values_list("state")
+            .annotate(Count("pk"))
         },
         "held": Document.objects.filter(state=DocumentState.HELD).count(),
         "batches_open": Batch.objects.filter(

@@ -47,7 +47,8 @@ class StudyAdmin(LedgerAdminMixin, admin.ModelAdmin):
     search_fields = ["protocol_number", "title"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
-        return super().get_queryset(request).annotate(number_of_sites=Count("sites"))
+        studies: QuerySet[Study] = super().get_queryset(request)
+        return studies.annotate(number_of_sites=Count("sites"))
 
     @admin.display(description="sites", ordering="number_of_sites")
     def site_count(self, study: Any) -> int:

@@ -16,7 +16,7 @@ class User(AbstractUser):
     policy_acknowledged_at = models.DateTimeField(null=True, blank=True)
     revision = models.PositiveIntegerField(default=0, editable=False)
 
-    objects: ClassVar[UserManager[Self]] = UserManager()  # type: ignore[assignment]
+    objects: ClassVar[UserManager[Self]] = UserManager()
 
     def __str__(self) -> str:
         return self.printed_name or self.get_full_name() or self.username
@@ -65,7 +65,9 @@ class Portal(models.Model):
     class Meta:
         ordering = ["key"]
         constraints = [
-            models.CheckConstraint(condition=Q(rate_per_second__gt=0), name="portal_rate_is_positive"),
+            models.CheckConstraint(
+                condition=Q(rate_per_second__gt=0), name="portal_rate_is_positive"
+            ),
             models.CheckConstraint(condition=Q(burst__gte=1), name="portal_allows_at_least_one"),
             models.CheckConstraint(
                 condition=Q(max_in_flight__gte=1), name="portal_serves_at_least_one_at_a_time"

@@ -30,7 +30,9 @@ class PortalRow(_Strict):
     timeout_seconds: Annotated[float, Field(gt=0)] = 30.0
     allow_http: bool = False
     allow_private_hosts: bool = False
-    key: Annotated[str, Field(max_length=80)] = ""  # shared by several sites; default: the site's own
+    key: Annotated[str, Field(max_length=80)] = (
+        ""  # shared by several sites; default: the site's own
+    )
 
 
 class SiteRow(_Strict):
@@ -125,7 +127,7 @@ class _Keeper:
     def _record(self, row: Any, event: str, detail: Mapping[str, Any]) -> None:
         record(
             event,
-            subject=f"{event.split('.')[0]}:{row.pk}",
+            subject=f"{event.split('.', maxsplit=1)[0]}:{row.pk}",
             n=row.revision,
             site=self.site_id,
             actor=self.actor,

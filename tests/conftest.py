@@ -1,4 +1,4 @@
-"""What every test relies on: no network beyond this machine, and the marks that pytest sets itself."""
+"""What every test relies on: no network beyond this machine, and marks that set themselves."""
 
 import socket
 from pathlib import Path

@@ -6,11 +6,11 @@ from itertools import count
 
 from django.utils import timezone
 
-from audit.log import ledger
-from ingestion import register
-from ingestion.core.states import ChunkState
+from ingestion import filing, register
+from ingestion.core.states import ChunkState, DocumentState
 from ingestion.manifest import Descriptor
 from ingestion.models import Batch, Chunk, Document, Source
+from ingestion.rules.checks import Verdict
 from sites.models import Membership, Portal, Site, Study, User
 
 _numbers = count(1)
@@ -82,8 +82,6 @@ def make_leased(documents: int = 1, site: Site | None = None) -> tuple[Chunk, uu
 
 def make_filed(site: Site, doc_id: str, sha256: str) -> Document:
     """A document that is on file already."""
-    from ingestion import filing
-
     chunk, lease = make_leased(site=site)
     document = chunk.documents.get()
     Document.objects.filter(pk=document.pk).update(doc_id=doc_id)
@@ -95,18 +93,9 @@ def make_filed(site: Site, doc_id: str, sha256: str) -> Document:
 
 def verdict(state="ARCHIVED", *findings):
     """What the rules would answer."""
-    from ingestion.core.states import DocumentState
-    from ingestion.rules import VERSION
-    from ingestion.rules.checks import Verdict
-
     return Verdict(
         document_type="cv",
         findings=tuple(findings),
         primary=findings[0] if findings else None,
         state=DocumentState(state),
-        fields=(),
-        rules_version=VERSION,
     )
-
-
-__all__ = ["ledger", "make_batch", "make_filed", "make_leased", "make_site", "make_user", "verdict"]

@@ -17,8 +17,8 @@ os.environ |= {
     "DATA_DIR": os.environ["SITELEDGER_TESTS"],
 }
 
-from config.settings import *  # noqa: E402, F403
-from config.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402
+from config.settings import *  # noqa: F403
+from config.settings import DATA_DIR, DATABASES, STORAGES
 
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # A file, because workers are other processes. Tests kill processes, never the power: the

@@ -1,7 +1,5 @@
 """Documents and findings: what came of each file, and the sentences that its site reads."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -9,9 +7,15 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
+from ingestion.admin.filters import (
+    CodeFilter,
+    CodeOfFindingFilter,
+    TypeFilter,
+    TypeOfFindingFilter,
+)
 from ingestion.admin.records import ReadOnlyAdmin
 from ingestion.models import Document, Finding
-from ingestion.rules.copy import sentences
+from ingestion.rules.copy import Sentences, sentences
 from ingestion.templatetags.siteledger import filesize
 from ingestion.web.look import state_chip
 from ingestion.web.outcomes import remarks
@@ -21,7 +25,7 @@ from ingestion.web.outcomes import remarks
 class DocumentAdmin(ReadOnlyAdmin):
     list_display = [
         "doc_id",
-        "document_type",
+        "type_column",
         "site_number",
         "chip",
         "code",
@@ -30,7 +34,7 @@ class DocumentAdmin(ReadOnlyAdmin):
         "received_at",
     ]
     list_filter = [
-        "state", "document_type", "code", ("received_at", admin.DateFieldListFilter),
+        "state", TypeFilter, CodeFilter, ("received_at", admin.DateFieldListFilter),
         "site__country", "site",
     ]  # fmt: skip
     list_select_related = ["site", "packet"]
@@ -44,9 +48,9 @@ class DocumentAdmin(ReadOnlyAdmin):
         "The beginning of a document's identifier or file name, a site number, or a full SHA-256."
     )
     fieldsets = [
-        (None, {"fields": ["doc_id", "chip", "said", "pages_links"]}),
+        (None, {"fields": ["doc_id", "chip", "said", "see_also"]}),
         ("What it is", {"fields": [
-            "document_type", "site", "packet", "batch", "filename", "url", "size_text", "pages",
+            "type_column", "site", "packet", "batch", "filename", "url", "size_text", "pages",
             "fingerprint",
         ]}),
         ("How it was checked", {"fields": [
@@ -54,7 +58,9 @@ class DocumentAdmin(ReadOnlyAdmin):
             "duplicate_of", "received_at", "settled_at",
         ]}),
     ]  # fmt: skip
-    readonly_fields = ["chip", "said", "pages_links", "size_text", "fingerprint", "correlation_id"]
+    readonly_fields = [
+        "chip", "said", "see_also", "type_column", "size_text", "fingerprint", "correlation_id",
+    ]  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return (
@@ -71,6 +77,10 @@ class DocumentAdmin(ReadOnlyAdmin):
     @admin.display(description="state", ordering="state")
     def chip(self, document: Document) -> str:
         return state_chip(document.state)
+
+    @admin.display(description="type", ordering="document_type")
+    def type_column(self, document: Document) -> str:
+        return document.type_name
 
     @admin.display(description="site", ordering="site__site_id")
     def site_number(self, document: Document) -> str:
@@ -92,8 +102,8 @@ class DocumentAdmin(ReadOnlyAdmin):
         parts = (render_to_string("documents/_finding.html", {"remark": each}) for each in found)
         return format_html_join("", "{}", ((part,) for part in parts))
 
-    @admin.display(description="pages")
-    def pages_links(self, document: Document) -> str:
+    @admin.display(description="see also")
+    def see_also(self, document: Document) -> str:
         return format_html(
             '<a href="{}">What happened to it</a> &nbsp; <a href="{}">Packet {}</a>',
             reverse("document", args=[document.pk]),
@@ -114,10 +124,10 @@ class FindingAdmin(ReadOnlyAdmin):
         "rules_version",
     ]
     list_filter = [
-        "code",
+        CodeOfFindingFilter,
         "is_primary",
         "document__state",
-        "document__document_type",
+        TypeOfFindingFilter,
         "document__site",
     ]
     list_select_related = ["document__site"]
@@ -160,5 +170,5 @@ class FindingAdmin(ReadOnlyAdmin):
         return _said(finding).do
 
 
-def _said(finding: Finding) -> Any:
+def _said(finding: Finding) -> Sentences:
     return sentences(finding.code, finding.facts, type_name=finding.document.type_name)

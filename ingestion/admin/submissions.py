@@ -1,28 +1,31 @@
 """Batches, packets and chunks: what was submitted, and how far the work on it is."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
 from ingestion.admin.records import ReadOnlyAdmin
 from ingestion.core.states import SETTLED, BatchState, ChunkState
-from ingestion.models import Batch, Chunk, Packet
+from ingestion.models import Batch, Chunk, Document, Packet
 from ingestion.web.look import work_chip
-
-_DOCUMENTS = Count("documents", distinct=True)
-_SETTLED_DOCUMENTS = Count("documents", filter=Q(documents__state__in=SETTLED), distinct=True)
 
 
 class CountedAdmin(ReadOnlyAdmin):
     """Lists that say how many documents there are, and how many are settled."""
 
+    key = ""  # the foreign key of a document to this model
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request)
-        return rows.annotate(documents_total=_DOCUMENTS, documents_settled=_SETTLED_DOCUMENTS)
+        counted = rows.annotate(
+            documents_total=_count(self.key), documents_settled=_count(self.key, state__in=SETTLED)
+        )
+        return cast("QuerySet[Any]", counted)
 
     @admin.display(description="documents settled")
     def settled(self, row: Any) -> str:
@@ -31,6 +34,7 @@ class CountedAdmin(ReadOnlyAdmin):
 
 @admin.register(Batch)
 class BatchAdmin(CountedAdmin):
+    key = "batch"
     list_display = [
         "reference",
         "state_chip",
@@ -63,6 +67,7 @@ class BatchAdmin(CountedAdmin):
 
 @admin.register(Packet)
 class PacketAdmin(CountedAdmin):
+    key = "packet"
     list_display = ["reference", "site", "settled", "batch", "created_at", "page"]
     list_filter = ["site__country", ("created_at", admin.DateFieldListFilter), "site"]
     list_select_related = ["site", "batch"]
@@ -96,6 +101,7 @@ class PacketAdmin(CountedAdmin):
 
 @admin.register(Chunk)
 class ChunkAdmin(CountedAdmin):
+    key = "chunk"
     list_display = [
         "id",
         "state_chip",
@@ -124,3 +130,9 @@ class ChunkAdmin(CountedAdmin):
 
 def _filtered(model: str, query: str, text: str) -> str:
     return format_html('<a href="{}?{}">{}</a>', reverse(f"admin:{model}_changelist"), query, text)
+
+
+def _count(key: str, **only: Any) -> Coalesce:
+    """A subquery, so that a page of the list counts for its own rows and no others."""
+    own = Document.objects.filter(**{key: OuterRef("pk")}, **only).order_by().values(key)
+    return Coalesce(Subquery(own.annotate(number=Count("pk")).values("number")), 0)

@@ -1,17 +1,17 @@
 """What can go wrong with one document. The class is the decision, the code is the record.
 
-    IngestionError
-    ├── TransientError          tried again, until the budget is spent
-    │   ├── PortalUnreachable   no connection, or silence: PORTAL_UNAVAILABLE when it never heals
-    │   ├── PortalFailing       408, 425, 500, 502, 503, 504
-    │   ├── PortalThrottled     429, with the portal's own waiting time
-    │   └── BodyTruncated       fewer bytes than announced
-    ├── PermanentError          the document is rejected, at once
-    │   ├── NotServed           any other answer: 401, 403, 404, 410, a redirect, ...
-    │   ├── TooLarge
-    │   └── ChecksumMismatch
-    └── OurFault                the document is held; its site is never blamed
-        └── StorageUnavailable
+IngestionError
+├── TransientError          tried again, until the budget is spent
+│   ├── PortalUnreachable   no connection, or silence: PORTAL_UNAVAILABLE when it never heals
+│   ├── PortalFailing       408, 425, 500, 502, 503, 504
+│   ├── PortalThrottled     429, with the portal's own waiting time
+│   └── BodyTruncated       fewer bytes than announced
+├── PermanentError          the document is rejected, at once
+│   ├── NotServed           any other answer: 401, 403, 404, 410, a redirect, ...
+│   ├── TooLarge
+│   └── ChecksumMismatch
+└── OurFault                the document is held; its site is never blamed
+    └── StorageUnavailable
 """
 
 from collections.abc import Mapping

@@ -107,9 +107,7 @@ class ChunkState(StrEnum):
     DONE = "DONE"  #: all its documents are settled
 
 
-def check_move(
-    old: DocumentState | BatchState, new: DocumentState | BatchState
-) -> None:
+def check_move(old: DocumentState | BatchState, new: DocumentState | BatchState) -> None:
     """Raises IllegalMove unless the table allows it."""
     moves: Mapping[object, frozenset[object]] = {**DOCUMENT_MOVES, **BATCH_MOVES}  # type: ignore[dict-item]
     if type(old) is not type(new) or new not in moves[old]:

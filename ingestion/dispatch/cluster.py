@@ -18,9 +18,10 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
 
-    from django_q.cluster import Cluster
+    # django-q2 reads the settings when it is imported.
+    from django_q.cluster import Cluster  # noqa: PLC0415
 
-    from ingestion.dispatch import drain
+    from ingestion.dispatch import drain  # noqa: PLC0415
 
     class DrainingCluster(Cluster):  # type: ignore[misc]
         def sig_handler(self, signum: int, frame: FrameType | None) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import ParamSpec, Self, TypeVar
 from uuid import UUID
 
 from django.db import close_old_connections, connections
@@ -88,9 +88,7 @@ class FilingDesk:
     async def give_up(
         self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, held: bool
     ) -> None:
-        await self._door(
-            filing.give_up, item.document, self._lease(item), code, facts, held=held
-        )
+        await self._door(filing.give_up, item.document, self._lease(item), code, facts, held=held)
 
     async def over(self, item: WorkItem) -> None:
         self._over(item)
@@ -99,9 +97,7 @@ class FilingDesk:
         return self._leases[item.chunk]
 
 
-def _conclude(
-    item: WorkItem, lease: UUID, fetched: Fetched, reading: Reading | Unreadable
-) -> None:
+def _conclude(item: WorkItem, lease: UUID, fetched: Fetched, reading: Reading | Unreadable) -> None:
     """Check, then the bytes into the archive, then state and entry: in this order."""
     document = Document.objects.select_related("site__study").get(pk=item.document)
     verdict = _verdict(document, reading)
@@ -114,7 +110,7 @@ def _conclude(
 
 def _verdict(document: Document, reading: Reading | Unreadable) -> Verdict:
     if isinstance(reading, Unreadable):
-        return judge(reading, declared=document.document_type)
+        return judge(reading)
     site = SiteFacts(
         site_id=document.site.site_id,
         name=document.site.name,

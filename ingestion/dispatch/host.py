@@ -63,7 +63,9 @@ class Host:
 
     def _tick(self) -> None:
         if self._cluster and self._cluster.poll() is not None:
-            logger.error("the cluster died (exit code %s); starting another", self._cluster.returncode)
+            logger.error(
+                "the cluster died (exit code %s); starting another", self._cluster.returncode
+            )
             self._kill_session()
             self._start_cluster()
         try:
@@ -73,7 +75,7 @@ class Host:
             logger.exception("the dispatcher cannot reach the database; it tries again")
 
     def _start_cluster(self) -> None:
-        self._cluster = subprocess.Popen(  # noqa: S603 - our own module, no input
+        self._cluster = subprocess.Popen(
             [sys.executable, "-m", "ingestion.dispatch.cluster"],
             cwd=settings.BASE_DIR,
             start_new_session=True,

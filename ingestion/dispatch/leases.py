@@ -88,7 +88,8 @@ def beat(leases: Iterable[uuid.UUID]) -> set[uuid.UUID]:
     wanted = set(leases)
     expires = database_now() + timedelta(seconds=settings.LEASE_SECONDS)
     Chunk.objects.filter(lease_id__in=wanted).update(lease_expires_at=expires)
-    return set(Chunk.objects.filter(lease_id__in=wanted).values_list("lease_id", flat=True)) & wanted
+    held = Chunk.objects.filter(lease_id__in=wanted).values_list("lease_id", flat=True)
+    return {lease for lease in held if lease}
 
 
 def close(chunk_id: int, lease_id: uuid.UUID, *, untouched: Collection[int] = ()) -> None:
@@ -97,9 +98,7 @@ def close(chunk_id: int, lease_id: uuid.UUID, *, untouched: Collection[int] = ()
     `untouched` documents were taken up and not begun: their attempt is not charged.
     """
     with ledger():
-        if not Chunk.objects.select_for_update(no_key=True).filter(
-            pk=chunk_id, lease_id=lease_id
-        ).values_list("pk", flat=True).first():
+        if not Chunk.objects.lock_if_held(lease_id, pk=chunk_id):
             return  # recovered already: whoever has it now goes on
         Document.objects.filter(pk__in=untouched, attempts__gt=0).update(attempts=F("attempts") - 1)
         chunk = Chunk.objects.get(pk=chunk_id)
@@ -118,7 +117,7 @@ def recover() -> int:
         freed = Chunk.objects.filter(
             pk=chunk_id, lease_id=lease_id, lease_expires_at__lt=now
         ).update(**_FREE, state=ChunkState.WAITING, next_dispatch_at=now)
-        if freed:
+        if freed and lease_id:
             recovered += 1
             spool.drop_attempt(lease_id)
     return recovered
@@ -128,13 +127,13 @@ _FREE = {"lease_id": None, "lease_owner": "", "lease_expires_at": None}
 
 
 def _release(chunk_id: int, state: ChunkState) -> None:
-    Chunk.objects.filter(pk=chunk_id).update(
-        **_FREE, state=state, next_dispatch_at=database_now()
-    )
+    Chunk.objects.filter(pk=chunk_id).update(**_FREE, state=state, next_dispatch_at=database_now())
 
 
 def _to_do(chunk: Chunk) -> Iterable[Document]:
-    return chunk.documents.filter(state=DocumentState.RECEIVED).select_related("site").order_by("pk")
+    return (
+        chunk.documents.filter(state=DocumentState.RECEIVED).select_related("site").order_by("pk")
+    )
 
 
 def _item(document: Document, portal: Portal) -> WorkItem:

@@ -36,10 +36,10 @@ def sites(console: Console, batches: Iterable[Batch]) -> None:
     for site_id, name, country, state, n in rows:
         counts.setdefault((site_id, f"{name}, {country}"), {})[state] = n
     table = Table(title="What became of the documents", title_justify="left")
-    table.add_column("Site")
-    table.add_column("", overflow="ellipsis", no_wrap=True)
+    table.add_column("Site", no_wrap=True)
+    table.add_column("", overflow="ellipsis", no_wrap=True, max_width=34)
     for state in SHOWN:
-        table.add_column(state.word, justify="right")
+        table.add_column(state.word, justify="right", min_width=6)
     for (site_id, name), states in counts.items():
         table.add_row(site_id, name, *(str(states.get(state, "")) for state in SHOWN))
     table.add_section()
@@ -51,8 +51,8 @@ def sites(console: Console, batches: Iterable[Batch]) -> None:
 def reasons(console: Console, batch: Batch) -> None:
     """Every document that is not filed, and why, in the words that its site reads."""
     table = Table(title="What needs somebody, and why", title_justify="left", show_lines=True)
-    table.add_column("Site")
-    table.add_column("Document", overflow="fold")
+    table.add_column("Site", no_wrap=True)
+    table.add_column("Document")
     table.add_column("State")
     table.add_column("Why, and what to do", overflow="fold", ratio=1)
     findings = (
@@ -75,5 +75,6 @@ def portal(console: Console, asked: SamplePortal) -> None:
     troubled = sum(1 for request in asked.requests if request.trouble)
     console.print(
         f"The portal answered {len(asked.requests)} requests, {troubled} of them with a fault on "
-        f"purpose; {asked.violations.total()} broke its rate limits."
+        f"purpose; {asked.violations.total()} broke its rate limits.",
+        soft_wrap=True,
     )

@@ -58,7 +58,8 @@ def _flags(opened: pikepdf.Pdf) -> Iterator[str]:
         yield "javascript"
     if "/EmbeddedFiles" in names or "/AF" in opened.Root:
         yield "embedded-file"
-    if "/XFA" in _dictionary(opened.Root, "/AcroForm"):
+    # ISO 32000-1, table 28: the pages say only "please wait"; the form is drawn by an XFA processor.
+    if "/XFA" in _dictionary(opened.Root, "/AcroForm") or opened.Root.get("/NeedsRendering"):
         yield "xfa"
     for owner in _owners(opened):
         yield from _own_flags(owner)

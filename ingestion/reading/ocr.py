@@ -48,8 +48,7 @@ def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -
     are those of the turned page. Raises PageUnreadable.
     """
     if is_blank(picture):
-        blank = not page.text
-        return replace(page, source=TextSource.OCR, dpi=round(picture.dpi), is_blank=blank)
+        return replace(page, is_blank=not page.text)
     best = _upright(_best_pass(picture, engine, seconds))
     own = tuple(replace(word, box=_turn_box(word.box, best.turn, page)) for word in page.words)
     words, text = _added(best, own, page.text)

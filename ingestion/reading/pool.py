@@ -70,7 +70,7 @@ class Reader:
         self._in_flight: set[Future[Any]] = set()
         self._numbers = count(1)
         self._closed = False
-        self._scratch = Path(tempfile.mkdtemp(prefix="siteledger-reading-"))
+        self.scratch = Path(tempfile.mkdtemp(prefix="siteledger-reading-"))
 
     async def __aenter__(self) -> Self:
         return self
@@ -85,7 +85,7 @@ class Reader:
 
     async def read(self, path: Path, sha256: str) -> Reading | Unreadable:
         """What is in the file. Raises ReadingFault when it is we who cannot tell."""
-        rewritten = self._scratch / f"{sha256[:16]}-{next(self._numbers)}.pdf"
+        rewritten = self.scratch / f"{sha256[:16]}-{next(self._numbers)}.pdf"
         try:
             look = await self._look(path, rewritten)
             if isinstance(look, Unreadable):
@@ -101,7 +101,7 @@ class Reader:
             future.cancel()
         async with self._starting:
             await asyncio.to_thread(self._stop)
-        await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, self.scratch, ignore_errors=True)
 
     async def _look(self, path: Path, rewritten: Path) -> FirstLook | Unreadable:
         look = await self._run(tasks.look, path, rewritten, self._limits)
@@ -200,7 +200,7 @@ class Reader:
             max_workers=self._limits.processes,
             max_tasks=self._limits.tasks_per_process,
             initializer=guards.enter,
-            initargs=(guards.Owner.this_process(), self._limits.memory_bytes, self._scratch),
+            initargs=(guards.Owner.this_process(), self._limits.memory_bytes, self.scratch),
             context=context,
         )
         if not pool.active:  # asking is what starts it

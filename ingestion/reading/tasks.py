@@ -77,7 +77,7 @@ def read_scans(part: FirstLook, limits: ReadingLimits) -> ReadPages:
             except (PageUnreadable, PdfiumError, MemoryError) as error:
                 page = replace(native, error=_reason(error))
         pages.append(page)
-    return ReadPages(tuple(pages), reader.version)
+    return ReadPages(tuple(pages), reader.version if any(page.dpi for page in pages) else "")
 
 
 def _look_at_scans(

@@ -28,7 +28,7 @@ _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
 _PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
 _PATTERNS = {
     "number": r"(?=[\w/.-]*\d)\w+(?:[-/.]\w+)*",
-    "name": rf"{_CAPITAL}{_IN_NAME}*,?(?: (?:{_PARTICLE} )?{_CAPITAL}{_IN_NAME}*,?){{1,5}}",
+    "name": rf"{_CAPITAL}{_IN_NAME}*,?(?: (?:{_PARTICLE} ){{0,3}}{_CAPITAL}{_IN_NAME}*,?){{1,5}}",
     "text": r".{2,120}",
 }
 _DIGIT, _LETTERS = "[0-9OQDIl|SBZ]", {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}

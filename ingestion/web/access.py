@@ -8,4 +8,4 @@ from sites.models import User
 class SignedIn(HttpRequest):
     """For type checking: after `login_required` the user is a person, never anonymous."""
 
-    user: User  # type: ignore[assignment]  # narrower than AnonymousUser | User
+    user: User

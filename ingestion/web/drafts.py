@@ -43,7 +43,7 @@ class Row:
     number: int
     document_type: str = ""
     person: str = ""
-    content: UploadedFile | None = None
+    content: "UploadedFile[bytes] | None" = None
 
     @property
     def filename(self) -> str:

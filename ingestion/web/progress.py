@@ -54,11 +54,9 @@ class Progress:
     @property
     def sentence(self) -> str:
         """As in: 2 of 4 checked. 2 filed, 0 rejected."""
-        said = [
-            f"{self.counts.get(state, 0)} {state.word.lower()}"
-            for state in DocumentState
-            if state in SETTLED and (state in _ALWAYS_SAID or self.counts.get(state))
-        ]
+        others = (state for state in DocumentState if state in SETTLED and self.counts.get(state))
+        shown = dict.fromkeys((*_ALWAYS_SAID, *others))
+        said = [f"{self.counts.get(state, 0)} {state.word.lower()}" for state in shown]
         return f"{self.settled} of {self.total} checked. {', '.join(said)}."
 
     @property

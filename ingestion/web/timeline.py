@@ -19,6 +19,7 @@ _SAID: Mapping[DocumentState, str] = MappingProxyType(
         DocumentState.IN_REVIEW: "Sent to QA for review",
     }
 )
+_SYSTEMS: Mapping[str, str] = MappingProxyType({"worker": "by SiteLedger"})
 _OTHER = Look("dash", "idle")  # an entry that moves nothing, such as a look at the document
 
 
@@ -39,7 +40,7 @@ def steps(subject: str) -> list[Step]:
 
 
 def _step(entry: Recorded, names: Mapping[str, str]) -> Step:
-    who = names.get(entry.actor, entry.role or entry.actor)
+    who = names.get(entry.actor) or _SYSTEMS.get(entry.role) or entry.role or entry.actor
     if not entry.to_state:
         what = entry.event.rpartition(".")[2].replace("_", " ").capitalize()
         return Step(what, entry.code, entry.occurred_at, who, _OTHER)

@@ -10,100 +10,277 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ("auth", "0012_alter_user_first_name_max_length"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Study',
+            name="Study",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('protocol_number', models.CharField(max_length=60, unique=True)),
-                ('title', models.CharField(blank=True, max_length=300)),
-                ('revision', models.PositiveIntegerField(default=0, editable=False)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("protocol_number", models.CharField(max_length=60, unique=True)),
+                ("title", models.CharField(blank=True, max_length=300)),
+                ("revision", models.PositiveIntegerField(default=0, editable=False)),
             ],
             options={
-                'verbose_name_plural': 'studies',
-                'ordering': ['protocol_number'],
+                "verbose_name_plural": "studies",
+                "ordering": ["protocol_number"],
             },
         ),
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('username', models.CharField(error_messages={'unique': 'A user with that username already exists.'}, help_text='Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.', max_length=150, unique=True, validators=[django.contrib.auth.validators.UnicodeUsernameValidator()], verbose_name='username')),
-                ('first_name', models.CharField(blank=True, max_length=150, verbose_name='first name')),
-                ('last_name', models.CharField(blank=True, max_length=150, verbose_name='last name')),
-                ('email', models.EmailField(blank=True, max_length=254, verbose_name='email address')),
-                ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
-                ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
-                ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
-                ('printed_name', models.CharField(blank=True, help_text='As it is signed.', max_length=150)),
-                ('identity_verified_at', models.DateTimeField(blank=True, null=True)),
-                ('policy_acknowledged_at', models.DateTimeField(blank=True, null=True)),
-                ('revision', models.PositiveIntegerField(default=0, editable=False)),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                (
+                    "last_login",
+                    models.DateTimeField(blank=True, null=True, verbose_name="last login"),
+                ),
+                (
+                    "is_superuser",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates that this user has all permissions without explicitly assigning them.",
+                        verbose_name="superuser status",
+                    ),
+                ),
+                (
+                    "username",
+                    models.CharField(
+                        error_messages={"unique": "A user with that username already exists."},
+                        help_text="Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.",
+                        max_length=150,
+                        unique=True,
+                        validators=[django.contrib.auth.validators.UnicodeUsernameValidator()],
+                        verbose_name="username",
+                    ),
+                ),
+                (
+                    "first_name",
+                    models.CharField(blank=True, max_length=150, verbose_name="first name"),
+                ),
+                (
+                    "last_name",
+                    models.CharField(blank=True, max_length=150, verbose_name="last name"),
+                ),
+                (
+                    "email",
+                    models.EmailField(blank=True, max_length=254, verbose_name="email address"),
+                ),
+                (
+                    "is_staff",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates whether the user can log into this admin site.",
+                        verbose_name="staff status",
+                    ),
+                ),
+                (
+                    "is_active",
+                    models.BooleanField(
+                        default=True,
+                        help_text="Designates whether this user should be treated as active. Unselect this instead of deleting accounts.",
+                        verbose_name="active",
+                    ),
+                ),
+                (
+                    "date_joined",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now, verbose_name="date joined"
+                    ),
+                ),
+                (
+                    "printed_name",
+                    models.CharField(blank=True, help_text="As it is signed.", max_length=150),
+                ),
+                ("identity_verified_at", models.DateTimeField(blank=True, null=True)),
+                ("policy_acknowledged_at", models.DateTimeField(blank=True, null=True)),
+                ("revision", models.PositiveIntegerField(default=0, editable=False)),
+                (
+                    "groups",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.group",
+                        verbose_name="groups",
+                    ),
+                ),
+                (
+                    "user_permissions",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Specific permissions for this user.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.permission",
+                        verbose_name="user permissions",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'user',
-                'verbose_name_plural': 'users',
-                'abstract': False,
+                "verbose_name": "user",
+                "verbose_name_plural": "users",
+                "abstract": False,
             },
             managers=[
-                ('objects', django.contrib.auth.models.UserManager()),
+                ("objects", django.contrib.auth.models.UserManager()),
             ],
         ),
         migrations.CreateModel(
-            name='Portal',
+            name="Portal",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.SlugField(max_length=80, unique=True)),
-                ('base_url', models.URLField(max_length=500)),
-                ('rate_per_second', models.FloatField(default=1.0, validators=[django.core.validators.MinValueValidator(0.001)])),
-                ('burst', models.PositiveIntegerField(default=1, validators=[django.core.validators.MinValueValidator(1)])),
-                ('max_in_flight', models.PositiveIntegerField(default=2, validators=[django.core.validators.MinValueValidator(1)])),
-                ('timeout_seconds', models.FloatField(default=30.0, validators=[django.core.validators.MinValueValidator(0.1)])),
-                ('allow_http', models.BooleanField(default=False, help_text='Only for tests and closed networks.')),
-                ('allow_private_hosts', models.BooleanField(default=False, help_text='Let this portal be on a private or loopback address.')),
-                ('revision', models.PositiveIntegerField(default=0, editable=False)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.SlugField(max_length=80, unique=True)),
+                ("base_url", models.URLField(max_length=500)),
+                (
+                    "rate_per_second",
+                    models.FloatField(
+                        default=1.0, validators=[django.core.validators.MinValueValidator(0.001)]
+                    ),
+                ),
+                (
+                    "burst",
+                    models.PositiveIntegerField(
+                        default=1, validators=[django.core.validators.MinValueValidator(1)]
+                    ),
+                ),
+                (
+                    "max_in_flight",
+                    models.PositiveIntegerField(
+                        default=2, validators=[django.core.validators.MinValueValidator(1)]
+                    ),
+                ),
+                (
+                    "timeout_seconds",
+                    models.FloatField(
+                        default=30.0, validators=[django.core.validators.MinValueValidator(0.1)]
+                    ),
+                ),
+                (
+                    "allow_http",
+                    models.BooleanField(
+                        default=False, help_text="Only for tests and closed networks."
+                    ),
+                ),
+                (
+                    "allow_private_hosts",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Let this portal be on a private or loopback address.",
+                    ),
+                ),
+                ("revision", models.PositiveIntegerField(default=0, editable=False)),
             ],
             options={
-                'ordering': ['key'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('rate_per_second__gt', 0)), name='portal_rate_is_positive'), models.CheckConstraint(condition=models.Q(('burst__gte', 1)), name='portal_allows_at_least_one'), models.CheckConstraint(condition=models.Q(('max_in_flight__gte', 1)), name='portal_serves_at_least_one_at_a_time'), models.CheckConstraint(condition=models.Q(('timeout_seconds__gt', 0)), name='portal_timeout_is_positive')],
+                "ordering": ["key"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("rate_per_second__gt", 0)),
+                        name="portal_rate_is_positive",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("burst__gte", 1)), name="portal_allows_at_least_one"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("max_in_flight__gte", 1)),
+                        name="portal_serves_at_least_one_at_a_time",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("timeout_seconds__gt", 0)),
+                        name="portal_timeout_is_positive",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Site',
+            name="Site",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('site_id', models.CharField(max_length=60, unique=True, verbose_name='site number')),
-                ('name', models.CharField(max_length=200)),
-                ('country', models.CharField(max_length=100)),
-                ('revision', models.PositiveIntegerField(default=0, editable=False)),
-                ('portal', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sites', to='clinical_sites.portal')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sites', to='clinical_sites.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "site_id",
+                    models.CharField(max_length=60, unique=True, verbose_name="site number"),
+                ),
+                ("name", models.CharField(max_length=200)),
+                ("country", models.CharField(max_length=100)),
+                ("revision", models.PositiveIntegerField(default=0, editable=False)),
+                (
+                    "portal",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="sites",
+                        to="clinical_sites.portal",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="sites",
+                        to="clinical_sites.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['site_id'],
+                "ordering": ["site_id"],
             },
         ),
         migrations.CreateModel(
-            name='Membership',
+            name="Membership",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
-                ('site', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='clinical_sites.site')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "site",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to="clinical_sites.site",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('user', 'site'), name='a_person_joins_a_site_once')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("user", "site"), name="a_person_joins_a_site_once"
+                    )
+                ],
             },
         ),
     ]

@@ -1,4 +1,4 @@
-"""What tests of the ledger share: entries to write, guards to take down, and the flush between tests."""
+"""What tests of the ledger share: entries to write, guards to take down, the flush of tests."""
 
 from contextlib import contextmanager
 
@@ -26,11 +26,18 @@ def write_many(count, *, subject="document:1", **facts):
 @contextmanager
 def guards_down():
     """What the owner of the tables can do, and the application cannot."""
+    settle()
     guards.remove(connection)
     try:
         yield
     finally:
+        settle()
         guards.install(connection)
+
+
+def settle():
+    """Have deferred foreign keys checked now: PostgreSQL alters no table while they wait."""
+    connection.check_constraints()
 
 
 def sql(statement, *values):

@@ -38,11 +38,16 @@ def make_chain(length):
     return rows
 
 
-def break_of(rows):
+def follow(rows):
     walk = Walk()
+    for row in rows:
+        walk.step(*row)
+    return walk
+
+
+def break_of(rows):
     with pytest.raises(BrokenChain) as caught:
-        for row in rows:
-            walk.step(*row)
+        follow(rows)
     return caught.value.found
 
 
@@ -125,9 +130,8 @@ def test_a_line_without_one_of_its_fields_is_refused():
 
 
 def test_a_chain_that_holds_is_followed_to_its_head():
-    walk, rows = Walk(), make_chain(20)
-    for row in rows:
-        walk.step(*row)
+    rows = make_chain(20)
+    walk = follow(rows)
     assert (walk.seq, walk.head) == (20, rows[-1][2])
 
 

@@ -1,14 +1,15 @@
 """The attacks of the design's section 4, each on the database that the tests run on."""
+# ruff: noqa: S608 - attacks are built from constants
 
 import pytest
 from django.core.checks import Tags, run_checks
 from django.core.management import call_command
-from django.db import IntegrityError, connection, models, transaction
+from django.db import DatabaseError, IntegrityError, connection, models, transaction
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
 from audit import chain, guards
 from audit.models import AppendOnly, Entry, EntryDetail
-from tests.audit.support import sql, write_many
+from tests.audit.support import settle, sql, write, write_many
 
 sqlite_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="a statement of SQLite")
 postgresql_only = pytest.mark.skipif(
@@ -25,14 +26,19 @@ def written(db):
     write_many(3, detail={"name": "A. Berg"})
 
 
+def attempt(statement, *values):
+    with transaction.atomic():
+        sql(statement, *values)
+
+
 def attack(statement, *values):
     """The database refuses it, and all rows are as they were."""
     before = (
         list(Entry.objects.values_list("seq", "body", "actor")),
         list(EntryDetail.objects.values()),
     )
-    with pytest.raises(IntegrityError), transaction.atomic():
-        sql(statement, *values)
+    with pytest.raises(IntegrityError):
+        attempt(statement, *values)
     after = (
         list(Entry.objects.values_list("seq", "body", "actor")),
         list(EntryDetail.objects.values()),
@@ -59,6 +65,7 @@ def test_the_database_refuses_to_change_a_detail(written):
 @postgresql_only
 @pytest.mark.parametrize("table", guards.TABLES)
 def test_truncate_is_refused(written, table):
+    settle()
     attack(f"TRUNCATE {table} CASCADE")
 
 
@@ -114,10 +121,32 @@ def test_an_entry_that_does_not_extend_the_chain_is_refused(written, seq, prev):
 
 @postgresql_only
 def test_an_entry_whose_hash_is_not_that_of_its_line_is_refused(written):
-    columns = COLUMNS.replace("prev, hash", "hash, hash").replace("event_id", "hash")
+    columns = COLUMNS.replace("prev, hash", "hash, prev").replace("event_id", "hash")
     attack(
-        f"INSERT INTO audit_entry (seq, {COLUMNS}) SELECT 4, {columns} FROM audit_entry WHERE seq = 3"
+        f"INSERT INTO audit_entry (seq, {COLUMNS}) SELECT 4, {columns} FROM audit_entry"
+        " WHERE seq = 3"
     )
+
+
+@postgresql_only
+def test_a_role_that_may_only_read_and_insert_keeps_the_ledger_and_no_more(written):
+    settle()
+    sql("CREATE ROLE ledger_keeper")
+    sql("GRANT SELECT, INSERT ON audit_entry, audit_entrydetail TO ledger_keeper")
+    sql("SET LOCAL ROLE ledger_keeper")
+    write(9, detail={"name": "A. Berg"})
+    for forbidden in (
+        "UPDATE audit_entry SET actor = 'x'",
+        "DELETE FROM audit_entry",
+        "TRUNCATE audit_entry CASCADE",
+        "ALTER TABLE audit_entry DISABLE TRIGGER ALL",
+        "DROP TRIGGER audit_entry_link ON audit_entry",
+        "DROP TABLE audit_entry CASCADE",
+        "CREATE OR REPLACE FUNCTION audit_link() RETURNS trigger LANGUAGE sql AS ''",
+        "SET session_replication_role = replica",
+    ):
+        with pytest.raises(DatabaseError, match="must be owner|permission denied"):
+            attempt(forbidden)
 
 
 @pytest.mark.requirement("R04")

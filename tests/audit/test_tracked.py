@@ -3,6 +3,7 @@
 import pytest
 from django.contrib.admin import AdminSite, ModelAdmin, TabularInline
 from django.contrib.auth.models import Group
+from django.db import models
 from django.test import RequestFactory
 
 from audit import history
@@ -22,6 +23,7 @@ PORTAL = {
 
 
 class PortalAdmin(LedgerAdminMixin, ModelAdmin):
+    formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
     list_display = ["key", "rate_per_second"]
     list_editable = ["rate_per_second"]
 
@@ -146,11 +148,11 @@ def make_site(number):
 @pytest.mark.requirement("R09")
 def test_groups_and_passwords_are_on_record_but_never_a_password(post):
     ben = User.objects.create_user("ben", password="old")
-    group = Group.objects.create(name="QA reviewers")
+    group = Group.objects.create(name="Night shift")
     form = {"username": "ben", "password": "new", "groups": [group.pk]} | memberships()
     post(PersonAdmin, User, "change", form, str(ben.pk))
     assert last().detail["changes"] == {
-        "groups": {"old": [], "new": ["QA reviewers"]},
+        "groups": {"old": [], "new": ["Night shift"]},
         "password": {"old": "(not shown)", "new": "(not shown)"},
     }
 

@@ -3,8 +3,10 @@
 import uuid
 
 import pytest
+from django.db import IntegrityError, transaction
 
 from audit.history import timeline
+from audit.log import ledger
 from ingestion import filing
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState, IllegalMove
@@ -133,8 +135,6 @@ def test_our_fault_holds_and_the_portals_refusal_rejects():
 def test_what_a_dead_worker_was_checking_starts_afresh_on_record():
     document, lease = leased_document()
     checked(document, lease)
-    from audit.log import ledger
-
     with ledger():
         filing.requeue_interrupted(Chunk.objects.get(pk=document.chunk_id))
     document.refresh_from_db()
@@ -144,8 +144,6 @@ def test_what_a_dead_worker_was_checking_starts_afresh_on_record():
 
 @pytest.mark.parametrize("state", ["ARCHIVED", "NOWHERE"])
 def test_the_database_itself_refuses_an_impossible_row(state):
-    from django.db import IntegrityError, transaction
-
     document, _ = leased_document()
     with pytest.raises(IntegrityError), transaction.atomic():
         Document.objects.filter(pk=document.pk).update(state=state, sha256="")

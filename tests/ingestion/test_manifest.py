@@ -38,7 +38,13 @@ def test_lines_and_a_list_mean_the_same():
 
 def test_every_fault_is_named_with_its_line_and_field():
     text = "\n".join(
-        [line(), line(site_id="9999", doc_id="a"), "{not json", line(), line(schema_version="v9", doc_id="b")]
+        [
+            line(),
+            line(site_id="9999", doc_id="a"),
+            "{not json",
+            line(),
+            line(schema_version="v9", doc_id="b"),
+        ]
     )
     found = faults(text)
     assert found[0] == "line 2: site_id: there is no site '9999'; load it with load_sites first"

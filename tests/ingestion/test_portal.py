@@ -4,7 +4,7 @@ import hashlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -240,8 +240,6 @@ def test_both_forms_of_retry_after_are_understood(headers, seconds):
 def test_a_portals_wrong_clock_does_not_change_how_long_we_wait(skew):
     def http(moment):
         return moment.strftime("%a, %d %b %Y %H:%M:%S GMT")
-
-    from datetime import timedelta
 
     theirs = NOW + timedelta(seconds=skew)
     headers = {"Date": http(theirs), "Retry-After": http(theirs + timedelta(seconds=90))}

@@ -11,14 +11,14 @@ from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError
+from django.db import Error
 
 from audit.chain import Break
 from audit.verify import Verdict, verify
 
 WHAT_TO_DO = (
-    "Stop the workers, keep a copy of the database as it is, and find out who could write to it.\n"
-    "Entries before the first bad one hold. Do not repair anything: the damage is the evidence."
+    "What to do: stop the workers, keep a copy of the database as it is, and find out who could\n"
+    "write to it. Do not repair anything: the damage is the evidence."
 )
 
 
@@ -38,7 +38,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
             verdict = verify()
-        except DatabaseError as error:
+        except Error as error:
             message = f"The audit trail could not be checked: {str(error).strip()}"
             if options["json"]:
                 self.stdout.write(json.dumps({"intact": None, "error": message}))
@@ -58,16 +58,18 @@ def _told(verdict: Verdict) -> str:
             f"The chain is intact: {verdict.entries:,} entries, "
             f"head {_short(verdict.head)}, checked in {verdict.seconds:.1f} s."
         )
-    broken = [_told_break(verdict.first_bad)] if verdict.first_bad else []
-    return "\n".join([*broken, *verdict.problems, WHAT_TO_DO])
+    chain = f"The chain holds, all {verdict.entries:,} entries of it, but not everything does:"
+    first = _told_break(verdict.first_bad, verdict.entries) if verdict.first_bad else chain
+    return "\n".join([first, *verdict.problems, WHAT_TO_DO])
 
 
-def _told_break(bad: Break) -> str:
-    lines = [f"The chain is BROKEN at entry {bad.seq:,}: {bad.why}."]
-    if bad.expected or bad.found:
-        lines.append(f"  expected: {bad.expected or '(nothing)'}")
-        lines.append(f"  found:    {bad.found or '(nothing)'}")
-    return "\n".join(lines)
+def _told_break(bad: Break, holding: int) -> str:
+    return (
+        f"The chain is BROKEN at entry {bad.seq:,}: {bad.why}.\n"
+        f"  expected: {bad.expected or '(nothing)'}\n"
+        f"  found:    {bad.found or '(nothing)'}\n"
+        f"The {holding:,} entries before it hold."
+    )
 
 
 def _short(digest: str) -> str:

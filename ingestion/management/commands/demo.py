@@ -38,7 +38,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, sites: int, seed: int, faults: float, **options: Any) -> None:
         signal.signal(signal.SIGTERM, _as_interrupt)
-        console = Console(soft_wrap=False)
+        console = Console(highlight=False)
         call_command("migrate", verbosity=0)
         if Batch.objects.exists():
             raise CommandError(
@@ -60,7 +60,8 @@ class Command(BaseCommand):
             corpus = _corpus(sites, seed, f"http://127.0.0.1:{port}")
         console.print(
             f"{corpus.documents} documents of {sites} sites, {corpus.scanned_pages} scanned pages, "
-            f"offered by a sample portal with rate limits and {faults:.0%} transient faults."
+            f"offered by a sample portal with rate limits and {faults:.0%} transient faults.",
+            soft_wrap=True,
         )
         limits = limits_of(corpus.sites)
         portal = stack.enter_context(
@@ -75,7 +76,8 @@ class Command(BaseCommand):
         showing.portal(console, portal)
         call_command("verify_audit", "--full")
         console.print(
-            f"The archive, the ledger and the database of this demo are in {settings.DATA_DIR}."
+            f"The archive, the ledger and the database of this demo are in {settings.DATA_DIR}.",
+            soft_wrap=True,
         )
 
 

@@ -17,7 +17,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--priority", type=int, default=5, choices=PRIORITIES, metavar="1-10")
-        parser.add_argument("--dry-run", action="store_true", help="check the file, register nothing")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="check the file, register nothing"
+        )
         waiting.add_arguments(parser)
 
     def handle(self, *args: Any, file: Path, dry_run: bool, **options: Any) -> None:

@@ -10,7 +10,9 @@ from ingestion import watch
 
 
 class Command(BaseCommand):
-    help = "Queue depth, what is in flight, the oldest waiting document, workers, the ledger's size."
+    help = (
+        "Queue depth, what is in flight, the oldest waiting document, workers, the ledger's size."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", dest="as_json")

@@ -3,46 +3,17 @@
 import datetime
 
 import pytest
-from django.core.management import call_command
 
 from audit.history import timeline
-from ingestion import manifest, register
 from ingestion.archive import archive
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import drain, leases
 from ingestion.dispatch.shift import work_shift
-from ingestion.models import Chunk, Document, Source
-from ingestion.samples.corpus import write_corpus
+from ingestion.models import Chunk, Document
 from ingestion.samples.portal import SamplePortal, limits_of
 from tests.factories import make_batch, make_site
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
-
-SUBMISSION = register.Submission(Source.MANIFEST, "system:tests", "ops")
-
-
-@pytest.fixture(autouse=True)
-def _folders(settings, tmp_path):
-    settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
-
-
-@pytest.fixture(scope="module")
-def one_site(tmp_path_factory):
-    """The packet of one site, written once for all tests of this module."""
-    folder = tmp_path_factory.mktemp("corpus")
-    today = datetime.datetime.now(datetime.UTC).date()
-    return write_corpus(folder, base_url="http://127.0.0.1:1", today=today, sites=1)
-
-
-def point_to(corpus, portal, tmp_path):
-    """The same manifest and sites, with the addresses of the portal that runs now."""
-    files = []
-    for source in (corpus.sites, corpus.manifest):
-        text = source.read_text().replace("http://127.0.0.1:1/", f"{portal.base_url}/")
-        files.append(tmp_path / source.name)
-        files[-1].write_text(text)
-    call_command("load_sites", str(files[0]), verbosity=0)
-    return register.register_manifest(manifest.read(files[1].read_text()), SUBMISSION)
 
 
 def outcomes(batch):
@@ -50,9 +21,9 @@ def outcomes(batch):
     return {(site, doc_id): (state, code) for site, doc_id, state, code in rows}
 
 
-def test_a_packet_ends_as_its_generator_says_and_the_portal_is_never_pressed(one_site, tmp_path):
+def test_a_packet_ends_as_its_generator_says_and_the_portal_is_never_pressed(one_site, submit):
     with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0.3) as portal:
-        batch = point_to(one_site, portal, tmp_path)
+        batch = submit(one_site, portal)
         work_shift()
         assert portal.violations.total() == 0
     batch.refresh_from_db()
@@ -64,9 +35,9 @@ def test_a_packet_ends_as_its_generator_says_and_the_portal_is_never_pressed(one
         assert expected.state == "ARCHIVED" or code == expected.code, expected
 
 
-def test_filed_bytes_are_those_that_the_portal_gave(one_site, tmp_path):
+def test_filed_bytes_are_those_that_the_portal_gave(one_site, submit):
     with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
-        batch = point_to(one_site, portal, tmp_path)
+        batch = submit(one_site, portal)
         work_shift()
     document = batch.documents.filter(state=DocumentState.ARCHIVED).first()
     source = one_site.files / document.site.site_id / f"{document.doc_id}.pdf"
@@ -74,11 +45,11 @@ def test_filed_bytes_are_those_that_the_portal_gave(one_site, tmp_path):
         assert filed.read() == source.read_bytes()
 
 
-def test_the_same_packet_a_second_time_is_already_on_file(one_site, tmp_path):
+def test_the_same_packet_a_second_time_is_already_on_file(one_site, submit):
     with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
-        first = point_to(one_site, portal, tmp_path)
+        first = submit(one_site, portal)
         work_shift()
-        again = point_to(one_site, portal, tmp_path)
+        again = submit(one_site, portal)
         work_shift()
     filed = {key for key, (state, _) in outcomes(first).items() if state == "ARCHIVED"}
     deduped = {key for key, (state, _) in outcomes(again).items() if state == "DEDUPED"}
@@ -120,17 +91,17 @@ def test_a_draining_worker_takes_nothing_and_the_next_start_goes_on(settings):
     assert batch.state == BatchState.COMPLETED
 
 
-def test_a_shift_leaves_no_lease_and_no_spool_behind(one_site, tmp_path, settings):
+def test_a_shift_leaves_no_lease_and_no_spool_behind(one_site, submit, settings):
     with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
-        point_to(one_site, portal, tmp_path)
+        submit(one_site, portal)
         work_shift()
     assert not Chunk.objects.exclude(state=ChunkState.DONE).exists()
     assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
 
 
-def test_a_document_whose_worker_died_in_the_middle_is_filed_once_by_the_next(one_site, tmp_path):
+def test_a_document_whose_worker_died_in_the_middle_is_filed_once_by_the_next(one_site, submit):
     with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
-        batch = point_to(one_site, portal, tmp_path)
+        batch = submit(one_site, portal)
         [lost] = leases.take(1, by="dead:1:1")
         Chunk.objects.update(lease_expires_at=datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))
         leases.recover()

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from pathlib import Path
 
 import pikepdf
@@ -158,4 +159,27 @@ def endless() -> bytes:
     page.Contents = document.make_stream(b"/Pattern cs /P scn 0 0 612 792 re f")
     output = io.BytesIO()
     document.save(output)
+    return output.getvalue()
+
+
+def inflating() -> bytes:
+    """Half a megabyte that becomes five hundred of page contents."""
+    document = pikepdf.new()
+    document.add_blank_page()
+    squeezed = zlib.compress(b"0 0 m\n" * 90_000_000, 1)
+    contents = pikepdf.Stream(document, squeezed, Filter=pikepdf.Name.FlateDecode)
+    document.pages[0].obj.Contents = document.make_indirect(contents)
+    output = io.BytesIO()
+    document.save(output)
+    return output.getvalue()
+
+
+def bound(papers: list[bytes]) -> bytes:
+    """Several papers in one."""
+    output = io.BytesIO()
+    with pikepdf.new() as together:
+        for paper in papers:
+            with pikepdf.open(io.BytesIO(paper)) as document:
+                together.pages.extend(document.pages)
+        together.save(output)
     return output.getvalue()

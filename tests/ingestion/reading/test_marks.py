@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -32,11 +32,13 @@ def test_a_signature_is_a_mark_and_print_is_none(tmp_path):
     assert read(save(tmp_path, typed())).pages[0].marks == ()
 
 
-@pytest.mark.parametrize("askew", [-1.5, -0.4, 0.0, 0.7, 1.5])
+@pytest.mark.parametrize("askew", [-1.5, 0.7])
 def test_a_signature_is_a_mark_on_a_scan_that_is_askew_and_noisy(tmp_path, askew):
     def scanned(**what):
         picture = picture_of(typed(**what)).rotate(askew, Image.Resampling.BICUBIC, fillcolor=255)
-        return read(save(tmp_path, pictured(noisy(picture)))).pages[0]
+        path = tmp_path / "scan.jpg"
+        noisy(picture).save(path, quality=70, dpi=(200, 200))
+        return read(path).pages[0]
 
     assert [is_over_the_line(mark) for mark in scanned(signed=True).marks] == [True]
     assert scanned().marks == ()
@@ -74,6 +76,7 @@ def test_an_unsure_word_in_a_line_of_print_is_print(tmp_path):
     assert find_marks(picture, unsure) == ()
 
 
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 1000), st.integers(235, 255))
 def test_a_scanned_sheet_without_ink_is_blank(seed, level):
     noise = np.random.default_rng(seed).normal(0, 5, PAPER)
@@ -90,9 +93,3 @@ def test_punch_holes_and_the_scanners_edge_do_not_make_a_page():
 def test_one_line_of_print_is_not_blank():
     picture = picture_of(typed(lines=("Page intentionally left blank",)), dpi=100)
     assert not is_blank(Picture(np.asarray(picture), 100))
-
-
-def test_a_blank_page_among_others_is_told(tmp_path):
-    reading = read(save(tmp_path, pictured(Image.new("L", (1700, 2200), 250))))
-    assert [page.is_blank for page in reading.pages] == [True]
-    assert reading.text == ""

@@ -66,10 +66,14 @@ def test_a_picture_file_is_a_scan(tmp_path, scan, kind, media_type):
     assert round(reading.pages[0].width) == 612
 
 
+def test_a_blank_page_does_not_count_as_read_by_ocr(tmp_path):
+    reading = read(save(tmp_path, pictured(Image.new("L", (1700, 2200), 250))))
+    assert (reading.pages[0].is_blank, reading.used_ocr, reading.engine) == (True, False, "")
+
+
 def test_every_page_of_a_fax_is_read(tmp_path, scan):
-    blank = Image.new("L", scan.size, 255)
-    pages = {"save_all": True, "append_images": [blank], "compression": "group4"}
-    fax = as_file(scan.convert("1"), "TIFF", **{**pages, "append_images": [blank.convert("1")]})
+    more = {"save_all": True, "append_images": [Image.new("1", scan.size, 1)]}
+    fax = as_file(scan.convert("1"), "TIFF", compression="group4", **more)
     reading = read(save(tmp_path, fax))
     assert [page.is_blank for page in reading.pages] == [False, True]
     assert "SLX-301" in reading.pages[0].text

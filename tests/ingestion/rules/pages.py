@@ -13,14 +13,14 @@ LINE, LETTER, LEFT, TOP = 14.0, 5.0, 54.0, 60.0  # points
 
 
 def make_page(*lines, number=1, source=TextSource.NATIVE, confidence=100.0, signed="", **rest):
-    """Each line at its own height, each letter as wide as the next. `signed`: ink above these words."""
+    """Each line at its own height, every letter as wide. `signed`: there is ink above these words."""
     words = tuple(
         Word(match[0], _box(row, match.start(), match.end()), confidence)
         for row, line in enumerate(lines)
         for match in re.finditer(r"\S+", line)
     )
     marks = tuple(
-        Box(_box(row, 0, 0).left, TOP + row * LINE - 24, LEFT + 160, TOP + row * LINE - 2)
+        _ink_above(_box(row, line.index(signed), line.index(signed) + 20))
         for row, line in enumerate(lines)
         if signed and signed in line
     )
@@ -40,6 +40,10 @@ def checked(reading, *, declared="", site=SITE, today=TODAY, schema_version="v2.
 
 def codes(verdict):
     return [finding.code for finding in verdict.findings]
+
+
+def _ink_above(caption):
+    return Box(caption.left, caption.top - 24, caption.right, caption.top - 2)
 
 
 def _box(row, start, end):

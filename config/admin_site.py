@@ -1,4 +1,8 @@
-"""The admin site: stock Django in the product's shell. Later parts hang staff pages on its URLs."""
+"""The admin site: stock Django in the product's shell. Staff pages hang on its URLs.
+
+It stands outside `ingestion.admin`, which registers with it: Django makes the site when it
+is first touched, and a module that registers while the site is being made registers nowhere.
+"""
 
 from typing import Any
 

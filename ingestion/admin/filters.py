@@ -1,0 +1,46 @@
+"""Filters that say what people say: names of types, and the codes that really occur."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from ingestion.models import Document, Finding
+from ingestion.rules.copy import reason
+from ingestion.rules.types import TYPES
+
+
+class TypeFilter(admin.SimpleListFilter):
+    title = "type"
+    parameter_name = "type"
+    column = "document_type"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(slug, kind.name) for slug, kind in TYPES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(**{self.column: self.value()}) if self.value() else queryset
+
+
+class TypeOfFindingFilter(TypeFilter):
+    column = "document__document_type"
+
+
+class CodeFilter(admin.SimpleListFilter):
+    """The codes that occur, each with its few words."""
+
+    title = "reason"
+    parameter_name = "code"
+    model: type[Document] | type[Finding] = Document
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        rows = self.model._default_manager.exclude(code="").order_by("code")
+        return [(code, reason(code)) for code in rows.values_list("code", flat=True).distinct()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(code=self.value()) if self.value() else queryset
+
+
+class CodeOfFindingFilter(CodeFilter):
+    model = Finding

@@ -1,0 +1,85 @@
+"""Worker hosts as real processes: started, stopped, and killed in the middle."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from audit.history import timeline
+from ingestion.core.states import BatchState
+from ingestion.models import Chunk, Document
+from ingestion.samples.portal import Limit, SamplePortal, limits_of
+from tests.ingestion.dispatch.conftest import descendants, eventually, worker_host
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
+
+
+def is_completed(batch):
+    batch.refresh_from_db()
+    return batch.state == BatchState.COMPLETED
+
+
+def some_are_settled(batch):
+    return batch.documents.exclude(settled_at=None).exists()
+
+
+def everything_is_as_expected(corpus, batch):
+    states = {
+        (document.site.site_id, document.doc_id): document.state
+        for document in batch.documents.select_related("site")
+    }
+    for expected in corpus.expectations:
+        assert states[expected.site_id, expected.doc_id] == expected.state
+
+
+def each_was_filed_once():
+    for document in Document.objects.on_file():
+        events = [entry.event for entry in timeline(document.subject)]
+        assert events.count("document.filed") == 1
+
+
+def test_a_host_works_what_is_due_and_leaves_nothing_when_it_is_stopped(one_site, submit, settings):
+    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0.2) as portal:
+        batch = submit(one_site, portal)
+        with worker_host(settings) as host:
+            eventually(lambda: is_completed(batch))
+            family = descendants(host.pid)
+            host.send_signal(signal.SIGTERM)
+            assert host.wait(60) == 0
+    everything_is_as_expected(one_site, batch)
+    eventually(lambda: not [pid for pid in family if Path(f"/proc/{pid}").exists()], seconds=10)
+
+
+def test_a_host_that_is_stopped_in_the_middle_gives_back_what_it_had(one_site, submit, settings):
+    slow = {one_site.expectations[0].site_id: Limit(2.0, 1)}
+    with SamplePortal(one_site.directory, slow, faults=0) as portal:
+        batch = submit(one_site, portal)
+        batch.packets.first().site.portal.__class__.objects.update(rate_per_second=2.0, burst=1)
+        with worker_host(settings) as host:
+            eventually(lambda: some_are_settled(batch))
+            host.send_signal(signal.SIGTERM)
+            assert host.wait(60) == 0
+        assert not Chunk.objects.exclude(lease_id=None).exists()
+        assert batch.documents.unsettled().exists()
+        assert not batch.documents.filter(state="VALIDATING").exists()
+        with worker_host(settings):
+            eventually(lambda: is_completed(batch))
+    everything_is_as_expected(one_site, batch)
+    each_was_filed_once()
+
+
+def test_a_cluster_that_is_killed_in_the_middle_loses_and_doubles_nothing(
+    one_site, submit, settings
+):
+    slow = {one_site.expectations[0].site_id: Limit(4.0, 1)}
+    with SamplePortal(one_site.directory, slow, faults=0) as portal:
+        batch = submit(one_site, portal)
+        batch.packets.first().site.portal.__class__.objects.update(rate_per_second=4.0, burst=1)
+        with worker_host(settings) as host:
+            eventually(lambda: some_are_settled(batch))
+            for pid in descendants(host.pid) - {host.pid}:
+                os.kill(pid, signal.SIGKILL)
+            eventually(lambda: is_completed(batch), seconds=90)
+    everything_is_as_expected(one_site, batch)
+    each_was_filed_once()

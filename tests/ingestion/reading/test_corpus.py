@@ -1,0 +1,79 @@
+"""Documents that nobody here made, some of them made to do harm."""
+
+import asyncio
+import json
+
+import pypdf
+import pytest
+
+from ingestion.reading.facts import Reading, TextSource, Unreadable
+from ingestion.reading.pool import Reader
+from tests.ingestion.reading.papers import LIMITS, read
+
+CODES = {"UNSUPPORTED_TYPE", "ENCRYPTED_DOCUMENT", "CORRUPT_DOCUMENT", "PARSER_FAILURE"}
+SHA256 = "0" * 64
+
+
+def filled(form, path, *, appearances):
+    """The form with every text field filled; gives the values back by name."""
+    writer = pypdf.PdfWriter(clone_from=form)
+    fields = pypdf.PdfReader(form).get_fields() or {}
+    texts = [name for name, field in fields.items() if field.field_type == "/Tx"][:7]
+    values = {name: f"typed value {number}" for number, name in enumerate(texts, start=1)}
+    for page in writer.pages:
+        writer.update_page_form_field_values(page, values, auto_regenerate=not appearances)
+    writer.write(path)
+    return values
+
+
+@pytest.mark.parametrize("appearances", [True, False], ids=["drawn", "to be drawn"])
+def test_what_was_typed_into_a_real_1572_is_read(corpus, tmp_path, appearances):
+    path = tmp_path / "1572.pdf"
+    values = filled(corpus / "nci-ocr__form_1572.pdf", path, appearances=appearances)
+    reading = read(path)
+    assert len(values) == 7
+    assert all(value in reading.text for value in values.values())
+    assert values.items() <= reading.fields.items()
+    assert reading.pages[0].source is TextSource.FORM
+
+
+def test_a_real_digital_signature_is_flagged_and_seen(corpus):
+    reading = read(corpus / "nci-ocr__pdf_with_sig_field_signed.pdf")
+    assert "digital-signature" in reading.flags
+    assert reading.pages[0].marks
+
+
+def test_a_dynamic_form_is_flagged(corpus):
+    assert "xfa" in read(corpus / "ocrmypdf__livecycle.pdf").flags
+
+
+def test_a_real_scan_upside_down_is_turned(corpus):
+    page = read(corpus / "test__phototest-rotated-180.png").pages[0]
+    assert page.turned == 180
+    assert "This is a lot of 12 point text" in page.text
+
+
+def test_a_real_scan_is_read_nearly_word_for_word(corpus):
+    truth = (corpus / "gt" / "ocrmypdf__linn.png.txt").read_text().split()
+    found = read(corpus / "ocrmypdf__linn.png").text.split()
+    assert len(set(truth) & set(found)) / len(set(truth)) > 0.9
+
+
+def test_a_real_document_that_asks_for_a_password_is_encrypted(corpus):
+    assert read(corpus / "pdf.js__encrypted-attachment.pdf") == Unreadable("ENCRYPTED_DOCUMENT")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_every_real_document_is_read_or_told_why_not(corpus):
+    documents = json.loads((corpus / "manifest.json").read_text())
+    paths = [corpus / document["file"] for document in documents]
+    async with Reader(LIMITS) as reader:
+        outcomes = await asyncio.gather(*(reader.read(path, SHA256) for path in paths))
+    kinds = {Reading: 0, Unreadable: 0}
+    for document, outcome in zip(documents, outcomes, strict=True):
+        kinds[type(outcome)] += 1
+        sound = document["kind"] not in {"encrypted", "corrupt", "hostile"}
+        assert isinstance(outcome, Reading) or outcome.code in CODES, document["file"]
+        assert not sound or isinstance(outcome, Reading), document["file"]
+    assert kinds[Reading] > 4 * kinds[Unreadable]

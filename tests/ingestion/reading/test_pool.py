@@ -1,0 +1,227 @@
+"""The children may die in any way; what is asked here is whom it costs what."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from ingestion.reading.facts import MediaType, Page, Reading, TextSource, Unreadable
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.merge import FirstLook, ReadPages, merge
+from ingestion.reading.pool import Reader, ReadingFault
+from tests.ingestion.reading.papers import (
+    LIMITS,
+    bound,
+    docx,
+    endless,
+    inflating,
+    picture_of,
+    pictured,
+    read,
+    save,
+    typed,
+)
+
+SHA256 = "0" * 64
+
+
+@pytest.fixture(scope="module")
+def scanned():
+    return pictured(picture_of(typed(signed=True), dpi=300), dpi=300)
+
+
+def children() -> set[int]:
+    return {child.pid for child in multiprocessing.active_children() if child.pid}
+
+
+def groups(leaders: set[int]) -> list[int]:
+    """The processes that run in these groups, zombies left out."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = stat.read_text().rpartition(")")
+        except OSError:
+            continue
+        state, _, group = rest.split()[:3]
+        if int(group) in leaders and state not in "ZX":
+            found.append(int(name.split()[0]))
+    return found
+
+
+async def until(condition):
+    """Wait for what must happen; the test's own timeout is the only clock."""
+    while not (answer := condition()):  # noqa: ASYNC110 - other processes set no event here
+        await asyncio.sleep(0.02)
+    return answer
+
+
+def reading_tesseract() -> int:
+    """The child whose tesseract is at work, or 0."""
+    leaders = children()
+    return next((os.getpgid(pid) for pid in groups(leaders) if pid not in leaders), 0)
+
+
+async def test_a_document_is_read_in_the_pool_as_in_this_process(tmp_path, scanned):
+    path = save(tmp_path, scanned)
+    async with Reader(LIMITS) as reader:
+        assert await reader.read(path, SHA256) == read(path)
+
+
+async def test_pages_are_given_in_their_order_whoever_read_them(tmp_path):
+    pages = [pictured(picture_of(typed(lines=(f"This is sheet {n} of 5",)))) for n in range(1, 6)]
+    async with Reader(LIMITS) as reader:
+        reading = await reader.read(save(tmp_path, bound(pages)), SHA256)
+    assert [page.text.splitlines()[0] for page in reading.pages] == [
+        f"This is sheet {n} of 5" for n in range(1, 6)
+    ]
+
+
+async def test_a_page_that_never_ends_costs_only_its_own_document(tmp_path):
+    sound = save(tmp_path, typed(), "sound.pdf")
+    bomb = save(tmp_path, endless(), "bomb.pdf")
+    async with Reader(ReadingLimits(page_seconds=2)) as reader:
+        paths = [sound, bomb, sound, sound]
+        first, stuck, *others = await asyncio.gather(*(reader.read(p, SHA256) for p in paths))
+    assert stuck.code == "PARSER_FAILURE"
+    assert f"exit code {-signal.SIGALRM}" in stuck.facts["reason"]
+    assert all(isinstance(reading, Reading) for reading in (first, *others))
+
+
+async def test_a_child_that_takes_too_much_memory_costs_only_its_own_document(tmp_path):
+    sound, bomb = save(tmp_path, typed(), "sound.pdf"), save(tmp_path, inflating(), "bomb.pdf")
+    async with Reader(ReadingLimits(memory_bytes=900_000_000)) as reader:
+        outcomes = [await reader.read(path, SHA256) for path in (sound, bomb, sound)]
+    assert [getattr(outcome, "code", "read") for outcome in outcomes] == [
+        "read",
+        "PARSER_FAILURE",
+        "read",
+    ]
+
+
+async def test_a_task_over_its_time_is_stopped_and_charged_to_its_document(tmp_path):
+    limits = ReadingLimits(page_seconds=60, task_seconds=1)
+    async with Reader(limits) as reader:
+        outcome = await reader.read(save(tmp_path, endless()), SHA256)
+    assert "more than 1 seconds" in outcome.facts["reason"]
+
+
+async def test_a_child_killed_at_work_loses_nothing_and_leaves_no_tesseract(tmp_path, scanned):
+    async with Reader(LIMITS) as reader:
+        reading = asyncio.create_task(reader.read(save(tmp_path, scanned), SHA256))
+        child = await until(reading_tesseract)
+        os.kill(child, signal.SIGKILL)
+        assert "SLX-301" in (await reading).text
+        await until(lambda: not groups({child}))
+
+
+async def test_children_killed_while_idle_are_replaced(tmp_path):
+    path = save(tmp_path, typed())
+    async with Reader(LIMITS) as reader:
+        before = await reader.read(path, SHA256)
+        for child in children():
+            os.kill(child, signal.SIGKILL)
+        assert await reader.read(path, SHA256) == before
+
+
+async def test_closing_in_the_middle_of_work_leaves_nothing_behind(tmp_path, scanned):
+    reader = Reader(LIMITS)
+    reading = asyncio.create_task(reader.read(save(tmp_path, scanned), SHA256))
+    await until(reading_tesseract)
+    leaders, scratch = children(), reader.scratch
+    await reader.close()
+    with pytest.raises(ReadingFault, match="closed"):
+        await reading
+    assert not groups(leaders)
+    assert not scratch.exists()
+
+
+async def test_a_reading_that_is_cancelled_frees_its_child(tmp_path, scanned):
+    async with Reader(ReadingLimits(processes=1)) as reader:
+        reading = asyncio.create_task(reader.read(save(tmp_path, scanned), SHA256))
+        child = await until(reading_tesseract)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        assert isinstance(await reader.read(save(tmp_path, typed()), SHA256), Reading)
+        await until(lambda: not groups({child}))
+
+
+async def test_a_closed_reader_reads_nothing(tmp_path):
+    reader = Reader(LIMITS)
+    await reader.close()
+    with pytest.raises(ReadingFault, match="closed"):
+        await reader.read(save(tmp_path, typed()), SHA256)
+
+
+async def test_a_fault_of_ours_is_never_blamed_on_the_file(tmp_path, scanned):
+    async with Reader(ReadingLimits(languages="tlh")) as reader:
+        with pytest.raises(ReadingFault, match="tlh"):
+            await reader.read(save(tmp_path, scanned), SHA256)
+        with pytest.raises(ReadingFault, match="FileNotFoundError"):
+            await reader.read(tmp_path / "nowhere.pdf", SHA256)
+
+
+async def test_what_cannot_be_read_is_a_value(tmp_path):
+    async with Reader(LIMITS) as reader:
+        outcome = await reader.read(save(tmp_path, docx()), SHA256)
+    assert outcome == Unreadable("UNSUPPORTED_TYPE", {"found": "a Word document"})
+
+
+async def test_when_the_owner_is_killed_nothing_of_it_survives(tmp_path, scanned):
+    program = textwrap.dedent("""
+        import asyncio, sys
+        from pathlib import Path
+        from ingestion.reading.pool import Reader, ReadingLimits
+
+        async def main(path):
+            async with Reader(ReadingLimits()) as reader:
+                print(reader.scratch, flush=True)
+                while True:
+                    await reader.read(path, "0" * 64)
+
+        if __name__ == "__main__":
+            asyncio.run(main(Path(sys.argv[1])))
+    """)
+    script = save(tmp_path, program.encode(), "owner.py")
+    root = Path(__file__).parents[3]
+    with subprocess.Popen(  # noqa: ASYNC220 - the test waits for nothing but this
+        [sys.executable, script, save(tmp_path, scanned)],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        stdout=subprocess.PIPE,
+        cwd=root,
+        text=True,
+    ) as owner:
+        scratch = Path(owner.stdout.readline().strip())
+        leaders = await until(lambda: leaders_with_a_tesseract(owner.pid))
+        owner.kill()
+    await until(lambda: not groups(leaders))
+    await until(lambda: not scratch.exists())
+
+
+def leaders_with_a_tesseract(owner: int) -> set[int]:
+    """The groups of the children of an owner, once one of them has started a tesseract."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = stat.read_text().rpartition(")")
+        except OSError:
+            continue
+        parents[int(name.split()[0])] = int(rest.split()[1])
+    servers = {pid for pid, parent in parents.items() if parent == owner}
+    readers = {pid for pid, parent in parents.items() if parent in servers}
+    return readers if readers & set(parents.values()) else set()
+
+
+def test_a_page_that_failed_does_not_fail_its_document():
+    pages = tuple(Page(number, 612, 792, "text", TextSource.NATIVE) for number in (1, 2))
+    look = FirstLook(MediaType.PDF, Path("x.pdf"), pages, scans=(2,))
+    failed = ReadPages((Page(2, 612, 792, "", TextSource.OCR, error="no"),), "tesseract")
+    reading = merge(look, [failed])
+    assert [page.error for page in reading.pages] == ["", "no"]
+    assert reading.engine == "tesseract"

@@ -1,0 +1,322 @@
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingestion.core.states import DocumentState
+from ingestion.reading.facts import Reading, TextSource, Unreadable
+from ingestion.rules import VERSION
+from ingestion.rules.checks import SCHEMA_VERSIONS, SiteFacts, judge, verdict_of
+from ingestion.rules.codes import CODES, Disposition
+from ingestion.rules.copy import COPY, placeholders
+from ingestion.rules.findings import Finding
+from tests.ingestion.rules.documents import CV, LICENCE, SOUND, make_document
+from tests.ingestion.rules.pages import SITE, TODAY, checked, codes, make_page, make_reading
+
+every_type = pytest.mark.parametrize("slug", SOUND)
+SIGNED = [slug for slug, (_, caption) in SOUND.items() if caption]
+SCAN = {"source": TextSource.OCR, "confidence": 90.0}
+BLURRED = {"source": TextSource.OCR, "confidence": 72.0}
+
+
+@every_type
+def test_a_sound_document_is_filed(slug):
+    verdict = checked(make_document(slug), declared=slug)
+    assert (verdict.state, verdict.primary) == (DocumentState.ARCHIVED, None)
+    assert (verdict.document_type, verdict.rules_version) == (slug, VERSION)
+
+
+@pytest.mark.parametrize("slug", SIGNED)
+def test_an_unsigned_document_is_rejected_with_page_role_and_place(slug):
+    verdict = checked(make_document(slug, signed=False), declared=slug)
+    assert (verdict.state, verdict.primary.code) == ("REJECTED", "SIGNATURE_MISSING")
+    assert set(verdict.primary.facts) == {"page", "role", "section"}
+
+
+@every_type
+def test_no_document_is_rejected_for_want_of_a_digital_signature(slug):
+    assert "digital-signature" not in make_document(slug).flags
+    assert checked(make_document(slug), declared=slug).state is DocumentState.ARCHIVED
+
+
+def test_a_passed_omb_date_on_a_1572_is_a_remark_and_no_more():
+    verdict = checked(make_document("form-fda-1572"), declared="form-fda-1572")
+    assert codes(verdict) == ["FORM_EDITION_OUTDATED"]
+    assert verdict.state is DocumentState.ARCHIVED
+
+
+@pytest.mark.parametrize(
+    ("slug", "change", "code"),
+    [
+        ("medical-licence", {"2028": "2026"}, "EXPIRED_DOCUMENT"),
+        ("lab-certification", {"07/03/2028": "11/19/2026"}, "EXPIRED_DOCUMENT"),
+        ("irb-approval", {"12 Aug 2027": "12 Nov 2026"}, "EXPIRED_DOCUMENT"),
+        ("cv", {"27 Oct 2026": "19 Nov 2024"}, "STALE_DOCUMENT"),
+        ("gcp-certificate", {"17 March 2026": "19 November 2023"}, "STALE_DOCUMENT"),
+        ("irb-approval", {"Expiration Date: 12 Aug 2027": "", "14 Aug": "20 Nov", "2026": "2025"},
+         "STALE_DOCUMENT"),
+        ("cv", {"27 Oct 2026": "27 Dec 2026"}, "DATE_IN_FUTURE"),
+        ("gcp-certificate", {"17 March 2026": "17 March 2027"}, "DATE_IN_FUTURE"),
+        ("irb-approval", {"Approval Date: 14 Aug 2026": "Approval Date: 31 Jun 2026"},
+         "DATE_INVALID"),
+        ("medical-licence", {"Issue Date: 16 January 2026": "Issue Date: 16 January 2029"},
+         "DATE_OUT_OF_SEQUENCE"),
+        ("cv", {"Date: 27 Oct 2026": "Date:"}, "SIGNATURE_DATE_MISSING"),
+        ("medical-licence", {"Expiration Date: 16 January 2028": ""}, "SCHEMA_MISMATCH"),
+    ],
+)  # fmt: skip
+def test_what_the_site_can_mend_is_rejected(slug, change, code):
+    verdict = checked(make_document(slug, change), declared=slug)
+    assert (verdict.state, verdict.primary.code) == (DocumentState.REJECTED, code)
+
+
+@pytest.mark.parametrize(
+    ("slug", "change", "code"),
+    [
+        ("irb-approval", {"Site number: 0203": "Site number: 0204"}, "SITE_MISMATCH"),
+        ("irb-approval", {"Number: SLX-301": "Number: ABC-999"}, "PROTOCOL_MISMATCH"),
+        ("irb-approval", {"meeting of 12 Aug": "modifications required 12 Aug"},
+         "DOC_TYPE_CONFLICT"),
+        ("irb-approval", {"14 Aug 2026": "08/09/2026"}, "OCR_LOW_CONFIDENCE"),
+    ],
+)  # fmt: skip
+def test_what_is_in_doubt_goes_to_review(slug, change, code):
+    verdict = checked(make_document(slug, change), declared=slug)
+    assert (verdict.state, verdict.primary.code) == (DocumentState.IN_REVIEW, code)
+
+
+@pytest.mark.parametrize(
+    ("slug", "change"),
+    [
+        ("medical-licence", {"2028": "2026"}),
+        ("cv", {"27 Oct 2026": "19 Nov 2024"}),
+        ("cv", {"27 Oct 2026": "27 Dec 2026"}),
+        ("irb-approval", {"Approval Date: 14 Aug 2026": "Approval Date: 31 Jun 2026"}),
+        ("medical-licence", {"Expiration Date: 16 January 2028": ""}),
+    ],
+)
+def test_nothing_is_rejected_on_words_that_may_be_misread(slug, change):
+    verdict = checked(make_document(slug, change, **BLURRED), declared=slug)
+    assert (verdict.state, verdict.primary.code) == ("IN_REVIEW", "OCR_LOW_CONFIDENCE")
+
+
+def test_a_scan_whose_words_are_sure_is_judged_like_paper():
+    verdict = checked(make_document("medical-licence", {"2028": "2026"}, **SCAN))
+    assert verdict.primary.code == "EXPIRED_DOCUMENT"
+
+
+def test_another_type_than_the_declared_one_is_shown_with_the_evidence():
+    verdict = checked(make_document("form-fda-1572", signed=False), declared="cv")
+    assert codes(verdict) == ["DOC_TYPE_CONFLICT"]
+    assert (verdict.primary.facts["detected"], verdict.primary.facts["declared"]) == (
+        "Form FDA 1572",
+        "CV",
+    )
+
+
+def test_what_nobody_recognises_goes_to_review_without_a_type():
+    verdict = checked(make_reading(make_page("The canteen is closed.")), declared="cv")
+    assert (verdict.document_type, codes(verdict)) == ("", ["DOC_TYPE_UNRECOGNIZED"])
+
+
+@pytest.mark.parametrize("days", [0, 7, 30, 90])
+def test_a_document_that_runs_out_soon_is_filed_with_a_remark(days):
+    ends = TODAY + timedelta(days=days)
+    verdict = checked(make_document("medical-licence", {"16 January 2028": f"{ends:%d %B %Y}"}))
+    assert (verdict.state, codes(verdict)) == (DocumentState.ARCHIVED, ["EXPIRES_SOON"])
+    assert verdict.findings[0].facts == {"expires": ends.isoformat(), "days": days}
+
+
+def test_an_approval_lasts_a_year_less_a_day():
+    change = {"Expiration Date: 12 Aug 2027": "", "14 Aug 2026": "20 Nov 2025"}
+    last = checked(make_document("irb-approval", change), today=date(2026, 11, 19))
+    after = checked(make_document("irb-approval", change), today=date(2026, 11, 20))
+    assert (codes(last), codes(after)) == (["EXPIRES_SOON"], ["STALE_DOCUMENT"])
+
+
+def test_a_renewed_approval_is_as_old_as_it_likes_until_its_printed_expiry():
+    change = {"Approval Date: 14 Aug 2026": "Approval Date: 14 Aug 2023"}
+    assert checked(make_document("irb-approval", change)).state is DocumentState.ARCHIVED
+
+
+def test_a_paper_signed_today_beyond_the_date_line_is_not_from_the_future():
+    tomorrow = TODAY + timedelta(days=1)
+    verdict = checked(make_document("cv", {"27 Oct 2026": f"{tomorrow:%d %b %Y}"}))
+    assert verdict.state is DocumentState.ARCHIVED
+
+
+@pytest.mark.parametrize("named", ["0203", "203", "O2O3", "BER-0203"])
+def test_the_same_site_may_be_written_in_many_ways(named):
+    change = {"Site number: 0203": f"Site number: {named}"}
+    site = SiteFacts("BER-0203", "SLX-301")
+    assert checked(make_document("irb-approval", change), site=site).state == "ARCHIVED"
+
+
+def test_a_document_may_name_other_protocols_beside_the_studys_own():
+    change = {"Number: SLX-301": "Number: ABC-999", "Version: 3.0": "of SLX-301: 3.0"}
+    assert checked(make_document("irb-approval", change)).state is DocumentState.ARCHIVED
+
+
+@pytest.mark.parametrize("version", ["v1.0", "", "v3.0", "2.1"])
+def test_an_unknown_schema_version_is_rejected_with_those_that_we_take(version):
+    verdict = checked(make_document("cv"), schema_version=version)
+    assert (verdict.state, verdict.primary.code) == ("REJECTED", "SCHEMA_MISMATCH")
+    assert verdict.primary.facts["supported"] == " and ".join(SCHEMA_VERSIONS)
+
+
+@pytest.mark.parametrize("flag", ["javascript", "launch", "embedded-file"])
+def test_active_content_is_withheld_until_qa_has_looked(flag):
+    verdict = checked(make_document("cv", flags=[flag]))
+    assert (verdict.state, codes(verdict)) == (DocumentState.IN_REVIEW, ["ACTIVE_CONTENT"])
+    assert verdict.is_quarantined
+
+
+def test_a_rejected_document_with_active_content_is_withheld_as_well():
+    verdict = checked(make_document("cv", signed=False, flags=["javascript"]))
+    assert (verdict.primary.code, verdict.is_quarantined) == ("SIGNATURE_MISSING", True)
+
+
+def test_xfa_and_a_digital_signature_are_not_active_content():
+    flags = ["xfa", "digital-signature"]
+    assert checked(make_document("cv", flags=flags)).state is DocumentState.ARCHIVED
+
+
+def test_a_blank_page_goes_to_review():
+    blank = make_page(number=2, is_blank=True)
+    verdict = checked(make_reading(*make_document("cv").pages, blank))
+    assert [(f.code, f.page) for f in verdict.findings] == [("BLANK_OR_MISSING_PAGE", 2)]
+
+
+def numbered(*numbers, total=3, unnumbered=0):
+    pages = [make_page(*CV, f"Page {n} of {total}", number=n, signed="Signature:") for n in numbers]
+    more = [make_page("text", number=90 + at) for at in range(unnumbered)]
+    return checked(make_reading(*pages, *more), declared="cv")
+
+
+def test_a_gap_in_the_page_numbers_goes_to_review():
+    verdict = numbered(1, 3)
+    assert codes(verdict) == ["BLANK_OR_MISSING_PAGE"]
+    assert verdict.primary.facts == {"missing": "2", "present": 2, "total": 3}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "unnumbered"), [((1, 2, 3), 0), ((1, 3), 1), ((2,), 2), ((), 1)]
+)
+def test_no_page_is_called_missing_that_may_be_there(numbers, unnumbered):
+    assert "BLANK_OR_MISSING_PAGE" not in codes(numbered(*numbers, unnumbered=unnumbered))
+
+
+def test_a_coarse_scan_that_cannot_be_read_is_rejected_with_its_resolution():
+    poor = {"source": TextSource.OCR, "confidence": 40.0, "dpi": 96}
+    verdict = checked(make_document("medical-licence", **poor), declared="medical-licence")
+    assert verdict.primary == Finding("ILLEGIBLE_SCAN", 1, {"count": 1, "total": 1, "dpi": 96})
+
+
+def test_a_fine_scan_that_cannot_be_read_may_be_in_a_language_we_lack():
+    verdict = checked(make_document("medical-licence", source=TextSource.OCR, confidence=40.0))
+    assert "ILLEGIBLE_SCAN" not in codes(verdict)
+    assert verdict.state is DocumentState.IN_REVIEW
+
+
+def test_a_page_that_we_failed_to_read_goes_to_review():
+    failed = make_page(number=2, error="OCR failed")
+    verdict = checked(make_reading(make_page(*LICENCE), failed))
+    assert [(f.code, f.page) for f in verdict.findings] == [("OCR_LOW_CONFIDENCE", 2)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "EMPTY_FILE",
+        "FILE_TOO_LARGE",
+        "UNSUPPORTED_TYPE",
+        "ENCRYPTED_DOCUMENT",
+        "CORRUPT_DOCUMENT",
+        "PARSER_FAILURE",
+    ],
+)
+def test_a_file_that_cannot_be_read_is_rejected_for_its_own_reason(code):
+    verdict = judge(Unreadable(code, {"found": "a web page"}))
+    assert (verdict.state, verdict.primary.code) == (DocumentState.REJECTED, code)
+    assert verdict.primary.facts == {"found": "a web page"}
+
+
+@given(st.lists(st.sampled_from(list(CODES)), max_size=6))
+def test_the_worst_disposition_decides_whatever_the_order(found):
+    verdict = verdict_of([Finding(code) for code in found])
+    worst = min((list(Disposition).index(CODES[code].disposition) for code in found), default=4)
+    states = ("HELD", "REJECTED", "IN_REVIEW", "ARCHIVED", "ARCHIVED")
+    assert verdict.state == states[worst]
+    assert (verdict.primary is None) == (verdict.state is DocumentState.ARCHIVED)
+    assert verdict == verdict_of([Finding(code) for code in reversed(found)])
+
+
+LINES = st.sampled_from([line for lines, _ in SOUND.values() for line in lines])
+
+
+@settings(max_examples=40)
+@given(st.lists(LINES, min_size=1, max_size=25), st.sampled_from(["", *SOUND]), st.booleans())
+def test_whatever_is_on_the_page_the_verdict_is_the_same_each_time(lines, declared, scanned):
+    page = make_page(*lines, signed="Signature", **(SCAN if scanned else {}))
+    once, again = (checked(make_reading(page), declared=declared) for _ in range(2))
+    assert once == again
+    assert once.primary is None or once.primary is once.findings[0]
+
+
+@given(st.text(max_size=200))
+def test_no_text_whatever_stops_the_checks(text):
+    page = make_page(*text.split("\n"))
+    assert checked(make_reading(page)).state in set(DocumentState)
+
+
+def test_a_reading_without_pages_is_judged_too():
+    empty = Reading(media_type=make_reading().media_type, pages=())
+    assert checked(empty, declared="cv").primary.code == "DOC_TYPE_UNRECOGNIZED"
+
+
+FAULTY = [
+    checked(make_document(slug, change, **page), declared=slug, site=SITE)
+    for slug, change, page in (
+        ("cv", {}, {"signed": False}),
+        ("cv", {"27 Oct 2026": "19 Nov 2024"}, {}),
+        ("cv", {"27 Oct 2026": "27 Dec 2026"}, {}),
+        ("cv", {"Date: 27 Oct 2026": "Date:"}, {}),
+        ("cv", {}, {"flags": ["javascript"]}),
+        ("cv", {}, {"source": TextSource.OCR, "confidence": 40.0}),
+        ("cv", {}, {"source": TextSource.OCR, "confidence": 40.0, "dpi": 96}),
+        ("form-fda-1572", {}, {}),
+        ("medical-licence", {"2028": "2026"}, {}),
+        ("medical-licence", {"16 January 2028": "1 December 2026"}, {}),
+        ("medical-licence", {"Issue Date: 16 January 2026": "Issue Date: 16 January 2029"}, {}),
+        ("medical-licence", {"Expiration Date: 16 January 2028": ""}, {}),
+        ("irb-approval", {"Approval Date: 14 Aug": "Approval Date: 31 Jun"}, {}),
+        ("irb-approval", {"Site number: 0203": "Site number: 0204"}, {}),
+        ("irb-approval", {"Number: SLX-301": "Number: ABC-999"}, {}),
+        ("irb-approval", {"meeting of": "modifications required"}, {}),
+    )
+] + [
+    checked(make_document("form-fda-1572"), declared="cv"),
+    checked(make_document("cv"), schema_version="v1.0"),
+    checked(make_reading(make_page("The canteen is closed.")), declared="cv"),
+    numbered(1, 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("finding", [f for verdict in FAULTY for f in verdict.findings], ids=str)
+def test_the_facts_of_every_finding_fill_its_sentence(finding):
+    """The last wording is for old findings only: the rules of today know more than that."""
+    usable = [w for w in COPY[finding.code].what if placeholders(w) <= {"type", *finding.facts}]
+    assert usable[0] != COPY[finding.code].what[-1] or len(COPY[finding.code].what) == 1
+    assert all(type(value) in {str, int} for value in finding.facts.values())
+
+
+def test_every_code_that_a_check_can_give_has_a_document_here_that_gives_it():
+    given = {finding.code for verdict in FAULTY for finding in verdict.findings}
+    unread = {"EMPTY_FILE", "FILE_TOO_LARGE", "UNSUPPORTED_TYPE", "ENCRYPTED_DOCUMENT"}
+    unread |= {"CORRUPT_DOCUMENT", "PARSER_FAILURE"}
+    elsewhere = {"DOWNLOAD_FAILED", "DUPLICATE_CONTENT", "CHECKSUM_MISMATCH", "QA_REJECTED"}
+    later = {"MALWARE_SUSPECTED", "PHI_SUSPECTED", "PACKET_INCOMPLETE", "TYPE_MISMATCH"}
+    later |= {code for code in CODES if code.endswith("_MISMATCH")} - given
+    held = {code for code, entry in CODES.items() if entry.disposition is Disposition.HOLD}
+    assert given == set(CODES) - unread - elsewhere - later - held

@@ -1,0 +1,111 @@
+import pytest
+
+from ingestion.reading.facts import TextSource
+from ingestion.rules.classify import Fit, classify, guess_type
+from tests.ingestion.rules.documents import SOUND, make_document
+from tests.ingestion.rules.pages import make_page, make_reading
+
+every_type = pytest.mark.parametrize("slug", SOUND)
+
+
+@every_type
+def test_a_sound_document_is_recognised_though_nothing_was_declared(slug):
+    found = classify(make_document(slug))
+    assert (found.slug, found.fit) == (slug, Fit.AGREED)
+
+
+@every_type
+def test_a_spoilt_scan_is_recognised_too(slug):
+    misread = {"O": "0", "I": "l", "E": "E"}
+    lines = [line.translate(str.maketrans(misread)) for line in SOUND[slug][0]]
+    page = make_page(*lines, source=TextSource.OCR, confidence=80.0)
+    assert classify(make_reading(page)).slug == slug
+
+
+def test_misread_letters_are_forgiven_where_nothing_else_was_found():
+    page = make_page(
+        "STATEMEHT OF INVESTICATOR", "FORN FDA 1572", "NANE AND ADDRESS OF INVESTIGATDR"
+    )
+    assert classify(make_reading(page)).fit is Fit.UNRECOGNIZED
+    scan = make_page(*page.text.splitlines(), "form FDA 1572", source=TextSource.OCR)
+    assert classify(make_reading(scan)).slug == "form-fda-1572"
+
+
+def test_a_document_that_clearly_is_another_one_is_a_conflict():
+    found = classify(make_document("form-fda-1572"), "irb-approval")
+    assert (found.slug, found.fit) == ("form-fda-1572", Fit.CONFLICT)
+
+
+def test_the_evidence_can_be_read_out():
+    found = classify(make_document("form-fda-1572"))
+    assert found.best.evidence.startswith('"STATEMENT OF INVESTIGATOR" on page 1, "FORM FDA 1572"')
+
+
+@pytest.mark.parametrize("declared", ["", "cv"])
+def test_what_no_landmark_speaks_for_is_not_guessed(declared):
+    page = make_page("Dear colleagues,", "the canteen is closed on Friday.")
+    found = classify(make_reading(page), declared)
+    assert (found.slug, found.fit) == ("", Fit.UNRECOGNIZED)
+
+
+def test_between_two_types_that_speak_equally_loud_nobody_guesses():
+    both = make_page(
+        "LABORATORY NORMAL RANGES", "MEDICAL LICENSE", "License Number", "Hemoglobin", "Units"
+    )
+    assert classify(make_reading(both)).fit is Fit.UNRECOGNIZED
+
+
+def test_between_two_types_the_declared_one_is_believed():
+    both = make_page("NORMAL RANGES", "Hemoglobin", "MEDICAL LICENSE", "License Number")
+    found = classify(make_reading(both), "lab-normal-ranges")
+    assert (found.slug, found.fit) == ("lab-normal-ranges", Fit.AGREED)
+
+
+def test_a_form_that_mentions_a_cv_is_no_cv():
+    page = make_page("Attached:", *["-"] * 12, "CURRICULUM VITAE", "education", "licensure")
+    assert classify(make_reading(page), "cv").fit is Fit.UNRECOGNIZED
+
+
+def test_an_fda_1571_is_not_taken_for_a_1572():
+    page = make_page("FORM FDA 1571", "attach Form FDA 1572, the Statement of Investigator")
+    assert classify(make_reading(page)).fit is Fit.UNRECOGNIZED
+
+
+def test_a_sponsors_own_disclosure_form_needs_no_fda_3455():
+    assert "3455" not in "".join(SOUND["financial-disclosure"][0])
+    assert classify(make_document("financial-disclosure")).slug == "financial-disclosure"
+
+
+def test_an_fda_3455_is_a_financial_disclosure_as_well():
+    page = make_page(
+        "DISCLOSURE: FINANCIAL INTERESTS AND ARRANGEMENTS OF CLINICAL INVESTIGATORS",
+        "significant payments of other sorts",
+        "FORM FDA 3455",
+    )
+    assert classify(make_reading(page)).slug == "financial-disclosure"
+
+
+@pytest.mark.parametrize(
+    ("filename", "slug"),
+    [
+        ("Form_1572_site0203.pdf", "form-fda-1572"),
+        ("Lab_normals.pdf", "lab-normal-ranges"),
+        ("CLIA certificate 2026.pdf", "lab-certification"),
+        ("SLX-301_1001_cv-whitfield.pdf", "cv"),
+        ("GCP-Whitfield.PDF", "gcp-certificate"),
+        ("irb approval letter.pdf", "irb-approval"),
+        ("medical_license.pdf", "medical-licence"),
+        ("FDF Whitfield.pdf", "financial-disclosure"),
+        ("DoA log.pdf", "delegation-log"),
+        ("SLX-301 protocol signature page.pdf", "protocol-signature-page"),
+        ("scan0001.pdf", ""),
+    ],
+)
+def test_a_file_name_suggests_a_type(filename, slug):
+    assert guess_type(filename) == slug
+
+
+def test_clear_text_is_believed_before_the_file_name():
+    text = "\n".join(SOUND["cv"][0])
+    assert guess_type("irb.pdf", text) == "cv"
+    assert guess_type("irb.pdf", "nothing telling") == "irb-approval"

@@ -1,0 +1,166 @@
+import re
+
+import pytest
+
+from ingestion.rules.codes import CODES, Disposition, Owner, weight
+from ingestion.rules.copy import COPY, placeholders, reason, sentences
+from ingestion.rules.types import TYPES
+
+DOMAIN = {
+    "DOWNLOAD_FAILED",
+    "PORTAL_UNAVAILABLE",
+    "STORAGE_UNAVAILABLE",
+    "DUPLICATE_CONTENT",
+    "EMPTY_FILE",
+    "FILE_TOO_LARGE",
+    "UNSUPPORTED_TYPE",
+    "TYPE_MISMATCH",
+    "CHECKSUM_MISMATCH",
+    "MALWARE_SUSPECTED",
+    "ACTIVE_CONTENT",
+    "ENCRYPTED_DOCUMENT",
+    "CORRUPT_DOCUMENT",
+    "PARSER_FAILURE",
+    "OCR_LOW_CONFIDENCE",
+    "ILLEGIBLE_SCAN",
+    "BLANK_OR_MISSING_PAGE",
+    "SCHEMA_MISMATCH",
+    "DOC_TYPE_UNRECOGNIZED",
+    "DOC_TYPE_CONFLICT",
+    "SIGNATURE_MISSING",
+    "SIGNATURE_DATE_MISSING",
+    "DATE_INVALID",
+    "DATE_IN_FUTURE",
+    "DATE_OUT_OF_SEQUENCE",
+    "EXPIRED_DOCUMENT",
+    "STALE_DOCUMENT",
+    "EXPIRES_SOON",
+    "FORM_EDITION_OUTDATED",
+    "PROTOCOL_MISMATCH",
+    "PROTOCOL_VERSION_MISMATCH",
+    "SITE_MISMATCH",
+    "PERSON_MISMATCH",
+    "LAB_MISMATCH",
+    "IRB_MISMATCH",
+    "PHI_SUSPECTED",
+    "PACKET_INCOMPLETE",
+    "QA_REJECTED",
+}
+HELD = {"PORTAL_UNAVAILABLE", "STORAGE_UNAVAILABLE", "CAPACITY", "INTERNAL_ERROR", "POISON"}
+BLAME = re.compile(
+    r"\b(invalid|you failed|your fault|your mistake|wrongly|please)\b", re.IGNORECASE
+)
+VERBS = {
+    "add",
+    "ask",
+    "change",
+    "check",
+    "choose",
+    "do",
+    "leave",
+    "open",
+    "print",
+    "read",
+    "save",
+    "scan",
+    "send",
+    "upload",
+    "use",
+    "wait",
+}
+
+every_code = pytest.mark.parametrize("code", CODES)
+
+
+def test_the_registry_holds_the_whole_taxonomy():
+    assert set(CODES) == DOMAIN | HELD
+
+
+def test_every_code_has_its_sentences_and_no_sentence_lacks_a_code():
+    assert set(COPY) == set(CODES)
+
+
+@every_code
+def test_every_wording_is_a_plain_sentence(code):
+    for wording in (text for part in COPY[code].parts for text in part):
+        assert wording[-1] in ".}"
+        assert not BLAME.search(wording)
+        assert len(wording) < 140
+
+
+@every_code
+def test_the_last_wording_of_a_part_needs_nothing_but_the_type(code):
+    assert all(placeholders(part[-1]) <= {"type"} for part in COPY[code].parts)
+
+
+@every_code
+def test_what_to_do_starts_with_a_verb(code):
+    for wording in COPY[code].do:
+        assert wording.split()[0].casefold().strip(":") in VERBS
+
+
+@every_code
+def test_the_short_reason_fits_a_line_of_a_table(code):
+    assert 4 < len(reason(code)) <= 45
+    assert not reason(code).endswith(".")
+
+
+def test_what_is_held_is_nobodys_fault_but_ours_or_the_portals():
+    held = {code for code, entry in CODES.items() if entry.disposition is Disposition.HOLD}
+    assert held == HELD
+    assert all(CODES[code].owner is Owner.OPS for code in held)
+
+
+@pytest.mark.parametrize("code", sorted(HELD - {"POISON"}))
+def test_a_held_document_is_said_to_have_nothing_wrong_with_it(code):
+    assert "othing is wrong with the document" in sentences(code, {}).why
+
+
+def test_only_what_may_be_dangerous_is_quarantined():
+    withheld = {code for code, entry in CODES.items() if entry.quarantine}
+    assert withheld == {"MALWARE_SUSPECTED", "PHI_SUSPECTED", "ACTIVE_CONTENT"}
+    assert all(CODES[code].disposition is Disposition.REVIEW for code in withheld)
+
+
+def test_mismatches_and_missing_pages_go_to_a_person():
+    for code in (*(code for code in CODES if code.endswith("_MISMATCH")), "BLANK_OR_MISSING_PAGE"):
+        if code not in {"TYPE_MISMATCH", "CHECKSUM_MISMATCH", "SCHEMA_MISMATCH"}:
+            assert CODES[code].disposition is Disposition.REVIEW
+
+
+def test_a_passed_omb_date_is_never_more_than_a_remark():
+    assert CODES["FORM_EDITION_OUTDATED"].disposition is Disposition.WARN
+
+
+def test_what_rejects_weighs_more_than_what_asks_for_a_look():
+    assert weight("STALE_DOCUMENT") < weight("ACTIVE_CONTENT") < weight("EXPIRES_SOON")
+
+
+def test_dates_are_shown_as_people_write_them():
+    said = sentences("EXPIRED_DOCUMENT", {"expires": "2026-03-12"}, type_name="Medical licence")
+    assert said.what == "This medical licence ran out on 12 March 2026."
+
+
+def test_a_number_that_looks_like_a_date_stays_a_number():
+    said = sentences("SITE_MISMATCH", {"named": "20260312", "expected": 20260313})
+    assert said.what == "This document names site 20260312; it was sent for site 20260313."
+
+
+@every_code
+def test_old_findings_without_facts_can_always_be_shown(code):
+    said = sentences(code, {})
+    assert all("{" not in text for text in (said.what, said.why, said.do))
+
+
+def test_a_code_that_is_no_longer_known_can_be_shown():
+    assert sentences("NO_LONGER_A_CODE", {"page": 2}, type_name="CV").what.endswith("this CV.")
+
+
+def test_page_0_is_the_whole_document_and_not_a_page():
+    assert sentences("SIGNATURE_MISSING", {"page": 0}).what == "This document is not signed."
+
+
+def test_every_type_reads_well_within_a_sentence():
+    for kind in TYPES.values():
+        said = sentences("EXPIRED_DOCUMENT", {}, type_name=kind.name)
+        assert said.what == f"This {kind.noun} has run out."

@@ -1,0 +1,81 @@
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion.rules import dates
+
+ANY_DAY = st.dates(date(1950, 1, 1), date(2099, 12, 31))
+FORMS = (
+    "{0:%d} {0:%b} {0:%Y}",
+    "{0.day} {0:%B} {0:%Y}",
+    "{0:%B} {0.day}, {0:%Y}",
+    "{0:%b}. {0.day} {0:%Y}",
+    "{0:%d}-{0:%b}-{0:%Y}",
+    "{0:%Y-%m-%d}",
+    "{0:%Y/%m/%d}",
+    "{0.day}.{0.month}.{0:%Y}",
+)
+
+
+def days(text, **how):
+    return [written.day for written in dates.find(text, **how)]
+
+
+@given(ANY_DAY, st.sampled_from(FORMS))
+def test_a_date_is_read_back_as_it_was_written_in_whatever_form(day, form):
+    assert days(f"signed on {form.format(day)}, here") == [day]
+
+
+@given(ANY_DAY)
+def test_an_american_form_puts_the_month_first(day):
+    assert days(f"{day:%m/%d/%Y}", month_first=True) == [day]
+
+
+@given(ANY_DAY)
+def test_elsewhere_a_date_that_may_mean_two_days_means_none(day):
+    (written,) = dates.find(f"{day:%m/%d/%Y}")
+    if written.is_ambiguous:
+        assert written.day is None
+    else:
+        assert written.day == day
+
+
+@given(ANY_DAY)
+def test_digits_misread_as_letters_are_still_digits(day):
+    misread = f"{day:%d} {day:%b} {day:%Y}".replace("0", "O").replace("1", "l")
+    assert days(misread) == [day]
+
+
+@given(ANY_DAY, st.integers(0, 120))
+def test_months_later_is_never_another_month_and_never_a_later_day_of_it(day, months):
+    later = dates.months_later(day, months)
+    assert (later.year - day.year) * 12 + later.month - day.month == months
+    assert later.day <= day.day
+
+
+def test_the_last_of_a_long_month_falls_on_the_last_of_a_short_one():
+    assert dates.months_later(date(2024, 8, 31), 6) == date(2025, 2, 28)
+
+
+@pytest.mark.parametrize("text", ["31 Feb 2026", "2026-13-01", "2026-00-12", "40/40/2026"])
+def test_a_day_that_does_not_exist_is_seen_but_means_no_day(text):
+    (written,) = dates.find(text)
+    assert (written.day, written.is_ambiguous) == (None, False)
+
+
+@pytest.mark.parametrize("text", ["page 12 of 2026", "SLX-301", "21 CFR 312.53", "12 foo 2026", ""])
+def test_what_is_no_date_is_not_taken_for_one(text):
+    assert days(text) == []
+
+
+def test_the_line_that_a_date_was_written_on_does_not_hide_it():
+    assert days("Date: _11 Nov 2026_") == [date(2026, 11, 11)]
+
+
+def test_a_date_does_not_move_whatever_the_time_zone(monkeypatch):
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    (written,) = dates.find("2026-03-12")
+    assert written.day == date(2026, 3, 12)
+    assert written.day - timedelta(days=1) == date(2026, 3, 11)

@@ -1,0 +1,115 @@
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion.reading.facts import TextSource
+from ingestion.rules.fields import read_fields
+from ingestion.rules.types import TYPES
+from tests.ingestion.rules.documents import make_document
+from tests.ingestion.rules.pages import make_page, make_reading
+
+
+def values(slug, *lines, fields=None, **page):
+    reading = make_reading(make_page(*lines, **page), fields=fields)
+    return {value.name: value for value in read_fields(reading, TYPES[slug])}
+
+
+def test_an_irb_letter_gives_its_numbers_and_dates():
+    read = {v.name: v for v in read_fields(make_document("irb-approval"), TYPES["irb-approval"])}
+    assert read["irb_registration"].value == "IRB99000101"
+    assert read["fwa_number"].value == "FWA99000201"
+    assert read["protocol_number"].value == "SLX-301"
+    assert read["protocol_version"].value == "3.0"
+    assert read["approval_date"].day == date(2026, 8, 14)
+
+
+def test_a_value_is_found_beside_or_below_its_caption():
+    beside = values("medical-licence", "License Number:   OH-35.990142")
+    below = values("medical-licence", "License Number     Status", "OH-35.990142       Active")
+    assert beside["licence_number"].value == below["licence_number"].value == "OH-35.990142"
+
+
+def test_of_two_dates_below_two_captions_each_gets_its_own():
+    read = values(
+        "lab-certification",
+        "EFFECTIVE DATE            EXPIRATION DATE",
+        "07/04/2026                07/03/2028",
+    )
+    assert read["effective_date"].value == "2026-07-04"
+    assert read["expiry_date"].value == "2028-07-03"
+
+
+def test_a_form_field_wins_over_what_is_printed():
+    fields = {"page1.protocol_text": "ABC-999", "date_text": "10/08/2026"}
+    read = values("form-fda-1572", "Protocol number: SLX-301", fields=fields)
+    assert (read["protocol_number"].value, read["protocol_number"].source) == (
+        "ABC-999",
+        "acroform",
+    )
+
+
+@given(st.text("0123456789", min_size=7, max_size=7), st.text("0123456789", min_size=2, max_size=2))
+def test_a_clia_number_is_mended_where_a_scan_misread_it(serial, state):
+    number = f"{state}D{serial}"
+    misread = number.replace("0", "O").replace("1", "l").replace("5", "S")
+    read = values("lab-certification", f"CLIA ID NUMBER: {misread}", source=TextSource.OCR)
+    assert read["clia_number"].value == number
+
+
+def test_ten_digits_in_a_text_layer_are_a_telephone_and_no_clia_number():
+    assert "clia_number" not in values("lab-certification", "Phone 5550123456")
+
+
+def test_the_omb_date_of_a_form_is_not_taken_for_its_expiry():
+    read = values(
+        "medical-licence", "Form Approved: OMB No. 0910-0014", "Expiration Date: 3/31/2022"
+    )
+    assert "expiry_date" not in read
+
+
+@pytest.mark.parametrize("written", ["31 Feb 2026", "03/12/2026"])
+def test_a_date_that_is_no_one_day_is_kept_as_it_stands(written):
+    read = values("irb-approval", f"Approval Date: {written}")
+    assert (read["approval_date"].value, read["approval_date"].day) == (written, None)
+
+
+def test_a_value_is_as_sure_as_the_worst_of_its_words():
+    read = values("cv", "Name: Margaret Whitfield", source=TextSource.OCR, confidence=61.0)
+    assert (read["person"].confidence, read["person"].is_sure) == (61.0, False)
+
+
+def test_a_value_says_where_it_stands():
+    read = values("cv", "Name: Margaret Whitfield", number=3)
+    assert read["person"].page == 3
+    assert read["person"].box.left == 84.0
+
+
+@pytest.mark.parametrize(
+    "name", ["Margaret Whitfield, MD", "Jörg Brandt, Dr.", "Liam O'Rourke", "Anna van der Berg"]
+)
+def test_names_are_read_in_their_many_shapes(name):
+    assert values("cv", f"Name: {name}")["person"].value == name
+
+
+def test_a_name_under_a_centred_caption_is_read_from_its_beginning():
+    read = values(
+        "gcp-certificate", "          This certifies that", "     Margaret Anne Whitfield, MD"
+    )
+    assert read["person"].value == "Margaret Anne Whitfield, MD"
+
+
+def test_a_heading_is_not_a_caption():
+    read = values("lab-normal-ranges", "LABORATORY NORMAL RANGES", "Laboratory: Cedar Ridge Core")
+    assert read["lab_name"].value == "Cedar Ridge Core"
+
+
+def test_a_watermark_across_the_line_does_not_come_between():
+    page = make_page("Site number:      0203")
+    mark = page.words[0].__class__(
+        "SPECIMEN", page.words[0].box.__class__(100, 20, 120, 200), 100.0
+    )
+    marked = make_reading(make_page("Site number:      0203", words=(mark, *page.words)))
+    read = {value.name: value for value in read_fields(marked, TYPES["cv"])}
+    assert read["site_number"].value == "0203"

@@ -1,0 +1,137 @@
+"""The rules against generated documents that went through the real reading, and against real forms."""
+
+import asyncio
+import hashlib
+from datetime import date
+
+import pytest
+
+from ingestion.reading.facts import Unreadable
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.pool import Reader
+from ingestion.rules.checks import SiteFacts, judge
+from ingestion.rules.classify import classify
+from ingestion.samples.faults import Fault, expected
+from ingestion.samples.pages import EXPIRING, FILLABLE, PAGES
+from ingestion.samples.people_and_sites import site
+from ingestion.samples.renditions import Rendition
+from ingestion.samples.specimens import specimen
+from tests.ingestion.rules.pages import checked, codes
+
+TODAY = date(2026, 11, 20)
+REMARKS = {"FORM_EDITION_OUTDATED"}
+AMERICAN, GERMAN = "1001", "1009"
+DIGITAL, FORM, SCAN = Rendition.BORN_DIGITAL, Rendition.FILLABLE_FORM, Rendition.SCAN
+SIGNED = [
+    "protocol-signature-page",
+    "irb-approval",
+    "form-fda-1572",
+    "cv",
+    "lab-normal-ranges",
+    "financial-disclosure",
+    "delegation-log",
+]
+
+CASES = [
+    *((slug, where, DIGITAL, None) for slug in PAGES for where in (AMERICAN, GERMAN)),
+    *((slug, AMERICAN, FORM, None) for slug in sorted(FILLABLE)),
+    *((slug, AMERICAN, DIGITAL, Fault.UNSIGNED) for slug in SIGNED),
+    *((slug, GERMAN, DIGITAL, Fault.EXPIRED) for slug in sorted(EXPIRING)),
+    *((slug, GERMAN, DIGITAL, Fault.WRONG_SITE) for slug in PAGES),
+    ("cv", AMERICAN, DIGITAL, Fault.BLANK_PAGE),
+    ("irb-approval", AMERICAN, DIGITAL, Fault.TRUNCATED),
+    ("irb-approval", AMERICAN, DIGITAL, Fault.ENCRYPTED),
+    ("irb-approval", AMERICAN, DIGITAL, Fault.A_WORD_FILE),
+    ("irb-approval", AMERICAN, DIGITAL, Fault.A_WEB_PAGE),
+    ("irb-approval", AMERICAN, SCAN, None),
+    ("delegation-log", GERMAN, SCAN, None),
+    ("form-fda-1572", AMERICAN, SCAN, Fault.UNSIGNED),
+    ("medical-licence", GERMAN, SCAN, Fault.EXPIRED),
+]
+SCANS = [(slug, where, SCAN, None) for slug in PAGES for where in (AMERICAN, GERMAN)]
+SCANS += [(slug, GERMAN, SCAN, Fault.UNSIGNED) for slug in SIGNED]
+
+
+def read_all(files):
+    """In the pool, as the product does it."""
+
+    async def read():
+        async with Reader(ReadingLimits(processes=2)) as reader:
+            hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+            reads = (reader.read(path, sha) for path, sha in zip(files, hashes, strict=True))
+            return await asyncio.gather(*reads)
+
+    return asyncio.run(read())
+
+
+def read_cases(folder, cases):
+    for number, (slug, where, rendition, fault) in enumerate(cases):
+        content = specimen(slug, today=TODAY, site=site(where), rendition=rendition, fault=fault)
+        (folder / f"{number:03}.pdf").write_bytes(content)
+    return dict(zip(cases, read_all(sorted(folder.glob("*.pdf"))), strict=True))
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory):
+    return read_cases(tmp_path_factory.mktemp("specimens"), CASES)
+
+
+@pytest.fixture(scope="module")
+def scans(tmp_path_factory):
+    return read_cases(tmp_path_factory.mktemp("scans"), SCANS)
+
+
+def assert_as_expected(case, reading):
+    slug, where, _, fault = case
+    sent_by = SiteFacts(where, site(where).study.protocol_number)
+    if isinstance(reading, Unreadable):
+        verdict = judge(reading)
+    else:
+        assert classify(reading).slug == slug
+        verdict = checked(reading, declared=slug, site=sent_by, today=TODAY)
+    outcome = expected(fault)
+    assert (verdict.state, verdict.primary.code if verdict.primary else "") == (
+        outcome.state,
+        outcome.code,
+    )
+    assert set(codes(verdict)) - REMARKS == {outcome.code} - {""}
+
+
+def case_id(case):
+    return "-".join(str(part) for part in case if part)
+
+
+@pytest.mark.parametrize("case", CASES, ids=case_id)
+def test_a_generated_document_becomes_what_it_should(case, readings):
+    assert_as_expected(case, readings[case])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("case", SCANS, ids=case_id)
+def test_a_scanned_document_becomes_what_it_should(case, scans):
+    assert_as_expected(case, scans[case])
+
+
+REAL = {
+    "nci-ocr__form_1572.pdf": "form-fda-1572",
+    "nci-ocr__ctep_form_fda_1572.pdf": "form-fda-1572",
+    "nci-ocr__ctep_financial_disclosure_form.pdf": "financial-disclosure",
+    "nci-ocr__OCR_CV_sample.pdf": "cv",
+    "nci-ocr__ctep_sidf_sample.pdf": "",
+    "scge-platform-__FDA-1571_Instructions_R14_03-21-2023_1_.pdf": "",
+}
+
+
+def test_real_forms_are_recognised_and_others_are_not_guessed(corpus):
+    readings = read_all([corpus / name for name in REAL])
+    assert {
+        name: classify(reading).slug for name, reading in zip(REAL, readings, strict=True)
+    } == REAL
+
+
+def test_an_empty_real_1572_is_unsigned_and_not_refused_for_its_omb_date(corpus):
+    (reading,) = read_all([corpus / "nci-ocr__ctep_form_fda_1572.pdf"])
+    verdict = checked(reading, declared="form-fda-1572")
+    assert codes(verdict) == ["SIGNATURE_MISSING", "FORM_EDITION_OUTDATED"]
+    assert verdict.primary.page == 2

@@ -1,0 +1,115 @@
+from datetime import date
+
+import pytest
+
+from ingestion.reading.facts import Box, TextSource
+from ingestion.rules.signatures import Ink, find_signature
+from ingestion.rules.types import TYPES
+from tests.ingestion.rules.documents import CV, make_document
+from tests.ingestion.rules.pages import LETTER, make_page, make_reading
+
+STAMP = Box(400.0, 60.0, 480.0, 110.0)
+
+
+def signature(reading, slug="cv"):
+    kind = TYPES[slug]
+    return find_signature(reading, kind.signature, month_first=kind.us_dates)
+
+
+def cv(*lines, **page):
+    return make_reading(make_page("CURRICULUM VITAE", "", "", "", *lines, **page))
+
+
+def test_ink_above_the_caption_is_a_signature_and_the_date_beside_it_is_read():
+    found = signature(make_document("cv"))
+    assert (found.ink, found.page, found.date.day) == (Ink.SIGNED, 1, date(2026, 10, 27))
+
+
+def test_ink_in_the_box_below_the_caption_is_a_signature():
+    page = make_page("", "Signature:", marks=(Box(70.0, 88.0, 200.0, 105.0),))
+    assert signature(make_reading(page)).ink is Ink.SIGNED
+
+
+def test_a_caption_without_ink_is_an_empty_place():
+    found = signature(make_document("cv", signed=False, number=2))
+    assert (found.ink, found.page) == (Ink.EMPTY, 2)
+
+
+def test_a_stamp_elsewhere_on_the_page_does_not_sign_it():
+    assert signature(make_document("cv", signed=False, marks=(STAMP,))).ink is Ink.EMPTY
+
+
+def test_a_mark_over_the_whole_page_is_no_signature():
+    whole = Box(10.0, 10.0, 600.0, 780.0)
+    assert signature(make_document("cv", signed=False, marks=(whole,))).ink is Ink.EMPTY
+
+
+def test_ink_without_a_caption_leaves_it_open():
+    assert signature(cv("Education", marks=(STAMP,))).ink is Ink.UNSEEN
+
+
+def test_a_page_without_caption_and_without_ink_is_unsigned():
+    assert signature(cv("Education")).ink is Ink.EMPTY
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Protocol Signature Page", "the Signature of the person", "Signature Log", "a Signature"],
+)
+def test_a_heading_or_a_sentence_is_no_place_to_sign(line):
+    page = make_page("", "", line, signed="Signature")
+    assert signature(make_reading(page)).ink is Ink.UNSEEN
+
+
+def test_the_heads_of_a_table_do_not_count_where_the_investigators_line_is_empty():
+    page = make_page(
+        "Name                 Signature            Initials",
+        "",
+        *[""] * 12,
+        "Signature of Principal Investigator",
+        marks=(Box(160.0, 75.0, 240.0, 90.0),),
+    )
+    assert signature(make_reading(page), "delegation-log").ink is Ink.EMPTY
+
+
+def test_a_digital_signature_counts():
+    found = signature(make_document("cv", signed=False, flags=["digital-signature"]))
+    assert found.ink is Ink.SIGNED
+
+
+def test_a_filled_signature_field_counts():
+    fields = {"signature": "/s/ Margaret Whitfield", "date_text": "10/08/2026"}
+    found = signature(make_document("form-fda-1572", signed=False, fields=fields), "form-fda-1572")
+    assert (found.ink, found.date.value, found.date.source) == (
+        Ink.SIGNED,
+        "2026-10-08",
+        "acroform",
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Electronically signed by IRB Chair on 14 Aug 2026", "/s/ Harold Simmons   14 Aug 2026"],
+)
+def test_a_signature_in_letters_counts(line):
+    found = signature(make_reading(make_page("NOTICE OF APPROVAL", line)), "irb-approval")
+    assert (found.ink, found.date.day) == (Ink.SIGNED, date(2026, 8, 14))
+
+
+def test_a_date_above_its_caption_in_the_next_box_is_found():
+    assert signature(make_document("form-fda-1572"), "form-fda-1572").date.value == "2026-10-08"
+
+
+def test_an_expiry_date_nearby_is_not_the_date_of_the_signature():
+    page = make_page("", "", "Signature:                Date:", "valid for 2 years", signed="Sign")
+    assert signature(make_reading(page)).date is None
+
+
+def test_a_date_by_hand_is_seen_though_it_cannot_be_read():
+    lines = [line.replace("27 Oct 2026", "") for line in CV]
+    page = make_page(*lines, signed="Signature:", source=TextSource.OCR, confidence=90.0)
+    caption = next(word.box for word in page.words if word.text == "Date:")
+    ink = Box(caption.right + LETTER, caption.top - 8, caption.right + 60, caption.bottom)
+    with_ink = make_page(*lines, marks=(*page.marks, ink), source=TextSource.OCR)
+    assert signature(make_reading(with_ink)).has_unread_date
+    assert not signature(make_reading(page)).has_unread_date

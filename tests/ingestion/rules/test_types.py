@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import pytest
+
+from ingestion.rules import types
+from ingestion.rules.types import TYPES, TypesError, load
+
+TEXT = Path(types.__file__).with_name("types.toml").read_text(encoding="utf-8")
+SLUGS = [
+    "protocol-signature-page",
+    "irb-approval",
+    "form-fda-1572",
+    "cv",
+    "medical-licence",
+    "gcp-certificate",
+    "lab-certification",
+    "lab-normal-ranges",
+    "financial-disclosure",
+    "delegation-log",
+]
+
+
+def test_the_common_types_are_there():
+    assert list(TYPES) == SLUGS
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_type_can_be_recognised_and_filed(slug):
+    kind = TYPES[slug]
+    assert sum(mark.weight for mark in kind.landmarks if mark.weight > 0) >= 6
+    assert kind.tmf.tmf_rm_version == "3.3.1"
+    assert kind.signature is None or kind.signature.labels
+
+
+def test_artifacts_are_those_of_the_reference_model():
+    filed = {slug: (kind.tmf.artifact, kind.tmf.uid) for slug, kind in TYPES.items()}
+    assert filed["form-fda-1572"] == ("05.02.08", "091")
+    assert filed["irb-approval"] == ("04.01.02", "066")
+    assert filed["gcp-certificate"] == ("05.02.07", "090")
+
+
+def test_only_documents_of_one_person_are_per_person():
+    assert [slug for slug, kind in TYPES.items() if kind.per_person] == [
+        "cv",
+        "medical-licence",
+        "gcp-certificate",
+        "financial-disclosure",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("weight = 6 }", 'weight = "six" }', "types.protocol-signature-page: landmarks.0.weight"),
+        ('artifact = "05.02.08"', 'artifact = "5.2.8"', "types.form-fda-1572: tmf.artifact"),
+        ("per_person = true", "per_preson = true", "types.cv: per_preson"),
+        ('kind = "number"', 'kind = "numbr"', "fields.protocol_number: kind"),
+        ('expires = "expiry_date"', 'expires = "expires"', "types.irb-approval: validity.expires"),
+        ('required = ["approval_date"]', 'required = ["approved"]', "types.irb-approval: required"),
+        ('fields = ["person"', 'fields = ["persn"', "types.cv: fields: there is no [fields.persn]"),
+        ("[types.cv]", "[types.cv", "types.toml: "),
+        ('from = "approval_date"\n', "", "types.irb-approval: validity.from"),
+    ],
+    ids=lambda value: value if value.startswith("types") else "",
+)
+def test_a_mistake_in_the_file_is_told_with_its_type_and_key(old, new, complaint):
+    assert old in TEXT
+    with pytest.raises(TypesError) as caught:
+        load(TEXT.replace(old, new, 1))
+    assert complaint in str(caught.value)
+
+
+def test_a_data_manager_adds_a_type_without_code():
+    added = TEXT + (
+        '[types.cda]\nname = "CDA"\nnoun = "CDA"\ndating = "Signature Date"\ndated_by = ""\n'
+        'tmf = { artifact = "05.01.02", uid = "080", name = "Confidentiality Agreement" }\n'
+        'fields = []\nlandmarks = [{ text = "confidentiality agreement", weight = 6 }]\n'
+    )
+    assert load(added)["cda"].name == "CDA"
