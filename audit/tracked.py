@@ -57,8 +57,12 @@ class LedgerAdminMixin(_Base):
             return view(request, *args, **options)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        # Locked and read anew: the form may be older than the row.
-        vars(form)["values_before"] = self._values(self._locked(obj)) if change else {}
+        before = {}
+        if change:
+            # Locked and read anew: the form may be older than the row.
+            row = self._locked(obj)
+            before, obj.revision = self._values(row), row.revision
+        vars(form)["values_before"] = before
         super().save_model(request, obj, form, change)
 
     def save_related(
@@ -67,7 +71,7 @@ class LedgerAdminMixin(_Base):
         formsets = list(formsets)
         super().save_related(request, form, formsets, change)
         # Fields, many-to-many relations and inlines are all saved now.
-        changes = self._differences(form.values_before, self._values(form.instance))
+        changes = self._differences(form.values_before, self._values(self._locked(form.instance)))
         changes |= _inline_changes(formsets)
         if change and changes:
             self.record_change(request, form.instance, changes)

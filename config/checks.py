@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
+from django.core.exceptions import ImproperlyConfigured
 
 
 @register
@@ -12,8 +13,15 @@ def check_settings(**options: Any) -> list[CheckMessage]:
     return list(_messages())
 
 
+def _has_secret_key() -> bool:
+    try:
+        return bool(settings.SECRET_KEY)
+    except ImproperlyConfigured:  # how Django says that it is empty
+        return False
+
+
 def _messages() -> Iterator[CheckMessage]:
-    if not settings.SECRET_KEY:
+    if not _has_secret_key():
         yield Error(
             "SECRET_KEY is not set.",
             hint="Put SECRET_KEY=<50 random characters> into the environment or .env.",

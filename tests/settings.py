@@ -4,6 +4,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 if "SITELEDGER_TESTS" not in os.environ:  # a worker that a test starts inherits the folder
     os.environ["SITELEDGER_TESTS"] = tempfile.mkdtemp(prefix="siteledger-tests-")
@@ -18,7 +19,7 @@ os.environ |= {
 }
 
 from config.settings import *  # noqa: F403
-from config.settings import DATA_DIR, DATABASES, STORAGES
+from config.settings import DATA_DIR, DATABASES, STATIC_ROOT, STORAGES
 
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # A file, because workers are other processes. Tests kill processes, never the power: the
@@ -27,5 +28,6 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"]["init_command"] = (
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
     )
+Path(STATIC_ROOT).mkdir(exist_ok=True)  # whitenoise warns when it is not there
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}

@@ -58,7 +58,7 @@ def _flags(opened: pikepdf.Pdf) -> Iterator[str]:
         yield "javascript"
     if "/EmbeddedFiles" in names or "/AF" in opened.Root:
         yield "embedded-file"
-    # ISO 32000-1, table 28: the pages say only "please wait"; the form is drawn by an XFA processor.
+    # ISO 32000-1, table 28: such pages say only "please wait"; an XFA processor draws the form.
     if "/XFA" in _dictionary(opened.Root, "/AcroForm") or opened.Root.get("/NeedsRendering"):
         yield "xfa"
     for owner in _owners(opened):

@@ -88,8 +88,9 @@ def sign(canvas: Any, name: str, box: tuple[float, float, float, float], seed: s
     strokes = list(_strokes(name, random.Random(name)))
     today = random.Random(f"{seed} {name}")
     left, baseline, width, height = box
-    longest = max(x for stroke in strokes for x, _ in stroke)
-    across = min(width / longest, height * 1.3) * today.uniform(0.9, 0.98)
+    reach = [x for stroke in strokes for x, _ in stroke]
+    first = min(reach)  # the loop of a capital may swing out to the left
+    across = min(width / (max(reach) - first), height * 1.3) * today.uniform(0.9, 0.98)
     up = height * today.uniform(0.85, 0.95)
     tilt = math.tan(math.radians(today.uniform(-0.5, 2.5)))
     canvas.saveState()
@@ -99,8 +100,7 @@ def sign(canvas: Any, name: str, box: tuple[float, float, float, float], seed: s
     canvas.setLineJoin(1)
     for stroke in strokes:
         path = canvas.beginPath()
-        _curve(
-            path, [(left + x * across, baseline + y * up + x * across * tilt) for x, y in stroke]
-        )
+        placed = [((x - first) * across, baseline + y * up) for x, y in stroke]
+        _curve(path, [(left + along, y + along * tilt) for along, y in placed])
         canvas.drawPath(path)
     canvas.restoreState()

@@ -5,6 +5,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from reportlab.lib import colors
+from reportlab.lib.utils import simpleSplit
 from reportlab.platypus import Flowable
 
 from ingestion.samples.blocks import PLAIN, marked_up
@@ -125,7 +126,7 @@ class FormField(Flowable):  # type: ignore[misc] # reportlab has no types
     def draw(self) -> None:
         self.canv.acroForm.textfield(
             name=self.name,
-            value=self.value,
+            value="\n".join(self._lines()),
             width=self.width,
             height=self.height,
             relative=True,
@@ -136,6 +137,14 @@ class FormField(Flowable):  # type: ignore[misc] # reportlab has no types
             fontSize=9,
             maxlen=2000,
         )
+
+    def _lines(self) -> list[str]:
+        """Broken as somebody who types would break them: the library does not wrap."""
+        return [
+            line
+            for typed in self.value.split("\n")
+            for line in simpleSplit(typed, "Helvetica", 9, self.width - 8)
+        ]
 
 
 def answer(name: str, value: str, *, height: float, fillable: bool) -> Any:

@@ -145,7 +145,7 @@ def test_a_role_that_may_only_read_and_insert_keeps_the_ledger_and_no_more(writt
         "CREATE OR REPLACE FUNCTION audit_link() RETURNS trigger LANGUAGE sql AS ''",
         "SET session_replication_role = replica",
     ):
-        with pytest.raises(DatabaseError, match="must be owner|permission denied"):
+        with pytest.raises(DatabaseError, match=r"must be owner|permission denied"):
             attempt(forbidden)
 
 

@@ -71,7 +71,7 @@ def gcp_certificate(dossier: Dossier) -> bytes:
 
 
 def _gcp_story(dossier: Dossier) -> Story:
-    person, dates = dossier.site.investigator, dossier.dates
+    person = dossier.site.investigator
     return [
         blocks.gap(10),
         marks.Seal("MRTC"),
@@ -90,22 +90,25 @@ def _gcp_story(dossier: Dossier) -> Story:
         ),
         _modules(),
         blocks.gap(12),
-        blocks.particulars(
-            [
-                ("Completion Date:", dossier.day(dates.gcp_completed)),
-                ("Expiration Date:", dossier.day(dates.gcp_ends)),
-                ("Record ID:", f"MRTC-{dossier.rng.randint(10_000_000, 99_999_999)}"),
-                ("Course version:", "5.1, basic course, English"),
-            ]
-        ),
+        _gcp_record(dossier),
         blocks.PushDown(110),
         marks.SignatureLine(
             "Signature of Course Director",
             "Nadine Ferrer, PhD",
-            short(dates.gcp_completed),
+            short(dossier.dates.gcp_completed),
             seed=dossier.seed if dossier.signed else None,
         ),
     ]
+
+
+def _gcp_record(dossier: Dossier) -> object:
+    rows = [
+        ("Completion Date:", dossier.day(dossier.dates.gcp_completed)),
+        ("Expiration Date:", dossier.day(dossier.dates.gcp_ends)),
+        ("Record ID:", f"MRTC-{dossier.rng.randint(10_000_000, 99_999_999)}"),
+        ("Course version:", "5.1, basic course, English"),
+    ]
+    return blocks.particulars(rows)
 
 
 def _modules() -> object:

@@ -9,6 +9,20 @@ from ingestion.samples import blocks, marks
 from ingestion.samples.dossier import Dossier, numeric
 from ingestion.samples.paper import Story, sheet_for, typeset
 
+_CAPTIONS = {
+    1: "1. NAME AND ADDRESS OF INVESTIGATOR",
+    2: "2. EDUCATION, TRAINING, AND EXPERIENCE THAT QUALIFY THE INVESTIGATOR AS AN EXPERT IN THE"
+    " CLINICAL INVESTIGATION OF THE DRUG FOR THE USE UNDER INVESTIGATION. ONE OF THE FOLLOWING IS"
+    " PROVIDED.",
+    3: "3. NAME AND ADDRESS OF ANY MEDICAL SCHOOL, HOSPITAL, OR OTHER RESEARCH FACILITY WHERE THE"
+    " CLINICAL INVESTIGATION(S) WILL BE CONDUCTED",
+    4: "4. NAME AND ADDRESS OF ANY CLINICAL LABORATORY FACILITIES TO BE USED IN THE STUDY",
+    5: "5. NAME AND ADDRESS OF THE INSTITUTIONAL REVIEW BOARD (IRB) THAT IS RESPONSIBLE FOR REVIEW"
+    " AND APPROVAL OF THE STUDY(IES)",
+    6: '6. NAMES OF SUBINVESTIGATORS (If not applicable, enter "None")',
+    7: "7. NAME AND CODE NUMBER, IF ANY, OF THE PROTOCOL(S) IN THE IND FOR THE STUDY(IES) TO BE"
+    " CONDUCTED BY THE INVESTIGATOR",
+}
 _COMMITMENTS = (
     (
         "I agree to conduct the study(ies) in accordance with the relevant, current protocol(s)"
@@ -118,51 +132,25 @@ def _answers(dossier: Dossier) -> list[Story]:
     place = f"{site.hospital}, {site.department}\n{site.address}"
     helpers = "\n".join(person.printed for person in site.subinvestigators)
     protocol = f"{study.protocol_number}, {study.ind}. Site number: {site.site_id}\n{study.title}"
+    person = (("investigator_name", site.investigator.printed), ("investigator_address", place))
+    lab = f"{site.laboratory.name}, CLIA {site.laboratory.clia}\n{site.address}"
+    board = f"{site.board.name} ({site.board.registration})\n{site.address}"
     return [
-        _box(
-            dossier,
-            "1. NAME AND ADDRESS OF INVESTIGATOR",
-            ("investigator_name", site.investigator.printed),
-            ("investigator_address", place),
-        ),
-        [
-            blocks.text(
-                "2. EDUCATION, TRAINING, AND EXPERIENCE THAT QUALIFY THE INVESTIGATOR AS AN EXPERT"
-                " IN THE CLINICAL INVESTIGATION OF THE DRUG FOR THE USE UNDER INVESTIGATION. ONE"
-                " OF THE FOLLOWING IS PROVIDED.",
-                _SMALL,
-            ),
-            marks.TickBox("CURRICULUM VITAE", ticked=True),
-            marks.TickBox("OTHER STATEMENT OF QUALIFICATIONS", ticked=False),
-        ],
-        _box(
-            dossier,
-            "3. NAME AND ADDRESS OF ANY MEDICAL SCHOOL, HOSPITAL, OR OTHER RESEARCH FACILITY WHERE"
-            " THE CLINICAL INVESTIGATION(S) WILL BE CONDUCTED",
-            ("facility", place),
-        ),
-        _box(
-            dossier,
-            "4. NAME AND ADDRESS OF ANY CLINICAL LABORATORY FACILITIES TO BE USED IN THE STUDY",
-            ("laboratory", f"{site.laboratory.name}, CLIA {site.laboratory.clia}\n{site.address}"),
-        ),
-        _box(
-            dossier,
-            "5. NAME AND ADDRESS OF THE INSTITUTIONAL REVIEW BOARD (IRB) THAT IS RESPONSIBLE FOR"
-            " REVIEW AND APPROVAL OF THE STUDY(IES)",
-            ("irb", f"{site.board.name} ({site.board.registration})\n{site.address}"),
-        ),
-        _box(
-            dossier,
-            '6. NAMES OF SUBINVESTIGATORS (If not applicable, enter "None")',
-            ("subinvestigators", helpers),
-        ),
-        _box(
-            dossier,
-            "7. NAME AND CODE NUMBER, IF ANY, OF THE PROTOCOL(S) IN THE IND FOR THE STUDY(IES) TO"
-            " BE CONDUCTED BY THE INVESTIGATOR",
-            ("protocol", protocol),
-        ),
+        _box(dossier, _CAPTIONS[1], *person),
+        _qualification(),
+        _box(dossier, _CAPTIONS[3], ("facility", place)),
+        _box(dossier, _CAPTIONS[4], ("laboratory", lab)),
+        _box(dossier, _CAPTIONS[5], ("irb", board)),
+        _box(dossier, _CAPTIONS[6], ("subinvestigators", helpers)),
+        _box(dossier, _CAPTIONS[7], ("protocol", protocol)),
+    ]
+
+
+def _qualification() -> Story:
+    return [
+        blocks.text(_CAPTIONS[2], _SMALL),
+        marks.TickBox("CURRICULUM VITAE", ticked=True),
+        marks.TickBox("OTHER STATEMENT OF QUALIFICATIONS", ticked=False),
     ]
 
 

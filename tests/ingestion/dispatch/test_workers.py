@@ -10,7 +10,7 @@ from audit.history import timeline
 from ingestion.core.states import BatchState
 from ingestion.models import Chunk, Document
 from ingestion.samples.portal import Limit, SamplePortal, limits_of
-from tests.ingestion.dispatch.conftest import descendants, eventually, worker_host
+from tests.ingestion.hosts import descendants, eventually, worker_host
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
 

@@ -7,7 +7,7 @@ from PIL import Image
 from ingestion.reading.facts import Box, Word
 from ingestion.reading.marks import find_marks, is_blank
 from ingestion.reading.render import Picture
-from tests.ingestion.reading.papers import picture_of, pictured, read, save, typed
+from tests.ingestion.reading.papers import picture_of, read, save, typed
 
 PAPER = (1100, 850)  # pixels of a letter page at 100 dpi
 

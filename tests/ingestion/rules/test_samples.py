@@ -1,4 +1,4 @@
-"""The rules against generated documents that went through the real reading, and against real forms."""
+"""The rules against generated documents that went through the real reading, and real forms."""
 
 import asyncio
 import hashlib

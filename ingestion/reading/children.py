@@ -1,0 +1,155 @@
+"""Child processes that read, and may die without harm.
+
+Pebble's pool with our walls around each child (`guards`). A call ends in its answer, in Killed
+when the child that ran it died or had to be stopped, or in ReadingFault when it is we who failed.
+Nothing is tried twice here but a call whose pool broke under it: that is nobody's fault.
+"""
+
+import asyncio
+import logging
+import multiprocessing
+import shutil
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from pebble import ProcessExpired, ProcessPool
+
+from ingestion.core.errors import OurFault
+
+from . import guards, tasks
+from .facts import Unreadable
+from .limits import ReadingLimits
+
+logger = logging.getLogger(__name__)
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+
+HEAVY = ["cv2", "numpy", "pikepdf", "pypdf", "pypdfium2", "pytesseract", "ingestion.reading.tasks"]
+
+
+class ReadingFault(OurFault):
+    """The reader itself failed; the file is not to blame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """A child died, or was stopped, over its task."""
+
+    reason: str
+    exit_code: int  # negative: the signal that ended it
+
+    def as_unreadable(self) -> Unreadable:
+        facts: dict[str, str | int] = {"reason": self.reason, "exit_code": self.exit_code}
+        return Unreadable("PARSER_FAILURE", facts)
+
+
+class Children:
+    """Started with the first call. Belongs to one event loop; `scratch` is theirs to write to."""
+
+    def __init__(self, limits: ReadingLimits) -> None:
+        self._limits = limits
+        self._pool: ProcessPool | None = None
+        self._starting = asyncio.Lock()
+        self._in_flight: set[Future[Any]] = set()
+        self._closed = False
+        self.scratch = Path(tempfile.mkdtemp(prefix="siteledger-reading-"))
+
+    async def run(
+        self,
+        task: Callable[Arguments, Answer],
+        /,
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Answer | Killed:
+        """Raises ReadingFault. Cancelling it kills the child that is at it."""
+        call = partial(task, *args, **kwargs)
+        try:
+            return await self._attempt(call)
+        except BrokenProcessPool:
+            # Pebble gives up when a child dies between two tasks.
+            logger.warning("the reading pool broke and is started again")
+        try:
+            return await self._attempt(call)
+        except BrokenProcessPool:
+            raise ReadingFault("the reading pool breaks as soon as it is started") from None
+
+    async def close(self) -> None:
+        """Stop every child, also in the middle of its work. Whoever waits gets ReadingFault."""
+        self._closed = True
+        for future in tuple(self._in_flight):
+            future.cancel()
+        async with self._starting:
+            await asyncio.to_thread(self._stop)
+        await asyncio.to_thread(shutil.rmtree, self.scratch, ignore_errors=True)
+
+    async def _attempt(self, call: Callable[[], Answer]) -> Answer | Killed:
+        future = await self._schedule(call)
+        try:
+            answer = await asyncio.wrap_future(future)
+        except ProcessExpired as error:
+            guards.kill_orphans(error.pid)
+            return Killed("the process that read it died", error.exitcode)
+        except TimeoutError:
+            return Killed(f"it took more than {self._limits.task_seconds:.0f} seconds", -9)
+        except asyncio.CancelledError:
+            if self._closed and not _is_cancelled():
+                raise ReadingFault("the reader was closed") from None
+            raise
+        finally:
+            self._in_flight.discard(future)
+        if isinstance(answer, tasks.Fault):
+            logger.error("reading failed in a child:\n%s", answer.traceback)
+            raise ReadingFault(answer.traceback.strip().splitlines()[-1])
+        return answer
+
+    async def _schedule(self, call: Callable[[], Answer]) -> Future[Answer | tasks.Fault]:
+        async with self._starting:
+            if self._closed:
+                raise ReadingFault("the reader is closed")
+            pool = await self._running()
+            future: Future[Answer | tasks.Fault] = pool.schedule(
+                tasks.guarded, args=(call,), timeout=self._limits.task_seconds
+            )
+            self._in_flight.add(future)
+            return future
+
+    async def _running(self) -> ProcessPool:
+        if self._pool is not None and self._pool.active:
+            return self._pool
+        pool = await asyncio.to_thread(self._start)
+        self._pool = pool
+        return pool
+
+    def _start(self) -> ProcessPool:
+        self._stop()
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(HEAVY)
+        pool = ProcessPool(
+            max_workers=self._limits.processes,
+            max_tasks=self._limits.tasks_per_process,
+            initializer=guards.enter,
+            initargs=(guards.Owner.this_process(), self._limits.memory_bytes, self.scratch),
+            context=context,
+        )
+        if not pool.active:  # asking is what starts it
+            raise ReadingFault("the reading pool did not start")
+        return pool
+
+    def _stop(self) -> None:
+        """Children get SIGTERM, which their watch answers by killing their whole group."""
+        if self._pool is not None:
+            self._pool.stop()
+            self._pool.join()
+            self._pool = None
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

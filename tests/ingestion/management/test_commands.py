@@ -1,0 +1,156 @@
+"""What operators' scripts rely on: names, exit codes, and what is printed."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from ingestion import filing, watch
+from ingestion.core.states import BatchState, DocumentState
+from ingestion.dispatch import leases
+from ingestion.management import waiting
+from ingestion.models import Batch, Chunk, Document
+from tests.factories import make_batch, make_site
+from tests.ingestion.hosts import environment
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
+
+
+@pytest.fixture
+def manifest(tmp_path):
+    def write(*changes):
+        site = make_site("1001")
+        lines = [
+            {
+                "site_id": "1001",
+                "doc_id": f"doc-{number}",
+                "url": f"{site.portal.base_url}{number}.pdf",
+                "schema_version": "v2.1",
+            }
+            | change
+            for number, change in enumerate(changes)
+        ]
+        file = tmp_path / "manifest.ndjson"
+        file.write_text("\n".join(map(json.dumps, lines)))
+        return str(file)
+
+    return write
+
+
+def reject_all():
+    """What a worker does whose portal gives nothing."""
+    for lease in leases.take(10, by="here:1:1"):
+        for item in lease.items:
+            filing.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+        leases.close(lease.chunk, lease.lease_id)
+
+
+@pytest.fixture
+def work_between_looks(monkeypatch):
+    """Whoever waits for a batch finds it worked at the second look."""
+    look = watch.until_final
+    monkeypatch.setattr(
+        watch, "until_final", lambda batch: look(batch, sleep=lambda _: reject_all())
+    )
+
+
+def test_a_manifest_is_registered_and_its_batch_is_named(manifest, capsys):
+    call_command("ingest_manifest", manifest({}, {}))
+    batch = Batch.objects.get()
+    assert capsys.readouterr().out.startswith(f"Batch {batch.reference}: QUEUED, 0 of 2 documents")
+
+
+def test_the_json_form_has_the_keys_that_scripts_read(manifest, capsys):
+    call_command("ingest_manifest", manifest({}), as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert set(told) == {"batch", "status", "documents", "states", "codes", "seconds"}
+    assert told["states"] == {"RECEIVED": 1}
+
+
+def test_a_faulty_manifest_registers_nothing_and_names_every_fault(manifest):
+    with pytest.raises(CommandError) as refused:
+        call_command("ingest_manifest", manifest({}, {"site_id": "9"}, {"schema_version": "v1"}))
+    message = str(refused.value)
+    assert "nothing was registered; 2 faults:" in message
+    assert "line 2: site_id" in message
+    assert "line 3: schema_version" in message
+    assert not Batch.objects.exists()
+
+
+def test_a_dry_run_registers_nothing(manifest, capsys):
+    call_command("ingest_manifest", manifest({}), dry_run=True)
+    assert capsys.readouterr().out == "1 documents would be registered.\n"
+    assert not Batch.objects.exists()
+
+
+def test_a_manifest_that_is_not_there_is_a_sentence_and_no_traceback(tmp_path):
+    with pytest.raises(CommandError, match="cannot be read"):
+        call_command("ingest_manifest", str(tmp_path / "nothing.ndjson"))
+
+
+@pytest.mark.usefixtures("work_between_looks")
+def test_waiting_ends_with_the_batch_and_tells_what_became_of_it(manifest, capsys):
+    call_command("ingest_manifest", manifest({}), wait=True, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert told["status"] == BatchState.COMPLETED
+    assert told["codes"] == {"DOWNLOAD_FAILED": 1}
+
+
+@pytest.mark.usefixtures("work_between_looks")
+def test_a_wait_without_a_worker_says_so(manifest, capsys, monkeypatch):
+    monkeypatch.setattr(waiting, "SILENCE_SECONDS", -1.0)
+    call_command("ingest_manifest", manifest({}), wait=True)
+    assert "No worker is alive" in capsys.readouterr().err
+
+
+def test_a_folder_of_files_becomes_a_batch(tmp_path, capsys):
+    make_site("1001")
+    folder = tmp_path / "packet"
+    folder.mkdir()
+    (folder / "cv_whitfield.pdf").write_bytes(b"%PDF-")
+    call_command("ingest_folder", str(folder), site="1001")
+    assert Document.objects.get().doc_id == "cv_whitfield"
+
+
+def test_a_folder_for_an_unknown_site_is_refused(tmp_path):
+    with pytest.raises(CommandError, match="there is no site '9'"):
+        call_command("ingest_folder", str(tmp_path), site="9")
+
+
+def test_status_counts_what_waits_and_who_works(capsys):
+    make_batch(documents=3)
+    leases.take(1, by="here:17:1")
+    call_command("status", as_json=True)
+    status = json.loads(capsys.readouterr().out)
+    assert (status["chunks_running"], status["documents_unsettled"]) == (1, 3)
+    assert status["workers"] == ["here:17"]
+    call_command("status")
+    assert "here:17" in capsys.readouterr().out
+
+
+def test_recover_says_how_many_chunks_were_orphaned(capsys):
+    make_batch()
+    leases.take(1, by="dead:1:1")
+    Chunk.objects.update(lease_expires_at="2026-01-01T00:00:00Z")
+    call_command("recover")
+    assert capsys.readouterr().out == "1 chunks recovered.\n"
+    assert Document.objects.get().state == DocumentState.RECEIVED
+
+
+def test_a_refusal_is_exit_code_1_for_a_script(tmp_path, settings):
+    file = tmp_path / "empty.ndjson"
+    file.write_text("")
+    command = [sys.executable, "manage.py", "ingest_manifest", str(file)]
+    run = subprocess.run(
+        command, env=environment(settings), capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 1
+    assert "it is empty; a manifest names at least one document" in run.stderr
+    assert "Traceback" not in run.stderr

@@ -1,0 +1,93 @@
+"""Each setting that can be wrong is named by a system check, before anything runs."""
+
+import dataclasses
+
+import pytest
+from django.conf import settings as configured
+
+from config import checks as site_checks
+from ingestion import checks
+
+
+def ids(check=checks.check_settings):
+    return [message.id for message in check()]
+
+
+def test_the_settings_as_shipped_are_right():
+    assert ids() == []
+    assert ids(site_checks.check_settings) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("WORKERS", 0, "ingestion.E001"),
+        ("CHUNK_SIZE", 0, "ingestion.E001"),
+        ("MAX_DOCUMENT_MB", -1, "ingestion.E001"),
+        (
+            "INGEST_LIMITS",
+            dataclasses.replace(configured.INGEST_LIMITS, fetchers=0),
+            "ingestion.E002",
+        ),
+        (
+            "READING_LIMITS",
+            dataclasses.replace(configured.READING_LIMITS, processes=0),
+            "ingestion.E002",
+        ),
+        ("Q_CLUSTER", configured.Q_CLUSTER | {"daemonize_workers": True}, "ingestion.E003"),
+        ("Q_CLUSTER", configured.Q_CLUSTER | {"retry": 60}, "ingestion.E004"),
+        ("Q_CLUSTER", configured.Q_CLUSTER | {"guard_cycle": 0.7}, "ingestion.E005"),
+        ("Q_BROKER", "carrier pigeon", "ingestion.E006"),
+        ("LEASE_SECONDS", 20, "ingestion.E007"),
+        ("SHIFT_SECONDS", 7200, "ingestion.W001"),
+        (
+            "READING_LIMITS",
+            dataclasses.replace(configured.READING_LIMITS, engine="eyes"),
+            "ingestion.E012",
+        ),
+        (
+            "READING_LIMITS",
+            dataclasses.replace(configured.READING_LIMITS, languages=""),
+            "ingestion.E013",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_named(settings, name, value, expected):
+    setattr(settings, name, value)
+    assert expected in ids()
+
+
+def test_sqlite_with_djangos_defaults_is_refused(settings, monkeypatch):
+    engine = {"ENGINE": "django.db.backends.sqlite3", "OPTIONS": {}}
+    monkeypatch.setitem(settings.DATABASES, "default", engine)
+    assert ids() == ["ingestion.E008"]
+
+
+def test_a_connection_pool_that_workers_would_share_is_refused(settings, monkeypatch):
+    engine = {"ENGINE": "django.db.backends.postgresql", "OPTIONS": {"pool": True}}
+    monkeypatch.setitem(settings.DATABASES, "default", engine)
+    assert ids() == ["ingestion.E009"]
+
+
+def test_a_file_where_a_folder_should_be_is_named(settings, tmp_path):
+    (tmp_path / "archive").write_text("")
+    settings.ARCHIVE_DIR = tmp_path / "archive"
+    assert ids() == ["ingestion.E010"]
+
+
+def test_archive_and_spool_may_not_be_one_folder(settings, tmp_path):
+    settings.ARCHIVE_DIR = settings.SPOOL_DIR = tmp_path
+    assert ids() == ["ingestion.E011"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("SECRET_KEY", "", "config.E001"),
+        ("ALLOWED_HOSTS", [], "config.E002"),
+        ("AUDIT_TRAIL", " ", "config.E003"),
+    ],
+)
+def test_what_every_installation_needs_is_named_when_it_is_missing(settings, name, value, expected):
+    setattr(settings, name, value)
+    assert ids(site_checks.check_settings) == [expected]

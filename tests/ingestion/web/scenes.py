@@ -1,0 +1,62 @@
+"""Uploaded packets whose documents have come as far as a test says."""
+
+import uuid
+from datetime import timedelta
+
+from django.core.files.base import ContentFile
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
+
+from ingestion import filing, register
+from ingestion.core.states import ChunkState
+from ingestion.models import Chunk
+from ingestion.rules.findings import Finding
+from tests.factories import verdict
+
+UNSIGNED = Finding("SIGNATURE_MISSING", 2, {"page": 2, "role": "the chair", "section": "page 2"})
+FILED = verdict()
+REJECTED = verdict("REJECTED", UNSIGNED)
+IN_REVIEW = verdict("IN_REVIEW", Finding("SITE_MISMATCH", 1, {"named": "0417", "expected": "0203"}))
+
+
+def pdf(name="IRB_approval.pdf", content=b"%PDF-1.7 a letter"):
+    return SimpleUploadedFile(name, content, "application/pdf")
+
+
+def send(client, **fields):
+    """Post the upload form as a browser without JavaScript does."""
+    return client.post("/packets/new/", {"site": "0203", "token": "t-1", **fields})
+
+
+def make_packet(site, user, *verdicts, kinds=("irb-approval", "form-fda-1572", "delegation-log")):
+    """An uploaded packet; each verdict settles one document, None leaves one waiting."""
+    packet = register.upload_packet(
+        site=site,
+        user=user,
+        files=[
+            register.UploadedDocument(
+                f"{kind}.pdf", kind, "", ContentFile(uuid.uuid4().bytes, f"{kind}.pdf")
+            )
+            for kind, _ in zip(kinds, verdicts, strict=False)
+        ],
+    )
+    settle(packet, *verdicts)
+    return packet
+
+
+def settle(packet, *verdicts):
+    """Each verdict settles one of the waiting documents, in order."""
+    lease = uuid.uuid4()
+    Chunk.objects.filter(batch=packet.batch).update(
+        state=ChunkState.RUNNING,
+        lease_id=lease,
+        lease_owner="here:1:1",
+        lease_expires_at=timezone.now() + timedelta(minutes=5),
+    )
+    waiting = packet.documents.filter(state="RECEIVED").order_by("pk")
+    for document, decided in zip(waiting, verdicts, strict=False):
+        if decided is None:
+            continue
+        sha256 = document.expected_sha256
+        if filing.start_checking(document.pk, lease, sha256=sha256, size=document.size):
+            filing.conclude(document.pk, lease, decided, pages=2)

@@ -1,0 +1,79 @@
+"""One document: what came of it, what happened to it, and its bytes for those who may have them."""
+
+from hashlib import sha256
+
+from ingestion.archive import archive
+from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet
+
+
+def document_of(packet):
+    return packet.documents.order_by("pk").last()
+
+
+def shown(client, document):
+    return client.get(f"/documents/{document.pk}/").content.decode()
+
+
+def in_archive(document, tmp_path, content=b"%PDF-1.7 the bytes"):
+    """The bytes under the document's fingerprint, as a worker leaves them."""
+    path = tmp_path / "incoming"
+    path.write_bytes(content)
+    archive().put(path, document.sha256)
+    return content
+
+
+def test_its_way_is_told_from_the_ledger(signed_in, site, mara):
+    text = shown(signed_in, document_of(make_packet(site, mara, REJECTED)))
+    steps = ["<strong>Received", "Mara Lindqvist", "Checking started", "Rejected: not signed"]
+    places = [text.index(step, text.index("What happened to it")) for step in steps]
+    assert places == sorted(places)
+
+
+def test_it_shows_its_fingerprint_and_its_versions(signed_in, site, mara):
+    make_packet(site, mara, REJECTED)
+    document = document_of(make_packet(site, mara, FILED))
+    text = shown(signed_in, document)
+    assert document.sha256 in text
+    assert text.count("<time", text.index("Versions")) == 2
+    assert "All checks passed. It is on file." in text
+
+
+def test_a_filed_document_is_given_as_an_attachment(signed_in, site, mara, tmp_path):
+    document = document_of(make_packet(site, mara, FILED))
+    content = in_archive(document, tmp_path)
+    answer = signed_in.get(f"/documents/{document.pk}/file/")
+    assert b"".join(answer.streaming_content) == content
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="irb-approval.pdf"'
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Content-Type"] == "application/pdf"
+
+
+def test_a_file_with_an_odd_name_is_bytes_without_a_meaning(signed_in, site, mara, tmp_path):
+    packet = make_packet(site, mara, FILED)
+    packet.documents.update(filename="page.html")
+    in_archive(document_of(packet), tmp_path)
+    answer = signed_in.get(f"/documents/{document_of(packet).pk}/file/")
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    assert b"".join(answer.streaming_content)
+
+
+def test_what_is_in_review_is_not_given_away(signed_in, site, mara, tmp_path):
+    document = document_of(make_packet(site, mara, IN_REVIEW))
+    in_archive(document, tmp_path)
+    assert signed_in.get(f"/documents/{document.pk}/file/").status_code == 404
+    assert "Download the file" not in shown(signed_in, document)
+
+
+def test_bytes_that_are_not_there_are_a_page_that_is_not_there(signed_in, site, mara):
+    document = document_of(make_packet(site, mara, FILED))
+    assert document.sha256 != sha256(b"").hexdigest()
+    assert signed_in.get(f"/documents/{document.pk}/file/").status_code == 404
+
+
+def test_the_number_of_queries_does_not_grow_with_its_history(
+    signed_in, site, mara, django_assert_max_num_queries
+):
+    for _ in range(4):
+        document = document_of(make_packet(site, mara, REJECTED))
+    with django_assert_max_num_queries(8):
+        shown(signed_in, document)

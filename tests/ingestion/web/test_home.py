@@ -1,0 +1,72 @@
+"""A coordinator's start page says what needs them, and how far each packet is."""
+
+import pytest
+
+from tests.factories import make_user
+from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet
+
+
+def page(client):
+    return client.get("/").content.decode()
+
+
+def test_without_a_site_it_says_whom_to_ask(client, db):
+    client.force_login(make_user("new"))
+    assert "You are not assigned to a site yet" in page(client)
+
+
+def test_without_packets_it_leads_to_the_upload(signed_in):
+    assert "No packets yet" in page(signed_in)
+
+
+def test_a_rejected_document_needs_somebody(signed_in, site, mara):
+    make_packet(site, mara, FILED, REJECTED)
+    shown = page(signed_in)
+    assert "Needs you: 1 document<" in shown
+    assert "Page 2 is not signed." in shown
+    assert "1 to correct" in shown
+
+
+def test_a_rejected_document_that_was_sent_again_needs_nobody(signed_in, site, mara):
+    make_packet(site, mara, REJECTED)
+    make_packet(site, mara, FILED)
+    assert "Nothing needs you" in page(signed_in)
+
+
+def test_what_qa_looks_at_needs_nobody_else(signed_in, site, mara):
+    make_packet(site, mara, IN_REVIEW)
+    shown = page(signed_in)
+    assert "Nothing needs you" in shown
+    assert "1 in review" in shown
+
+
+def test_another_sites_packets_are_not_here(stranger, site, mara):
+    packet = make_packet(site, mara, REJECTED)
+    assert packet.reference not in page(stranger)
+
+
+def test_the_number_of_queries_does_not_grow_with_the_packets(
+    signed_in, site, mara, django_assert_max_num_queries
+):
+    for _ in range(5):
+        make_packet(site, mara, REJECTED, FILED)
+    with django_assert_max_num_queries(13):
+        page(signed_in)
+
+
+def test_many_packets_are_turned_like_pages(signed_in, site, mara, settings):
+    for _ in range(16):
+        make_packet(site, mara, None)
+    assert "Older packets" in page(signed_in)
+    assert "Newer packets" in signed_in.get("/?page=2").content.decode()
+
+
+@pytest.mark.parametrize("number", ["0", "99", "x"])
+def test_a_page_that_does_not_exist_shows_one_that_does(signed_in, site, mara, number):
+    make_packet(site, mara, FILED)
+    assert signed_in.get(f"/?page={number}").status_code == 200
+
+
+def test_staff_are_sent_to_their_own_start(client, ines):
+    client.force_login(ines)
+    assert client.get("/").url == "/admin/"

@@ -1,0 +1,48 @@
+"""Progress in words, from counts alone."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion.core.states import SETTLED, DocumentState
+from ingestion.web.progress import Progress
+
+D = DocumentState
+
+
+def counts():
+    return st.dictionaries(st.sampled_from(DocumentState), st.integers(1, 9), min_size=1)
+
+
+@pytest.mark.parametrize(
+    ("states", "headline", "others"),
+    [
+        ({D.ARCHIVED: 2, D.VALIDATING: 2}, "Checking your documents", ""),
+        ({D.ARCHIVED: 3, D.REJECTED: 1}, "1 of 4 documents needs you", ""),
+        ({D.REJECTED: 2}, "2 of 2 documents need you", ""),
+        ({D.ARCHIVED: 1, D.DEDUPED: 1}, "Everything is on file", ", 1 already on file"),
+        ({D.HELD: 1}, "Held by us: nothing for you to do", ", 1 held by us"),
+        ({D.IN_REVIEW: 1}, "Checked: QA looks at the rest", ", 1 in review"),
+        ({D.CANCELLED: 1}, "Finished", ", 1 cancelled"),
+    ],
+    ids=["on the way", "one to correct", "two", "all on file", "held", "in review", "cancelled"],
+)
+def test_a_packet_says_where_it_stands(states, headline, others):
+    progress = Progress(states)
+    filed, rejected = states.get(D.ARCHIVED, 0), states.get(D.REJECTED, 0)
+    checked = f"{progress.settled} of {progress.total} checked."
+    assert progress.headline == headline
+    assert progress.sentence == f"{checked} {filed} filed, {rejected} rejected{others}."
+
+
+@given(counts())
+def test_a_packet_is_done_when_every_document_is_settled(states):
+    assert Progress(states).is_done == all(state in SETTLED for state in states)
+
+
+@given(counts())
+def test_the_chip_asks_for_help_exactly_when_the_site_can_give_it(states):
+    progress = Progress(states)
+    look, word = progress.verdict
+    assert (look.tone == "bad") == bool(progress.needing)
+    assert word

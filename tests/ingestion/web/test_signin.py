@@ -1,0 +1,61 @@
+"""One sign-in for everybody, and from there to where each role starts."""
+
+import pytest
+
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def sign_in(client, user, **fields):
+    return client.post("/login/", {"username": user, "password": "correct horse", **fields})
+
+
+def test_a_coordinator_starts_with_the_packets(client, mara):
+    assert sign_in(client, "mara").url == "/"
+
+
+def test_staff_start_in_the_admin(client, ines):
+    assert sign_in(client, "ines").url == "/admin/"
+
+
+def test_after_signing_in_one_is_where_one_wanted_to_go(client, mara):
+    assert sign_in(client, "mara", next="/packets/new/").url == "/packets/new/"
+
+
+def test_nobody_is_sent_to_another_host_after_signing_in(client, mara):
+    assert sign_in(client, "mara", next="https://elsewhere.example/").url == "/"
+
+
+@pytest.mark.parametrize("name", ["mara", "nobody"])
+def test_a_wrong_password_and_an_unknown_name_sound_the_same(client, mara, name):
+    page = sign_in(client, name, password="wrong").content.decode()
+    assert "Enter the user name and password again" in page
+    assert "<title>Error: Sign in" in page
+
+
+def test_a_closed_account_sounds_the_same(client):
+    make_user("gone", is_active=False)
+    page = sign_in(client, "gone").content.decode()
+    assert "Enter the user name and password again" in page
+
+
+def test_the_admin_has_no_sign_in_of_its_own(client, db):
+    assert client.get("/admin/login/?next=/admin/audit/").url == "/login/?next=/admin/audit/"
+    assert (
+        client.get("/admin/ingestion/document/", follow=True)
+        .redirect_chain[-1][0]
+        .startswith("/login/?next=")
+    )
+
+
+def test_a_coordinator_in_the_admin_is_told_so_and_not_led_in_a_circle(signed_in):
+    answer = signed_in.get("/admin/", follow=True)
+    assert answer.status_code == 403
+    assert "This page is not for you" in answer.content.decode()
+
+
+def test_signing_out_takes_a_button_and_not_a_link(signed_in):
+    assert signed_in.get("/logout/").status_code == 405
+    assert signed_in.post("/logout/").url == "/login/"
+    assert signed_in.get("/").url == "/login/?next=/"

@@ -1,0 +1,110 @@
+"""A file of sites is loaded whole, on record, and again without effect."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
+
+from audit.history import of_site
+from sites.models import Portal, Site, User
+from tests.factories import make_site, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def row(**changes):
+    portal = {
+        "base_url": "https://portal.example/1001/",
+        "rate_per_second": 2.0,
+        "burst": 4,
+        "max_in_flight": 2,
+        "timeout_seconds": 20,
+    }
+    portal |= changes.pop("portal", {})
+    site = {"study": "SLX-301", "site_id": "1001", "name": "St. Brigid's", "country": "Ireland"}
+    return site | {"portal": portal} | changes
+
+
+@pytest.fixture
+def load(tmp_path, capsys):
+    def load(*rows, text=None):
+        file = tmp_path / "sites.json"
+        file.write_text(text if text is not None else json.dumps(rows))
+        call_command("load_sites", str(file))
+        return capsys.readouterr().out
+
+    return load
+
+
+def test_study_site_and_portal_come_into_being_together(load):
+    assert load(row()) == "1 sites: created: 1 study, 1 portal, 1 site; changed: none.\n"
+    site = Site.objects.get()
+    assert (site.study.protocol_number, site.portal.rate_per_second) == ("SLX-301", 2.0)
+
+
+def test_the_same_file_again_changes_nothing_and_records_nothing(load):
+    load(row())
+    before = len(of_site("1001"))
+    assert load(row()) == "1 sites: created: none; changed: none.\n"
+    assert len(of_site("1001")) == before
+
+
+def test_a_new_rate_is_on_record_with_the_old_one(load):
+    load(row())
+    load(row(portal={"rate_per_second": 5.0}))
+    entry = of_site("1001")[0]
+    assert entry.event == "portal.changed"
+    assert entry.detail == {"rate_per_second": {"old": "2.0", "new": "5.0"}}
+
+
+def test_sites_that_share_a_portal_share_its_limits(load):
+    load(row(portal={"key": "cro"}), row(site_id="1002", portal={"key": "cro"}))
+    assert Portal.objects.count() == 1
+    assert Site.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"portal": {"rate_per_second": 0}}, "site 1: portal.rate_per_second"),
+        ({"portal": {"base_url": "ftp://x"}}, "site 1: portal.base_url"),
+        ({"colour": "blue"}, "site 1: colour"),
+        ({"name": ""}, "site 1: name"),
+    ],
+)
+def test_a_fault_names_the_site_and_the_field_and_nothing_is_loaded(load, changes, why):
+    with pytest.raises(CommandError, match=why):
+        load(row(**changes))
+    assert not Site.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("[", "line 1: not JSON"), ("[]", "the list is empty"), ("17", "site")]
+)
+def test_a_file_that_is_no_list_of_sites_is_refused(load, text, why):
+    with pytest.raises(CommandError, match=why):
+        load(text=text)
+
+
+def test_a_site_that_is_named_twice_is_refused(load):
+    with pytest.raises(CommandError, match="named more than once: 1001"):
+        load(row(), row())
+
+
+def test_a_person_sees_the_sites_they_belong_to_and_no_other():
+    mine, other = make_site(), make_site()
+    assert list(Site.objects.visible_to(make_user(sites=(mine,)))) == [mine]
+    assert set(Site.objects.visible_to(make_user(is_staff=True))) == {mine, other}
+
+
+def test_the_database_refuses_a_portal_that_could_never_be_asked():
+    site = make_site()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Portal.objects.filter(pk=site.portal_id).update(rate_per_second=0)
+
+
+def test_a_person_has_a_name_for_the_ledger_and_one_for_people():
+    person = make_user("ana", printed_name="Dr. Ana Müller")
+    assert (str(person), person.actor) == ("Dr. Ana Müller", f"user:{person.pk}")
+    assert User.objects.get().role == "site coordinator"
