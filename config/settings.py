@@ -121,6 +121,7 @@ LOGOUT_REDIRECT_URL = "/login/"
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"  # stored and shown in UTC; the pages say so
 USE_I18N = True
+FORMAT_MODULE_PATH = ["config.formats"]
 USE_TZ = True
 
 STATIC_URL = "/static/"

@@ -4,18 +4,25 @@ All or nothing, with every fault named; each difference is a ledger entry with o
 """
 
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from django.db import models
 from django.utils.text import slugify
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from audit.log import ledger, record
 from sites.models import Portal, Site, Study
 
 Text = Annotated[str, Field(min_length=1, max_length=200)]
+# A ledger line names the site: in Unicode normal form C, without control characters.
+SiteNumber = Annotated[
+    str,
+    AfterValidator(lambda value: unicodedata.normalize("NFC", value)),
+    Field(min_length=1, max_length=60, pattern=r"^[\w.@:+ -]+$"),
+]
 
 
 class _Strict(BaseModel):
@@ -37,7 +44,7 @@ class PortalRow(_Strict):
 
 class SiteRow(_Strict):
     study: Annotated[str, Field(min_length=1, max_length=60)]
-    site_id: Annotated[str, Field(min_length=1, max_length=60)]
+    site_id: SiteNumber
     name: Text
     country: Annotated[str, Field(min_length=1, max_length=100)]
     portal: PortalRow

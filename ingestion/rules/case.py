@@ -1,11 +1,11 @@
 """What a check of one type of document is given."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from ingestion.reading.facts import Reading
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.fields import SCANS, FieldValue
 from ingestion.rules.findings import Facts, Finding
 from ingestion.rules.signatures import Signature
 from ingestion.rules.types import DocumentType
@@ -36,9 +36,15 @@ class Case:
         return value.day if value else None
 
 
-def sure(value: FieldValue, what: str, code: str, facts: Facts | None = None) -> Finding:
+def unlikely(value: FieldValue, what: str, code: str, facts: Facts) -> Finding:
+    """For a value that cannot be true: on a scan that alone speaks for a misreading."""
+    doubtful = replace(value, confidence=0.0) if value.source in SCANS else value
+    return sure(doubtful, what, code, facts)
+
+
+def sure(value: FieldValue, what: str, code: str, facts: Facts) -> Finding:
     """This finding; where the value may have been misread, that a person is to look at `what`."""
     where: Facts = {"page": value.page} if value.page else {}
     if value.is_sure:
-        return Finding(code, value.page, {**(facts or {}), **where})
+        return Finding(code, value.page, {**facts, **where})
     return Finding("OCR_LOW_CONFIDENCE", value.page, {"what": what, **where})

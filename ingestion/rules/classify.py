@@ -110,12 +110,14 @@ def _sightings(reading: Reading, kind: DocumentType, *, patient: bool) -> Iterat
 
 
 def _shows(page: Page, landmark: Landmark, *, patient: bool) -> bool:
-    lines = [line for line in page.text.splitlines() if line.strip()]
-    if landmark.where == "heading":
-        lines = lines[:_HEADING_LINES]
-    text = "\n".join(lines)
+    text = _heading(page) if landmark.where == "heading" else page.text
     if any(wording.holds(text, words) for words in landmark.phrases):
         return True
     if not patient or landmark.weight < _STRONG or page.source not in SCANS:
         return False
-    return any(wording.resembles(words, lines) for words in landmark.phrases)
+    return any(wording.resembles(words, text.splitlines()) for words in landmark.phrases)
+
+
+def _heading(page: Page) -> str:
+    lines = [line for line in page.text.splitlines() if line.strip()]
+    return "\n".join(lines[:_HEADING_LINES])

@@ -39,7 +39,7 @@ def undated(case: Case) -> Iterator[Finding]:
     if signature.date or "digital-signature" in case.reading.flags:
         return
     where = _on(signature.page)
-    if signature.has_unread_date:
+    if signature.may_be_dated:
         facts = {"what": "the date of the signature", **where}
         yield Finding("OCR_LOW_CONFIDENCE", signature.page, facts)
     else:

@@ -11,7 +11,7 @@ from enum import Enum
 
 from ingestion.reading.facts import Box, Page, Reading, Word
 from ingestion.rules import places
-from ingestion.rules.fields import FieldValue, date_in, form_date, form_value
+from ingestion.rules.fields import SCANS, FieldValue, date_in, form_date, form_value
 from ingestion.rules.places import Place
 from ingestion.rules.spots import RIGHT, Spot, marks, spots
 from ingestion.rules.types import SignatureRule
@@ -34,7 +34,7 @@ class Signature:
     page: int = 0  # where it is, or where it should be; 0 for one of the whole file
     area: Box | None = None  # where it was looked for
     date: FieldValue | None = None
-    has_unread_date: bool = False  # something is written where the date belongs
+    may_be_dated: bool = False  # nobody can tell from what was read
 
 
 def find_signature(reading: Reading, rule: SignatureRule, *, month_first: bool) -> Signature:
@@ -46,8 +46,8 @@ def find_signature(reading: Reading, rule: SignatureRule, *, month_first: bool) 
         if spot is None:
             return Signature(Ink.SIGNED, date=signed_on)
         signed_on = signed_on or _date_beside(spot, month_first=month_first)
-        unread = signed_on is None and _has_unread_date(spot)
-        return Signature(Ink.SIGNED, spot.page.number, spot.area, signed_on, unread)
+        doubt = signed_on is None and _may_be_dated(spot)
+        return Signature(Ink.SIGNED, spot.page.number, spot.area, signed_on, doubt)
     if spot:
         return Signature(Ink.EMPTY, spot.page.number, spot.area)
     if any(True for page in reading.pages for _ in marks(page)):
@@ -85,9 +85,10 @@ def _date_beside(spot: Spot, *, month_first: bool) -> FieldValue | None:
     return min(near, key=lambda value: _step(value, spot), default=None)
 
 
-def _has_unread_date(spot: Spot) -> bool:
-    """Something is written behind the word "date": by hand, or past recognition."""
-    for caption in _date_captions(spot):
+def _may_be_dated(spot: Spot) -> bool:
+    """Something is written behind the word "date", or the scan has lost even that word."""
+    captions = _date_captions(spot)
+    for caption in captions:
         box = caption.box
         area = Box(box.right, box.top - 18, box.right + RIGHT / 2, box.bottom + 4)
         if any(places.touches(mark, area) for mark in marks(spot.page)):
@@ -95,7 +96,7 @@ def _has_unread_date(spot: Spot) -> bool:
         written = (word for word in _beside(spot) if places.touches(word.box, area))
         if any(sign.isdigit() for word in written for sign in word.text):
             return True
-    return False
+    return not captions and spot.page.source in SCANS
 
 
 def _date_captions(spot: Spot) -> list[Place]:

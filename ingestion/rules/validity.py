@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
-from ingestion.rules.case import Case, sure
+from ingestion.rules.case import Case, sure, unlikely
 from ingestion.rules.dates import months_later
 from ingestion.rules.fields import FieldValue
 from ingestion.rules.findings import Facts, Finding
@@ -48,7 +48,9 @@ def in_future(case: Case) -> Iterator[Finding]:
     for name, noun in {**nouns, "signature_date": "date of the signature"}.items():
         value = case.fields.get(name)
         if value and value.day and value.day > case.today + _DATE_LINE:
-            yield sure(value, f"the {noun}", "DATE_IN_FUTURE", {"field": noun, "date": value.value})
+            yield unlikely(
+                value, f"the {noun}", "DATE_IN_FUTURE", {"field": noun, "date": value.value}
+            )
 
 
 def impossible(case: Case) -> Iterator[Finding]:
@@ -58,7 +60,7 @@ def impossible(case: Case) -> Iterator[Finding]:
         value = case.fields.get(name)
         if value and not value.day:
             facts = {"field": noun, "written": value.value}
-            yield sure(value, f"the {noun}", "DATE_INVALID", facts)
+            yield unlikely(value, f"the {noun}", "DATE_INVALID", facts)
 
 
 def out_of_sequence(case: Case) -> Iterator[Finding]:
@@ -75,7 +77,7 @@ def out_of_sequence(case: Case) -> Iterator[Finding]:
         "earlier_date": begins.value,
     }
     doubtful = min(begins, ends, key=lambda value: value.confidence)
-    yield sure(doubtful, "its dates", "DATE_OUT_OF_SEQUENCE", facts)
+    yield unlikely(doubtful, "its dates", "DATE_OUT_OF_SEQUENCE", facts)
 
 
 def outdated_form(case: Case) -> Iterator[Finding]:

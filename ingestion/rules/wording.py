@@ -61,7 +61,7 @@ def resembles(text: str, lines: Iterable[str]) -> bool:
     return any(_close(wanted, bare(window)) for line in lines for window in _windows(line, count))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)  # more than the landmarks and the longest document's pages
 def _folded(text: str) -> str:
     """All that `phrase` holds to be equal, made equal; and no blanks."""
     signs = re.findall(r"[\w|!$]+", text.casefold().translate(_FOLD))

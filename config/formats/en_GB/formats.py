@@ -1,7 +1,7 @@
-"""How the admin writes moments: as the product's own pages do, in UTC and on 24 hours."""
+"""How dates and times are shown everywhere: in UTC, and said so (E6(R3) 4.2.2(d))."""
 
 DATE_FORMAT = "j M Y"
-DATETIME_FORMAT = r"j M Y, H:i \U\T\C"
+TIME_FORMAT = "H:i:s \\U\\T\\C"
+DATETIME_FORMAT = "j M Y, H:i \\U\\T\\C"
 SHORT_DATE_FORMAT = DATE_FORMAT
 SHORT_DATETIME_FORMAT = DATETIME_FORMAT
-TIME_FORMAT = r"H:i \U\T\C"

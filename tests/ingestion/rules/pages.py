@@ -13,7 +13,7 @@ LINE, LETTER, LEFT, TOP = 14.0, 5.0, 54.0, 60.0  # points
 
 
 def make_page(*lines, number=1, source=TextSource.NATIVE, confidence=100.0, signed="", **rest):
-    """Each line at its own height, each letter as wide. `signed`: there is ink above these words."""
+    """Each line at its own height, letters of one width. `signed`: ink above these words."""
     words = tuple(
         Word(match[0], _box(row, match.start(), match.end()), confidence)
         for row, line in enumerate(lines)

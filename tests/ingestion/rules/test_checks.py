@@ -101,6 +101,20 @@ def test_nothing_is_rejected_on_words_that_may_be_misread(slug, change):
     assert (verdict.state, verdict.primary.code) == ("IN_REVIEW", "OCR_LOW_CONFIDENCE")
 
 
+@pytest.mark.parametrize(
+    ("slug", "change"),
+    [
+        ("cv", {"27 Oct 2026": "27 Oct 2028"}),
+        ("cv", {"27 Oct 2026": "77 Oct 2026"}),
+        ("medical-licence", {"16 January 2026": "16 January 2029"}),
+        ("cv", {"Date: 27 Oct 2026": ""}),
+    ],
+)
+def test_what_cannot_be_true_on_a_scan_is_rather_taken_for_misread(slug, change):
+    verdict = checked(make_document(slug, change, **SCAN), declared=slug)
+    assert codes(verdict) == ["OCR_LOW_CONFIDENCE"]
+
+
 def test_a_scan_whose_words_are_sure_is_judged_like_paper():
     verdict = checked(make_document("medical-licence", {"2028": "2026"}, **SCAN))
     assert verdict.primary.code == "EXPIRED_DOCUMENT"

@@ -111,5 +111,5 @@ def test_a_date_by_hand_is_seen_though_it_cannot_be_read():
     caption = next(word.box for word in page.words if word.text == "Date:")
     ink = Box(caption.right + LETTER, caption.top - 8, caption.right + 60, caption.bottom)
     with_ink = make_page(*lines, marks=(*page.marks, ink), source=TextSource.OCR)
-    assert signature(make_reading(with_ink)).has_unread_date
-    assert not signature(make_reading(page)).has_unread_date
+    assert signature(make_reading(with_ink)).may_be_dated
+    assert not signature(make_reading(page)).may_be_dated

@@ -60,7 +60,7 @@ def test_nothing_to_send_is_said_at_the_first_row(signed_in):
     assert "Add at least one document" in text(send(signed_in))
 
 
-def test_a_packet_without_a_site_is_asked_for_one(client):
+def test_a_packet_without_a_site_is_asked_for_one(client, db):
     sites = (make_site("1"), make_site("2"))
     client.force_login(make_user(sites=sites))
     answer = send(client, **{"file-0": pdf(), "site": ""})

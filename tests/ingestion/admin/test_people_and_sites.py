@@ -1,0 +1,133 @@
+"""Sites, portals and people: changed by those who may, and each change on record."""
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from audit.history import timeline
+from ingestion import roles
+from ingestion.roles import ROLES
+from sites.models import Membership, Site, User
+from tests.factories import make_site, make_user
+
+NEW = "horse battery staple"
+
+
+def site_form(site, **changes):
+    fields = {"name": site.name, "country": site.country}
+    inline = {"TOTAL_FORMS": 0, "INITIAL_FORMS": 0}
+    keys = {"study": site.study_id, "portal": site.portal_id}
+    formset = {f"memberships-{name}": value for name, value in inline.items()}
+    return fields | keys | formset | changes
+
+
+def person_form(person, *sites, **changes):
+    fields = {"printed_name": person.printed_name, "email": person.email, "is_active": "on"}
+    inline = {"TOTAL_FORMS": len(sites), "INITIAL_FORMS": 0}
+    formset = {f"memberships-{name}": value for name, value in inline.items()}
+    for number, site in enumerate(sites):
+        formset |= {f"memberships-{number}-site": site.pk, f"memberships-{number}-user": person.pk}
+    return fields | formset | changes
+
+
+def test_a_change_of_a_site_is_on_record_with_old_and_new(as_role, site):
+    address = f"/admin/clinical_sites/site/{site.pk}/change/"
+    as_role("Operations").post(address, site_form(site, name="St. Brigid's"))
+    assert Site.objects.get().name == "St. Brigid's"
+    entry = timeline(f"site:{site.pk}")[-1]
+    assert (entry.event, entry.site) == ("site.changed", "0203")
+    assert entry.detail["changes"]["name"] == {"old": site.name, "new": "St. Brigid's"}
+
+
+def test_a_site_keeps_its_number(as_role, site):
+    address = f"/admin/clinical_sites/site/{site.pk}/change/"
+    as_role("Operations").post(address, site_form(site, site_id="0999"))
+    assert Site.objects.get().site_id == "0203"
+
+
+def test_a_person_joins_a_site_on_record(as_role, site):
+    person = make_user("new")
+    address = f"/admin/clinical_sites/user/{person.pk}/change/"
+    answer = as_role("").post(address, person_form(person, site))
+    assert answer.status_code == 302, answer.context["errors"]
+    assert Membership.objects.get().site == site
+    assert timeline(f"user:{person.pk}")[-1].event == "user.changed"
+
+
+def test_a_new_person_is_on_record(as_role):
+    form = {"username": "otto", "usable_password": "true", "password1": NEW,
+            "password2": NEW, "printed_name": "Otto", "email": "",
+            "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}  # fmt: skip
+    assert as_role("").post("/admin/clinical_sites/user/add/", form).status_code == 302
+    person = User.objects.get(username="otto")
+    assert [entry.event for entry in timeline(person.actor)] == ["user.created"]
+
+
+def test_a_person_keeps_name_and_place_for_ever(as_role):
+    person, client = make_user("new"), as_role("")
+    address = f"/admin/clinical_sites/user/{person.pk}"
+    client.post(f"{address}/change/", person_form(person, username="other"))
+    assert client.post(f"{address}/delete/", {"post": "yes"}).status_code == 403
+    assert User.objects.filter(username="new").exists()
+
+
+def test_a_new_password_is_on_record_without_the_password(as_role):
+    person, client = make_user("new"), as_role("")
+    form = {"usable_password": "true", "password1": NEW, "password2": NEW}
+    address = f"/admin/clinical_sites/user/{person.pk}/password/"
+    assert client.get(address).status_code == 200
+    assert client.post(address, form).status_code == 302
+    entry = timeline(person.actor)[-1]
+    assert entry.detail["changes"] == {"password": {"old": "(not shown)", "new": "(not shown)"}}
+
+
+def test_a_password_that_is_refused_leaves_no_entry(as_role):
+    person = make_user("new")
+    form = {"usable_password": "true", "password1": "short", "password2": "other"}
+    as_role("").post(f"/admin/clinical_sites/user/{person.pk}/password/", form)
+    assert timeline(person.actor) == []
+
+
+@pytest.mark.parametrize(
+    ("role", "changes_sites", "sees_people"),
+    [("QA reviewers", 0, 0), ("Regulatory affairs", 0, 1), ("Operations", 1, 0)],
+)
+def test_each_role_may_do_what_its_work_needs(as_role, site, role, changes_sites, sees_people):
+    client = as_role(role)
+    page = client.get(f"/admin/clinical_sites/site/{site.pk}/change/").content.decode()
+    assert ('name="_save"' in page) == changes_sites
+    people = client.get("/admin/clinical_sites/user/").status_code
+    assert people == (200 if sees_people else 403)
+    assert client.get("/admin/auth/group/").status_code == 404
+
+
+def test_installing_roles_again_puts_them_back(db):
+    roles.install()
+    group = roles.Group.objects.get(name="Operations")
+    group.permissions.clear()
+    roles.install()
+    assert group.permissions.count() == len(ROLES["Operations"])
+    assert roles.Group.objects.count() == len(ROLES)
+
+
+def test_demo_users_can_sign_in_and_belong_to_sites(client, db, settings, capsys):
+    settings.DEBUG = True
+    first, second = make_site("0001"), make_site("0002")
+    call_command("demo_users")
+    call_command("demo_users")
+    printed = capsys.readouterr().out
+    assert client.login(username="mara", password="try-siteledger")
+    assert list(Site.objects.filter(memberships__user__username="mara")) == [first]
+    assert Site.objects.filter(memberships__user__username="jonas", pk=second.pk).exists()
+    assert all(name in printed for name in ("mara", "QA reviewers", "try-siteledger", "0001"))
+
+
+def test_demo_users_are_refused_where_it_is_earnest(db):
+    with pytest.raises(CommandError, match="known passwords"):
+        call_command("demo_users")
+    assert not User.objects.exists()
+
+
+def test_without_sites_the_demo_says_what_to_do(db, settings, capsys):
+    settings.DEBUG = True
+    call_command("demo_users")
+    assert "There are no sites yet" in capsys.readouterr().out
