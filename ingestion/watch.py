@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 
+from audit import history
 from ingestion.core.states import SETTLED, BatchState, ChunkState, DocumentState
 from ingestion.models import Batch, Chunk, Document
 
@@ -86,6 +87,7 @@ def status() -> dict[str, Any]:
     unsettled = Document.objects.unsettled().filter(chunk__isnull=False)
     oldest = unsettled.aggregate(Min("received_at"))["received_at__min"]
     running = Chunk.objects.filter(state=ChunkState.RUNNING)
+    entries, head = history.head() or (0, "")
     return {
         "chunks_waiting": waiting.count(),
         "chunks_running": running.count(),
@@ -103,6 +105,8 @@ def status() -> dict[str, Any]:
         "batches_open": Batch.objects.filter(
             ~Q(state__in=[state for state in BatchState if state.is_final])
         ).count(),
+        "ledger_entries": entries,
+        "ledger_head": head,
     }
 
 

@@ -11,13 +11,13 @@ from ingestion.models import Batch, Document, Finding
 from ingestion.rules.copy import sentences
 from ingestion.samples.portal import SamplePortal
 
-SHOWN = (
-    DocumentState.ARCHIVED,
-    DocumentState.DEDUPED,
-    DocumentState.IN_REVIEW,
-    DocumentState.REJECTED,
-    DocumentState.HELD,
-)
+SHOWN = {
+    DocumentState.ARCHIVED: "Filed",
+    DocumentState.DEDUPED: "On file",
+    DocumentState.IN_REVIEW: "Review",
+    DocumentState.REJECTED: "Rejected",
+    DocumentState.HELD: "Held",
+}  # short words: the table fits 80 columns
 
 
 def in_words(states: Mapping[str, int]) -> str:
@@ -37,9 +37,9 @@ def sites(console: Console, batches: Iterable[Batch]) -> None:
         counts.setdefault((site_id, f"{name}, {country}"), {})[state] = n
     table = Table(title="What became of the documents", title_justify="left")
     table.add_column("Site", no_wrap=True)
-    table.add_column("", overflow="ellipsis", no_wrap=True, max_width=34)
-    for state in SHOWN:
-        table.add_column(state.word, justify="right", min_width=6)
+    table.add_column("", overflow="ellipsis", no_wrap=True, max_width=26)
+    for word in SHOWN.values():
+        table.add_column(word, justify="right", min_width=len(word))
     for (site_id, name), states in counts.items():
         table.add_row(site_id, name, *(str(states.get(state, "")) for state in SHOWN))
     table.add_section()

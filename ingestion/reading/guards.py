@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 import cv2
@@ -53,6 +54,7 @@ def enter(owner: Owner, memory_bytes: int, scratch: Path) -> None:
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
     # Blocked in all threads, SIGTERM waits for the watch to take it.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    Finalize(None, _clean_up_after, args=(owner, scratch), exitpriority=0)
     threading.Thread(target=_watch, args=(owner, scratch), name="watch", daemon=True).start()
 
 
@@ -79,9 +81,14 @@ def _watch(owner: Owner, scratch: Path) -> None:
     while owner.is_alive:
         if signal.sigtimedwait({signal.SIGTERM}, WATCH_SECONDS) is not None:
             break
-    else:
-        shutil.rmtree(scratch, ignore_errors=True)
+    _clean_up_after(owner, scratch)
     os.killpg(0, signal.SIGKILL)
+
+
+def _clean_up_after(owner: Owner, scratch: Path) -> None:
+    """A child may also find its pipe broken, and leave, before the watch has looked."""
+    if not owner.is_alive:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _started(pid: int) -> int:

@@ -31,10 +31,6 @@ class Case:
     fields: Mapping[str, FieldValue]  # `signature_date` among them
     signature: Signature | None  # None for a type that needs none
 
-    def day(self, name: str) -> date | None:
-        value = self.fields.get(name)
-        return value.day if value else None
-
 
 def unlikely(value: FieldValue, what: str, code: str, facts: Facts) -> Finding:
     """For a value that cannot be true: on a scan that alone speaks for a misreading."""

@@ -19,6 +19,7 @@ from ingestion.rules.types import TYPES, DocumentType, Landmark
 THRESHOLD = 6
 MARGIN = 2
 _HEADING_LINES = 12  # within which a title stands, below letterhead, stickers and page furniture
+_PATIENT_PAGES = 3  # that are searched for misread landmarks
 _STRONG = 3  # the weight from which a landmark is worth a slow look for misread letters
 
 
@@ -104,7 +105,7 @@ def _sightings(reading: Reading, kind: DocumentType, *, patient: bool) -> Iterat
     for landmark in kind.landmarks:
         pages = reading.pages[:1] if landmark.where == "heading" else reading.pages
         for page in pages:
-            if _shows(page, landmark, patient=patient):
+            if _shows(page, landmark, patient=patient and page.number <= _PATIENT_PAGES):
                 yield Sighting(landmark.phrases[0].upper(), page.number, landmark.weight)
                 break
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import chain
+from itertools import chain, islice
 
 from ingestion.reading.facts import Box, Page, Reading, TextSource, Word
 from ingestion.rules import dates, places, wording
@@ -22,6 +22,7 @@ SCANS = frozenset({TextSource.OCR, TextSource.OCR_LAYER})
 
 _UNSURE = 40.0  # of a date that may mean two days
 _CONTEXT = 12  # words before a caption in which `near` and `not_near` look
+_MOST_CAPTIONS = 200  # looked at for one field: a document of nothing but captions costs no more
 _DATE_WITHIN = 40  # characters behind a caption within which its date begins
 _BETWEEN = r"[\s:.#_*)(-]*"  # what may stand between a caption and its value
 _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
@@ -61,9 +62,8 @@ def read_field(reading: Reading, spec: FieldSpec, *, month_first: bool) -> Field
         (value for page in reading.pages for value in _by_shape(page, spec)),
         (
             value
-            for label in spec.labels
-            for page in reading.pages
-            for value in _by_label(page, label, spec, month_first=month_first)
+            for page, place in islice(_captions(reading, spec), _MOST_CAPTIONS)
+            for value in _at_caption(page, place, spec, month_first=month_first)
         ),
     )
     return next(values, None)
@@ -137,20 +137,27 @@ def _shape(shape: str, *, misread: bool) -> re.Pattern[str]:
     return re.compile(r"(?<!\w)" + r"[\s#-]{0,2}".join(parts) + r"(?!\w)")
 
 
-def _by_label(
-    page: Page, label: str, spec: FieldSpec, *, month_first: bool
+def _captions(reading: Reading, spec: FieldSpec) -> Iterator[tuple[Page, places.Place]]:
+    """The most telling ones first."""
+    for label in spec.labels:
+        for page in reading.pages:
+            for place in places.occurrences(page, label):
+                yield page, place
+
+
+def _at_caption(
+    page: Page, place: places.Place, spec: FieldSpec, *, month_first: bool
 ) -> Iterator[FieldValue]:
-    for place in places.occurrences(page, label):
-        if not _in_context(page, place, spec):
-            continue
-        if spec.kind in {"text", "name"} and not places.begins_alone(page, place):
-            continue
-        if spec.kind == "text" and not places.ends_alone(page, place):
-            continue
-        for words in (places.behind(page, place), places.below(page, place)):
-            if value := _value_in(page, words, spec, month_first=month_first):
-                yield value
-                break
+    if not _in_context(page, place, spec):
+        return
+    if spec.kind in {"text", "name"} and not places.begins_alone(page, place):
+        return  # words of a sentence or of a heading
+    if spec.kind == "text" and not places.ends_alone(page, place):
+        return
+    for beside in (places.behind, places.below):
+        if value := _value_in(page, beside(page, place), spec, month_first=month_first):
+            yield value
+            return
 
 
 def _value_in(

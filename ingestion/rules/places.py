@@ -35,11 +35,13 @@ def occurrences(page: Page, phrase: str) -> Iterator[Place]:
     """
     if not wording.holds(page.text, phrase):
         return
-    pattern, length = wording.phrase(phrase), len(wording.bare(phrase))
-    for start in range(len(page.words)):
-        end = _reach(page.words, start, length)
+    pattern, wanted = wording.phrase(phrase), wording.letters(phrase)
+    for start, word in enumerate(page.words):
+        if not _opens(wording.letters(word.text), wanted):
+            continue
+        end = _reach(page.words, start, len(wanted))
         words = page.words[start:end]
-        if words and pattern.fullmatch(" ".join(word.text for word in words).strip(_AROUND)):
+        if pattern.fullmatch(" ".join(word.text for word in words).strip(_AROUND)):
             yield Place(around(words), min(word.confidence for word in words), start, end)
 
 
@@ -137,12 +139,14 @@ def _alike(one: Box, other: Box) -> bool:
     return higher <= max(3 * high, _TALL)
 
 
+def _opens(letters: str, wanted: str) -> bool:
+    return letters != "" and (wanted.startswith(letters) or letters.startswith(wanted))
+
+
 def _reach(words: Sequence[Word], start: int, length: int) -> int:
     """Behind the word with which the letters from `start` on come to this length."""
-    end, letters = start, len(wording.bare(words[start].text))
-    if not letters:
-        return start
-    while letters < length and end + 1 < len(words):
+    end, count = start + 1, len(wording.letters(words[start].text))
+    while count < length and end < len(words):
+        count += len(wording.letters(words[end].text))
         end += 1
-        letters += len(wording.bare(words[end].text))
-    return end + 1
+    return end

@@ -56,11 +56,12 @@ def find_signature(reading: Reading, rule: SignatureRule, *, month_first: bool) 
 
 
 def _typed(reading: Reading) -> Spot | None:
-    """A signature in letters: "/s/ Jane Doe", "electronically signed by ..."."""
+    """A signature in letters, with a name behind it: "electronically signed by Jane Doe"."""
     for page in reading.pages:
         for phrase in _TYPED:
             for place in places.occurrences(page, phrase):
-                return Spot(page, place)
+                if any(word.text[0].isalpha() for word in places.behind(page, place)[:1]):
+                    return Spot(page, place)
         for at, word in enumerate(page.words):
             if word.text.casefold().startswith("/s/"):
                 return Spot(page, Place(word.box, word.confidence, at, at + 1))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from ingestion.reading.facts import Box, Page, Reading
 from ingestion.rules import places
@@ -10,6 +11,7 @@ from ingestion.rules.types import SignatureRule
 
 # Points around a caption that belong to it: people sign above it, behind it or in the box below.
 ABOVE, BELOW, LEFT, RIGHT = 50.0, 34.0, 12.0, 260.0
+_MOST_CAPTIONS = 200  # looked at for one label
 _PAGE_WIDE = 0.6  # of a page's width and height: a larger mark is no signature
 
 
@@ -34,15 +36,22 @@ def spots(reading: Reading, rule: SignatureRule) -> list[Spot]:
     A caption stands by itself, unlike the words of a heading such as "Protocol signature page".
     """
     for label in rule.labels:
-        found = [
-            Spot(page, place)
-            for page in reading.pages
-            for place in places.occurrences(page, label)
-            if places.begins_alone(page, place) and places.ends_alone(page, place)
-        ]
-        if found:
-            return found
+        captions = islice(_from_the_end(reading, label), _MOST_CAPTIONS)
+        if found := [spot for spot in captions if _stands_alone(spot)]:
+            return found[::-1]
     return []
+
+
+def _from_the_end(reading: Reading, label: str) -> Iterator[Spot]:
+    """People sign at the end."""
+    for page in reversed(reading.pages):
+        for place in reversed(list(places.occurrences(page, label))):
+            yield Spot(page, place)
+
+
+def _stands_alone(spot: Spot) -> bool:
+    page, label = spot.page, spot.label
+    return places.begins_alone(page, label) and places.ends_alone(page, label)
 
 
 def marks(page: Page) -> Iterator[Box]:

@@ -39,7 +39,14 @@ def phrase(text: str) -> re.Pattern[str]:
 
 def holds(text: str, words: str) -> bool:
     """Whether the phrase stands in the text. Fast where it does not, which is the usual case."""
-    return _folded(words) in _folded(text) and phrase(words).search(text) is not None
+    return letters(words) in _letters_of_page(text) and phrase(words).search(text) is not None
+
+
+@lru_cache(maxsize=16_384)
+def letters(text: str) -> str:
+    """Without blanks, and all that `phrase` holds to be equal made equal."""
+    signs = re.findall(r"[\w|!$]+", text.casefold().translate(_FOLD))
+    return "".join(word.replace("rn", "m").replace("vv", "w") for word in signs).replace("_", "")
 
 
 def digits(text: str) -> str:
@@ -61,11 +68,9 @@ def resembles(text: str, lines: Iterable[str]) -> bool:
     return any(_close(wanted, bare(window)) for line in lines for window in _windows(line, count))
 
 
-@lru_cache(maxsize=2048)  # more than the landmarks and the longest document's pages
-def _folded(text: str) -> str:
-    """All that `phrase` holds to be equal, made equal; and no blanks."""
-    signs = re.findall(r"[\w|!$]+", text.casefold().translate(_FOLD))
-    return "".join(word.replace("rn", "m").replace("vv", "w") for word in signs).replace("_", "")
+@lru_cache(maxsize=1024)  # apart from `letters`: pages would push the words out
+def _letters_of_page(text: str) -> str:
+    return letters.__wrapped__(text)
 
 
 def _windows(line: str, count: int) -> Iterable[str]:

@@ -24,10 +24,8 @@ def chip(tone: str, icon_name: str, word: str) -> SafeString:
 
 
 @register.filter
-def utc(moment: datetime | None) -> SafeString:
+def utc(moment: datetime) -> SafeString:
     """As in 20 Nov 2026, 16:54 UTC; with the exact moment for machines."""
-    if moment is None:
-        return SafeString("")
     at = moment.astimezone(UTC)
     text = f"{at.day} {at:%b %Y, %H:%M} UTC"
     return format_html('<time datetime="{}">{}</time>', at.isoformat(timespec="milliseconds"), text)

@@ -58,11 +58,6 @@ class Row:
         """As chosen, else as the file's name suggests."""
         return self.document_type or guess_type(self.filename)
 
-    def uploaded(self) -> UploadedDocument:
-        if self.content is None:
-            raise ValueError(f"row {self.number} has no file")
-        return UploadedDocument(self.filename, self.chosen_type, self.person, self.content)
-
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -103,7 +98,7 @@ class Draft:
             return upload_packet(
                 site=self.site,
                 user=user,
-                files=[row.uploaded() for row in self.filled],
+                files=list(self._files()),
                 idempotency_key=self._key(user),
             )
         except Refused as refusal:
@@ -121,6 +116,11 @@ class Draft:
         for row in self.filled:
             if message := _unacceptable(row):
                 yield Problem(f"file-{row.number}", f"{row.filename}: {message}")
+
+    def _files(self) -> Iterator[UploadedDocument]:
+        for row in self.rows:
+            if row.content:
+                yield UploadedDocument(row.filename, row.chosen_type, row.person, row.content)
 
     def _located(self, fault: Fault) -> Problem:
         if not 1 <= fault.line <= len(self.filled):

@@ -70,7 +70,7 @@ class Command(BaseCommand):
         call_command("load_sites", str(corpus.sites), verbosity=0)
         stack.enter_context(_workers())
         first = _ingest(console, "Packets", corpus.manifest)
-        again = _ingest(console, "Delivered a second time", corpus.manifest_again)
+        again = _ingest(console, "Once more", corpus.manifest_again)
         showing.sites(console, [first, again])
         showing.reasons(console, first)
         showing.portal(console, portal)
@@ -102,10 +102,9 @@ def _ingest(console: Console, title: str, file: Path) -> Batch:
         descriptors, register.Submission(Source.MANIFEST, "system:demo", "ops")
     )
     columns = (
-        TextColumn("{task.description:<24}"),
-        BarColumn(),
+        TextColumn("{task.description:<10}"),
+        BarColumn(bar_width=12),
         MofNCompleteColumn(),
-        TextColumn("documents"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[states]}"),
     )

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -173,7 +174,14 @@ async def test_what_cannot_be_read_is_a_value(tmp_path):
     assert outcome == Unreadable("UNSUPPORTED_TYPE", {"found": "a Word document"})
 
 
-async def test_when_the_owner_is_killed_nothing_of_it_survives(tmp_path, scanned):
+@pytest.fixture
+def short_folder():
+    """For a killed owner's temporary files: the path of a socket may have 107 characters."""
+    with tempfile.TemporaryDirectory(prefix="owner-") as folder:
+        yield folder
+
+
+async def test_when_the_owner_is_killed_nothing_of_it_survives(tmp_path, scanned, short_folder):
     program = textwrap.dedent("""
         import asyncio, sys
         from pathlib import Path
@@ -192,7 +200,7 @@ async def test_when_the_owner_is_killed_nothing_of_it_survives(tmp_path, scanned
     root = Path(__file__).parents[3]
     with subprocess.Popen(  # noqa: ASYNC220 - the test waits for nothing but this
         [sys.executable, script, save(tmp_path, scanned)],
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env={**os.environ, "PYTHONPATH": str(root), "TMPDIR": short_folder},
         stdout=subprocess.PIPE,
         cwd=root,
         text=True,
