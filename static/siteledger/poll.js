@@ -57,8 +57,10 @@
   }
 
   let timer = setTimeout(turn, base);
-  document.addEventListener("visibilitychange", () => {
+  function again() {
     clearTimeout(timer);
     if (!document.hidden && !root.querySelector("[data-done]")) turn();
-  });
+  }
+  document.addEventListener("visibilitychange", again);
+  addEventListener("online", again);
 })();

@@ -64,6 +64,12 @@ def test_a_document_shows_its_findings_in_sentences(as_role, packet):
     assert 'class="sl-chip sl-bad"' in page
 
 
+def test_a_document_without_findings_says_so(as_role, packet):
+    document = packet.documents.get(state="ARCHIVED")
+    page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
+    assert '<div class="readonly">None</div>' in page
+
+
 def test_a_finding_shows_its_sentences(as_role, packet):
     finding = Finding.objects.get(code="SIGNATURE_MISSING")
     page = text(as_role("QA reviewers").get(f"/admin/ingestion/finding/{finding.pk}/change/"))

@@ -51,14 +51,17 @@ def test_a_host_works_what_is_due_and_leaves_nothing_when_it_is_stopped(one_site
     eventually(lambda: not [pid for pid in family if Path(f"/proc/{pid}").exists()], seconds=10)
 
 
-def test_a_host_that_is_stopped_in_the_middle_gives_back_what_it_had(one_site, submit, settings):
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
+def test_a_host_that_is_stopped_in_the_middle_gives_back_what_it_had(
+    one_site, submit, settings, stop
+):
     slow = {one_site.expectations[0].site_id: Limit(2.0, 1)}
     with SamplePortal(one_site.directory, slow, faults=0) as portal:
         batch = submit(one_site, portal)
         batch.packets.first().site.portal.__class__.objects.update(rate_per_second=2.0, burst=1)
         with worker_host(settings) as host:
             eventually(lambda: some_are_settled(batch))
-            host.send_signal(signal.SIGTERM)
+            host.send_signal(stop)
             assert host.wait(60) == 0
         assert not Chunk.objects.exclude(lease_id=None).exists()
         assert batch.documents.unsettled().exists()

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingestion.core.states import DocumentState
-from ingestion.reading.facts import Reading, TextSource, Unreadable
+from ingestion.reading.facts import Box, Reading, TextSource, Unreadable
 from ingestion.rules import VERSION
 from ingestion.rules.checks import SCHEMA_VERSIONS, SiteFacts, judge, verdict_of
 from ingestion.rules.codes import CODES, Disposition
@@ -16,6 +16,7 @@ from tests.ingestion.rules.pages import SITE, TODAY, checked, codes, make_page, 
 
 every_type = pytest.mark.parametrize("slug", SOUND)
 SIGNED = [slug for slug, (_, caption) in SOUND.items() if caption]
+STAMP = Box(400.0, 60.0, 480.0, 110.0)
 SCAN = {"source": TextSource.OCR, "confidence": 90.0}
 BLURRED = {"source": TextSource.OCR, "confidence": 72.0}
 
@@ -334,3 +335,15 @@ def test_every_code_that_a_check_can_give_has_a_document_here_that_gives_it():
     later |= {code for code in CODES if code.endswith("_MISMATCH")} - given
     held = {code for code, entry in CODES.items() if entry.disposition is Disposition.HOLD}
     assert given == set(CODES) - unread - elsewhere - later - held
+
+
+def test_a_digital_signature_carries_its_own_date():
+    reading = make_document(
+        "cv", {"Date: 27 Oct 2026": ""}, signed=False, flags=["digital-signature"]
+    )
+    assert checked(reading).state is DocumentState.ARCHIVED
+
+
+def test_a_document_with_ink_but_no_caption_for_it_goes_to_review():
+    reading = make_document("cv", {"Signature:": ""}, signed=False, marks=(STAMP,))
+    assert codes(checked(reading)) == ["OCR_LOW_CONFIDENCE"]

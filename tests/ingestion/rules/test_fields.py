@@ -113,3 +113,30 @@ def test_a_watermark_across_the_line_does_not_come_between():
     marked = make_reading(make_page("Site number:      0203", words=(mark, *page.words)))
     read = {value.name: value for value in read_fields(marked, TYPES["cv"])}
     assert read["site_number"].value == "0203"
+
+
+def test_a_document_of_nothing_but_captions_is_not_searched_without_end():
+    captions = [make_page(*["Name:", "1"] * 25, number=number) for number in range(1, 11)]
+    named = make_page("Name: Margaret Whitfield", number=11)
+    found = read_fields(make_reading(*captions[:2], named), TYPES["cv"])
+    assert found[0].value == "Margaret Whitfield"
+    assert read_fields(make_reading(*captions, named), TYPES["cv"]) == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["My full name Margaret Whitfield", "the Laboratory is open", "Laboratory hours are long"],
+)
+def test_the_words_of_a_sentence_are_not_a_caption(line):
+    assert values("cv", line) == values("lab-normal-ranges", line) == {}
+
+
+def test_only_a_date_beside_the_omb_number_is_the_omb_date():
+    assert "omb_expiry" not in values("form-fda-1572", "Expiration Date: 03/31/2022")
+    read = values("form-fda-1572", "OMB No. 0910-0014   Expiration Date: 03/31/2022")
+    assert read["omb_expiry"].value == "2022-03-31"
+
+
+def test_a_date_typed_into_a_form_is_read_as_a_date():
+    read = values("lab-certification", "CLIA", fields={"expiration_date": "07/03/2028"})
+    assert (read["expiry_date"].day, read["expiry_date"].page) == (date(2028, 7, 3), 0)

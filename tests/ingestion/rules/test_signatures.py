@@ -96,6 +96,11 @@ def test_a_signature_in_letters_counts(line):
     assert (found.ink, found.date.day) == (Ink.SIGNED, date(2026, 8, 14))
 
 
+def test_a_printed_place_for_an_electronic_signature_is_none():
+    page = make_page("NOTICE OF APPROVAL", "Electronically signed by: ________")
+    assert signature(make_reading(page), "irb-approval").ink is Ink.EMPTY
+
+
 def test_a_date_above_its_caption_in_the_next_box_is_found():
     assert signature(make_document("form-fda-1572"), "form-fda-1572").date.value == "2026-10-08"
 
@@ -113,3 +118,18 @@ def test_a_date_by_hand_is_seen_though_it_cannot_be_read():
     with_ink = make_page(*lines, marks=(*page.marks, ink), source=TextSource.OCR)
     assert signature(make_reading(with_ink)).may_be_dated
     assert not signature(make_reading(page)).may_be_dated
+
+
+def test_a_digital_signature_of_the_whole_file_needs_no_caption():
+    found = signature(make_reading(make_page("Education"), flags=["digital-signature"]))
+    assert (found.ink, found.page, found.date) == (Ink.SIGNED, 0, None)
+
+
+def test_a_date_beside_the_signature_counts_without_the_word_date():
+    page = make_page("", "", "Signature:         27 Oct 2026", signed="Signature:")
+    assert signature(make_reading(page)).date.day == date(2026, 10, 27)
+
+
+def test_digits_that_are_no_date_may_still_be_one():
+    page = make_page("", "", "Signature:        Date: 2?/1O", signed="Signature:")
+    assert signature(make_reading(page)).may_be_dated

@@ -44,8 +44,8 @@ def make_packet(site, user, *verdicts, kinds=("irb-approval", "form-fda-1572", "
     return packet
 
 
-def settle(packet, *verdicts):
-    """Each verdict settles one of the waiting documents, in order."""
+def lease_all(packet):
+    """The packet's documents are in the hands of a worker. Returns its lease."""
     lease = uuid.uuid4()
     Chunk.objects.filter(batch=packet.batch).update(
         state=ChunkState.RUNNING,
@@ -53,6 +53,12 @@ def settle(packet, *verdicts):
         lease_owner="here:1:1",
         lease_expires_at=timezone.now() + timedelta(minutes=5),
     )
+    return lease
+
+
+def settle(packet, *verdicts):
+    """Each verdict settles one of the waiting documents, in order."""
+    lease = lease_all(packet)
     waiting = packet.documents.filter(state="RECEIVED").order_by("pk")
     for document, decided in zip(waiting, verdicts, strict=False):
         if decided is None:

@@ -2,8 +2,10 @@
 
 from hashlib import sha256
 
+from audit.log import ledger, record
+from ingestion import filing
 from ingestion.archive import archive
-from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet
+from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, lease_all, make_packet
 
 
 def document_of(packet):
@@ -27,6 +29,24 @@ def test_its_way_is_told_from_the_ledger(signed_in, site, mara):
     steps = ["<strong>Received", "Mara Lindqvist", "Checking started", "Rejected: not signed"]
     places = [text.index(step, text.index("What happened to it")) for step in steps]
     assert places == sorted(places)
+
+
+def test_what_moves_nothing_is_told_too(signed_in, site, mara):
+    document = document_of(make_packet(site, mara, FILED))
+    with ledger():
+        record("document.viewed", subject=document.subject, n=3, actor="user:0", role="auditor")
+    text = shown(signed_in, document)
+    assert "<strong>Viewed</strong>" in text
+    assert ", auditor</span>" in text
+
+
+def test_a_document_whose_worker_died_is_back_in_the_queue(signed_in, site, mara):
+    packet = make_packet(site, mara, None)
+    lease = lease_all(packet)
+    filing.start_checking(packet.documents.get().pk, lease, sha256="0" * 64, size=9)
+    with ledger():
+        filing.requeue_interrupted(packet.batch.chunks.get())
+    assert "Back in the queue" in shown(signed_in, document_of(packet))
 
 
 def test_it_shows_its_fingerprint_and_its_versions(signed_in, site, mara):

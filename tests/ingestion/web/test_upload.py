@@ -5,6 +5,8 @@ import json
 import pytest
 
 from ingestion.models import Document, Packet
+from ingestion.register import Fault
+from ingestion.web.drafts import Draft, Problem
 from tests.factories import make_site, make_user
 from tests.ingestion.web.scenes import FILED, REJECTED, make_packet, pdf, send
 
@@ -167,6 +169,11 @@ def test_more_files_than_allowed_are_refused_in_words(signed_in, settings):
     answer = send(signed_in, **{"file-0": pdf(), "file-1": pdf()})
     assert answer.status_code == 400
     assert "a packet holds at most 40" in text(answer)
+
+
+def test_a_problem_of_the_whole_packet_leads_to_the_documents():
+    located = Draft(None, "", ())._located(Fault(0, "", "There is no room"))
+    assert located == Problem("files", "There is no room")
 
 
 def test_somebody_without_a_site_cannot_send(client, db):

@@ -1,0 +1,89 @@
+"""A real Chromium (Debian's) against the live server.
+
+Every page fails its test on a breach of the content security policy, on an error in a
+script, and on a request to any other host.
+"""
+
+import os
+import shutil
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+# --no-sandbox: tests often run as root in containers. The rest keeps Chromium from calling home.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Per module: Playwright's event loop must not stand in the way of tests elsewhere."""
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("there is no chromium here: apt-get install chromium")
+    # Playwright's loop runs in this thread, and Django would refuse to touch its database.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    try:
+        with sync_playwright() as playwright:
+            chromium = playwright.chromium.launch(executable_path=path, headless=True, args=FLAGS)
+            yield chromium
+            chromium.close()
+    finally:
+        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
+    settings.STATIC_ROOT = tmp_path  # WhiteNoise warns where there is no folder
+
+
+@pytest.fixture
+def open_page(browser, live_server):
+    """`open_page(width=320)`: a fresh page of a fresh visitor."""
+    bad, contexts = [], []
+
+    def is_ours(url):
+        return url.startswith((live_server.url, "data:", "blob:"))
+
+    def opened(**options):
+        usual = {"reduced_motion": "reduce", "locale": "en-GB", "timezone_id": "UTC"}
+        context = browser.new_context(base_url=live_server.url, **usual | options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda error: bad.append(str(error)))
+        page.on(
+            "console",
+            lambda said: bad.append(said.text) if "Content Security Policy" in said.text else None,
+        )
+        page.on("request", lambda asked: None if is_ours(asked.url) else bad.append(asked.url))
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not bad, bad
+
+
+@pytest.fixture
+def signed_in(open_page, client, live_server, settings):
+    """`signed_in(user)`: a page with that person's session, without going through the form."""
+
+    def sign_in(user, **options):
+        page = open_page(**options)
+        client.force_login(user)
+        name = settings.SESSION_COOKIE_NAME
+        cookie = {"name": name, "value": client.cookies[name].value, "url": live_server.url}
+        page.context.add_cookies([cookie])
+        return page
+
+    return sign_in

@@ -1,0 +1,163 @@
+"""From the sign-in to the filed document, in a real browser."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connections
+from playwright.sync_api import expect
+
+from ingestion.dispatch.shift import work_shift
+from ingestion.models import Document, Packet
+from ingestion.samples.people_and_sites import SITES
+from ingestion.samples.specimens import specimen
+from sites.models import Site, Study
+from tests.factories import make_site, make_user
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(120),
+]
+SAMPLE = SITES[0]
+
+
+@pytest.fixture
+def mara():
+    """A coordinator of the first sample site."""
+    site = make_site(SAMPLE.site_id)
+    study = Study.objects.get(pk=site.study_id)
+    Study.objects.filter(pk=study.pk).update(protocol_number=SAMPLE.study.protocol_number)
+    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two sound documents, named as people name them."""
+    names = {"IRB_approval_2026.pdf": "irb-approval", "Delegation_log.pdf": "delegation-log"}
+    for name, kind in names.items():
+        content = specimen(kind, today=datetime.now(UTC).date(), site=SAMPLE)
+        (tmp_path / name).write_bytes(content)
+    return [tmp_path / name for name in names]
+
+
+def work():
+    """All that is due, in a thread of its own: Playwright's event loop has this one."""
+
+    def shift():
+        try:
+            work_shift()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(shift).result()
+
+
+def choose(page, *files):
+    """As a person does: only once there is a button to choose with."""
+    expect(page.get_by_role("button", name="Choose files")).to_be_visible()
+    for chosen in files:
+        page.locator("[data-drop] input").set_input_files(chosen)
+
+
+def send(page, files):
+    page.goto("/packets/new/")
+    choose(page, files)
+    page.get_by_role("button", name="Upload 2 documents").click()
+    page.wait_for_url("**/packets/PKT-*/")
+
+
+def test_a_packet_is_sent_and_seen_to_be_filed(open_page, mara, files):
+    page = open_page()
+    page.goto("/")
+    page.get_by_label("User name").fill("mara")
+    page.get_by_label("Password").fill("correct horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="Upload a packet").first.click()
+    choose(page, files)
+    types = page.locator(".sl-row select")
+    expect(types).to_have_count(2)
+    assert [types.nth(row).input_value() for row in (0, 1)] == ["irb-approval", "delegation-log"]
+    page.get_by_role("button", name="Upload 2 documents").click()
+    expect(page.locator("h2").first).to_have_text("Checking your documents")
+    expect(page.get_by_role("status").filter(has_text="0 of 2 checked")).to_be_visible()
+    work()
+    expect(page.locator("h2").first).to_have_text("Everything is on file")
+    expect(page.locator(".sl-chip", has_text="Filed")).to_have_count(2)
+    assert page.url.endswith(f"/packets/{Packet.objects.get().reference}/")
+
+
+def test_a_mistake_is_named_where_it_is_and_nothing_is_lost(signed_in, mara, files):
+    page = signed_in(mara)
+    page.goto("/packets/new/")
+    cv = {"name": "cv.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-"}
+    choose(page, [cv], files[0])
+    page.get_by_role("button", name="Upload 2 documents").click()
+    expect(page.locator("#problems")).to_be_focused()
+    page.get_by_role("link", name="Say whose CV").click()
+    expect(page.get_by_label("Whose document is it? of cv.pdf")).to_be_focused()
+    page.keyboard.type("Helena Brandt")
+    expect(page.locator(".sl-row")).to_have_count(2)
+    page.get_by_role("button", name="Upload 2 documents").click()
+    page.wait_for_url("**/packets/PKT-*/")
+    assert set(Document.objects.values_list("doc_id", flat=True)) == {
+        "cv.helena-brandt",
+        "irb-approval",
+    }
+
+
+def test_what_is_focused_stays_focused_while_the_page_renews_itself(signed_in, mara, files):
+    page = signed_in(mara)
+    send(page, files)
+    link = page.get_by_role("link", name="Delegation_log.pdf")
+    link.focus()
+    work()
+    expect(page.locator(".sl-chip", has_text="Filed")).to_have_count(2)
+    expect(link).to_be_focused()
+
+
+def test_a_lost_connection_is_told_and_found_again(signed_in, mara, files):
+    page = signed_in(mara)
+    send(page, files)
+    page.context.set_offline(True)
+    expect(page.locator("#poll-note")).to_contain_text("The connection is lost")
+    page.context.set_offline(False)
+    expect(page.locator("#poll-note")).to_be_empty()
+
+
+def test_a_packet_is_sent_without_javascript(signed_in, mara, files):
+    page = signed_in(mara, java_script_enabled=False)
+    page.goto("/packets/new/")
+    page.locator("#file-0").set_input_files(files[0])
+    page.get_by_role("button", name="Upload packet").click()
+    page.wait_for_url("**/packets/PKT-*/")
+    assert page.locator("h3").inner_text() == "IRB approval"
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_nothing_scrolls_sideways_on_a_small_telephone(signed_in, mara, files, colours):
+    page = signed_in(mara, viewport={"width": 320, "height": 640}, color_scheme=colours)
+    page.goto("/packets/new/")
+    choose(page, files)
+    assert fits(page)
+    page.get_by_role("button", name="Upload 2 documents").click()
+    page.wait_for_url("**/packets/PKT-*/")
+    document = Document.objects.first()
+    for address in (page.url, f"/documents/{document.pk}/", "/", "/help/rejections/"):
+        page.goto(address)
+        assert fits(page), address
+
+
+def test_staff_find_the_document_in_the_admin(signed_in, mara):
+    page = signed_in(make_user("ada", is_staff=True, is_superuser=True))
+    for path in ("", "ingestion/document/", "clinical_sites/user/add/", "audit/entry/"):
+        assert page.goto(f"/admin/{path}").ok
+    page.goto("/admin/clinical_sites/site/")
+    page.get_by_role("link", name=SAMPLE.site_id).click()
+    expect(page.locator("h1")).to_contain_text(Site.objects.get().name)
+    expect(page.get_by_role("link", name="Sites").first).to_have_attribute("aria-current", "page")
+
+
+def fits(page):
+    return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
