@@ -167,7 +167,8 @@ if env.bool("BEHIND_PROXY", default=False):
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 MAX_UPLOAD_FILES = env.int("MAX_UPLOAD_FILES", default=40)
 MAX_DOCUMENT_MB = env.int("MAX_DOCUMENT_MB", default=50)
-DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES
+# Empty inputs of the form without JavaScript count too; the form itself names the real limit.
+DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES + 20
 
 # --- work -----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@
   const base = Number(root.dataset.poll); // milliseconds between two questions
   const note = document.getElementById("poll-note");
   let etag = root.dataset.etag || "";
-  let failures = 0;
+  let failures = 0, asking = false;
 
   function say(text) {
     if (note.textContent !== text) note.textContent = text;
@@ -43,7 +43,9 @@
   }
 
   async function turn() {
-    if (document.hidden) return; // goes on when the tab is seen again
+    // A hidden tab goes on when it is seen again; two events at once are one question.
+    if (asking || document.hidden) return;
+    asking = true;
     try {
       const outcome = await ask();
       failures = 0;
@@ -52,6 +54,8 @@
     } catch {
       failures += 1;
       say("The connection is lost. Checking goes on without this page, and we try to reconnect.");
+    } finally {
+      asking = false;
     }
     timer = setTimeout(turn, Math.min(base * 2 ** failures, 30000));
   }
