@@ -2,6 +2,10 @@ from django.contrib.admin.apps import AdminConfig
 
 
 class SiteLedgerAdminConfig(AdminConfig):
-    """Django's own admin, with the product's header, sign-in and start."""
+    """Django's own admin, with the product's header, sign-in and start; and the site's checks."""
 
     default_site = "config.admin_site.SiteLedgerAdmin"
+
+    def ready(self) -> None:
+        super().ready()
+        from config import checks  # noqa: F401 - importing them registers them

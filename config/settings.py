@@ -27,6 +27,7 @@ DATA_DIR = env.path("DATA_DIR", default=str(BASE_DIR / "var"))
 ARCHIVE_DIR = env.path("ARCHIVE_DIR", default=str(DATA_DIR("archive")))
 SPOOL_DIR = env.path("SPOOL_DIR", default=str(DATA_DIR("spool")))
 DATA_DIR, ARCHIVE_DIR, SPOOL_DIR = Path(DATA_DIR), Path(ARCHIVE_DIR), Path(SPOOL_DIR)
+DATA_DIR.mkdir(parents=True, exist_ok=True)  # SQLite makes its file, and not the folder
 
 INSTALLED_APPS = [
     "ingestion",
@@ -229,6 +230,7 @@ LOGGING = {
     "loggers": {
         "httpx2": {"level": "WARNING"},
         "httpcore2": {"level": "WARNING"},
+        "django-q": {"level": Q_CLUSTER["log_level"]},
         "pypdf": {"level": "ERROR"},
         "django.server": {"level": "WARNING"},
     },

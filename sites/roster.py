@@ -50,6 +50,9 @@ class SiteRow(_Strict):
     portal: PortalRow
 
 
+_PLURALS = {"study": "studies", "portal": "portals", "site": "sites"}
+
+
 class RosterRefused(Exception):
     """Nothing was changed; the message names every fault."""
 
@@ -63,7 +66,8 @@ class Loaded:
 
     def __str__(self) -> str:
         def listed(counts: Mapping[str, int]) -> str:
-            return ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none"
+            words = (f"{n} {kind if n == 1 else _PLURALS[kind]}" for kind, n in counts.items())
+            return ", ".join(words) or "none"
 
         return f"created: {listed(self.created)}; changed: {listed(self.changed)}"
 

@@ -37,7 +37,7 @@ def sites(console: Console, batches: Iterable[Batch]) -> None:
         counts.setdefault((site_id, f"{name}, {country}"), {})[state] = n
     table = Table(title="What became of the documents", title_justify="left")
     table.add_column("Site", no_wrap=True)
-    table.add_column("", overflow="ellipsis", no_wrap=True, max_width=26)
+    table.add_column("", overflow="ellipsis", no_wrap=True, max_width=22)
     for word in SHOWN.values():
         table.add_column(word, justify="right", min_width=len(word))
     for (site_id, name), states in counts.items():

@@ -154,3 +154,12 @@ def test_a_refusal_is_exit_code_1_for_a_script(tmp_path, settings):
     assert run.returncode == 1
     assert "it is empty; a manifest names at least one document" in run.stderr
     assert "Traceback" not in run.stderr
+
+
+def test_an_installation_without_a_secret_is_told_what_to_write(settings):
+    bare = environment(settings) | {"SECRET_KEY": "", "DJANGO_SETTINGS_MODULE": "config.settings"}
+    command = [sys.executable, "manage.py", "check"]
+    run = subprocess.run(command, env=bare, capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "(config.E001) SECRET_KEY is not set." in run.stderr
+    assert "HINT: Put SECRET_KEY=" in run.stderr
