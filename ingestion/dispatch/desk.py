@@ -72,13 +72,7 @@ class FilingDesk:
         return await self._door(filing.take_up, item.document, self._lease(item), budget=budget)
 
     async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
-        return await self._door(
-            filing.start_checking,
-            item.document,
-            self._lease(item),
-            sha256=fetched.sha256,
-            size=fetched.size,
-        )
+        return await self._door(_start_checking, item, self._lease(item), fetched)
 
     async def conclude(
         self, item: WorkItem, fetched: Fetched, reading: Reading | Unreadable
@@ -95,6 +89,13 @@ class FilingDesk:
 
     def _lease(self, item: WorkItem) -> UUID:
         return self._leases[item.chunk]
+
+
+def _start_checking(item: WorkItem, lease: UUID, fetched: Fetched) -> bool:
+    is_new = filing.start_checking(item.document, lease, sha256=fetched.sha256, size=fetched.size)
+    if item.spooled and not is_new:
+        spool.drop(item.spooled)  # the same bytes are in the archive
+    return is_new
 
 
 def _conclude(item: WorkItem, lease: UUID, fetched: Fetched, reading: Reading | Unreadable) -> None:

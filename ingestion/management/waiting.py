@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 import time
 from typing import Any
 
@@ -20,7 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def report(batch: Batch, command: BaseCommand, options: dict[str, Any]) -> None:
     """Print the batch's summary, after waiting for it where that was asked for."""
-    progress = _wait(batch, command) if options["wait"] else watch.progress(batch)
+    try:
+        progress = _wait(batch, command) if options["wait"] else watch.progress(batch)
+    except KeyboardInterrupt:
+        command.stderr.write(f"Not waiting any longer. Batch {batch.reference} goes on without us.")
+        sys.exit(130)
     if options["as_json"]:
         command.stdout.write(json.dumps(progress.as_json()))
         return

@@ -14,6 +14,8 @@ class Command(BaseCommand):
         "goes back to the queue. Twice means now. Exit code 0 after a clean drain, 1 otherwise."
     )
 
+    requires_migrations_checks = True
+
     def handle(self, *args: Any, **options: Any) -> None:
         def ready() -> None:
             if options["verbosity"]:

@@ -3,15 +3,17 @@
 import datetime
 
 import pytest
+from django.core.files.base import ContentFile
 
 from audit.history import timeline
+from ingestion import register
 from ingestion.archive import archive
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import drain, leases
 from ingestion.dispatch.shift import work_shift
 from ingestion.models import Chunk, Document
 from ingestion.samples.portal import SamplePortal, limits_of
-from tests.factories import make_batch, make_site
+from tests.factories import make_batch, make_site, make_user
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
 
@@ -112,3 +114,18 @@ def test_a_document_whose_worker_died_in_the_middle_is_filed_once_by_the_next(on
     assert events.count("document.checking") == 1
     batch.refresh_from_db()
     assert batch.state == BatchState.COMPLETED
+
+
+def test_an_uploads_bytes_leave_the_spool_once_they_are_in_the_archive(one_site, settings):
+    site = make_site("1001")
+    expected = one_site.expectations[0]
+    content = (one_site.files / expected.site_id / f"{expected.doc_id}.pdf").read_bytes()
+    for _ in range(2):
+        file = register.UploadedDocument(
+            "page.pdf", "protocol-signature-page", "", ContentFile(content, "page.pdf")
+        )
+        register.upload_packet(site=site, user=make_user(), files=[file])
+        work_shift()
+    states = Document.objects.order_by("pk").values_list("state", flat=True)
+    assert list(states) == ["ARCHIVED", "DEDUPED"]
+    assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
