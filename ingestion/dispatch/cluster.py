@@ -4,17 +4,16 @@ Its own session, so that a Ctrl-C or a SIGTERM to the terminal's group reaches o
 process, which asks this one to drain; and so that the whole of it can be killed at once.
 """
 
-import logging
 import os
+import threading
+import time
 from types import FrameType
 
 import django
 
-logger = logging.getLogger(__name__)
-
 
 def main() -> None:
-    """Returns when the cluster has stopped."""
+    """Ends the process when the cluster has stopped."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
 
@@ -24,15 +23,23 @@ def main() -> None:
     from ingestion.dispatch import drain  # noqa: PLC0415
 
     class DrainingCluster(Cluster):  # type: ignore[misc]
+        told = False
+
         def sig_handler(self, signum: int, frame: FrameType | None) -> None:
-            # django-q2 tells its workers nothing; the flag does, before it waits for them.
+            # django-q2 tells its workers nothing; the flag does. Stopping is left to the loop
+            # below: it takes locks, and one that a killed sentinel held is never given back.
             drain.start()
-            super().sig_handler(signum, frame)
+            self.told = True
 
     cluster = DrainingCluster()
     cluster.start()
-    if cluster.sentinel:
-        cluster.sentinel.join()
+    while cluster.sentinel.is_alive():
+        if cluster.told:
+            cluster.told = False
+            threading.Thread(target=cluster.stop, daemon=True).start()
+        time.sleep(0.1)
+    # Not sys.exit(): it would wait for what a killed sentinel left behind. The host does that.
+    os._exit(0)
 
 
 if __name__ == "__main__":

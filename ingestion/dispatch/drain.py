@@ -1,23 +1,57 @@
-"""One byte that says: finish what is in hand and start nothing.
+"""When to finish what is in hand and start nothing: said to a whole cluster, or to one worker.
 
-Created before the cluster forks, so that its workers share it; django-q2 never tells a task that
-its cluster is stopping. No lock: a signal handler sets it.
+To a cluster by one shared byte, created before it forks: django-q2 never tells a task that its
+cluster is stopping. To a worker by SIGTERM, which a stopping init system sends to every process of
+a unit. A second SIGTERM means now: what is in hand goes back to the queue unfinished.
 """
 
+import asyncio
 import ctypes
 import multiprocessing.sharedctypes
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-_flag = multiprocessing.sharedctypes.RawValue(ctypes.c_bool, False)
+_cluster = multiprocessing.sharedctypes.RawValue(ctypes.c_bool, False)  # no lock: a handler sets it
+_signals = 0  # SIGTERMs that this process got during a shift
 
 
 def start() -> None:
-    _flag.value = True
+    """Drain every worker of this cluster."""
+    _cluster.value = True
 
 
 def stop() -> None:
     """Only for a process that goes on after a drain: a test."""
-    _flag.value = False
+    global _signals
+    _cluster.value, _signals = False, 0
 
 
 def is_draining() -> bool:
-    return bool(_flag.value)
+    return bool(_cluster.value) or _signals > 0
+
+
+def was_told_to_leave() -> bool:
+    """SIGTERM came for this worker itself: it should end after its shift."""
+    return _signals > 0
+
+
+@contextmanager
+def on_sigterm(loop: asyncio.AbstractEventLoop, give_up: Callable[[], object]) -> Iterator[None]:
+    """While the block runs, SIGTERM drains this worker; a second one calls `give_up`."""
+
+    def told() -> None:
+        global _signals  # noqa: PLW0603 - as above
+        _signals += 1
+        if _signals > 1:
+            give_up()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only a main thread gets signals; others are a test's
+        return
+    loop.add_signal_handler(signal.SIGTERM, told)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)

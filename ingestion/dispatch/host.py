@@ -9,9 +9,10 @@ import os
 import signal
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 
 from django.conf import settings
@@ -38,8 +39,8 @@ class Host:
     """Runs until it is told to stop; twice means now."""
 
     def __init__(self) -> None:
-        self._stop = threading.Event()
-        self._now = False
+        # Plain flags: an Event's lock could be held by the very thread that a signal interrupts.
+        self._stop = self._now = False
         self._cluster: subprocess.Popen[bytes] | None = None
 
     def run(self, *, ready: Callable[[], None] = lambda: None) -> int:
@@ -49,17 +50,22 @@ class Host:
         self._start_cluster()
         ready()
         try:
-            while not self._stop.wait(TICK_SECONDS):
+            while not self._stop:
                 self._tick()
+                self._pause(TICK_SECONDS)
         finally:
             drained = self._stop_cluster()
         return 0 if drained else 1
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self._now = self._stop.is_set()
-        self._stop.set()
+        self._now, self._stop = self._stop, True
         if self._now:
             self._kill_session()
+
+    def _pause(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self._stop and time.monotonic() < until:
+            time.sleep(0.05)
 
     def _tick(self) -> None:
         if self._cluster and self._cluster.poll() is not None:
@@ -82,19 +88,38 @@ class Host:
         )
 
     def _stop_cluster(self) -> bool:
-        """Ask it to drain; kill its session if it does not end in time."""
+        """Ask it to drain; kill what is left of its session after STOP_SECONDS."""
         if self._cluster is None:
             return True
         if not self._now:
             self._cluster.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            self._cluster.wait(STOP_SECONDS)
-        drained = self._cluster.returncode == 0
+            with suppress(subprocess.TimeoutExpired):
+                self._cluster.wait(STOP_SECONDS)
+            self._await_stragglers()
+        drained = self._cluster.poll() is not None and not self._members()
         self._kill_session()
+        self._cluster.wait()
         return drained
 
+    def _await_stragglers(self) -> None:
+        """A SIGTERM to every process ends the cluster's head first; its workers drain alone."""
+        until = time.monotonic() + STOP_SECONDS
+        while self._members() and time.monotonic() < until and not self._now:
+            time.sleep(0.1)
+
+    def _members(self) -> list[int]:
+        """Living processes of the cluster's session (proc(5): state and session of `stat`)."""
+        members = []
+        for process in Path("/proc").iterdir():
+            with suppress(OSError, ValueError):  # no process, or one that has just ended
+                stat = (process / "stat").read_text()
+                state, _parent, _group, session = stat.rpartition(")")[2].split()[:4]
+                if self._cluster and session == str(self._cluster.pid) and state not in "ZX":
+                    members.append(int(process.name))
+        return members
+
     def _kill_session(self) -> None:
-        """Whatever is left of the cluster's process group goes; parsers end with their owner."""
-        if self._cluster is not None:
+        """Whatever is left of the cluster goes at once; its parsers end with their owner."""
+        for member in self._members():
             with suppress(ProcessLookupError):
-                os.killpg(self._cluster.pid, signal.SIGKILL)
+                os.kill(member, signal.SIGKILL)

@@ -66,7 +66,10 @@ class Shift:
         """Everything that is opened here is closed here, on every way out."""
         limits, folders = settings.INGEST_LIMITS, FolderOf()
         lanes: Lanes[WorkItem] = Lanes(limits.lane_depth)
+        task = asyncio.current_task()
         async with AsyncExitStack() as stack:
+            if task is not None:
+                stack.enter_context(drain.on_sigterm(asyncio.get_running_loop(), task.cancel))
             door = await stack.enter_async_context(Door())
             shift = cls(door, lanes, folders)
             first = await shift._due()

@@ -58,12 +58,12 @@ def descendants(pid):
     """Processes whose parent chain or session leads to `pid`, read from /proc."""
     found = {pid}
     rows = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for process in Path("/proc").iterdir():
         try:
-            own, rest = stat.parent.name, stat.read_text().rsplit(")", 1)[1].split()
-        except OSError:
+            own, rest = int(process.name), (process / "stat").read_text().rsplit(")", 1)[1].split()
+        except (OSError, ValueError):  # no process, or one that has just ended
             continue
-        rows.append((int(own), int(rest[1]), int(rest[3]), rest[0]))
+        rows.append((own, int(rest[1]), int(rest[3]), rest[0]))
     grown = True
     while grown:
         new = {pid for pid, parent, session, _ in rows if parent in found or session in found}

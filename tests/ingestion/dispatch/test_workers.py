@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from audit.history import timeline
 from ingestion.core.states import BatchState
 from ingestion.models import Chunk, Document
 from ingestion.samples.portal import Limit, SamplePortal, limits_of
+from sites.models import Portal
 from tests.ingestion.hosts import descendants, eventually, worker_host
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
@@ -33,6 +35,10 @@ def everything_is_as_expected(corpus, batch):
         assert states[expected.site_id, expected.doc_id] == expected.state
 
 
+def is_running(pid):
+    return Path(f"/proc/{pid}").exists()
+
+
 def each_was_filed_once():
     for document in Document.objects.on_file():
         events = [entry.event for entry in timeline(document.subject)]
@@ -48,7 +54,7 @@ def test_a_host_works_what_is_due_and_leaves_nothing_when_it_is_stopped(one_site
             host.send_signal(signal.SIGTERM)
             assert host.wait(60) == 0
     everything_is_as_expected(one_site, batch)
-    eventually(lambda: not [pid for pid in family if Path(f"/proc/{pid}").exists()], seconds=10)
+    eventually(lambda: not [pid for pid in family if is_running(pid)], seconds=10)
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
@@ -58,7 +64,7 @@ def test_a_host_that_is_stopped_in_the_middle_gives_back_what_it_had(
     slow = {one_site.expectations[0].site_id: Limit(2.0, 1)}
     with SamplePortal(one_site.directory, slow, faults=0) as portal:
         batch = submit(one_site, portal)
-        batch.packets.first().site.portal.__class__.objects.update(rate_per_second=2.0, burst=1)
+        Portal.objects.update(rate_per_second=2.0, burst=1)
         with worker_host(settings) as host:
             eventually(lambda: some_are_settled(batch))
             host.send_signal(stop)
@@ -78,11 +84,49 @@ def test_a_cluster_that_is_killed_in_the_middle_loses_and_doubles_nothing(
     slow = {one_site.expectations[0].site_id: Limit(4.0, 1)}
     with SamplePortal(one_site.directory, slow, faults=0) as portal:
         batch = submit(one_site, portal)
-        batch.packets.first().site.portal.__class__.objects.update(rate_per_second=4.0, burst=1)
+        Portal.objects.update(rate_per_second=4.0, burst=1)
         with worker_host(settings) as host:
             eventually(lambda: some_are_settled(batch))
             for pid in descendants(host.pid) - {host.pid}:
                 os.kill(pid, signal.SIGKILL)
             eventually(lambda: is_completed(batch), seconds=90)
+    everything_is_as_expected(one_site, batch)
+    each_was_filed_once()
+
+
+def test_a_sigterm_to_every_process_at_once_is_a_clean_drain_too(one_site, submit, settings):
+    slow = {one_site.expectations[0].site_id: Limit(2.0, 1)}
+    with SamplePortal(one_site.directory, slow, faults=0) as portal:
+        batch = submit(one_site, portal)
+        Portal.objects.update(rate_per_second=2.0, burst=1)
+        with worker_host(settings) as host:
+            eventually(lambda: some_are_settled(batch))
+            family = descendants(host.pid)
+            for pid in family:
+                os.kill(pid, signal.SIGTERM)
+            host.wait(60)
+        assert not Chunk.objects.exclude(lease_id=None).exists()
+        eventually(lambda: not [pid for pid in family if is_running(pid)], seconds=10)
+        with worker_host(settings):
+            eventually(lambda: is_completed(batch))
+    everything_is_as_expected(one_site, batch)
+    each_was_filed_once()
+
+
+def test_twice_means_now_and_still_loses_nothing(one_site, submit, settings):
+    slow = {one_site.expectations[0].site_id: Limit(2.0, 1)}
+    with SamplePortal(one_site.directory, slow, faults=0) as portal:
+        batch = submit(one_site, portal)
+        Portal.objects.update(rate_per_second=2.0, burst=1)
+        with worker_host(settings) as host:
+            eventually(lambda: some_are_settled(batch))
+            family = descendants(host.pid)
+            host.send_signal(signal.SIGTERM)
+            time.sleep(0.3)  # two that are pending at once are one: signal(7)
+            host.send_signal(signal.SIGTERM)
+            assert host.wait(60) == 1
+        eventually(lambda: not [pid for pid in family if is_running(pid)], seconds=10)
+        with worker_host(settings):
+            eventually(lambda: is_completed(batch))
     everything_is_as_expected(one_site, batch)
     each_was_filed_once()
