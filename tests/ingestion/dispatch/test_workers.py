@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,16 @@ from sites.models import Portal
 from tests.ingestion.hosts import descendants, eventually, worker_host
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
+
+
+@contextmanager
+def slow_portal(corpus, submit, *, per_second):
+    """A submitted batch whose portal gives its documents one by one: there is a middle."""
+    slow = {corpus.expectations[0].site_id: Limit(per_second, 1)}
+    with SamplePortal(corpus.directory, slow, faults=0) as portal:
+        batch = submit(corpus, portal)
+        Portal.objects.update(rate_per_second=per_second, burst=1)
+        yield batch
 
 
 def is_completed(batch):
@@ -61,10 +72,7 @@ def test_a_host_works_what_is_due_and_leaves_nothing_when_it_is_stopped(one_site
 def test_a_host_that_is_stopped_in_the_middle_gives_back_what_it_had(
     one_site, submit, settings, stop
 ):
-    slow = {one_site.expectations[0].site_id: Limit(2.0, 1)}
-    with SamplePortal(one_site.directory, slow, faults=0) as portal:
-        batch = submit(one_site, portal)
-        Portal.objects.update(rate_per_second=2.0, burst=1)
+    with slow_portal(one_site, submit, per_second=2.0) as batch:
         with worker_host(settings) as host:
             eventually(lambda: some_are_settled(batch))
             host.send_signal(stop)
@@ -81,10 +89,7 @@ def test_a_host_that_is_stopped_in_the_middle_gives_back_what_it_had(
 def test_a_cluster_that_is_killed_in_the_middle_loses_and_doubles_nothing(
     one_site, submit, settings
 ):
-    slow = {one_site.expectations[0].site_id: Limit(4.0, 1)}
-    with SamplePortal(one_site.directory, slow, faults=0) as portal:
-        batch = submit(one_site, portal)
-        Portal.objects.update(rate_per_second=4.0, burst=1)
+    with slow_portal(one_site, submit, per_second=4.0) as batch:
         with worker_host(settings) as host:
             eventually(lambda: some_are_settled(batch))
             for pid in descendants(host.pid) - {host.pid}:
@@ -95,10 +100,7 @@ def test_a_cluster_that_is_killed_in_the_middle_loses_and_doubles_nothing(
 
 
 def test_a_sigterm_to_every_process_at_once_is_a_clean_drain_too(one_site, submit, settings):
-    slow = {one_site.expectations[0].site_id: Limit(2.0, 1)}
-    with SamplePortal(one_site.directory, slow, faults=0) as portal:
-        batch = submit(one_site, portal)
-        Portal.objects.update(rate_per_second=2.0, burst=1)
+    with slow_portal(one_site, submit, per_second=2.0) as batch:
         with worker_host(settings) as host:
             eventually(lambda: some_are_settled(batch))
             family = descendants(host.pid)
@@ -114,10 +116,7 @@ def test_a_sigterm_to_every_process_at_once_is_a_clean_drain_too(one_site, submi
 
 
 def test_twice_means_now_and_still_loses_nothing(one_site, submit, settings):
-    slow = {one_site.expectations[0].site_id: Limit(2.0, 1)}
-    with SamplePortal(one_site.directory, slow, faults=0) as portal:
-        batch = submit(one_site, portal)
-        Portal.objects.update(rate_per_second=2.0, burst=1)
+    with slow_portal(one_site, submit, per_second=2.0) as batch:
         with worker_host(settings) as host:
             eventually(lambda: some_are_settled(batch))
             family = descendants(host.pid)
