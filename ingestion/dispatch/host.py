@@ -40,7 +40,7 @@ class Host:
 
     def __init__(self) -> None:
         # Plain flags: an Event's lock could be held by the very thread that a signal interrupts.
-        self._stop = self._now = False
+        self._stop = self._now = self._killed = False
         self._cluster: subprocess.Popen[bytes] | None = None
 
     def run(self, *, ready: Callable[[], None] = lambda: None) -> int:
@@ -73,6 +73,7 @@ class Host:
                 "the cluster died (exit code %s); starting another", self._cluster.returncode
             )
             self._kill_session()
+            self._killed = False  # the exit code tells how we ended, not what died on the way
             self._start_cluster()
         try:
             close_old_connections()
@@ -96,10 +97,9 @@ class Host:
             with suppress(subprocess.TimeoutExpired):
                 self._cluster.wait(STOP_SECONDS)
             self._await_stragglers()
-        drained = self._cluster.poll() is not None and not self._members()
         self._kill_session()
         self._cluster.wait()
-        return drained
+        return not self._killed
 
     def _await_stragglers(self) -> None:
         """A SIGTERM to every process ends the cluster's head first; its workers drain alone."""
@@ -123,3 +123,4 @@ class Host:
         for member in self._members():
             with suppress(ProcessLookupError):
                 os.kill(member, signal.SIGKILL)
+                self._killed = True

@@ -89,12 +89,11 @@ def test_a_host_that_is_stopped_in_the_middle_gives_back_what_it_had(
 def test_a_cluster_that_is_killed_in_the_middle_loses_and_doubles_nothing(
     one_site, submit, settings
 ):
-    with slow_portal(one_site, submit, per_second=4.0) as batch:
-        with worker_host(settings) as host:
-            eventually(lambda: some_are_settled(batch))
-            for pid in descendants(host.pid) - {host.pid}:
-                os.kill(pid, signal.SIGKILL)
-            eventually(lambda: is_completed(batch), seconds=90)
+    with slow_portal(one_site, submit, per_second=4.0) as batch, worker_host(settings) as host:
+        eventually(lambda: some_are_settled(batch))
+        for pid in descendants(host.pid) - {host.pid}:
+            os.kill(pid, signal.SIGKILL)
+        eventually(lambda: is_completed(batch), seconds=90)
     everything_is_as_expected(one_site, batch)
     each_was_filed_once()
 
@@ -123,7 +122,7 @@ def test_twice_means_now_and_still_loses_nothing(one_site, submit, settings):
             host.send_signal(signal.SIGTERM)
             time.sleep(0.3)  # two that are pending at once are one: signal(7)
             host.send_signal(signal.SIGTERM)
-            assert host.wait(60) == 1
+            assert host.wait(60) in {0, 1}  # 0: it had drained before the second one came
         eventually(lambda: not [pid for pid in family if is_running(pid)], seconds=10)
         with worker_host(settings):
             eventually(lambda: is_completed(batch))
