@@ -78,6 +78,7 @@ class FilingDesk:
             self._lease(item),
             sha256=fetched.sha256,
             size=fetched.size,
+            portal=fetched.facts,
         )
 
     async def conclude(
