@@ -18,7 +18,7 @@ from ingestion.core.errors import (
     TooLarge,
     TransientError,
 )
-from ingestion.reading.sniff import ACCEPTED, LOOKED_AT, is_web_page
+from ingestion.reading.sniff import LOOKED_AT, accepted, is_web_page
 
 BODIES = frozenset({200, 206, 416})  # the last one may say that nothing is left to send
 HEALING = frozenset({408, 425, 500, 502, 503, 504})  # answers that another try may change
@@ -58,7 +58,7 @@ def refuse_sign_in(head: bytes, headers: Mapping[str, str]) -> None:
     No document of ours is a web page. Whatever else it is, the reader finds out and says so.
     """
     head = head[:LOOKED_AT]
-    if any(magic in head for magic in ACCEPTED) and not is_web_page(head):
+    if accepted(head):
         return
     media_type = headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if is_web_page(head) or media_type in {"text/html", "application/xhtml+xml"}:

@@ -109,22 +109,25 @@ class HttpPortals:
             return self._lines[terms]
 
     async def _in_thread(self, work: Callable[..., Any], *args: Any) -> Any:
+        """Whatever touches the disk. Raises StorageUnavailable where that refuses."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._files, partial(work, *args))
+        try:
+            return await loop.run_in_executor(self._files, partial(work, *args))
+        except OSError as error:
+            raise StorageUnavailable(f"the spool refused the bytes: {error}") from error
 
 
 @contextmanager
 def named_faults(seconds: float) -> Iterator[None]:
-    """The faults of the library and the system as the core's; `seconds` is the total timeout."""
+    """The faults of the library and the network as the core's; `seconds` is the total timeout."""
     try:
         yield
     except TimeoutError as error:
         raise PortalUnreachable(f"no answer within {seconds:g} s", seconds=int(seconds)) from error
     except (httpx.RemoteProtocolError, httpx.ReadError) as error:
         raise BodyTruncated(f"the answer broke off: {error}") from error
-    except httpx.TransportError as error:
+    except (httpx.TransportError, OSError) as error:
+        # OSError: TLS alerts after the handshake pass through the library as they are.
         raise PortalUnreachable(f"{type(error).__name__}: {error}") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise NotServed(f"{type(error).__name__}: {error}") from error
-    except OSError as error:
-        raise StorageUnavailable(f"the spool refused the bytes: {error}") from error

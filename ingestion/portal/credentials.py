@@ -1,7 +1,7 @@
 """What a portal wants to see of us, by reference: the database never holds it.
 
 For a portal with the key `site-1001` there may be `PORTAL_SECRET_SITE_1001` (what its secret header
-says), `PORTAL_CA_SITE_1001` (PEM: whom we believe besides nobody else), and
+says), `PORTAL_CA_SITE_1001` (PEM: the only authorities that we believe about it), and
 `PORTAL_CERT_SITE_1001` (PEM: our client certificate and its key). In the environment the first is
 the secret itself, the others are paths; in `PORTAL_SECRETS_DIR` each is a file of that name, as
 Docker, Kubernetes and systemd mount them. Read when a shift first asks the portal, so that a
@@ -20,8 +20,6 @@ import httpx2 as httpx
 from django.conf import settings
 
 from ingestion.core.errors import Misconfigured
-
-KINDS = ("SECRET", "CA", "CERT")
 
 
 def reference(kind: str, key: str) -> str:

@@ -42,13 +42,14 @@ class Hosts:
     def of(cls, terms: PortalTerms) -> Self:
         """Raises OffLimits."""
         schemes = frozenset({"https", "http"} if terms.allow_http else {"https"})
+        standard = {DEFAULT_PORT[scheme] for scheme in schemes}
         home = origin(parsed(terms.base_url))
-        places = {(home[1], home[2])}
-        for entry in (home[1], *terms.allowed_hosts):
-            named = parsed(f"https://[{entry}]" if entry.count(":") > 1 else f"https://{entry}")
-            ports = {named.port} if named.port else {DEFAULT_PORT[scheme] for scheme in schemes}
-            # A port that is the scheme's own is dropped by the parser: it is standard then.
-            places |= {(origin(named)[1], port) for port in ports if port}
+        places = {(home[1], port) for port in {home[2], *standard}}
+        for entry in terms.allowed_hosts:
+            named = parsed(f"https://{entry}")
+            # Without a port, or with https's own, which the parser drops.
+            ports = {named.port} if named.port else standard
+            places |= {(origin(named)[1], port) for port in ports}
         return cls(home, frozenset(places), schemes)
 
     def check(self, url: httpx.URL, *, came_from: httpx.URL | None = None) -> None:

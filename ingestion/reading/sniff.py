@@ -47,10 +47,10 @@ def sniff(path: Path, limits: ReadingLimits) -> MediaType | Unreadable:
         return Unreadable("FILE_TOO_LARGE", megabytes)
     with path.open("rb") as file:
         head = file.read(LOOKED_AT)
-    return _accepted(head) or Unreadable("UNSUPPORTED_TYPE", {"found": _found(head, path)})
+    return accepted(head) or Unreadable("UNSUPPORTED_TYPE", {"found": _found(head, path)})
 
 
-def _accepted(head: bytes) -> MediaType | None:
+def accepted(head: bytes) -> MediaType | None:
     for magic, media_type in ACCEPTED.items():
         if head.startswith(magic):
             return media_type

@@ -68,7 +68,7 @@ def portals(tmp_path):
         folders = FolderOf()
         folders.set(1, folder)
         extra = {"another_token": another_token} if another_token else {}
-        with ThreadPoolExecutor(2) as files:
+        with ThreadPoolExecutor(2, thread_name_prefix="files") as files:
             bounds = dataclasses.replace(LIMITS, **limits)
             async with HttpPortals(folders, bounds, files, resolve=resolve, **extra) as opened:
                 yield opened

@@ -2,6 +2,8 @@
 
 import asyncio
 import hashlib
+import sys
+import threading
 
 import pytest
 
@@ -18,7 +20,7 @@ from ingestion.core.errors import (
 from ingestion.core.work import WorkItem
 from ingestion.portal import Sources
 from tests.ingestion.portal.conftest import make_item
-from tests.ingestion.portal.servers import chunked, give, hang_up, silent, unending
+from tests.ingestion.portal.servers import chunked, give, hang_up, ranged, silent, unending
 
 BODY = b"%PDF-1.7 " + b"x" * 700_000
 
@@ -28,6 +30,39 @@ async def test_the_bytes_come_to_the_disk_hashed_and_counted(portal, fetch):
     fetched = await fetch(portal.url("/cv.pdf"))
     assert fetched.path.read_bytes() == BODY
     assert (fetched.sha256, fetched.size) == (hashlib.sha256(BODY).hexdigest(), len(BODY))
+
+
+@pytest.fixture
+def file_work(tmp_path):
+    """(what, which thread) for every file that is opened, moved or removed below `tmp_path`."""
+    seen = FILE_WORK[str(tmp_path)] = []
+    yield seen
+    del FILE_WORK[str(tmp_path)]
+
+
+FILE_WORK: dict[str, list[tuple[str, str]]] = {}
+
+
+def _note(event, args):
+    if FILE_WORK and event in {"open", "os.rename", "os.remove"}:
+        for folder, seen in FILE_WORK.items():
+            if str(args[0]).startswith(folder):
+                seen.append((event, threading.current_thread().name))
+
+
+sys.addaudithook(_note)  # for good: hooks cannot be taken out, so this one sleeps between tests
+
+
+async def test_files_are_touched_by_the_files_threads_alone(portal, portals, file_work):
+    half = give(BODY[: len(BODY) // 2], length=len(BODY), ETag='"v1"')
+    portal.on("/cv.pdf", half, ranged(BODY))
+    item = make_item(portal.url("/cv.pdf"))
+    async with portals() as opened:
+        with pytest.raises(BodyTruncated):
+            await opened.fetch(item)
+        await opened.fetch(item)
+    assert {event for event, _ in file_work} == {"open", "os.rename", "os.remove"}
+    assert all(thread.startswith("files") for _, thread in file_work)
 
 
 async def test_an_empty_file_is_fetched_like_any_other(portal, fetch):
