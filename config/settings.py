@@ -184,6 +184,7 @@ INGEST_LIMITS = Limits(
     fetchers=env.int("FETCHERS", default=16),
     settlers=env.int("SETTLERS", default=4),
     fetch_tries=env.int("FETCH_TRIES", default=4),
+    bytes_per_second=env.int("PORTAL_BYTES_PER_SECOND", default=16_000),
     max_bytes=MAX_DOCUMENT_MB * 1_000_000,
     document_attempts=env.int("DOCUMENT_ATTEMPTS", default=5),
 )
@@ -193,6 +194,14 @@ READING_LIMITS = ReadingLimits(
     engine=env.str("OCR_ENGINE", default="auto"),
     languages=env.str("OCR_LANGUAGES", default="eng"),
 )
+
+# References, never in the database (decision 27): secrets themselves, or paths of certificates.
+PORTAL_SECRETS = {
+    name: value
+    for name, value in env.ENVIRON.items()
+    if name.startswith(("PORTAL_SECRET_", "PORTAL_CA_", "PORTAL_CERT_"))
+}
+PORTAL_SECRETS_DIR = env.str("PORTAL_SECRETS_DIR", default="")
 
 Q_BROKER = env.str("Q_BROKER", default="orm")
 Q_CLUSTER = {

@@ -121,6 +121,21 @@ def _reading() -> Iterator[CheckMessage]:
         )
 
 
+def _portals() -> Iterator[CheckMessage]:
+    if settings.INGEST_LIMITS.bytes_per_second < 1:
+        yield Error("PORTAL_BYTES_PER_SECOND has to be at least 1.", id="ingestion.E030")
+    folder = settings.PORTAL_SECRETS_DIR
+    if folder and not Path(folder).is_dir():
+        yield Error(f"PORTAL_SECRETS_DIR={folder} is not a folder.", id="ingestion.E031")
+    for name, value in settings.PORTAL_SECRETS.items():
+        if not name.startswith("PORTAL_SECRET_") and not Path(value).is_file():
+            yield Error(
+                f"{name}={value} is not a file.",
+                hint="Give the path of a PEM file that the workers may read.",
+                id="ingestion.E032",
+            )
+
+
 _CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (
     _counts,
     _limits,
@@ -129,4 +144,5 @@ _CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (
     _database,
     _folders,
     _reading,
+    _portals,
 )

@@ -45,15 +45,25 @@ def take_up(document_id: int, lease: UUID, *, budget: int) -> bool:
     return True
 
 
-def start_checking(document_id: int, lease: UUID, *, sha256: str, size: int) -> bool:
-    """VALIDATING, or DEDUPED when the same bytes are on file. False: DEDUPED."""
+def start_checking(
+    document_id: int,
+    lease: UUID,
+    *,
+    sha256: str,
+    size: int,
+    portal: Mapping[str, str | int] | None = None,
+) -> bool:
+    """VALIDATING, or DEDUPED when the same bytes are on file. False: DEDUPED.
+
+    `portal` is what its portal showed of itself, for the record: `core.work.Fetched.facts`.
+    """
     with ledger():
         document = _ours(document_id, lease)
         document.sha256, document.size = sha256, size
         if twin := _on_file(document):
             _dedupe(document, twin)
             return False
-        _move(document, DocumentState.VALIDATING, sha256=sha256, size=size)
+        _move(document, DocumentState.VALIDATING, portal=portal, sha256=sha256, size=size)
     return True
 
 
@@ -147,6 +157,7 @@ def _move(
     *,
     findings: Sequence[Seen] = (),
     primary: Seen | None = None,
+    portal: Mapping[str, str | int] | None = None,
     **columns: Any,
 ) -> None:
     """Change the row and record the entry. The UPDATE is fenced by state and transition number."""
@@ -164,7 +175,18 @@ def _move(
     for name, value in columns.items():
         setattr(document, name, value)
     _keep(document, findings, primary)
-    _record(document, old, findings)
+    _record(document, old, _detail(findings, portal))
+
+
+def _detail(
+    findings: Sequence[Seen], portal: Mapping[str, str | int] | None
+) -> dict[str, Any] | None:
+    detail: dict[str, Any] = {"portal": dict(portal)} if portal else {}
+    if findings:
+        detail["findings"] = [
+            {"code": seen.code, "page": seen.page, "facts": dict(seen.facts)} for seen in findings
+        ]
+    return detail or None
 
 
 def _keep(document: Document, findings: Sequence[Seen], primary: Seen | None) -> None:
@@ -182,7 +204,7 @@ def _keep(document: Document, findings: Sequence[Seen], primary: Seen | None) ->
     )
 
 
-def _record(document: Document, old: DocumentState, findings: Sequence[Seen]) -> None:
+def _record(document: Document, old: DocumentState, detail: dict[str, Any] | None) -> None:
     state = DocumentState(document.state)
     record(
         EVENTS[state],
@@ -199,12 +221,5 @@ def _record(document: Document, old: DocumentState, findings: Sequence[Seen]) ->
         role="worker",
         rules=document.rules_version,
         schema_version=document.schema_version,
-        detail={
-            "findings": [
-                {"code": seen.code, "page": seen.page, "facts": dict(seen.facts)}
-                for seen in findings
-            ]
-        }
-        if findings
-        else None,
+        detail=detail,
     )

@@ -67,6 +67,14 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
     ]
     list_filter = ["allow_http", "allow_private_hosts"]
     search_fields = ["key", "base_url"]
+    fieldsets = [
+        (None, {"fields": ["key", "base_url", "allowed_hosts", "secret_header"]}),
+        (
+            "How fast it may be asked",
+            {"fields": ["rate_per_second", "burst", "max_in_flight", "timeout_seconds"]},
+        ),
+        ("Exceptions", {"fields": ["allow_http", "allow_private_hosts"]}),
+    ]
 
 
 @admin.register(Site)

@@ -5,16 +5,26 @@ All or nothing, with every fault named; each difference is a ledger entry with o
 
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from django.core.exceptions import ValidationError as DjangoValidationError
+from django.core.validators import RegexValidator
 from django.db import models
 from django.utils.text import slugify
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationError,
+)
 
 from audit.log import ledger, record
-from sites.models import Portal, Site, Study
+from sites.models import Portal, Site, Study, address_without_secrets, header_name
 
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 # A ledger line names the site: in Unicode normal form C, without control characters.
@@ -23,6 +33,22 @@ SiteNumber = Annotated[
     AfterValidator(lambda value: unicodedata.normalize("NFC", value)),
     Field(min_length=1, max_length=60, pattern=r"^[\w.@:+ -]+$"),
 ]
+Host = Annotated[
+    str, Field(pattern=r"^[\w.-]+(:\d{1,5})?$", max_length=260), AfterValidator(str.lower)
+]
+
+
+def _checked_by(validator: RegexValidator) -> Callable[[str], str]:
+    """A form's validator for a field of the file: one rule for both doors."""
+
+    def check(value: str) -> str:
+        try:
+            validator(value)
+        except DjangoValidationError as error:
+            raise ValueError(error.message) from error
+        return value
+
+    return check
 
 
 class _Strict(BaseModel):
@@ -30,7 +56,14 @@ class _Strict(BaseModel):
 
 
 class PortalRow(_Strict):
-    base_url: Annotated[str, Field(pattern=r"^https?://[^\s/]+", max_length=500)]
+    # No name or password in it: secrets are references (decision 27).
+    base_url: Annotated[
+        str, AfterValidator(_checked_by(address_without_secrets)), Field(max_length=500)
+    ]
+    allowed_hosts: Annotated[list[Host], PlainSerializer("\n".join)] = []
+    secret_header: Annotated[
+        str, AfterValidator(_checked_by(header_name)), Field(max_length=100)
+    ] = "Authorization"  # noqa: S105 - the name of a header
     rate_per_second: Annotated[float, Field(gt=0)] = 1.0
     burst: Annotated[int, Field(ge=1)] = 1
     max_in_flight: Annotated[int, Field(ge=1)] = 2

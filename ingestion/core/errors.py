@@ -5,13 +5,17 @@ IngestionError
 │   ├── PortalUnreachable   no connection, or silence: PORTAL_UNAVAILABLE when it never heals
 │   ├── PortalFailing       408, 425, 500, 502, 503, 504
 │   ├── PortalThrottled     429, with the portal's own waiting time
-│   └── BodyTruncated       fewer bytes than announced
+│   ├── BodyTruncated       fewer bytes than announced
+│   └── ChecksumDiffers     other bytes than announced, for the first time
 ├── PermanentError          the document is rejected, at once
-│   ├── NotServed           any other answer: 401, 403, 404, 410, a redirect, ...
+│   ├── AccessRefused       401, 403, 407, or a sign-in page in place of the document
+│   ├── NotServed           any other answer: 404, 410, a redirect without end, ...
+│   ├── OffLimits           an address that this portal may not send us to
 │   ├── TooLarge
-│   └── ChecksumMismatch
+│   └── ChecksumMismatch    other bytes than announced, again
 └── OurFault                the document is held; its site is never blamed
-    └── StorageUnavailable
+    ├── StorageUnavailable
+    └── Misconfigured       a certificate or secret of ours that cannot be used
 """
 
 from collections.abc import Mapping
@@ -52,14 +56,28 @@ class BodyTruncated(TransientError):
     """The portal sent fewer bytes than it announced."""
 
 
+class ChecksumDiffers(TransientError):
+    """The bytes are not those that were announced; one clean fetch decides."""
+
+    code = "CHECKSUM_MISMATCH"
+
+
 class PermanentError(IngestionError):
     """Asking again would give the same answer."""
 
     code = "DOWNLOAD_FAILED"
 
 
+class AccessRefused(PermanentError):
+    """The portal does not let us in."""
+
+
 class NotServed(PermanentError):
     """The portal refused to give the document."""
+
+
+class OffLimits(PermanentError):
+    """The portal may not send us to this address."""
 
 
 class TooLarge(PermanentError):
@@ -69,7 +87,7 @@ class TooLarge(PermanentError):
 
 
 class ChecksumMismatch(PermanentError):
-    """The bytes are not those that the manifest announced."""
+    """The bytes are not those that were announced, twice in a row."""
 
     code = "CHECKSUM_MISMATCH"
 
@@ -82,6 +100,10 @@ class StorageUnavailable(OurFault):
     """Our own disk or database refused to take the document."""
 
     code = "STORAGE_UNAVAILABLE"
+
+
+class Misconfigured(OurFault):
+    """What we were given for this portal cannot be used."""
 
 
 class LeaseLost(Exception):

@@ -10,7 +10,9 @@ class Limits:
     lane_depth: int = 4  # documents of one portal that wait in memory; its feed blocks beyond it
     connect_seconds: float = 10.0
     read_seconds: float = 30.0  # longest silence of a portal in mid-answer
-    fetch_seconds: float = 60.0  # one request, from first byte sent to last byte received
+    fetch_seconds: float = 60.0  # one request, before the time that its size allows it
+    bytes_per_second: int = 16_000  # slower than this over a window is a dead portal
+    pace_seconds: float = 20.0  # that window
     fetch_tries: int = 4  # requests for one document before it counts as not to be had
     backoff_base_seconds: float = 0.5
     backoff_cap_seconds: float = 30.0

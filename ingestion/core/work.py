@@ -1,7 +1,7 @@
 """What travels through the core, and the two ports at its edges."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +18,8 @@ class PortalTerms:
     timeout_seconds: float  # one request, in all
     allow_http: bool = False
     allow_private_hosts: bool = False
+    allowed_hosts: tuple[str, ...] = ()  # name or name:port; besides the one of `base_url`
+    secret_header: str = "Authorization"  # noqa: S105 - a name; the secret is never in the terms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +45,17 @@ class WorkItem:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Bytes on the disk, hashed while they came in. `tries` is how often the portal was asked."""
+    """Bytes on the disk, hashed while they came in. `tries` is how often the portal was asked.
+
+    `facts` are what is worth keeping about the answer: `certificate_sha256` of the portal, and
+    `clock_skew_seconds` where its clock is more than a minute off.
+    """
 
     path: Path
     sha256: str
     size: int
     tries: int = 1
+    facts: Mapping[str, str | int] = field(default_factory=dict)
 
 
 class Portal(Protocol):

@@ -92,7 +92,9 @@ class FilingDesk:
 
 
 def _start_checking(item: WorkItem, lease: UUID, fetched: Fetched) -> bool:
-    is_new = filing.start_checking(item.document, lease, sha256=fetched.sha256, size=fetched.size)
+    is_new = filing.start_checking(
+        item.document, lease, sha256=fetched.sha256, size=fetched.size, portal=fetched.facts
+    )
     if item.spooled and not is_new:
         spool.drop(item.spooled)  # the same bytes are in the archive
     return is_new

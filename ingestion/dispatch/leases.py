@@ -143,14 +143,14 @@ def _item(document: Document, portal: Portal) -> WorkItem:
         site_id=document.site.site_id,
         doc_id=document.doc_id,
         url=document.url,
-        terms=_terms(portal) if document.url else None,
+        terms=portal_terms(portal) if document.url else None,
         spooled=document.spooled,
         expected_sha256=document.expected_sha256,
         size=document.size or 0,
     )
 
 
-def _terms(portal: Portal) -> PortalTerms:
+def portal_terms(portal: Portal) -> PortalTerms:
     return PortalTerms(
         key=portal.key,
         base_url=portal.base_url,
@@ -160,6 +160,8 @@ def _terms(portal: Portal) -> PortalTerms:
         timeout_seconds=portal.timeout_seconds,
         allow_http=portal.allow_http,
         allow_private_hosts=portal.allow_private_hosts,
+        allowed_hosts=tuple(portal.allowed_hosts.split()),
+        secret_header=portal.secret_header,
     )
 
 

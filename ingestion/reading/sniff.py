@@ -47,22 +47,22 @@ def sniff(path: Path, limits: ReadingLimits) -> MediaType | Unreadable:
         return Unreadable("FILE_TOO_LARGE", megabytes)
     with path.open("rb") as file:
         head = file.read(LOOKED_AT)
-    return _accepted(head) or Unreadable("UNSUPPORTED_TYPE", {"found": _found(head, path)})
+    return accepted(head) or Unreadable("UNSUPPORTED_TYPE", {"found": _found(head, path)})
 
 
-def _accepted(head: bytes) -> MediaType | None:
+def accepted(head: bytes) -> MediaType | None:
     for magic, media_type in ACCEPTED.items():
         if head.startswith(magic):
             return media_type
     # Some portals and mail gateways put a line or two before the header. A web
     # page that shows a PDF's first line is still a web page.
-    return MediaType.PDF if b"%PDF-" in head and not _is_web_page(head) else None
+    return MediaType.PDF if b"%PDF-" in head and not is_web_page(head) else None
 
 
 def _found(head: bytes, path: Path) -> str:
     if head.startswith(b"PK"):
         return _in_archive(path)
-    if _is_web_page(head):
+    if is_web_page(head):
         return "a web page"
     for magic, name in KNOWN.items():
         if head.startswith(magic):
@@ -70,7 +70,7 @@ def _found(head: bytes, path: Path) -> str:
     return "a text file" if _is_text(head) else "a file of an unknown kind"
 
 
-def _is_web_page(head: bytes) -> bool:
+def is_web_page(head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(WEB_PAGE)
 
 

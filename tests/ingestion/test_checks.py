@@ -38,6 +38,13 @@ def test_the_settings_as_shipped_are_right():
         ("Q_CLUSTER", configured.Q_CLUSTER | {"retry": 60}, "ingestion.E004"),
         ("Q_CLUSTER", configured.Q_CLUSTER | {"guard_cycle": 0.7}, "ingestion.E005"),
         ("Q_BROKER", "carrier pigeon", "ingestion.E006"),
+        (
+            "INGEST_LIMITS",
+            dataclasses.replace(configured.INGEST_LIMITS, bytes_per_second=0),
+            "ingestion.E030",
+        ),
+        ("PORTAL_SECRETS_DIR", "/no/such/folder", "ingestion.E031"),
+        ("PORTAL_SECRETS", {"PORTAL_CA_SITE_1001": "/no/such/file"}, "ingestion.E032"),
         ("LEASE_SECONDS", 20, "ingestion.E007"),
         ("SHIFT_SECONDS", 7200, "ingestion.W001"),
         (

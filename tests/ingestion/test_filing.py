@@ -147,3 +147,10 @@ def test_the_database_itself_refuses_an_impossible_row(state):
     document, _ = leased_document()
     with pytest.raises(IntegrityError), transaction.atomic():
         Document.objects.filter(pk=document.pk).update(state=state, sha256="")
+
+
+def test_what_a_portal_showed_of_itself_is_in_the_ledgers_detail():
+    document, lease = leased_document()
+    seen = {"certificate_sha256": "ab" * 32, "clock_skew_seconds": -90}
+    filing.start_checking(document.pk, lease, sha256=SHA, size=10, portal=seen)
+    assert timeline(document.subject)[-1].detail == {"portal": seen}

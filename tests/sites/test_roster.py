@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 
@@ -108,3 +109,49 @@ def test_a_person_has_a_name_for_the_ledger_and_one_for_people():
     person = make_user("ana", printed_name="Dr. Ana Müller")
     assert (str(person), person.actor) == ("Dr. Ana Müller", f"user:{person.pk}")
     assert User.objects.get().role == "site coordinator"
+
+
+def test_a_portal_names_its_further_hosts_and_its_header(load):
+    further = {
+        "allowed_hosts": ["Files.example", "deep.example:8443"],
+        "secret_header": "X-Api-Key",
+    }
+    load(row(portal=further))
+    portal = Portal.objects.get()
+    assert portal.allowed_hosts.split() == ["files.example", "deep.example:8443"]
+    assert portal.secret_header == "X-Api-Key"
+    portal.allowed_hosts = "files.example\r\ndeep.example:8443\r\n"  # as a form sends it
+    portal.full_clean()
+    portal.save()
+    assert "changed: none" in load(row(portal=further))
+
+
+@pytest.mark.parametrize(
+    ("portal", "why"),
+    [
+        ({"base_url": "https://me:secret@portal.example/"}, "portal.base_url"),
+        ({"secret_header": "Content-Length"}, "portal.secret_header"),
+        ({"secret_header": "X: y\r\nX-Z"}, "portal.secret_header"),
+        ({"allowed_hosts": ["https://files.example"]}, "portal.allowed_hosts.1"),
+        ({"allowed_hosts": "files.example"}, "portal.allowed_hosts"),
+    ],
+)
+def test_a_secret_never_comes_with_the_roster_and_a_host_is_a_host(load, portal, why):
+    with pytest.raises(CommandError, match=why):
+        load(row(portal=portal))
+
+
+@pytest.mark.parametrize(
+    "hosts", ["https://files.example", "a b/c", "files.example:", "x y:123456"]
+)
+def test_a_form_takes_hosts_alone(hosts):
+    portal = make_site().portal
+    portal.allowed_hosts = hosts
+    with pytest.raises(ValidationError, match="One host on each line"):
+        portal.full_clean()
+
+
+def test_two_portals_never_share_the_name_of_a_secret():
+    make_site("a-b")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        make_site("A_b")

@@ -1,0 +1,166 @@
+"""Real portals on this machine: HTTP or HTTPS servers that answer as they are told."""
+
+import socket
+import ssl
+import threading
+from collections import defaultdict
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        path = self.path.partition("?")[0]
+        with self.server.lock:
+            self.server.seen.append((self.command, path, self.headers))
+            answers = self.server.answers[path]
+            answer = answers.pop(0) if len(answers) > 1 else answers[0] if answers else missing
+        answer(self)
+
+    do_HEAD = do_GET  # noqa: N815 - the base class's name
+
+    def log_message(self, *args):
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    """`on(path, first, second, ...)`: one answer after the other; the last one stays."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers, self.seen = defaultdict(list), []
+        self.lock = threading.Lock()
+        self.closing = threading.Event()
+        self.scheme, self.tls = "http", None
+
+    def on(self, path, *answers):
+        self.answers[path] = list(answers)
+
+    def url(self, path="/", host="127.0.0.1"):
+        return f"{self.scheme}://{host}:{self.server_port}{path}"
+
+    def headers(self, path):
+        return [headers for _, asked, headers in self.seen if asked == path]
+
+    def handle_error(self, request, client_address):
+        """A client that hangs up is what many of these tests are about."""
+
+    def finish_request(self, request, client_address):
+        if self.tls:  # here, in the connection's own thread: a client that never shakes hands
+            request = self.tls.wrap_socket(request, server_side=True)
+        try:
+            super().finish_request(request, client_address)
+        finally:
+            request.close()
+
+
+@contextmanager
+def serve(tls=None):
+    server = Server()
+    if tls:
+        server.scheme, server.tls = "https", tls
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.closing.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def give(body=b"", status=200, length=None, **headers):
+    """An answer with this body. `length` announces another one, and hangs up."""
+
+    def answer(handler):
+        handler.send_response(status)
+        handler.send_header("Content-Length", str(len(body) if length is None else length))
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        if handler.command != "HEAD":
+            handler.wfile.write(body)
+        handler.close_connection = length is not None
+
+    return answer
+
+
+missing = give(b"", 404)
+
+
+def redirect(location, status=302, **headers):
+    return give(b"", status, Location=location, **headers)
+
+
+def chunked(*pieces, every=0.0):
+    """Without a length; `every` seconds a piece, until the client or the test has enough."""
+
+    def answer(handler):
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        for piece in pieces:
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            if handler.server.closing.wait(every):
+                return
+        handler.wfile.write(b"0\r\n\r\n")
+
+    return answer
+
+
+def unending(body):
+    """Neither length nor chunks: the end of the connection is the end of the body."""
+
+    def answer(handler):
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(body)
+        handler.close_connection = True
+
+    return answer
+
+
+def hang_up(handler):
+    handler.connection.shutdown(socket.SHUT_RDWR)
+    handler.close_connection = True
+
+
+def silent(handler):
+    handler.server.closing.wait(10)
+
+
+def ranged(body, etag='"v1"', **headers):
+    """As nginx does it: a range when If-Range still holds, else everything; 416 beyond the end."""
+
+    def answer(handler):
+        asked = handler.headers.get("Range")
+        held = handler.headers.get("If-Range") in {None, etag}
+        if not asked or not held:
+            return give(body, ETag=etag, **headers)(handler)
+        start = int(asked.removeprefix("bytes=").rstrip("-"))
+        if start >= len(body):
+            return give(b"", 416, Content_Range=f"bytes */{len(body)}")(handler)
+        span = f"bytes {start}-{len(body) - 1}/{len(body)}"
+        return give(body[start:], 206, ETag=etag, Content_Range=span, **headers)(handler)
+
+    return answer
+
+
+def server_tls(certificate, *, clients=None, newest=None):
+    """What a portal shakes hands with. `clients`: the CA whose certificates it asks for."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    if clients:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(clients)
+    if newest:
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = newest
+        context.set_ciphers("ALL:@SECLEVEL=0")
+    return context
