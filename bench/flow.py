@@ -5,7 +5,6 @@ is in docs/benchmarks.md. Each side runs in a process of its own, the portal in 
 """
 
 import argparse
-import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +53,7 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port = _free_port()
+        self._port = process.free_port()
         self._numbers = count(1)
         self._offers: dict[str, Offer] = {}
 
@@ -100,13 +99,6 @@ def _environment(folder: Path) -> Mapping[str, str]:
         "SECRET_KEY": "only for a benchmark",
         "LOG_LEVEL": "ERROR",
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def throughput(bench: Bench, size: Size) -> Iterator[Measured]:

@@ -4,8 +4,8 @@ Written for the measurement after the design that the project started from, with
 left in, and with its limits raised to ours. `tests/ingestion/test_the_naive_way.py` shows each weak
 point at work. Not for use.
 
-`python -m bench.plain OFFER RESULT` works an offer and writes what came of it. With `--same-reading`
-its pool reads as ours does, marks and form values included, which leaves the flow to compare.
+`python -m bench.plain OFFER RESULT` works an offer and tells what came of it. `--same-reading`: its
+pool reads as ours does, marks and form values included, which leaves the flow to compare.
 """
 
 import argparse

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,6 +18,14 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 Answers = dict[int, int]  # how often the portal gave each status; filled when the portal stops
+
+
+def free_port() -> int:
+    """Documents' addresses name their portal's port, so it is chosen before they are made."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 @contextmanager
