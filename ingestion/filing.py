@@ -36,13 +36,15 @@ EVENTS: Mapping[DocumentState, str] = {
 def take_up(document_id: int, lease: UUID, *, budget: int) -> bool:
     """Charge one attempt, before anything can crash. False: it was held as POISON."""
     with ledger():
+        _refuse_unless_held(document_id, lease)
+        # Nearly always this is all there is to do: the row is not even read.
+        within = Document.objects.filter(pk=document_id, attempts__lt=budget)
+        if within.update(attempts=F("attempts") + 1):
+            return True
         document = _ours(document_id, lease)
-        if document.attempts >= budget:
-            poison = Seen("POISON", facts={"attempts": document.attempts})
-            _move(document, DocumentState.HELD, findings=[poison], primary=poison)
-            return False
-        Document.objects.filter(pk=document_id).update(attempts=F("attempts") + 1)
-    return True
+        poison = Seen("POISON", facts={"attempts": document.attempts})
+        _move(document, DocumentState.HELD, findings=[poison], primary=poison)
+    return False
 
 
 def start_checking(
@@ -117,16 +119,21 @@ def requeue_interrupted(chunk: Chunk) -> None:
 
 
 def _ours(document_id: int, lease: UUID) -> Document:
-    """The document, locked, if the lease is still ours. Raises LeaseLost.
+    """The document, locked, if the lease is still ours. Raises LeaseLost."""
+    _refuse_unless_held(document_id, lease)
+    return (
+        Document.objects.select_for_update(of=("self",)).select_related("site").get(pk=document_id)
+    )
+
+
+def _refuse_unless_held(document_id: int, lease: UUID) -> None:
+    """Lock the document's chunk. Raises LeaseLost.
 
     The chunk's row is locked first, so that nobody can give it away under our hands; everybody
     locks in this order: chunk, document, batch, the ledger.
     """
     if not Chunk.objects.lock_if_held(lease, documents=document_id):
         raise LeaseLost(f"document:{document_id} belongs to another worker now")
-    return (
-        Document.objects.select_for_update(of=("self",)).select_related("site").get(pk=document_id)
-    )
 
 
 def _on_file(document: Document) -> Document | None:

@@ -40,7 +40,8 @@ def form_values(path: Path) -> Mapping[str, str]:
             values = {name: field.value for name, field in fields.items()}
     except Exception:  # noqa: BLE001 - pypdf raises eight unrelated types on hostile input
         return {}
-    found = {name: _as_text(value) for name, value in values.items()}
+    # pypdf's names are a class of its own, which would be unpickled in the parent.
+    found = {str(name): _as_text(value) for name, value in values.items()}
     return {name: value for name, value in found.items() if value}
 
 

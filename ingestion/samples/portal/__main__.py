@@ -1,12 +1,15 @@
 """`python -m ingestion.samples.portal DIR --port N`: serve a sample corpus until it is stopped.
 
-The first line of output is the portal's address. SIGINT and SIGTERM stop it, with exit code 0.
+The first line of output is the portal's address. SIGINT and SIGTERM stop it, with exit code 0; its
+last line counts the answers by status, as JSON.
 """
 
 import argparse
+import json
 import signal
 import sys
 import threading
+from collections import Counter
 from pathlib import Path
 
 from ingestion.samples.portal import SamplePortal, limits_of
@@ -34,6 +37,8 @@ def main() -> None:
         sys.stdout.write(f"{portal.base_url}\n")
         sys.stdout.flush()
         done.wait()
+    answers = Counter(str(int(request.status)) for request in portal.requests)
+    sys.stdout.write(f"{json.dumps(answers)}\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,92 @@
+"""What a measurement is fed with: many small, sound, born-digital documents, no two alike."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ingestion.samples.corpus import SCHEMA_VERSION
+from ingestion.samples.pages import PAGES
+from ingestion.samples.people_and_sites import SITES, SampleSite
+from ingestion.samples.portal import Limit
+from ingestion.samples.specimens import specimen
+
+UNLIMITED = Limit(1_000_000.0, 1_000_000)
+IN_FLIGHT = 8  # requests that one portal takes at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A folder that the sample portal serves: `files/`, `sites.json`, `manifest.ndjson`."""
+
+    directory: Path
+    documents: int
+
+    @property
+    def sites(self) -> Path:
+        return self.directory / "sites.json"
+
+    @property
+    def manifest(self) -> Path:
+        return self.directory / "manifest.ndjson"
+
+
+def write_offer(
+    directory: Path, base_url: str, *, limits: Sequence[Limit], documents: int
+) -> Offer:
+    """As many sites as there are `limits`, each with `documents` documents.
+
+    A site's ten documents are made once and then told apart by a comment behind their end, which
+    no reader minds: five thousand take seconds.
+    """
+    rows, lines = [], []
+    for number, limit in enumerate(limits):
+        site = replace(SITES[number % len(SITES)], site_id=str(3001 + number))
+        rows.append(_row(site, limit, base_url))
+        for doc_id, kind, content in _documents(site, documents):
+            path = directory / "files" / site.site_id / f"{doc_id}.pdf"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            lines.append(_line(site, doc_id, kind, base_url))
+    offer = Offer(directory, len(lines))
+    offer.sites.write_text(json.dumps(rows))
+    offer.manifest.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return offer
+
+
+def _documents(site: SampleSite, documents: int) -> Iterator[tuple[str, str, bytes]]:
+    today = datetime.now(UTC).date()
+    made = [(kind, specimen(kind, today=today, site=site)) for kind in list(PAGES)[:documents]]
+    for number in range(documents):
+        kind, content = made[number % len(made)]
+        yield f"{kind}-{number:04d}", kind, content + b"%%%d\n" % number
+
+
+def _row(site: SampleSite, limit: Limit, base_url: str) -> dict[str, Any]:
+    return {
+        "study": site.study.protocol_number,
+        "site_id": site.site_id,
+        "name": site.hospital,
+        "country": site.country,
+        "portal": {
+            "base_url": f"{base_url}/{site.site_id}/",
+            "rate_per_second": limit.rate_per_second,
+            "burst": limit.burst,
+            "max_in_flight": IN_FLIGHT,
+            "timeout_seconds": 30.0,
+            "allow_http": True,
+            "allow_private_hosts": True,
+        },
+    }
+
+
+def _line(site: SampleSite, doc_id: str, kind: str, base_url: str) -> dict[str, str]:
+    return {
+        "site_id": site.site_id,
+        "doc_id": doc_id,
+        "url": f"{base_url}/{site.site_id}/{doc_id}.pdf",
+        "schema_version": SCHEMA_VERSION,
+        "document_type": kind,
+    }

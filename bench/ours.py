@@ -1,0 +1,108 @@
+"""Our side of the measurement: the real shift over the settings' database.
+
+`python -m bench.ours register OFFER` writes an offer's rows and says how many seconds that took.
+`python -m bench.ours work RESULT` works them as a worker would, in a process of its own; with
+`--watched` in asyncio's debug mode, which tells what held the loop for 50 ms.
+"""
+
+import argparse
+import asyncio
+import logging
+import re
+import sys
+import time
+from collections.abc import Coroutine, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import django
+from django.core.management import call_command
+
+from bench.outcome import outcome, write
+
+SLOW_SECONDS = 0.05
+LONGEST_SECONDS = 1800.0  # a run that takes longer hangs
+PAUSE_SECONDS = 0.1  # between shifts: what waits for its portal is not due yet
+
+
+def register(offer: Path) -> float:
+    """Sites and documents, as ops would submit them. Seconds that the documents took."""
+    from ingestion import manifest
+    from ingestion.models import Source
+    from ingestion.register import Submission, register_manifest
+
+    call_command("migrate", verbosity=0)
+    call_command("load_sites", str(offer / "sites.json"), verbosity=0)
+    start = time.monotonic()
+    lines = manifest.read((offer / "manifest.ndjson").read_text())
+    register_manifest(lines, Submission(Source.MANIFEST, "system:bench", "ops"))
+    return time.monotonic() - start
+
+
+def work(result: Path, *, watched: bool) -> None:
+    """Shift after shift until every document is settled, as a dispatcher would ring."""
+    from ingestion.dispatch.shift import Shift
+    from ingestion.models import Document
+
+    slow = _SlowCallbacks()
+    begun, start = datetime.now(UTC), time.monotonic()
+    while Document.objects.unsettled().exists() and time.monotonic() - start < LONGEST_SECONDS:
+        asyncio.run(slow.watch(Shift.work()) if watched else Shift.work())
+        time.sleep(PAUSE_SECONDS)
+    seconds = time.monotonic() - start - PAUSE_SECONDS
+    rows = Document.objects.all()
+    settled = [
+        (site, state, (at - begun).total_seconds())
+        for site, state, at in rows.values_list("site__site_id", "state", "settled_at")
+        if at is not None
+    ]
+    write(result, outcome(seconds, Document.objects.count(), settled, slow.longest))
+
+
+class _SlowCallbacks(logging.Handler):
+    """Listens to what asyncio's debug mode says; keeps the longest time of each coroutine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._longest: dict[str, float] = {}
+
+    @property
+    def longest(self) -> Mapping[str, float]:
+        return self._longest
+
+    async def watch(self, work: Coroutine[None, None, None]) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_debug(True)
+        loop.slow_callback_duration = SLOW_SECONDS
+        logger = logging.getLogger("asyncio")
+        logger.setLevel(logging.WARNING)
+        logger.addHandler(self)
+        try:
+            await work
+        finally:
+            logger.removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "took" not in record.msg or not isinstance(record.args, tuple):
+            return
+        what, seconds = str(record.args[0]), float(str(record.args[1]))
+        found = re.search(r"coro=<(\S+).*?(?:running|done,? defined) at \S*?(\w+\.py:\d+)", what)
+        name = " at ".join(found.groups()) if found else what[:80]
+        self._longest[name] = max(seconds, self._longest.get(name, 0.0))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("step", choices=["register", "work"])
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--watched", action="store_true")
+    asked = parser.parse_args()
+    django.setup()
+    if asked.step == "register":
+        sys.stdout.write(f"{register(asked.path):.2f}\n")
+    else:
+        work(asked.path, watched=asked.watched)
+
+
+if __name__ == "__main__":
+    main()

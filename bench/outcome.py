@@ -1,0 +1,45 @@
+"""What a side of the measurement tells of its run: one JSON file, written by its own process."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    seconds: float  # from the start of the work to its end
+    states: Mapping[str, int]  # final states, and how many documents ended in each
+    finished: Mapping[str, float]  # by site: seconds until its last document ended
+    lost: int  # documents without a final record
+    slow: Mapping[str, float] = field(default_factory=dict)  # what held the loop, and how long
+
+
+def outcome(
+    seconds: float,
+    documents: int,
+    records: Iterable[tuple[str, str, float]],
+    slow: Mapping[str, float] | None = None,
+) -> Outcome:
+    """From (site, final state, seconds after the start) of each document that has a record."""
+    states: Counter[str] = Counter()
+    finished: dict[str, float] = {}
+    for site, state, at in records:
+        states[state] += 1
+        finished[site] = max(at, finished.get(site, 0.0))
+    return Outcome(
+        seconds=seconds,
+        states=dict(states),
+        finished=finished,
+        lost=documents - states.total(),
+        slow=slow or {},
+    )
+
+
+def write(path: Path, outcome: Outcome) -> None:
+    path.write_text(json.dumps(asdict(outcome)))
+
+
+def read(path: Path) -> Outcome:
+    return Outcome(**json.loads(path.read_text()))

@@ -1,0 +1,253 @@
+"""The usual way: one asyncio file, a semaphore, a seen set, a process pool. Our opponent.
+
+Written for the measurement after the design that the project started from, with its weak points
+left in, and with its limits raised to ours. `tests/ingestion/test_the_naive_way.py` shows each weak
+point at work. Not for use.
+
+`python -m bench.plain OFFER RESULT` works an offer and tells what came of it. `--same-reading`: its
+pool reads as ours does, marks and form values included, which leaves the flow to compare.
+"""
+
+import argparse
+import asyncio
+import hashlib
+import io
+import json
+import logging
+import random
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2 as httpx
+import pypdfium2
+import pytesseract
+from pypdf import PdfReader
+
+from bench.outcome import outcome, write
+from ingestion.reading import tasks
+from ingestion.reading.facts import Unreadable
+from ingestion.reading.limits import ReadingLimits
+
+logger = logging.getLogger(__name__)
+
+RETRYABLE = (TimeoutError, ConnectionError)  # of httpx's own errors none is one of these
+FEWEST_CHARACTERS = 32  # with less text than this a document counts as a scan
+FINAL = {"ARCHIVED", "REJECTED", "DEDUPED"}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    site: str
+    doc_id: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    item: Item
+    state: str
+    sha256: str
+    code: str
+    at: float
+
+
+class Chain:
+    """Each record's hash goes into the next one's. In memory."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.head = "0" * 64
+        self._lock = asyncio.Lock()
+
+    async def append(self, item: Item, state: str, *, sha256: str = "", code: str = "") -> None:
+        body = json.dumps([item.site, item.doc_id, state, sha256, code])
+        async with self._lock:
+            self.head = hashlib.sha256((self.head + body).encode()).hexdigest()
+            self.records.append(Record(item, state, sha256, code, time.monotonic()))
+
+    @property
+    def final(self) -> dict[Item, Record]:
+        """The last word on each document that has one."""
+        return {record.item: record for record in self.records if record.state in FINAL}
+
+
+class Bucket:
+    """Tokens that refill with time. Asked for more than it holds, it never answers."""
+
+    def __init__(
+        self,
+        rate: float,
+        capacity: float,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._rate, self._capacity, self._tokens = rate, capacity, capacity
+        self._seen = time.monotonic()
+        self._sleep = sleep
+
+    async def acquire(self, tokens: float = 1.0) -> None:
+        while (missing := tokens - self._refilled()) > 0:
+            await self._sleep(missing / self._rate)
+        self._tokens -= tokens
+
+    def _refilled(self) -> float:
+        now = time.monotonic()
+        gained = (now - self._seen) * self._rate
+        self._tokens, self._seen = min(self._capacity, self._tokens + gained), now
+        return self._tokens
+
+
+def pause(attempt: int) -> float:
+    """Seconds before the next try: nearly the same for everybody who failed together."""
+    return min(2.0**attempt, 30.0) + random.uniform(0.0, 1.0)
+
+
+def read(payload: bytes) -> int:
+    """How many characters are in it. Runs in the pool."""
+    pages = [page.extract_text() for page in PdfReader(io.BytesIO(payload)).pages]
+    text = "\n".join(pages).strip()
+    return len(text) if len(text) >= FEWEST_CHARACTERS else _recognized(payload)
+
+
+def _recognized(payload: bytes) -> int:
+    with pypdfium2.PdfDocument(payload) as opened:
+        pictures = [page.render(scale=300 / 72).to_pil() for page in opened]
+    return sum(len(pytesseract.image_to_string(picture)) for picture in pictures)
+
+
+def read_as_ours(payload: bytes) -> int:
+    """What `ingestion.reading` does with a document that has a text layer."""
+    with tempfile.NamedTemporaryFile(suffix=".pdf") as file:
+        file.write(payload)
+        file.flush()
+        path = Path(file.name)
+        look = tasks.look(path, path.with_suffix(".rewritten"), ReadingLimits())
+    return 0 if isinstance(look, Unreadable) else sum(len(page.text) for page in look.pages)
+
+
+def _fingerprint(payload: bytes) -> str:
+    return hashlib.sha256(payload).hexdigest()
+
+
+class Plain:
+    """One semaphore over all that is done with a document, waiting included."""
+
+    def __init__(  # noqa: PLR0913 - one for each limit of the design
+        self,
+        client: httpx.AsyncClient,
+        pool: Executor,
+        buckets: Mapping[str, Bucket],
+        *,
+        chain: Chain | None = None,
+        at_once: int = 16,
+        tries: int = 4,
+        seconds: float = 60.0,
+        read: Callable[[bytes], int] = read,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.chain = chain or Chain()
+        self._client, self._pool, self._buckets = client, pool, buckets
+        self._tries, self._seconds, self._sleep = tries, seconds, sleep
+        self._read = read
+        self._slots = asyncio.Semaphore(at_once)
+        self._seen: set[tuple[str, str, str]] = set()
+
+    async def work(self, item: Item) -> None:
+        async with self._slots:
+            payload = await self._fetch(item)
+            if payload is None:
+                return
+            in_thread = asyncio.get_running_loop().run_in_executor
+            sha256 = await in_thread(None, _fingerprint, payload)
+            key = (item.site, item.doc_id, sha256)
+            if key in self._seen:
+                await self.chain.append(item, "DEDUPED", sha256=sha256)
+                return
+            self._seen.add(key)
+            await self.chain.append(item, "VALIDATING", sha256=sha256)
+            try:
+                await in_thread(self._pool, self._read, payload)
+            except Exception:  # noqa: BLE001 - whatever it was, the document is blamed
+                await self.chain.append(item, "REJECTED", sha256=sha256, code="PARSER_FAILURE")
+                return
+            await self.chain.append(item, "ARCHIVED", sha256=sha256)
+
+    async def _fetch(self, item: Item) -> bytes | None:
+        for attempt in range(self._tries):
+            await self._buckets[item.site].acquire()
+            try:
+                return await self._download(item)
+            except RETRYABLE:
+                await self._sleep(pause(attempt))
+        await self.chain.append(item, "REJECTED", code="DOWNLOAD_FAILED")
+        return None
+
+    async def _download(self, item: Item) -> bytes:
+        async with asyncio.timeout(self._seconds):
+            response = await self._client.get(item.url)
+        response.raise_for_status()
+        return response.content
+
+
+async def run(
+    items: Sequence[Item], plain: Plain, *, workers: int = 16, stop: asyncio.Event | None = None
+) -> None:
+    """A producer, a bounded queue, and workers until each has had its poison pill."""
+    queue: asyncio.Queue[Item | None] = asyncio.Queue(maxsize=2 * workers)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_produce(items, queue, workers, stop or asyncio.Event()))
+        for _ in range(workers):
+            group.create_task(_consume(queue, plain))
+
+
+async def _produce(
+    items: Sequence[Item], queue: asyncio.Queue[Item | None], workers: int, stop: asyncio.Event
+) -> None:
+    for item in items:
+        if stop.is_set():
+            break
+        await queue.put(item)
+    for _ in range(workers):
+        await queue.put(None)
+
+
+async def _consume(queue: asyncio.Queue[Item | None], plain: Plain) -> None:
+    while (item := await queue.get()) is not None:
+        try:
+            await plain.work(item)
+        except Exception:  # one bad document must not end the worker
+            logger.exception("not caught: %s", item)
+
+
+async def _measure(offer: Path, result: Path, *, same_reading: bool) -> None:
+    rows = json.loads((offer / "sites.json").read_text())
+    lines = map(json.loads, (offer / "manifest.ndjson").read_text().splitlines())
+    items = [Item(line["site_id"], line["doc_id"], line["url"]) for line in lines]
+    terms = {row["site_id"]: row["portal"] for row in rows}
+    begun = time.monotonic()
+    buckets = {key: Bucket(row["rate_per_second"], row["burst"]) for key, row in terms.items()}
+    with ProcessPoolExecutor(2) as pool:
+        async with httpx.AsyncClient(timeout=None) as client:
+            plain = Plain(client, pool, buckets, read=read_as_ours if same_reading else read)
+            await run(items, plain)
+    seconds = time.monotonic() - begun
+    records = [(r.item.site, r.state, r.at - begun) for r in plain.chain.final.values()]
+    write(result, outcome(seconds, len(items), records))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("offer", type=Path)
+    parser.add_argument("result", type=Path)
+    parser.add_argument("--same-reading", action="store_true")
+    asked = parser.parse_args()
+    logging.disable()  # thousands of tracebacks would only slow it down
+    asyncio.run(_measure(asked.offer, asked.result, same_reading=asked.same_reading))
+
+
+if __name__ == "__main__":
+    main()
