@@ -1,10 +1,11 @@
 """The moves of a document: its state and its ledger entry, in one transaction.
 
-The only place that changes a document's state for the machine. Every function is fenced by the
-lease of the document's chunk: a worker that lost it gets LeaseLost and has written nothing.
+The only place that changes a document's state. What the machine does is fenced by the lease of the
+document's chunk: a worker that lost it gets LeaseLost and has written nothing.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +22,17 @@ from ingestion.rules.findings import Finding as Seen
 
 WORKER = "system:worker"
 
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Whose move it is, in the ledger's words."""
+
+    actor: str
+    role: str
+
+
+BY_WORKER = By(WORKER, "worker")
+
 EVENTS: Mapping[DocumentState, str] = {
     DocumentState.RECEIVED: "document.received",
     DocumentState.VALIDATING: "document.checking",
@@ -36,10 +48,10 @@ EVENTS: Mapping[DocumentState, str] = {
 def take_up(document_id: int, lease: UUID, *, budget: int) -> bool:
     """Charge one attempt, before anything can crash. False: it was held as POISON."""
     with ledger():
-        document = _ours(document_id, lease)
+        document = ours(document_id, lease)
         if document.attempts >= budget:
             poison = Seen("POISON", facts={"attempts": document.attempts})
-            _move(document, DocumentState.HELD, findings=[poison], primary=poison)
+            move(document, DocumentState.HELD, findings=[poison], primary=poison)
             return False
         Document.objects.filter(pk=document_id).update(attempts=F("attempts") + 1)
     return True
@@ -48,12 +60,12 @@ def take_up(document_id: int, lease: UUID, *, budget: int) -> bool:
 def start_checking(document_id: int, lease: UUID, *, sha256: str, size: int) -> bool:
     """VALIDATING, or DEDUPED when the same bytes are on file. False: DEDUPED."""
     with ledger():
-        document = _ours(document_id, lease)
+        document = ours(document_id, lease)
         document.sha256, document.size = sha256, size
         if twin := _on_file(document):
             _dedupe(document, twin)
             return False
-        _move(document, DocumentState.VALIDATING, sha256=sha256, size=size)
+        move(document, DocumentState.VALIDATING, sha256=sha256, size=size)
     return True
 
 
@@ -75,10 +87,10 @@ def conclude(
 
 def _conclude(document_id: int, lease: UUID, verdict: Verdict, pages: int | None) -> DocumentState:
     with ledger():
-        document = _ours(document_id, lease)
+        document = ours(document_id, lease)
         if verdict.state is DocumentState.ARCHIVED and (twin := _on_file(document)):
             return _dedupe(document, twin)
-        _move(
+        move(
             document,
             verdict.state,
             findings=verdict.findings,
@@ -97,16 +109,16 @@ def give_up(
     state = DocumentState.HELD if held else DocumentState.REJECTED
     seen = Seen(code, facts=facts)
     with ledger():
-        _move(_ours(document_id, lease), state, findings=[seen], primary=seen)
+        move(ours(document_id, lease), state, findings=[seen], primary=seen)
 
 
 def requeue_interrupted(chunk: Chunk) -> None:
     """Its last worker died while these were being checked: they start afresh. Inside ledger()."""
     for document in chunk.documents.filter(state=DocumentState.VALIDATING).select_related("site"):
-        _move(document, DocumentState.RECEIVED)
+        move(document, DocumentState.RECEIVED)
 
 
-def _ours(document_id: int, lease: UUID) -> Document:
+def ours(document_id: int, lease: UUID) -> Document:
     """The document, locked, if the lease is still ours. Raises LeaseLost.
 
     The chunk's row is locked first, so that nobody can give it away under our hands; everybody
@@ -129,7 +141,7 @@ def _on_file(document: Document) -> Document | None:
 
 def _dedupe(document: Document, twin: Document) -> DocumentState:
     on_file = Seen("DUPLICATE_CONTENT", facts={"twin": twin.doc_id, "reference": str(twin.packet)})
-    _move(
+    move(
         document,
         DocumentState.DEDUPED,
         findings=[on_file],
@@ -141,19 +153,25 @@ def _dedupe(document: Document, twin: Document) -> DocumentState:
     return DocumentState.DEDUPED
 
 
-def _move(
+def move(
     document: Document,
     state: DocumentState,
     *,
     findings: Sequence[Seen] = (),
     primary: Seen | None = None,
+    by: By = BY_WORKER,
+    event: str = "",
     **columns: Any,
 ) -> None:
-    """Change the row and record the entry. The UPDATE is fenced by state and transition number."""
+    """Change the row and record the entry. The UPDATE is fenced by state and transition number.
+
+    Inside ledger(). The machine's own moves are made by the functions above, behind their fence.
+    """
     old = DocumentState(document.state)
     check_move(old, state)
     columns |= {"state": state, "transitions": document.transitions + 1}
     columns["code"] = primary.code if primary else ""
+    columns["next_attempt_at"] = None
     if state.is_settled:
         columns["settled_at"] = timezone.now()
     moved = Document.objects.filter(
@@ -164,7 +182,16 @@ def _move(
     for name, value in columns.items():
         setattr(document, name, value)
     _keep(document, findings, primary)
-    _record(document, old, findings)
+    seen = [{"code": f.code, "page": f.page, "facts": dict(f.facts)} for f in findings]
+    enter(
+        document,
+        event or EVENTS[state],
+        from_state=old,
+        to_state=state,
+        code=document.code,
+        by=by,
+        detail={"findings": seen} if seen else None,
+    )
 
 
 def _keep(document: Document, findings: Sequence[Seen], primary: Seen | None) -> None:
@@ -182,29 +209,31 @@ def _keep(document: Document, findings: Sequence[Seen], primary: Seen | None) ->
     )
 
 
-def _record(document: Document, old: DocumentState, findings: Sequence[Seen]) -> None:
-    state = DocumentState(document.state)
+def enter(  # noqa: PLR0913 - what an entry says; callers name each
+    document: Document,
+    event: str,
+    *,
+    code: str,
+    detail: Mapping[str, Any] | None,
+    from_state: str = "",
+    to_state: str = "",
+    by: By = BY_WORKER,
+) -> None:
+    """Record an entry of the document, as its transition of the number that it has now."""
     record(
-        EVENTS[state],
+        event,
         subject=document.subject,
         n=document.transitions,
         site=document.site.site_id,
         doc_id=document.doc_id,
         sha256=document.sha256,
-        from_state=old,
-        to_state=state,
-        code=document.code,
+        from_state=from_state,
+        to_state=to_state,
+        code=code,
         correlation_id=str(document.correlation_id),
-        actor=WORKER,
-        role="worker",
+        actor=by.actor,
+        role=by.role,
         rules=document.rules_version,
         schema_version=document.schema_version,
-        detail={
-            "findings": [
-                {"code": seen.code, "page": seen.page, "facts": dict(seen.facts)}
-                for seen in findings
-            ]
-        }
-        if findings
-        else None,
+        detail=detail,
     )

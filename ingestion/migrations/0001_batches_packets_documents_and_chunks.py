@@ -9,181 +9,421 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('clinical_sites', '0001_people_studies_sites_and_portals'),
+        ("clinical_sites", "0001_people_studies_sites_and_portals"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Batch',
+            name="Batch",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reference', models.CharField(max_length=20, unique=True)),
-                ('source', models.CharField(choices=[('manifest', 'Manifest'), ('folder', 'Folder'), ('upload', 'Web upload')], max_length=20)),
-                ('state', models.CharField(choices=[('SUBMITTED', 'Submitted'), ('QUEUED', 'Queued'), ('IN_PROGRESS', 'In progress'), ('COMPLETED', 'Completed'), ('FAILED', 'Failed'), ('CANCELLED', 'Cancelled')], default=ingestion.core.states.BatchState['SUBMITTED'], max_length=20)),
-                ('priority', models.PositiveSmallIntegerField(default=5)),
-                ('idempotency_key', models.CharField(blank=True, max_length=200, null=True, unique=True)),
-                ('transitions', models.PositiveIntegerField(default=0)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('submitted_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("reference", models.CharField(max_length=20, unique=True)),
+                (
+                    "source",
+                    models.CharField(
+                        choices=[
+                            ("manifest", "Manifest"),
+                            ("folder", "Folder"),
+                            ("upload", "Web upload"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("SUBMITTED", "Submitted"),
+                            ("QUEUED", "Queued"),
+                            ("IN_PROGRESS", "In progress"),
+                            ("COMPLETED", "Completed"),
+                            ("FAILED", "Failed"),
+                            ("CANCELLED", "Cancelled"),
+                        ],
+                        default=ingestion.core.states.BatchState["SUBMITTED"],
+                        max_length=20,
+                    ),
+                ),
+                ("priority", models.PositiveSmallIntegerField(default=5)),
+                (
+                    "idempotency_key",
+                    models.CharField(blank=True, max_length=200, null=True, unique=True),
+                ),
+                ("transitions", models.PositiveIntegerField(default=0)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "submitted_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'batches',
-                'ordering': ['-pk'],
+                "verbose_name_plural": "batches",
+                "ordering": ["-pk"],
             },
         ),
         migrations.CreateModel(
-            name='Chunk',
+            name="Chunk",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('WAITING', 'Waiting'), ('RUNNING', 'Running'), ('DONE', 'Done')], default=ingestion.core.states.ChunkState['WAITING'], max_length=10)),
-                ('rank', models.FloatField()),
-                ('next_dispatch_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('lease_id', models.UUIDField(blank=True, null=True)),
-                ('lease_owner', models.CharField(blank=True, max_length=120)),
-                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='chunks', to='ingestion.batch')),
-                ('site', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='chunks', to='clinical_sites.site')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("WAITING", "Waiting"), ("RUNNING", "Running"), ("DONE", "Done")],
+                        default=ingestion.core.states.ChunkState["WAITING"],
+                        max_length=10,
+                    ),
+                ),
+                ("rank", models.FloatField()),
+                ("next_dispatch_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("lease_id", models.UUIDField(blank=True, null=True)),
+                ("lease_owner", models.CharField(blank=True, max_length=120)),
+                ("lease_expires_at", models.DateTimeField(blank=True, null=True)),
+                ("attempts", models.PositiveIntegerField(default=0)),
+                (
+                    "batch",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="chunks",
+                        to="ingestion.batch",
+                    ),
+                ),
+                (
+                    "site",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="chunks",
+                        to="clinical_sites.site",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['rank', 'pk'],
+                "ordering": ["rank", "pk"],
             },
         ),
         migrations.CreateModel(
-            name='Document',
+            name="Document",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('doc_id', models.CharField(max_length=120, verbose_name='document')),
-                ('document_type', models.CharField(blank=True, max_length=40, verbose_name='type')),
-                ('filename', models.CharField(blank=True, max_length=255)),
-                ('url', models.URLField(blank=True, max_length=2000)),
-                ('spooled', models.CharField(blank=True, max_length=200)),
-                ('schema_version', models.CharField(max_length=20)),
-                ('expected_sha256', models.CharField(blank=True, max_length=64)),
-                ('sha256', models.CharField(blank=True, db_index=True, max_length=64)),
-                ('size', models.PositiveBigIntegerField(blank=True, null=True)),
-                ('pages', models.PositiveIntegerField(blank=True, null=True)),
-                ('state', models.CharField(choices=[('RECEIVED', 'Received'), ('VALIDATING', 'Checking'), ('IN_REVIEW', 'In review'), ('ARCHIVED', 'Filed'), ('REJECTED', 'Rejected'), ('DEDUPED', 'Already on file'), ('HELD', 'Held by us'), ('RETURNED', 'Returned to site'), ('WITHDRAWN', 'Withdrawn'), ('CANCELLED', 'Cancelled')], default=ingestion.core.states.DocumentState['RECEIVED'], max_length=20)),
-                ('code', models.CharField(blank=True, max_length=40)),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('transitions', models.PositiveIntegerField(default=0)),
-                ('correlation_id', models.UUIDField(default=uuid.uuid4, editable=False)),
-                ('rules_version', models.CharField(blank=True, max_length=20)),
-                ('received_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('settled_at', models.DateTimeField(blank=True, null=True)),
-                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='documents', to='ingestion.batch')),
-                ('chunk', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='documents', to='ingestion.chunk')),
-                ('duplicate_of', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='duplicates', to='ingestion.document')),
-                ('site', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='documents', to='clinical_sites.site')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("doc_id", models.CharField(max_length=120, verbose_name="document")),
+                ("document_type", models.CharField(blank=True, max_length=40, verbose_name="type")),
+                ("filename", models.CharField(blank=True, max_length=255)),
+                ("url", models.URLField(blank=True, max_length=2000)),
+                ("spooled", models.CharField(blank=True, max_length=200)),
+                ("schema_version", models.CharField(max_length=20)),
+                ("expected_sha256", models.CharField(blank=True, max_length=64)),
+                ("sha256", models.CharField(blank=True, db_index=True, max_length=64)),
+                ("size", models.PositiveBigIntegerField(blank=True, null=True)),
+                ("pages", models.PositiveIntegerField(blank=True, null=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("RECEIVED", "Received"),
+                            ("VALIDATING", "Checking"),
+                            ("IN_REVIEW", "In review"),
+                            ("ARCHIVED", "Filed"),
+                            ("REJECTED", "Rejected"),
+                            ("DEDUPED", "Already on file"),
+                            ("HELD", "Held by us"),
+                            ("RETURNED", "Returned to site"),
+                            ("WITHDRAWN", "Withdrawn"),
+                            ("CANCELLED", "Cancelled"),
+                        ],
+                        default=ingestion.core.states.DocumentState["RECEIVED"],
+                        max_length=20,
+                    ),
+                ),
+                ("code", models.CharField(blank=True, max_length=40)),
+                ("attempts", models.PositiveIntegerField(default=0)),
+                ("transitions", models.PositiveIntegerField(default=0)),
+                ("correlation_id", models.UUIDField(default=uuid.uuid4, editable=False)),
+                ("rules_version", models.CharField(blank=True, max_length=20)),
+                ("received_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("settled_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "batch",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="documents",
+                        to="ingestion.batch",
+                    ),
+                ),
+                (
+                    "chunk",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="documents",
+                        to="ingestion.chunk",
+                    ),
+                ),
+                (
+                    "duplicate_of",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="duplicates",
+                        to="ingestion.document",
+                    ),
+                ),
+                (
+                    "site",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="documents",
+                        to="clinical_sites.site",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-pk'],
+                "ordering": ["-pk"],
             },
         ),
         migrations.CreateModel(
-            name='Finding',
+            name="Finding",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('code', models.CharField(max_length=40)),
-                ('page', models.PositiveIntegerField(default=0)),
-                ('is_primary', models.BooleanField(default=False)),
-                ('facts', models.JSONField(default=dict)),
-                ('rules_version', models.CharField(max_length=20)),
-                ('attempt', models.PositiveIntegerField(default=1)),
-                ('document', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='findings', to='ingestion.document')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("code", models.CharField(max_length=40)),
+                ("page", models.PositiveIntegerField(default=0)),
+                ("is_primary", models.BooleanField(default=False)),
+                ("facts", models.JSONField(default=dict)),
+                ("rules_version", models.CharField(max_length=20)),
+                ("attempt", models.PositiveIntegerField(default=1)),
+                (
+                    "document",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="findings",
+                        to="ingestion.document",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['document', '-is_primary', 'pk'],
+                "ordering": ["document", "-is_primary", "pk"],
             },
         ),
         migrations.CreateModel(
-            name='Packet',
+            name="Packet",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reference', models.CharField(max_length=20, unique=True)),
-                ('name', models.CharField(blank=True, max_length=120)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='packets', to='ingestion.batch')),
-                ('site', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='packets', to='clinical_sites.site')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("reference", models.CharField(max_length=20, unique=True)),
+                ("name", models.CharField(blank=True, max_length=120)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "batch",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="packets",
+                        to="ingestion.batch",
+                    ),
+                ),
+                (
+                    "site",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="packets",
+                        to="clinical_sites.site",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-pk'],
+                "ordering": ["-pk"],
             },
         ),
         migrations.AddField(
-            model_name='document',
-            name='packet',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='documents', to='ingestion.packet'),
+            model_name="document",
+            name="packet",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="documents",
+                to="ingestion.packet",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['SUBMITTED', 'QUEUED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'])), name='batch_state_is_one_of_the_table'),
+            model_name="batch",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "state__in",
+                        ["SUBMITTED", "QUEUED", "IN_PROGRESS", "COMPLETED", "FAILED", "CANCELLED"],
+                    )
+                ),
+                name="batch_state_is_one_of_the_table",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(('priority__gte', 1), ('priority__lte', 10)), name='batch_priority_is_from_1_to_10'),
+            model_name="batch",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("priority__gte", 1), ("priority__lte", 10)),
+                name="batch_priority_is_from_1_to_10",
+            ),
         ),
         migrations.AddIndex(
-            model_name='chunk',
-            index=models.Index(condition=models.Q(('state', ingestion.core.states.ChunkState['WAITING'])), fields=['rank', 'id'], name='chunks_due'),
+            model_name="chunk",
+            index=models.Index(
+                condition=models.Q(("state", ingestion.core.states.ChunkState["WAITING"])),
+                fields=["rank", "id"],
+                name="chunks_due",
+            ),
         ),
         migrations.AddIndex(
-            model_name='chunk',
-            index=models.Index(condition=models.Q(('state', ingestion.core.states.ChunkState['RUNNING'])), fields=['lease_expires_at'], name='chunks_leased'),
+            model_name="chunk",
+            index=models.Index(
+                condition=models.Q(("state", ingestion.core.states.ChunkState["RUNNING"])),
+                fields=["lease_expires_at"],
+                name="chunks_leased",
+            ),
         ),
         migrations.AddIndex(
-            model_name='chunk',
-            index=models.Index(condition=models.Q(('attempts__gt', 0)), fields=['rank'], name='chunks_dispatched'),
+            model_name="chunk",
+            index=models.Index(
+                condition=models.Q(("attempts__gt", 0)), fields=["rank"], name="chunks_dispatched"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='chunk',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['WAITING', 'RUNNING', 'DONE'])), name='chunk_state_is_one_of_the_table'),
+            model_name="chunk",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["WAITING", "RUNNING", "DONE"])),
+                name="chunk_state_is_one_of_the_table",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='chunk',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('lease_expires_at__isnull', False), ('lease_id__isnull', False), ('state', ingestion.core.states.ChunkState['RUNNING'])), models.Q(models.Q(('state', ingestion.core.states.ChunkState['RUNNING']), _negated=True), ('lease_id__isnull', True)), _connector='OR'), name='a_running_chunk_has_a_lease_and_no_other_has'),
+            model_name="chunk",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("lease_expires_at__isnull", False),
+                        ("lease_id__isnull", False),
+                        ("state", ingestion.core.states.ChunkState["RUNNING"]),
+                    ),
+                    models.Q(
+                        models.Q(
+                            ("state", ingestion.core.states.ChunkState["RUNNING"]), _negated=True
+                        ),
+                        ("lease_id__isnull", True),
+                    ),
+                    _connector="OR",
+                ),
+                name="a_running_chunk_has_a_lease_and_no_other_has",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='finding',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_primary', True)), fields=('document', 'attempt'), name='a_decision_has_one_primary_finding'),
+            model_name="finding",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("is_primary", True)),
+                fields=("document", "attempt"),
+                name="a_decision_has_one_primary_finding",
+            ),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['chunk', 'state'], name='documents_of_a_chunk'),
+            model_name="document",
+            index=models.Index(fields=["chunk", "state"], name="documents_of_a_chunk"),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['batch', 'state'], name='documents_of_a_batch'),
+            model_name="document",
+            index=models.Index(fields=["batch", "state"], name="documents_of_a_batch"),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['site', 'sha256'], name='documents_by_content'),
+            model_name="document",
+            index=models.Index(fields=["site", "sha256"], name="documents_by_content"),
         ),
         migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['RECEIVED', 'VALIDATING', 'IN_REVIEW', 'ARCHIVED', 'REJECTED', 'DEDUPED', 'HELD', 'RETURNED', 'WITHDRAWN', 'CANCELLED'])), name='document_state_is_one_of_the_table'),
+            model_name="document",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "state__in",
+                        [
+                            "RECEIVED",
+                            "VALIDATING",
+                            "IN_REVIEW",
+                            "ARCHIVED",
+                            "REJECTED",
+                            "DEDUPED",
+                            "HELD",
+                            "RETURNED",
+                            "WITHDRAWN",
+                            "CANCELLED",
+                        ],
+                    )
+                ),
+                name="document_state_is_one_of_the_table",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='document',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', ingestion.core.states.DocumentState['ARCHIVED'])), fields=('site', 'doc_id', 'sha256'), name='document_is_filed_once'),
+            model_name="document",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", ingestion.core.states.DocumentState["ARCHIVED"])),
+                fields=("site", "doc_id", "sha256"),
+                name="document_is_filed_once",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='document',
-            constraint=models.UniqueConstraint(fields=('batch', 'site', 'doc_id'), name='a_batch_names_a_document_once'),
+            model_name="document",
+            constraint=models.UniqueConstraint(
+                fields=("batch", "site", "doc_id"), name="a_batch_names_a_document_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', ingestion.core.states.DocumentState['ARCHIVED']), _negated=True), models.Q(('sha256', ''), _negated=True), _connector='OR'), name='a_filed_document_has_its_fingerprint'),
+            model_name="document",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("state", ingestion.core.states.DocumentState["ARCHIVED"]), _negated=True
+                    ),
+                    models.Q(("sha256", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="a_filed_document_has_its_fingerprint",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('url', ''), _negated=True), models.Q(('spooled', ''), _negated=True), _connector='OR'), name='a_document_comes_from_a_portal_or_an_upload'),
+            model_name="document",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("url", ""), _negated=True),
+                    models.Q(("spooled", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="a_document_comes_from_a_portal_or_an_upload",
+            ),
         ),
     ]
