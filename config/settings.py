@@ -8,6 +8,7 @@ from pathlib import Path
 
 import environ
 
+from ingestion.core.breaker import BreakerTerms
 from ingestion.core.limits import Limits
 from ingestion.reading.limits import ReadingLimits
 
@@ -185,8 +186,15 @@ INGEST_LIMITS = Limits(
     settlers=env.int("SETTLERS", default=4),
     fetch_tries=env.int("FETCH_TRIES", default=4),
     bytes_per_second=env.int("PORTAL_BYTES_PER_SECOND", default=16_000),
+    reschedule_seconds=env.float("RESCHEDULE_SECONDS", default=5.0),
+    deadline_seconds=env.float("DOCUMENT_DEADLINE_SECONDS", default=86_400.0),
     max_bytes=MAX_DOCUMENT_MB * 1_000_000,
     document_attempts=env.int("DOCUMENT_ATTEMPTS", default=5),
+)
+BREAKER = BreakerTerms(
+    failures=env.int("BREAKER_FAILURES", default=5),
+    window_seconds=env.float("BREAKER_WINDOW_SECONDS", default=180.0),
+    cooldown_seconds=env.float("BREAKER_COOLDOWN_SECONDS", default=300.0),
 )
 READING_LIMITS = ReadingLimits(
     processes=env.int("PARSER_PROCESSES", default=2),

@@ -108,6 +108,26 @@ def _folders() -> Iterator[CheckMessage]:
         )
 
 
+def _patience() -> Iterator[CheckMessage]:
+    limits, breaker = settings.INGEST_LIMITS, settings.BREAKER
+    if limits.reschedule_seconds < 0 or limits.deadline_seconds < 0:
+        yield Error(
+            "RESCHEDULE_SECONDS and DOCUMENT_DEADLINE_SECONDS are lengths of time: not negative.",
+            id="ingestion.E020",
+        )
+    if breaker.failures < 1 or breaker.window_seconds <= 0 or breaker.cooldown_seconds <= 0:
+        yield Error(
+            "BREAKER_FAILURES, BREAKER_WINDOW_SECONDS and BREAKER_COOLDOWN_SECONDS are positive.",
+            id="ingestion.E021",
+        )
+    if breaker.failures <= limits.fetch_tries:
+        yield checks.Warning(
+            "One document that its portal cannot give would stop the portal's other documents.",
+            hint="BREAKER_FAILURES has to exceed FETCH_TRIES.",
+            id="ingestion.W020",
+        )
+
+
 def _reading() -> Iterator[CheckMessage]:
     if settings.READING_LIMITS.engine not in {"auto", "tesserocr", "pytesseract"}:
         yield Error(
@@ -143,6 +163,7 @@ _CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (
     _leases,
     _database,
     _folders,
+    _patience,
     _reading,
     _portals,
 )

@@ -1,10 +1,11 @@
 """The moves of a document: its state and its ledger entry, in one transaction.
 
-The only place that changes a document's state for the machine. Every function is fenced by the
-lease of the document's chunk: a worker that lost it gets LeaseLost and has written nothing.
+The only place that changes a document's state. What the machine does is fenced by the lease of the
+document's chunk: a worker that lost it gets LeaseLost and has written nothing.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,17 @@ from ingestion.rules.checks import Verdict
 from ingestion.rules.findings import Finding as Seen
 
 WORKER = "system:worker"
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Whose move it is, in the ledger's words."""
+
+    actor: str
+    role: str
+
+
+BY_WORKER = By(WORKER, "worker")
 
 EVENTS: Mapping[DocumentState, str] = {
     DocumentState.RECEIVED: "document.received",
@@ -41,9 +53,9 @@ def take_up(document_id: int, lease: UUID, *, budget: int) -> bool:
         within = Document.objects.filter(pk=document_id, attempts__lt=budget)
         if within.update(attempts=F("attempts") + 1):
             return True
-        document = _ours(document_id, lease)
+        document = ours(document_id, lease)
         poison = Seen("POISON", facts={"attempts": document.attempts})
-        _move(document, DocumentState.HELD, findings=[poison], primary=poison)
+        move(document, DocumentState.HELD, findings=[poison], primary=poison)
     return False
 
 
@@ -60,12 +72,12 @@ def start_checking(
     `portal` is what its portal showed of itself, for the record: `core.work.Fetched.facts`.
     """
     with ledger():
-        document = _ours(document_id, lease)
+        document = ours(document_id, lease)
         document.sha256, document.size = sha256, size
         if twin := _on_file(document):
             _dedupe(document, twin)
             return False
-        _move(document, DocumentState.VALIDATING, portal=portal, sha256=sha256, size=size)
+        move(document, DocumentState.VALIDATING, portal=portal, sha256=sha256, size=size)
     return True
 
 
@@ -87,10 +99,10 @@ def conclude(
 
 def _conclude(document_id: int, lease: UUID, verdict: Verdict, pages: int | None) -> DocumentState:
     with ledger():
-        document = _ours(document_id, lease)
+        document = ours(document_id, lease)
         if verdict.state is DocumentState.ARCHIVED and (twin := _on_file(document)):
             return _dedupe(document, twin)
-        _move(
+        move(
             document,
             verdict.state,
             findings=verdict.findings,
@@ -109,16 +121,16 @@ def give_up(
     state = DocumentState.HELD if held else DocumentState.REJECTED
     seen = Seen(code, facts=facts)
     with ledger():
-        _move(_ours(document_id, lease), state, findings=[seen], primary=seen)
+        move(ours(document_id, lease), state, findings=[seen], primary=seen)
 
 
 def requeue_interrupted(chunk: Chunk) -> None:
     """Its last worker died while these were being checked: they start afresh. Inside ledger()."""
     for document in chunk.documents.filter(state=DocumentState.VALIDATING).select_related("site"):
-        _move(document, DocumentState.RECEIVED)
+        move(document, DocumentState.RECEIVED)
 
 
-def _ours(document_id: int, lease: UUID) -> Document:
+def ours(document_id: int, lease: UUID) -> Document:
     """The document, locked, if the lease is still ours. Raises LeaseLost."""
     _refuse_unless_held(document_id, lease)
     return (
@@ -146,7 +158,7 @@ def _on_file(document: Document) -> Document | None:
 
 def _dedupe(document: Document, twin: Document) -> DocumentState:
     on_file = Seen("DUPLICATE_CONTENT", facts={"twin": twin.doc_id, "reference": str(twin.packet)})
-    _move(
+    move(
         document,
         DocumentState.DEDUPED,
         findings=[on_file],
@@ -158,20 +170,26 @@ def _dedupe(document: Document, twin: Document) -> DocumentState:
     return DocumentState.DEDUPED
 
 
-def _move(
+def move(  # noqa: PLR0913 - what a move carries; callers name each
     document: Document,
     state: DocumentState,
     *,
     findings: Sequence[Seen] = (),
     primary: Seen | None = None,
     portal: Mapping[str, str | int] | None = None,
+    by: By = BY_WORKER,
+    event: str = "",
     **columns: Any,
 ) -> None:
-    """Change the row and record the entry. The UPDATE is fenced by state and transition number."""
+    """Change the row and record the entry. The UPDATE is fenced by state and transition number.
+
+    Inside ledger(). The machine's own moves are made by the functions above, behind their fence.
+    """
     old = DocumentState(document.state)
     check_move(old, state)
     columns |= {"state": state, "transitions": document.transitions + 1}
     columns["code"] = primary.code if primary else ""
+    columns["next_attempt_at"] = None
     if state.is_settled:
         columns["settled_at"] = timezone.now()
     moved = Document.objects.filter(
@@ -182,7 +200,15 @@ def _move(
     for name, value in columns.items():
         setattr(document, name, value)
     _keep(document, findings, primary)
-    _record(document, old, _detail(findings, portal))
+    enter(
+        document,
+        event or EVENTS[state],
+        from_state=old,
+        to_state=state,
+        code=document.code,
+        by=by,
+        detail=_detail(findings, portal),
+    )
 
 
 def _detail(
@@ -211,21 +237,30 @@ def _keep(document: Document, findings: Sequence[Seen], primary: Seen | None) ->
     )
 
 
-def _record(document: Document, old: DocumentState, detail: dict[str, Any] | None) -> None:
-    state = DocumentState(document.state)
+def enter(  # noqa: PLR0913 - what an entry says; callers name each
+    document: Document,
+    event: str,
+    *,
+    code: str,
+    detail: Mapping[str, Any] | None,
+    from_state: str = "",
+    to_state: str = "",
+    by: By = BY_WORKER,
+) -> None:
+    """Record an entry of the document, as its transition of the number that it has now."""
     record(
-        EVENTS[state],
+        event,
         subject=document.subject,
         n=document.transitions,
         site=document.site.site_id,
         doc_id=document.doc_id,
         sha256=document.sha256,
-        from_state=old,
-        to_state=state,
-        code=document.code,
+        from_state=from_state,
+        to_state=to_state,
+        code=code,
         correlation_id=str(document.correlation_id),
-        actor=WORKER,
-        role="worker",
+        actor=by.actor,
+        role=by.role,
         rules=document.rules_version,
         schema_version=document.schema_version,
         detail=detail,

@@ -1,4 +1,4 @@
-"""Batches, packets, documents, chunks and findings: the rows that carry the guarantees.
+"""Batches, packets, documents, chunks, gates and findings: the rows that carry the guarantees.
 
 A batch is what was submitted at once; a packet is what one site sent in it; a
 document is one file with an identity (site, doc_id); a chunk is the unit of
@@ -7,6 +7,7 @@ lease and fairness, always of one site (decision 1). State changes are made in
 """
 
 import uuid
+from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
@@ -14,9 +15,10 @@ from django.db import models
 from django.db.models import Count, Q
 from django.utils import timezone
 
+from ingestion.core.breaker import BreakerState
 from ingestion.core.states import SETTLED, BatchState, ChunkState, DocumentState
 from ingestion.rules.types import TYPES
-from sites.models import Site, User
+from sites.models import Portal, Site, User
 
 PRIORITIES = range(1, 11)  # 1 is the most urgent
 
@@ -114,6 +116,10 @@ class ChunkQuerySet(models.QuerySet["Chunk"]):
         """Leased by a worker that stopped beating."""
         return self.filter(state=ChunkState.RUNNING, lease_expires_at__lt=at)
 
+    def waiting_for(self, portal: int) -> Self:
+        """Not leased, and their site's documents come from this portal."""
+        return self.filter(state=ChunkState.WAITING, site__portal=portal)
+
     def lock_if_held(self, lease: uuid.UUID, **which: Any) -> bool:
         """Lock the chunk's row until the transaction ends, if it is held under this lease."""
         held = self.select_for_update(of=("self",), no_key=True).filter(lease_id=lease, **which)
@@ -178,6 +184,13 @@ class DocumentQuerySet(models.QuerySet["Document"]):
         """The machine still has something to do with them."""
         return self.exclude(state__in=SETTLED)
 
+    def waiting(self) -> Self:
+        """Registered and not fetched: a worker may take them up, once their time has come."""
+        return self.filter(state=DocumentState.RECEIVED)
+
+    def due(self, at: timezone.datetime) -> Self:  # type: ignore[name-defined]
+        return self.waiting().filter(Q(next_attempt_at=None) | Q(next_attempt_at__lte=at))
+
     def on_file(self) -> Self:
         return self.filter(state=DocumentState.ARCHIVED)
 
@@ -207,6 +220,9 @@ class Document(models.Model):
     )
     code = models.CharField(max_length=40, blank=True)  # the primary finding's
     attempts = models.PositiveIntegerField(default=0)  # times taken up, counted before anything
+    fetch_tries = models.PositiveIntegerField(default=0)  # requests that failed so far
+    failing_since = models.DateTimeField(null=True, blank=True)  # its deadline counts from then
+    next_attempt_at = models.DateTimeField(null=True, blank=True)  # not asked for before
     transitions = models.PositiveIntegerField(default=0)  # the n of its next ledger entry
     correlation_id = models.UUIDField(default=uuid.uuid4, editable=False)
     rules_version = models.CharField(max_length=20, blank=True)
@@ -220,6 +236,7 @@ class Document(models.Model):
 
     class Meta:
         ordering = ["-pk"]
+        permissions = [("retry_document", "Can try held documents again")]
         indexes = [
             models.Index(fields=["chunk", "state"], name="documents_of_a_chunk"),
             models.Index(fields=["batch", "state"], name="documents_of_a_batch"),
@@ -260,6 +277,56 @@ class Document(models.Model):
     def type_name(self) -> str:
         kind = TYPES.get(self.document_type)
         return kind.name if kind else "Document"
+
+
+class PortalGateQuerySet(models.QuerySet["PortalGate"]):
+    def shut(self) -> Self:
+        """Their portals do not answer, and are not asked but for a probe now and then."""
+        return self.exclude(breaker=BreakerState.CLOSED)
+
+
+class PortalGate(models.Model):
+    """Bucket and breaker of a portal, shared by all workers: one row each (docs/adr/0009).
+
+    Written by `dispatch.gates` alone. Times are microseconds since 1970 by the database's clock:
+    integers, so that a reservation is given back only to the very value that it left.
+    """
+
+    portal = models.OneToOneField(
+        Portal, on_delete=models.CASCADE, primary_key=True, related_name="gate"
+    )
+    tat = models.BigIntegerField(default=0)  # theoretical arrival time of the next request
+    given_at = models.BigIntegerField(default=0)  # when it last gave a document, roughly
+    breaker = models.CharField(
+        max_length=10,
+        choices=[(state.value, state.value) for state in BreakerState],
+        default=BreakerState.CLOSED,
+    )
+    failures = models.JSONField(default=list)  # when, since the portal last answered
+    shut_until = models.BigIntegerField(default=0)  # the next probe may go then
+    switches = models.PositiveIntegerField(default=0)  # the n of the breaker's last ledger entry
+
+    objects: ClassVar[PortalGateQuerySet] = PortalGateQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(breaker__in=[state.value for state in BreakerState]),
+                name="breaker_state_is_one_of_the_table",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"gate of {self.portal}"
+
+    @property
+    def subject(self) -> str:
+        """How the ledger names this portal's breaker."""
+        return f"breaker:{self.portal_id}"
+
+    @property
+    def next_probe_at(self) -> datetime:
+        return datetime.fromtimestamp(self.shut_until / 1e6, UTC)
 
 
 class Finding(models.Model):

@@ -237,7 +237,7 @@ def _chunks(batch: Batch, documents: Sequence[Document]) -> None:
         by_site[document.site].append(document)
     chunks: list[Chunk] = []
     for site, own in by_site.items():
-        rank = _rank(site)
+        rank = next_rank(site)
         for start in range(0, len(own), settings.CHUNK_SIZE):
             rank += batch.priority
             chunk = Chunk(batch=batch, site=site, rank=rank)
@@ -247,7 +247,7 @@ def _chunks(batch: Batch, documents: Sequence[Document]) -> None:
     Chunk.objects.bulk_create(chunks)
 
 
-def _rank(site: Site) -> float:
+def next_rank(site: Site) -> float:
     """Where the site stands in virtual time (start-time fair queueing, Goyal et al. 1996).
 
     Behind its own waiting chunks, and never before what was dispatched last: a site that sends a

@@ -32,6 +32,7 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "Regulatory affairs": _RECORDS | _PLACES | _PEOPLE | _TRAIL,
         "Operations": _RECORDS
         | _may("view", "ingestion.chunk")
+        | _may("retry", "ingestion.document")
         | _may("view add change", "clinical_sites.site", "clinical_sites.study")
         | _may("view add change", "clinical_sites.portal")
         | _may(

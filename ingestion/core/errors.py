@@ -36,12 +36,15 @@ class TransientError(IngestionError):
 
     code = "DOWNLOAD_FAILED"
     retry_after: float | None = None  # seconds, where the portal named them
+    # It says nothing about the document: no number of tries condemns it, only its deadline.
+    is_the_portals = False
 
 
 class PortalUnreachable(TransientError):
     """The portal could not be reached, or fell silent."""
 
     code = "PORTAL_UNAVAILABLE"
+    is_the_portals = True
 
 
 class PortalFailing(TransientError):
@@ -50,6 +53,8 @@ class PortalFailing(TransientError):
 
 class PortalThrottled(TransientError):
     """The portal asked us to slow down."""
+
+    is_the_portals = True
 
 
 class BodyTruncated(TransientError):

@@ -10,17 +10,13 @@ The expected errors are those of `errors`; everything else is caught in exactly 
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ingestion.core import retry
-from ingestion.core.errors import (
-    IngestionError,
-    LeaseLost,
-    OurFault,
-    PortalUnreachable,
-    TransientError,
-)
+from ingestion.core.errors import IngestionError, LeaseLost, OurFault, TransientError
+from ingestion.core.gate import Outcome, outcome_of
 from ingestion.core.lanes import Lanes
 from ingestion.core.limits import Limits
 from ingestion.core.work import Desk, Fetched, Portal, Reader, WorkItem
@@ -28,6 +24,12 @@ from ingestion.core.work import Desk, Fetched, Portal, Reader, WorkItem
 logger = logging.getLogger(__name__)
 
 _Ready = tuple[WorkItem, Fetched]
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    item: WorkItem
+    wait: float  # seconds
 
 
 class Ingest:
@@ -49,6 +51,7 @@ class Ingest:
         Raises whatever a worker could not catch, as an ExceptionGroup, after the others stopped.
         """
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._lanes.pace(self._desk.postpone), name="pace")
             fetchers = [
                 group.create_task(self._fetch_all(), name=f"fetcher-{number:02d}")
                 for number in range(self._limits.fetchers)
@@ -62,8 +65,8 @@ class Ingest:
     async def feed(self, item: WorkItem) -> None:
         """Take an item up and put it into its lane; waits while the lane is full.
 
-        The attempt is charged here and not after `take`: a token is spent on `take`, and nothing
-        slow may stand between a token and its request.
+        The attempt is charged here and not after `take`: a slot is used on `take`, and nothing
+        slow may stand between a slot and its request.
         """
 
         async def take_up(item: WorkItem) -> bool:
@@ -108,33 +111,60 @@ class Ingest:
         return True
 
     async def _fetch(self, item: WorkItem) -> bool:
-        """Ask the portal once. A transient answer puts the item back into its lane."""
-        wait = None
+        """Ask the portal once. A transient answer puts the item back, or off to later."""
+        again = None
         try:
             fetched = await self._portal.fetch(item)
+            await self._lanes.tell(item.lane, Outcome.GIVEN)
         except IngestionError as error:
-            if isinstance(error, TransientError):
-                wait = retry.delay(error, item.tries + 1, self._limits)
-            if wait is None:
-                await self._refuse(item, error)
-                return True
-            logger.info("asking again for %s in %.1f s: %s", item.doc_id, wait, error)
-            return False
+            again = await self._failed(item, error)
+            return again is None
         finally:
-            # Either way the portal has answered: its place in flight is free before anything else
-            # is waited for.
-            if wait is None:
+            # Either way the portal has answered, and its gate knows: the place in flight is free
+            # before anything else is waited for.
+            if again is None:
                 self._lanes.done(item.lane)
             else:
-                self._lanes.put_back(item.lane, replace(item, tries=item.tries + 1), wait)
+                self._lanes.put_back(item.lane, again.item, again.wait)
         await self._fetched.put((item, replace(fetched, tries=item.tries + 1)))
         return False
 
+    async def _failed(self, item: WorkItem, error: IngestionError) -> "_Again | None":
+        """Record a failed request. None: the document is out of hand, for now or for good."""
+        outcome = outcome_of(error)
+        standing = await self._lanes.tell(item.lane, outcome)
+        if not isinstance(error, TransientError):
+            await self._refuse(item, error)
+            return None
+        # Only a portal that gives others can condemn a document (decision 5).
+        is_down = outcome is Outcome.FAILED and not standing.gives
+        is_patient = error.is_the_portals or is_down
+        item = self._tried(item)
+        wait = retry.delay(error, item.tries, self._limits, is_patient=is_patient)
+        if wait is not None:
+            wait = max(wait, standing.shut_seconds)
+        if wait is None or time.monotonic() + wait > (item.deadline or 0.0):
+            await self._give_up(item, error, is_portals=is_patient)
+            return None
+        later = wait > self._limits.reschedule_seconds
+        facts = {"fault": type(error).__name__, **error.facts}
+        await self._desk.fetch_failed(item, error.code, facts, wait=wait, later=later)
+        logger.info("asking again for %s in %.1f s: %s", item.doc_id, wait, error)
+        return None if later else _Again(item, wait)
+
+    def _tried(self, item: WorkItem) -> WorkItem:
+        """One more request was made for it. With the first that failed, its deadline is set."""
+        deadline = item.deadline or time.monotonic() + self._limits.deadline_seconds
+        return replace(item, tries=item.tries + 1, deadline=deadline)
+
     async def _refuse(self, item: WorkItem, error: IngestionError) -> None:
-        # A portal that never answered is the portal's fault, not the document's: decision 5.
-        held = isinstance(error, OurFault | PortalUnreachable)
         facts = {"tries": item.tries + 1, **error.facts}
-        await self._desk.give_up(item, error.code, facts, held=held)
+        await self._desk.give_up(item, error.code, facts, held=isinstance(error, OurFault))
+
+    async def _give_up(self, item: WorkItem, error: TransientError, *, is_portals: bool) -> None:
+        """Held when it is the portal's fault, rejected when it gives others and not this one."""
+        code = "PORTAL_UNAVAILABLE" if is_portals else error.code
+        await self._desk.give_up(item, code, {"tries": item.tries, **error.facts}, held=is_portals)
 
     async def _settle(self, item: WorkItem, fetched: Fetched) -> bool:
         """Claim, read, conclude."""

@@ -1,14 +1,18 @@
 """One queue per portal, drained by one group of workers: fair, bounded, and at each portal's pace.
 
-A worker is given an item only when that item may go at once: the portal's bucket has a token, its
-in-flight cap has room, and the item's own waiting time is over. So no worker ever waits for one
-portal while another could be served, and a retry that waits holds nothing.
+A worker is given an item only when that item may go at once: the portal's gate gave a slot whose
+time has come, its in-flight cap has room, and the item's own waiting time is over. So no worker
+ever waits for one portal while another could be served, and a retry that waits holds nothing.
+
+Slots are reserved ahead by `pace`, beside the workers: a gate may be a database away, and nothing
+slow may stand between a slot and its request. A slot that was not used in time is thrown away.
 
 Not here: what is done with an item, and what an error means (`ingest`).
 """
 
 import asyncio
 import heapq
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -16,25 +20,51 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Generic, TypeVar
 
-from ingestion.core.limiter import TokenBucket
+from ingestion.core.gate import Gate, Grant, Outcome, Slot, Standing
 
 Item = TypeVar("Item")
+Shut = Callable[[str, list[Item], float], None]  # a lane's items, and for how many seconds
+
+MOST_SLOTS = 8  # reserved at once for one lane
 
 
 @dataclass(slots=True)
 class _Lane(Generic[Item]):
-    bucket: TokenBucket | None
+    gate: Gate | None
     max_in_flight: int
     waiting: deque[Item] = field(default_factory=deque)
     later: list[tuple[float, int, Item]] = field(default_factory=list)  # a heap of retries
     in_flight: int = 0
+    slots: deque[Slot] = field(default_factory=deque)
+    grant: Grant = field(default_factory=Grant)  # where the slots are from
+    ask_at: float = 0.0  # the gate could not be reached: not asked before
+    is_probing: bool = False  # a probe is in hand: the gate has nothing else to give
 
-    def ready_at(self) -> float | None:
-        """When its next item may go; None when it has none, or no room for one."""
+    def ready_at(self, now: float) -> float | None:
+        """When its next item may go; None when it has none, no room, or no slot yet."""
         if self.in_flight >= self.max_in_flight or not (self.waiting or self.later):
             return None
-        token = self.bucket.ready_at() if self.bucket else 0.0
-        return token if self.waiting else max(token, self.later[0][0])
+        item_at = now if self.waiting else self.later[0][0]
+        if self.gate is None or item_at > now:
+            return item_at
+        while self.slots and self.slots[0].spoils_at < now:
+            self.slots.popleft()
+        if self.slots:
+            return self.slots[0].go_at
+        return self.ask_at if self.ask_at > now else None
+
+    def wants(self, now: float) -> int:
+        """How many slots to reserve: none that would wait for room and spoil, if they are scarce.
+
+        Never while some are left, so that what is left is always the end of one grant.
+        """
+        if self.gate is None or self.slots or self.is_probing or self.ask_at > now:
+            return 0
+        room = self.max_in_flight - self.in_flight
+        if room <= 0:
+            return 0
+        due = len(self.waiting) + sum(1 for at, _, _ in self.later if at <= now)
+        return min(due, MOST_SLOTS if self.grant.is_plenty else min(room, MOST_SLOTS))
 
     def pop(self, now: float) -> Item:
         # A retry that is due goes first: it has waited longest.
@@ -42,10 +72,26 @@ class _Lane(Generic[Item]):
             item = heapq.heappop(self.later)[2]
         else:
             item = self.waiting.popleft()
-        if self.bucket:
-            self.bucket.spend(now)
+        if self.gate:
+            self.slots.popleft()
+            self.is_probing = self.grant.is_probe
         self.in_flight += 1
         return item
+
+    def take_over(self, grant: Grant, now: float) -> None:
+        self.grant = grant
+        self.slots.extend(grant.slots)
+        self.ask_at = now + grant.again_seconds
+
+    def free(self) -> None:
+        self.in_flight -= 1
+        self.is_probing = False
+
+    def empty(self) -> list[Item]:
+        items = [*self.waiting, *(item for _, _, item in self.later)]
+        self.waiting.clear()
+        self.later.clear()
+        return items
 
 
 class Lanes(Generic[Item]):
@@ -60,17 +106,19 @@ class Lanes(Generic[Item]):
         self._lanes: dict[str, _Lane[Item]] = {}
         self._turn: deque[str] = deque()  # whose turn it is: round robin over the portals
         self._changed = asyncio.Event()
+        self._hungry = asyncio.Event()  # some lane could go on with a slot
         self._numbers = count()
-        self._closed = self._abandoned = False
+        self._takers = 0
+        self._closed = self._abandoned = self._over = False
 
     def __len__(self) -> int:
         """Items that wait, retries included."""
         return sum(len(lane.waiting) + len(lane.later) for lane in self._lanes.values())
 
-    def open(self, key: str, bucket: TokenBucket | None, max_in_flight: int) -> None:
-        """Idempotent: a portal keeps its bucket for as long as the lanes live."""
+    def open(self, key: str, gate: Gate | None, max_in_flight: int) -> None:
+        """Idempotent: a portal keeps its gate for as long as the lanes live. None: no limit."""
         if key not in self._lanes:
-            self._lanes[key] = _Lane(bucket, max_in_flight)
+            self._lanes[key] = _Lane(gate, max_in_flight)
             self._turn.append(key)
 
     async def put(self, key: str, item: Item) -> None:
@@ -87,33 +135,90 @@ class Lanes(Generic[Item]):
     def put_back(self, key: str, item: Item, delay: float) -> None:
         """Give a taken item back, to go again after `delay` seconds. Frees its place in flight."""
         lane = self._lanes[key]
-        lane.in_flight -= 1
+        lane.free()
         heapq.heappush(lane.later, (self._clock() + delay, next(self._numbers), item))
         self._wake()
 
     def done(self, key: str) -> None:
         """The request for a taken item is over: its place in flight is free."""
-        self._lanes[key].in_flight -= 1
+        self._lanes[key].free()
         self._wake()
+
+    async def another_slot(self, key: str) -> bool:
+        """Wait for a slot beside the lane's own: a redirect is one more request. False: shut."""
+        gate = self._lanes[key].gate
+        while gate is not None:
+            grant = await gate.reserve(1)
+            if grant.shut_seconds is not None:
+                return False
+            for slot in grant.slots:
+                await asyncio.sleep(max(0.0, slot.go_at - self._clock()))
+                if self._clock() <= slot.spoils_at:
+                    return True
+            await asyncio.sleep(grant.again_seconds)
+        return True
+
+    async def tell(self, key: str, outcome: Outcome) -> Standing:
+        """Tell the portal's gate what became of a request, before its place is freed."""
+        gate = self._lanes[key].gate
+        return await gate.tell(outcome) if gate else Standing()
 
     async def take(self) -> Item | None:
         """The next item that may go at once. None: nothing will come any more, leave."""
+        self._takers += 1
+        try:
+            return await self._take()
+        finally:
+            self._takers -= 1
+
+    async def _take(self) -> Item | None:
         while not self._abandoned:
             now = self._clock()
-            soonest = None
-            for _ in range(len(self._turn)):
-                key = self._turn[0]
-                self._turn.rotate(-1)
-                ready_at = self._lanes[key].ready_at()
-                if ready_at is not None and ready_at <= now:
-                    self._wake()
-                    return self._lanes[key].pop(now)
-                if ready_at is not None:
-                    soonest = ready_at if soonest is None else min(soonest, ready_at)
+            lane, soonest = self._first_ready(now)
+            if lane:
+                self._wake()
+                return lane.pop(now)
             if self._closed and not len(self) and not self._in_flight():
                 break
             await self._change(None if soonest is None else soonest - now)
+        self._over = True
+        self._hungry.set()
         return None
+
+    def _first_ready(self, now: float) -> tuple[_Lane[Item] | None, float | None]:
+        """The lane whose turn it is; or None, and when the first one will be ready."""
+        soonest = math.inf
+        for _ in range(len(self._turn)):
+            lane = self._lanes[self._turn[0]]
+            self._turn.rotate(-1)
+            ready_at = lane.ready_at(now)
+            if ready_at is not None and ready_at <= now:
+                return lane, None
+            if ready_at is not None:
+                soonest = min(soonest, ready_at)
+            elif lane.wants(now):
+                self._hungry.set()
+        return None, None if soonest == math.inf else soonest
+
+    async def pace(self, shut: Shut[Item]) -> None:
+        """Reserve slots for the lanes that could use them, until the workers leave.
+
+        `shut` is given what waits in a lane whose gate is shut. Unused slots are given back.
+        """
+        while not self._over:
+            await self._hungry.wait()
+            self._hungry.clear()
+            for key, lane in list(self._lanes.items()):
+                # Without a worker that could use it, a slot would only spoil.
+                if lane.gate and self._takers and (wanted := lane.wants(self._clock())):
+                    grant = await lane.gate.reserve(wanted)
+                    lane.take_over(grant, self._clock())
+                    if grant.shut_seconds is not None:
+                        shut(key, lane.empty(), grant.shut_seconds)
+                    self._wake()
+        for lane in self._lanes.values():
+            if lane.gate and lane.slots:
+                await lane.gate.give_back(lane.grant, len(lane.slots))
 
     def close(self) -> None:
         """No more will be put. Workers leave when the last item is over."""

@@ -1,33 +1,54 @@
-"""A portal's request rate, as arithmetic: one theoretical arrival time, no task, no lock.
+"""A portal's request rate, as arithmetic: one theoretical arrival time, no clock, no task, no lock.
 
-The generic cell rate algorithm (ITU-T I.371). A request may go when it is not
-earlier than `ready_at()`; spending moves the arrival time on by one interval.
-In any window of t seconds at most burst + rate * t requests go.
+The generic cell rate algorithm (ITU-T I.371). Whoever spends tokens moves the theoretical arrival
+time (`tat`) on by one interval for each, and learns from it when each request may go. Where the
+`tat` is kept is not known here: in a row (`dispatch.gates`), or in memory (`gate.LocalGate`).
+
+In any window of t seconds a portal sees at most burst + rate * t requests, as long as each goes at
+its go-time or at most `slack` later.
 """
 
-# What we leave unused, so that the portal's own clock and ours never disagree about a request
-# that was late on the wire: 2 % of the rate and, where there are several, one token of the burst.
+import math
+from dataclasses import dataclass
+from typing import Self
+
+# What we leave unused, so that the portal's own clock and ours never disagree about a request that
+# was late on the wire: 2 % of the rate and one token of the burst. Where the burst is one, there
+# is no token to hold back: then the rate alone pays for it.
 HEADROOM = 0.98
+HEADROOM_OF_ONE = 0.965
+# At a fast portal one token is worth less time than an event loop needs to wake up: there as many
+# are held back as go in this time.
+LATE_SECONDS = 0.05
 
 
-class TokenBucket:
-    """`rate` per second, `burst` at once. Times are the caller's, in seconds, never decreasing."""
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """All in seconds. Times are anybody's, as long as they are of one clock."""
 
-    __slots__ = ("_full_at", "_interval", "_tolerance")
+    interval: float  # between two requests, once the burst is spent
+    tolerance: float  # how far the requests may run ahead of that
+    slack: float  # how late a request may go after its go-time
 
-    def __init__(self, rate: float, burst: int) -> None:
+    @classmethod
+    def of(cls, rate: float, burst: int) -> Self:
+        """`rate` per second, `burst` at once, as the portal counts them."""
         if rate <= 0 or burst < 1:
-            raise ValueError(f"a bucket needs a positive rate and burst, not {rate} and {burst}")
-        self._interval = 1 / (rate * HEADROOM)
-        self._tolerance = (max(1, burst - 1) - 1) * self._interval
-        self._full_at = 0.0  # when the bucket would be full again
+            raise ValueError(f"a pace needs a positive rate and burst, not {rate} and {burst}")
+        held_back = min(burst - 1, max(1, math.ceil(rate * LATE_SECONDS)))
+        interval = 1 / (rate * (HEADROOM if held_back else HEADROOM_OF_ONE))
+        slack = held_back * interval if held_back else interval - 1 / rate
+        return cls(interval, (burst - held_back - 1) * interval, slack)
 
-    def ready_at(self) -> float:
-        """The earliest time at which a token may be spent."""
-        return self._full_at - self._tolerance
+    def spend(self, tat: float, at: float, tokens: int = 1) -> float:
+        """The arrival time after `tokens` were spent at the time `at`."""
+        return max(tat, at) + tokens * self.interval
 
-    def spend(self, now: float) -> None:
-        """Take one token. Raises ValueError before `ready_at()`."""
-        if now < self.ready_at():
-            raise ValueError("no token is left")
-        self._full_at = max(self._full_at, now) + self._interval
+    def go_times(self, tat: float, at: float, tokens: int) -> list[float]:
+        """When each of the `tokens` that were just spent may go. `tat` is what `spend` gave."""
+        first = tat - tokens * self.interval - self.tolerance
+        return [max(at, first + number * self.interval) for number in range(tokens)]
+
+    def is_plenty(self, tat: float, at: float) -> bool:
+        """More than half of the burst is left: tokens are not what is scarce."""
+        return tat - at < self.tolerance / 2

@@ -16,7 +16,10 @@ class Limits:
     fetch_tries: int = 4  # requests for one document before it counts as not to be had
     backoff_base_seconds: float = 0.5
     backoff_cap_seconds: float = 30.0
-    retry_after_cap_seconds: float = 120.0  # a portal that asks for more gets this much
+    patient_cap_seconds: float = 600.0  # the same, for what only the deadline ends
+    retry_after_cap_seconds: float = 21_600.0  # a portal that asks for more gets this much
+    reschedule_seconds: float = 5.0  # a longer wait gives slot and worker back
+    deadline_seconds: float = 86_400.0  # since a document's first failure, until it is held
     max_bytes: int = 50_000_000  # one document
     document_attempts: int = 5  # times a document is taken up before it counts as poison
     drain_seconds: float = 20.0  # after a stop: what is in hand may finish

@@ -1,4 +1,4 @@
-"""How long to wait before a portal is asked again. Pure; the waiting is done by the lanes."""
+"""How long to wait before a portal is asked again. Pure; the waiting is done by lanes and rows."""
 
 import random
 from collections.abc import Callable
@@ -12,16 +12,20 @@ def delay(
     tries: int,
     limits: Limits,
     *,
+    is_patient: bool = False,
     uniform: Callable[[float, float], float] = random.uniform,
 ) -> float | None:
     """Seconds to wait after the `tries`-th request failed; None when the budget is spent.
 
     Full jitter (exponential backoff and jitter, AWS architecture blog): the whole wait is drawn,
     so that many documents of one failing portal do not come back at once. A `Retry-After` is a
-    lower bound that the portal set; the jitter is added to it.
+    lower bound that the portal set; the jitter is added to it. With `is_patient` there is no
+    budget, because the fault is the portal's; the waits beyond it grow further.
     """
-    if tries >= limits.fetch_tries:
+    is_spent = tries >= limits.fetch_tries
+    if is_spent and not is_patient:
         return None
-    ceiling = min(limits.backoff_cap_seconds, limits.backoff_base_seconds * 2**tries)
+    cap = limits.patient_cap_seconds if is_spent else limits.backoff_cap_seconds
+    ceiling = min(cap, limits.backoff_base_seconds * 2 ** min(tries, 32))
     asked = min(error.retry_after or 0.0, limits.retry_after_cap_seconds)
     return asked + uniform(0.0, ceiling)

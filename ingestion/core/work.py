@@ -1,6 +1,6 @@
 """What travels through the core, and the two ports at its edges."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ class PortalTerms:
     """How a portal may be asked: what its Portal row says."""
 
     key: str
+    portal: int = 0  # the row's key
     base_url: str
     rate_per_second: float
     burst: int
@@ -24,7 +25,7 @@ class PortalTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkItem:
-    """A descriptor, never bytes. `tries` counts the requests made for it in this shift."""
+    """A descriptor, never bytes. `tries` counts the requests made for it so far."""
 
     document: int  # the row's key
     chunk: int
@@ -36,6 +37,8 @@ class WorkItem:
     expected_sha256: str = ""
     size: int = 0  # bytes of an upload
     tries: int = 0
+    # Local monotonic seconds: since its first failure it waits for its portal until then.
+    deadline: float | None = None
 
     @property
     def lane(self) -> str:
@@ -79,6 +82,19 @@ class Desk(Protocol):
 
     async def conclude(self, item: WorkItem, fetched: Fetched, reading: Any) -> None:
         """Check what was read, archive the bytes, and record the decision."""
+        ...
+
+    async def fetch_failed(
+        self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, wait: float, later: bool
+    ) -> None:
+        """Record a failed request. `later`: the document leaves the shift for `wait` seconds."""
+        ...
+
+    def postpone(self, lane: str, items: Sequence[WorkItem], seconds: float) -> None:
+        """Their portal is not asked just now: they were not begun, and leave the shift.
+
+        So does what was not fed yet. Called in the event loop; must not block.
+        """
         ...
 
     async def give_up(

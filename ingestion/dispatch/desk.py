@@ -6,7 +6,7 @@ only, and one that the server dropped would stay broken for the life of the work
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
@@ -16,10 +16,11 @@ from uuid import UUID
 from django.db import close_old_connections, connections
 from django.utils import timezone
 
-from ingestion import filing, spool
+from ingestion import filing, retrying, spool
 from ingestion.archive import archive
 from ingestion.core.limits import Limits
 from ingestion.core.work import Fetched, WorkItem
+from ingestion.dispatch.leases import database_now
 from ingestion.models import Document
 from ingestion.reading.facts import Reading, Unreadable
 from ingestion.rules.checks import SiteFacts, Verdict, check, judge
@@ -61,11 +62,13 @@ class FilingDesk:
         leases: Mapping[int, UUID],
         limits: Limits,
         over: Callable[[WorkItem], None],
+        postponed: Callable[[str, Sequence[WorkItem], float], None],
     ) -> None:
         self._door = door
         self._leases = leases
         self._limits = limits
         self._over = over
+        self._postponed = postponed
 
     async def take_up(self, item: WorkItem) -> bool:
         budget = self._limits.document_attempts
@@ -84,6 +87,14 @@ class FilingDesk:
     ) -> None:
         await self._door(filing.give_up, item.document, self._lease(item), code, facts, held=held)
 
+    async def fetch_failed(
+        self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, wait: float, later: bool
+    ) -> None:
+        await self._door(_fetch_failed, item, self._lease(item), code, facts, wait, later)
+
+    def postpone(self, lane: str, items: Sequence[WorkItem], seconds: float) -> None:
+        self._postponed(lane, items, seconds)
+
     async def over(self, item: WorkItem) -> None:
         self._over(item)
 
@@ -98,6 +109,26 @@ def _start_checking(item: WorkItem, lease: UUID, fetched: Fetched) -> bool:
     if item.spooled and not is_new:
         spool.drop(item.spooled)  # the same bytes are in the archive
     return is_new
+
+
+def _fetch_failed(
+    item: WorkItem,
+    lease: UUID,
+    code: str,
+    facts: Mapping[str, str | int],
+    wait: float,
+    later: bool,
+) -> None:
+    retrying.fetch_failed(
+        item.document,
+        lease,
+        code,
+        facts,
+        tries=item.tries,
+        now=database_now(),
+        wait=wait,
+        later=later,
+    )
 
 
 def _conclude(item: WorkItem, lease: UUID, fetched: Fetched, reading: Reading | Unreadable) -> None:

@@ -18,8 +18,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from audit.log import ledger, record
-from ingestion import filing, spool
-from ingestion.core.states import BatchState, ChunkState, DocumentState, check_move
+from ingestion import filing, retrying, spool
+from ingestion.core.states import BatchState, ChunkState, check_move
 from ingestion.core.work import PortalTerms, WorkItem
 from ingestion.models import Batch, Chunk, Document
 from sites.models import Portal
@@ -79,7 +79,7 @@ def _claim(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
         chunk = Chunk.objects.select_related("site__portal", "batch").get(pk=chunk_id)
         filing.requeue_interrupted(chunk)
         _begin(chunk.batch_id)
-        items = tuple(_item(document, chunk.site.portal) for document in _to_do(chunk))
+        items = tuple(_item(each, chunk.site.portal, now) for each in _to_do(chunk, now))
     return Lease(chunk_id, chunk.site_id, lease_id, items)
 
 
@@ -92,21 +92,45 @@ def beat(leases: Iterable[uuid.UUID]) -> set[uuid.UUID]:
     return {lease for lease in held if lease}
 
 
-def close(chunk_id: int, lease_id: uuid.UUID, *, untouched: Collection[int] = ()) -> None:
-    """Let the chunk go: DONE when all its documents are settled, else due again at once.
+def close(
+    chunk_id: int,
+    lease_id: uuid.UUID,
+    *,
+    untouched: Collection[int] = (),
+    shut_seconds: float | None = None,
+) -> None:
+    """Let the chunk go: DONE when all its documents are settled, else due when the next one is.
 
-    `untouched` documents were taken up and not begun: their attempt is not charged.
+    `untouched` documents were taken up and not begun: their attempt is not charged. With
+    `shut_seconds` their portal is down, and not asked for so long.
     """
     with ledger():
         if not Chunk.objects.lock_if_held(lease_id, pk=chunk_id):
             return  # recovered already: whoever has it now goes on
         Document.objects.filter(pk__in=untouched, attempts__gt=0).update(attempts=F("attempts") - 1)
-        chunk = Chunk.objects.get(pk=chunk_id)
+        chunk, now = Chunk.objects.get(pk=chunk_id), database_now()
+        if shut_seconds is not None:
+            retrying.postpone(chunk, now, patience=settings.INGEST_LIMITS.deadline_seconds)
         finished = not chunk.documents.unsettled().exists()
-        _release(chunk_id, ChunkState.DONE if finished else ChunkState.WAITING)
+        due_at = now if finished else _next_dispatch(chunk, now, shut_seconds or 0.0)
+        _release(chunk_id, ChunkState.DONE if finished else ChunkState.WAITING, due_at)
         if finished:
             complete_if_settled(chunk.batch_id)
     spool.drop_attempt(lease_id)
+
+
+def _next_dispatch(chunk: Chunk, now: datetime, shut_seconds: float) -> datetime:
+    """When the first of its documents is due; at their portal's next probe if it is down.
+
+    Not after a deadline: a document is held then, whether its portal is asked or not.
+    """
+    rows = list(chunk.documents.unsettled().values_list("next_attempt_at", "failing_since"))
+    due_at = min(next_attempt_at or now for next_attempt_at, _ in rows)
+    if not shut_seconds:
+        return due_at
+    patience = timedelta(seconds=settings.INGEST_LIMITS.deadline_seconds)
+    first_deadline = min(since or now for _, since in rows) + patience
+    return min(max(due_at, now + timedelta(seconds=shut_seconds)), first_deadline)
 
 
 def recover() -> int:
@@ -126,17 +150,15 @@ def recover() -> int:
 _FREE = {"lease_id": None, "lease_owner": "", "lease_expires_at": None}
 
 
-def _release(chunk_id: int, state: ChunkState) -> None:
-    Chunk.objects.filter(pk=chunk_id).update(**_FREE, state=state, next_dispatch_at=database_now())
+def _release(chunk_id: int, state: ChunkState, due_at: datetime) -> None:
+    Chunk.objects.filter(pk=chunk_id).update(**_FREE, state=state, next_dispatch_at=due_at)
 
 
-def _to_do(chunk: Chunk) -> Iterable[Document]:
-    return (
-        chunk.documents.filter(state=DocumentState.RECEIVED).select_related("site").order_by("pk")
-    )
+def _to_do(chunk: Chunk, now: datetime) -> Iterable[Document]:
+    return chunk.documents.due(now).select_related("site").order_by("pk")
 
 
-def _item(document: Document, portal: Portal) -> WorkItem:
+def _item(document: Document, portal: Portal, now: datetime) -> WorkItem:
     return WorkItem(
         document=document.pk,
         chunk=document.chunk_id or 0,
@@ -147,12 +169,23 @@ def _item(document: Document, portal: Portal) -> WorkItem:
         spooled=document.spooled,
         expected_sha256=document.expected_sha256,
         size=document.size or 0,
+        tries=document.fetch_tries,
+        deadline=_deadline(document, now),
     )
+
+
+def _deadline(document: Document, now: datetime) -> float | None:
+    """In this process's monotonic seconds."""
+    if document.failing_since is None:
+        return None
+    gone = (now - document.failing_since).total_seconds()
+    return time.monotonic() + settings.INGEST_LIMITS.deadline_seconds - gone
 
 
 def portal_terms(portal: Portal) -> PortalTerms:
     return PortalTerms(
         key=portal.key,
+        portal=portal.pk,
         base_url=portal.base_url,
         rate_per_second=portal.rate_per_second,
         burst=portal.burst,

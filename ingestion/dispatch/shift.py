@@ -7,10 +7,10 @@ its time is up, or when the host drains. Which chunk is next is decided as late 
 import asyncio
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
@@ -18,14 +18,14 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from ingestion import spool
-from ingestion.core.errors import LeaseLost
+from ingestion.core.errors import LeaseLost, PortalUnreachable
 from ingestion.core.ingest import Ingest
 from ingestion.core.lanes import Lanes
-from ingestion.core.limiter import TokenBucket
 from ingestion.core.work import WorkItem
 from ingestion.dispatch import drain, leases
 from ingestion.dispatch.desk import Door, FilingDesk
 from ingestion.dispatch.leases import Lease
+from ingestion.dispatch.shared_gate import DatabaseClock, SharedGate
 from ingestion.portal import FolderOf, HttpPortals, Sources
 from ingestion.reading.pool import Reader
 
@@ -44,8 +44,14 @@ class _InHand:
     """A chunk of this shift, and which of its documents are not over yet."""
 
     lease: Lease
-    feeding: asyncio.Task[None]
     left: set[int]
+    feeding: asyncio.Task[None] | None = None
+    shut_until: float | None = None  # monotonic; its portal is down, and nothing more is fed
+    untouched: set[int] = field(default_factory=set)  # taken up, and not begun since it is down
+
+    @property
+    def lane(self) -> str:
+        return self.lease.items[0].lane if self.lease.items else ""
 
 
 class Shift:
@@ -55,6 +61,7 @@ class Shift:
         self._door = door
         self._lanes = lanes
         self._folders = folders
+        self._clock = DatabaseClock()
         self._owner = leases.owner()
         self._in_hand: dict[int, _InHand] = {}
         self._lease_ids: dict[int, UUID] = {}
@@ -77,9 +84,11 @@ class Shift:
                 return
             stack.push_async_callback(shift._give_back)
             files = stack.enter_context(ThreadPoolExecutor(2, thread_name_prefix="files"))
-            portals = await stack.enter_async_context(HttpPortals(folders, limits, files))
+            portals = await stack.enter_async_context(
+                HttpPortals(folders, limits, files, another_token=shift._another_slot)
+            )
             reader = await stack.enter_async_context(Reader(settings.READING_LIMITS))
-            desk = FilingDesk(door, shift._lease_ids, limits, shift._over)
+            desk = FilingDesk(door, shift._lease_ids, limits, shift._over, shift._postponed)
             sources = Sources(portals, Path(settings.SPOOL_DIR))
             ingest = Ingest(lanes, portal=sources, desk=desk, reader=reader, limits=limits)
             await shift._run(ingest, first)
@@ -116,21 +125,40 @@ class Shift:
         for item in lease.items:
             self._open_lane(item)
 
-        async def feed() -> None:
-            for item in lease.items:
-                await ingest.feed(item)
+        in_hand = _InHand(lease, {item.document for item in lease.items})
+        self._in_hand[lease.chunk] = in_hand
+        name = f"feed chunk {lease.chunk}"
+        in_hand.feeding = group.create_task(self._feed(in_hand, ingest), name=name)
+        self._changed.set()
 
-        task = group.create_task(feed(), name=f"feed chunk {lease.chunk}")
-        left = {item.document for item in lease.items}
-        self._in_hand[lease.chunk] = _InHand(lease, task, left)
+    async def _feed(self, in_hand: _InHand, ingest: Ingest) -> None:
+        for item in in_hand.lease.items:
+            if in_hand.shut_until is None:
+                await ingest.feed(item)
+            else:
+                in_hand.left.discard(item.document)
         self._changed.set()
 
     def _open_lane(self, item: WorkItem) -> None:
         if terms := item.terms:
-            bucket = TokenBucket(terms.rate_per_second, terms.burst)
-            self._lanes.open(item.lane, bucket, terms.max_in_flight)
+            gate = SharedGate(self._door, self._clock, terms, settings.BREAKER)
+            self._lanes.open(item.lane, gate, terms.max_in_flight)
         else:
             self._lanes.open(item.lane, None, settings.INGEST_LIMITS.settlers)
+
+    async def _another_slot(self, lane: str) -> None:
+        """A redirect is one more request: it waits for its slot as every other does."""
+        if not await self._lanes.another_slot(lane):
+            raise PortalUnreachable("the portal fell silent: it is not asked any more just now")
+
+    def _postponed(self, lane: str, items: Sequence[WorkItem], seconds: float) -> None:
+        """A portal is down: its chunks go back as soon as what is begun is over."""
+        for in_hand in self._in_hand.values():
+            if in_hand.lane == lane:
+                in_hand.shut_until = time.monotonic() + seconds
+        for item in items:
+            self._in_hand[item.chunk].untouched.add(item.document)
+            self._over(item)
 
     def _over(self, item: WorkItem) -> None:
         self._in_hand[item.chunk].left.discard(item.document)
@@ -147,19 +175,24 @@ class Shift:
 
     async def _close_finished(self) -> None:
         for chunk, in_hand in list(self._in_hand.items()):
-            if not in_hand.left:
-                await in_hand.feeding
-                await self._close(in_hand.lease)
+            if not in_hand.left and in_hand.feeding and in_hand.feeding.done():
+                await self._close(in_hand, in_hand.untouched)
                 del self._in_hand[chunk]
 
-    async def _close(self, lease: Lease, untouched: Collection[int] = ()) -> None:
-        await self._door(leases.close, lease.chunk, lease.lease_id, untouched=untouched)
+    async def _close(self, in_hand: _InHand, untouched: Collection[int]) -> None:
+        lease, shut = in_hand.lease, None
+        if in_hand.shut_until is not None:
+            shut = max(0.0, in_hand.shut_until - time.monotonic())
+        await self._door(
+            leases.close, lease.chunk, lease.lease_id, untouched=untouched, shut_seconds=shut
+        )
         self._folders.forget(lease.chunk)
 
     async def _drain(self, working: "asyncio.Task[None]") -> None:
         """Start nothing; what is in hand may finish within `drain_seconds`."""
         for in_hand in self._in_hand.values():
-            in_hand.feeding.cancel()
+            if in_hand.feeding:
+                in_hand.feeding.cancel()
         self._lanes.abandon()
         done, _ = await asyncio.wait({working}, timeout=settings.INGEST_LIMITS.drain_seconds)
         if not done:
@@ -170,7 +203,7 @@ class Shift:
         """Whatever is still in hand when the shift ends goes back to the queue."""
         waiting = {item.document for item in self._lanes.left}
         for in_hand in self._in_hand.values():
-            await self._close(in_hand.lease, untouched=in_hand.left & waiting)
+            await self._close(in_hand, in_hand.untouched | (in_hand.left & waiting))
 
     async def _beat(self) -> None:
         """Keep the leases. A worker that cannot stops before they can be given away."""

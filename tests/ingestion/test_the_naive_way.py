@@ -25,8 +25,9 @@ from ingestion.core.errors import (
     PortalThrottled,
     PortalUnreachable,
 )
+from ingestion.core.gate import LocalGate
 from ingestion.core.lanes import Lanes
-from ingestion.core.limiter import TokenBucket
+from ingestion.core.limiter import Pace
 from ingestion.core.limits import Limits
 from ingestion.dispatch import leases
 from ingestion.dispatch.shift import work_shift
@@ -165,7 +166,7 @@ async def naively_beside_a_slow_site():
 async def ours_beside_a_slow_site():
     house = House()
     slow = make_item(1, site="slow")
-    house.lanes.open(slow.lane, TokenBucket(0.001, 1), 4)
+    house.lanes.open(slow.lane, LocalGate(0.001, 1), 4)
     house.lanes.open(make_item().lane, None, 4)
     async with asyncio.TaskGroup() as group:
         group.create_task(house.core.run())
@@ -317,11 +318,8 @@ def naive_waits():
 
 
 def our_waits():
-    bucket = TokenBucket(1e6, 1)
-    bucket.spend(0.0)
-    waits = [bucket.ready_at()]
-    bucket.spend(*waits)
-    return waits
+    pace = Pace.of(1e6, 1)
+    return pace.go_times(pace.spend(0.0, 0.0, 2), 0.0, 2)[1:]
 
 
 @asked_of_both(naive_waits, our_waits)

@@ -5,32 +5,39 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+from ingestion.core.breaker import BreakerTerms
 from ingestion.core.errors import IngestionError
+from ingestion.core.gate import LocalGate
 from ingestion.core.ingest import Ingest
 from ingestion.core.lanes import Lanes
-from ingestion.core.limiter import TokenBucket
 from ingestion.core.limits import Limits
 from ingestion.core.work import Fetched, PortalTerms, WorkItem
 
 LIMITS = Limits(fetchers=4, settlers=2, fetch_tries=3, backoff_base_seconds=0.001, lane_depth=2)
 
 
-def make_item(number: int = 1, *, site: str = "1001", **changes) -> WorkItem:
-    terms = PortalTerms(
+WELL = BreakerTerms(failures=1000)  # for tests that are not about it
+
+
+def terms(site: str, *, rate: float = 1000, burst: int = 1000) -> PortalTerms:
+    return PortalTerms(
         key=f"portal-{site}",
         base_url="https://portal.example/",
-        rate_per_second=1000,
-        burst=1000,
+        rate_per_second=rate,
+        burst=burst,
         max_in_flight=10,
         timeout_seconds=5,
     )
+
+
+def make_item(number: int = 1, *, site: str = "1001", **changes) -> WorkItem:
     values = {
         "document": number,
         "chunk": 1,
         "site_id": site,
         "doc_id": f"doc-{number}",
         "url": f"https://portal.example/{number}.pdf",
-        "terms": terms,
+        "terms": terms(site),
     }
     return WorkItem(**values | changes)
 
@@ -62,6 +69,7 @@ class FakeDesk:
         self.moves: defaultdict[int, list[str]] = defaultdict(list)
         self.on_file: set[str] = set()
         self.ended: list[int] = []
+        self.one_ended = asyncio.Event()
         self.poison: set[int] = set()
 
     async def take_up(self, item: WorkItem) -> bool:
@@ -77,11 +85,26 @@ class FakeDesk:
     async def conclude(self, item: WorkItem, fetched: Fetched, reading: object) -> None:
         self.moves[item.document].append("ARCHIVED")
 
+    async def fetch_failed(self, item, code, facts, *, wait, later) -> None:
+        self.moves[item.document].append(f"{'later' if later else 'again'} {code}")
+
+    def postpone(self, lane, items, seconds) -> None:
+        for item in items:
+            self.moves[item.document].append("postponed")
+            self.ended.append(item.document)
+
     async def give_up(self, item, code, facts, *, held) -> None:
         self.moves[item.document].append(f"{'HELD' if held else 'REJECTED'} {code}")
 
     async def over(self, item: WorkItem) -> None:
         self.ended.append(item.document)
+        self.one_ended.set()
+
+    async def has_ended(self, number: int) -> None:
+        """Until so many documents are out of hand."""
+        while len(self.ended) < number:
+            self.one_ended.clear()
+            await self.one_ended.wait()
 
 
 class FakeReader:
@@ -99,7 +122,9 @@ class FakeReader:
 class House:
     """The real core with fakes at its edges: `await House().ingest(items)`."""
 
-    def __init__(self, limits: Limits = LIMITS) -> None:
+    def __init__(self, limits: Limits = LIMITS, breaker: BreakerTerms = WELL) -> None:
+        self.breaker = breaker
+        self.gates: dict[str, LocalGate] = {}
         self.portal, self.desk, self.reader = FakePortal(), FakeDesk(), FakeReader()
         self.lanes: Lanes[WorkItem] = Lanes(limits.lane_depth)
         self.core = Ingest(
@@ -110,14 +135,18 @@ class House:
         async with asyncio.timeout(20), asyncio.TaskGroup() as group:
             working = group.create_task(self.core.run())
             for item in items:
-                if item.terms:
-                    bucket = TokenBucket(item.terms.rate_per_second, item.terms.burst)
-                    self.lanes.open(item.lane, bucket, item.terms.max_in_flight)
-                else:
-                    self.lanes.open(item.lane, None, 2)
+                self.open(item)
                 await self.core.feed(item)
             self.lanes.close()
             await working
+
+    def open(self, item: WorkItem) -> None:
+        """As a shift does: one gate for each portal."""
+        if item.terms and item.lane not in self.gates:
+            rate, burst = item.terms.rate_per_second, item.terms.burst
+            self.gates[item.lane] = LocalGate(rate, burst, self.breaker)
+        in_flight = item.terms.max_in_flight if item.terms else 2
+        self.lanes.open(item.lane, self.gates.get(item.lane), in_flight)
 
     def fail(self, document: int, *errors: IngestionError) -> None:
         self.portal.faults[document] += errors

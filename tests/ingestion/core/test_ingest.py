@@ -1,15 +1,20 @@
 """One document's way through the core, and many at a time."""
 
+import asyncio
+import time
+
 import pytest
 
+from ingestion.core.breaker import BreakerTerms
 from ingestion.core.errors import (
     LeaseLost,
     NotServed,
     PortalFailing,
+    PortalThrottled,
     PortalUnreachable,
     StorageUnavailable,
 )
-from tests.ingestion.core.fakes import House, make_item
+from tests.ingestion.core.fakes import LIMITS, House, make_item, terms
 
 
 async def test_a_document_is_fetched_checked_and_filed():
@@ -43,22 +48,77 @@ async def test_a_portal_that_recovers_costs_a_retry_and_not_the_document():
     house.fail(1, PortalFailing(), PortalFailing())
     await house.ingest([make_item(1)])
     assert house.portal.asked == [1, 1, 1]
-    assert house.desk.moves[1] == ["VALIDATING", "ARCHIVED"]
+    failed = "again DOWNLOAD_FAILED"
+    assert house.desk.moves[1] == [failed, failed, "VALIDATING", "ARCHIVED"]
 
 
 async def test_a_document_that_its_portal_never_gives_is_rejected_after_the_last_try():
     house = House()
+    house.fail(2, *[PortalFailing() for _ in range(3)])
+    await house.ingest([make_item(1), make_item(2)])
+    assert house.desk.moves[2][-1] == "REJECTED DOWNLOAD_FAILED"
+    assert house.portal.asked.count(2) == 3
+
+
+async def test_a_portal_that_gives_nothing_at_all_condemns_no_document():
+    house = House()
     house.fail(1, *[PortalFailing() for _ in range(3)])
     await house.ingest([make_item(1)])
-    assert house.desk.moves[1] == ["REJECTED DOWNLOAD_FAILED"]
-    assert len(house.portal.asked) == 3
+    assert house.desk.moves[1][-1] == "ARCHIVED"
 
 
-async def test_a_portal_that_never_answers_is_no_fault_of_the_document():
+async def test_a_document_is_asked_for_as_long_as_it_takes_when_the_fault_is_the_portals():
     house = House()
-    house.fail(1, *[PortalUnreachable() for _ in range(3)])
-    await house.ingest([make_item(1)])
+    house.fail(1, PortalUnreachable(), *[PortalThrottled() for _ in range(5)])
+    await house.ingest([make_item(1), make_item(2)])
+    assert house.desk.moves[1][-1] == "ARCHIVED"
+
+
+@pytest.mark.parametrize("error", [PortalUnreachable(), PortalThrottled(), PortalFailing()])
+async def test_past_its_deadline_a_document_is_held_and_never_rejected(error):
+    house = House()
+    house.fail(1, error)
+    await house.ingest([make_item(1, deadline=time.monotonic())])
     assert house.desk.moves[1] == ["HELD PORTAL_UNAVAILABLE"]
+
+
+async def test_a_long_wait_gives_the_worker_back_and_a_short_one_does_not():
+    house, long = House(), PortalThrottled()
+    long.retry_after = 60
+    house.fail(1, PortalThrottled(), long)
+    await house.ingest([make_item(1)])
+    assert house.desk.moves[1] == ["again DOWNLOAD_FAILED", "later DOWNLOAD_FAILED"]
+    assert house.desk.ended == [1]
+
+
+async def test_the_tries_of_an_earlier_shift_count():
+    house = House()
+    house.fail(2, PortalFailing())
+    await house.ingest([make_item(1), make_item(2, tries=2)])
+    assert house.desk.moves[2] == ["REJECTED DOWNLOAD_FAILED"]
+
+
+async def test_a_portal_that_is_down_is_not_asked_and_its_documents_leave_the_shift():
+    house = House(breaker=BreakerTerms(failures=2))
+    for document in range(1, 21):
+        house.fail(document, *[PortalUnreachable() for _ in range(9)])
+    await house.ingest([*[make_item(n) for n in range(1, 21)], make_item(21, site="2")])
+    assert len(house.portal.asked) <= LIMITS.fetchers + 2
+    assert house.desk.moves[20] == ["postponed"]
+    assert house.desk.moves[21][-1] == "ARCHIVED"
+    assert sorted(house.desk.ended) == list(range(1, 22))
+
+
+async def test_a_slow_portal_is_not_waited_for_by_the_documents_of_fast_ones():
+    house = House()
+    slow = [make_item(n, site="slow", terms=terms("slow", rate=0.001, burst=1)) for n in range(3)]
+    fast = [make_item(n, site=str(n % 4)) for n in range(3, 100)]
+    working = asyncio.create_task(house.ingest([*slow, *fast]))
+    await house.desk.has_ended(len(fast) + 1)
+    assert set(house.desk.ended) == {0, *(item.document for item in fast)}
+    house.lanes.abandon()
+    await working
+    assert {item.document for item in house.lanes.left} == {1, 2}
 
 
 async def test_a_refusal_is_final_at_once():

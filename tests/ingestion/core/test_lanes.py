@@ -1,15 +1,57 @@
 """One queue per portal: fair, bounded, at each portal's own pace."""
 
 import asyncio
+import time
+from contextlib import asynccontextmanager
 
+from ingestion.core.gate import Grant, LocalGate, Slot, Standing
 from ingestion.core.lanes import Lanes
-from ingestion.core.limiter import TokenBucket
 
 
 def open_lanes(*keys, depth=100, max_in_flight=100):
     lanes = Lanes(depth)
     for key in keys:
         lanes.open(key, None, max_in_flight)
+    return lanes
+
+
+@asynccontextmanager
+async def paced(lanes):
+    """What a gate that is shut sends away comes to nobody. Ends with the lanes abandoned."""
+    pacing = asyncio.create_task(lanes.pace(lambda *_: None))
+    yield
+    lanes.abandon()
+    assert await lanes.take() is None
+    await pacing
+
+
+class ScriptedGate:
+    """Answers what it was given, in this order, and remembers what it was asked."""
+
+    def __init__(self, *grants):
+        self.grants, self.wanted, self.given_back = list(grants), [], 0
+
+    async def reserve(self, wanted):
+        self.wanted.append(wanted)
+        return self.grants.pop(0) if self.grants else Grant(again_seconds=60)
+
+    async def give_back(self, grant, unused):
+        self.given_back += unused
+
+    async def tell(self, outcome):
+        return Standing()
+
+
+def grant(*offsets, lasts=60.0, **options):
+    now = time.monotonic()
+    return Grant(slots=tuple(Slot(now + at, now + at + lasts) for at in offsets), **options)
+
+
+async def gated(gate, *items, max_in_flight=100):
+    lanes = Lanes(100)
+    lanes.open("a", gate, max_in_flight)
+    for item in items:
+        await lanes.put("a", item)
     return lanes
 
 
@@ -23,11 +65,12 @@ async def test_portals_take_turns():
 
 async def test_a_portal_without_a_token_holds_nobody_back():
     lanes = open_lanes("fast")
-    lanes.open("slow", TokenBucket(0.001, 1), 10)
+    lanes.open("slow", LocalGate(0.001, 1), 10)
     for number in range(3):
         await lanes.put("slow", f"slow{number}")
         await lanes.put("fast", f"fast{number}")
-    taken = [await lanes.take() for _ in range(4)]
+    async with paced(lanes):
+        taken = [await lanes.take() for _ in range(4)]
     assert sorted(taken) == ["fast0", "fast1", "fast2", "slow0"]
 
 
@@ -92,3 +135,105 @@ async def test_after_a_stop_nothing_is_handed_out_and_nothing_is_lost():
     assert await lanes.take() is None
     lanes.put_back("a", "retry", 60)
     assert lanes.left == [1, 2, "retry"]
+
+
+async def test_slots_are_reserved_for_what_waits_and_has_room():
+    gate = ScriptedGate(grant(0, 0))
+    lanes = await gated(gate, 1, 2, 3, max_in_flight=2)
+    async with paced(lanes):
+        assert [await lanes.take(), await lanes.take()] == [1, 2]
+    assert gate.wanted == [2]
+
+
+async def test_a_slot_that_was_not_used_in_time_is_thrown_away():
+    gate = ScriptedGate(grant(-1, lasts=0.5), grant(0))
+    lanes = await gated(gate, 1)
+    async with paced(lanes):
+        assert await lanes.take() == 1
+    assert gate.wanted == [1, 1]
+
+
+async def test_an_item_goes_when_its_slot_says_and_no_sooner():
+    lanes = await gated(ScriptedGate(grant(0.05)), 1)
+    started = time.monotonic()
+    async with paced(lanes):
+        await lanes.take()
+    assert time.monotonic() - started >= 0.05
+
+
+async def test_slots_that_nobody_used_are_given_back():
+    gate = ScriptedGate(grant(0, 60, 120))
+    lanes = await gated(gate, 1, 2, 3)
+    async with paced(lanes):
+        await lanes.take()
+    assert gate.given_back == 2
+
+
+async def test_a_gate_that_cannot_be_reached_is_asked_again_later():
+    gate = ScriptedGate(Grant(again_seconds=0.01), grant(0))
+    lanes = await gated(gate, 1)
+    async with paced(lanes):
+        assert await lanes.take() == 1
+
+
+async def test_a_gate_is_left_alone_while_no_worker_waits():
+    gate = ScriptedGate()
+    lanes = await gated(gate, 1)
+    async with paced(lanes):
+        await asyncio.sleep(0.01)
+        assert gate.wanted == []
+
+
+async def test_while_a_probe_is_out_nothing_else_goes():
+    gate = ScriptedGate(grant(0, is_probe=True), grant(0))
+    lanes = await gated(gate, 1, 2)
+    async with paced(lanes):
+        assert await lanes.take() == 1
+        second = asyncio.create_task(lanes.take())
+        await asyncio.sleep(0.01)
+        assert not second.done()
+        lanes.done("a")
+        assert await second == 2
+
+
+async def test_what_waits_for_a_portal_that_is_shut_is_sent_away():
+    away = []
+    lanes = await gated(ScriptedGate(Grant(shut_seconds=300)), 1, 2)
+    lanes.open("other", None, 1)
+    pacing = asyncio.create_task(lanes.pace(lambda *sent: away.append(sent)))
+    taking = asyncio.create_task(lanes.take())
+    await asyncio.sleep(0.01)
+    assert away == [("a", [1, 2], 300)]
+    await lanes.put("other", 3)
+    assert await taking == 3
+    lanes.done("other")
+    lanes.close()
+    assert await lanes.take() is None
+    await pacing
+
+
+async def test_five_thousand_documents_wait_outside_while_nobody_takes_them():
+    lanes = open_lanes(*map(str, range(10)), depth=4)
+
+    async def produce(key):
+        for number in range(500):
+            await lanes.put(key, (key, number))
+
+    feeding = [asyncio.create_task(produce(str(key))) for key in range(10)]
+    await asyncio.sleep(0.01)
+    assert len(lanes) == 10 * (4 + 1)
+    assert not any(task.done() for task in feeding)
+    for _ in range(5000):
+        key, _ = await lanes.take()
+        lanes.done(key)
+        assert len(lanes) <= 10 * (4 + 1)
+    await asyncio.gather(*feeding)
+    assert len(lanes) == 0
+
+
+async def test_a_redirect_waits_for_a_slot_of_its_own():
+    lanes = Lanes(10)
+    lanes.open("a", LocalGate(1000.0, 1), 10)
+    assert await lanes.another_slot("a")
+    lanes.open("uploads", None, 10)
+    assert await lanes.another_slot("uploads")

@@ -4,56 +4,75 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.core.limiter import HEADROOM, TokenBucket
+from ingestion.core.limiter import Pace
 
-
-def spend_all(bucket: TokenBucket, arrivals: list[float]) -> list[float]:
-    """When each request goes, if it goes as soon as it arrived and the bucket allows."""
-    now, gone = 0.0, []
-    for gap in arrivals:
-        now = max(now + gap, bucket.ready_at())
-        bucket.spend(now)
-        gone.append(now)
-    return gone
-
-
-@given(
-    rate=st.floats(0.1, 100),
-    burst=st.integers(1, 20),
-    gaps=st.lists(st.floats(0, 5), min_size=1, max_size=80),
+RATES, BURSTS = st.floats(0.1, 200), st.integers(1, 50)
+# How long after the one before somebody reserves, how many tokens, and which share of the slack
+# each request then is late.
+RESERVATIONS = st.lists(
+    st.tuples(st.floats(0, 5), st.integers(1, 8), st.floats(0, 1)), min_size=1, max_size=40
 )
-def test_no_window_holds_more_than_burst_plus_rate_times_its_length(rate, burst, gaps):
-    gone = spend_all(TokenBucket(rate, burst), gaps)
+
+
+def requests(pace: Pace, reservations) -> list[float]:
+    """When the requests go, each late by its share of the slack."""
+    tat, now, gone = 0.0, 0.0, []
+    for gap, tokens, lateness in reservations:
+        now += gap
+        tat = pace.spend(tat, now, tokens)
+        gone += [at + lateness * pace.slack for at in pace.go_times(tat, now, tokens)]
+    return sorted(gone)
+
+
+@given(RATES, BURSTS, RESERVATIONS)
+def test_no_window_holds_more_than_burst_plus_rate_times_its_length(rate, burst, reservations):
+    gone = requests(Pace.of(rate, burst), reservations)
     for first, start in enumerate(gone):
         for last in range(first, len(gone)):
             assert last - first + 1 <= burst + rate * (gone[last] - start) + 1e-6
 
 
-def test_a_saturated_portal_gets_nearly_all_of_its_rate():
-    gone = spend_all(TokenBucket(5.0, 1), [0.0] * 101)
-    assert 100 / (gone[-1] - gone[0]) == pytest.approx(5.0 * HEADROOM)
+@given(RATES, BURSTS)
+def test_a_saturated_portal_gets_nearly_all_of_its_rate(rate, burst):
+    assert 1 / Pace.of(rate, burst).interval >= 0.96 * rate
+
+
+@given(RATES, BURSTS, RESERVATIONS)
+def test_no_request_goes_before_it_was_asked_for(rate, burst, reservations):
+    pace, tat, now = Pace.of(rate, burst), 0.0, 0.0
+    for gap, tokens, _ in reservations:
+        now += gap
+        tat = pace.spend(tat, now, tokens)
+        assert min(pace.go_times(tat, now, tokens)) >= now
+
+
+@given(RATES, BURSTS, st.integers(1, 8))
+def test_many_tokens_at_once_go_when_they_would_one_by_one(rate, burst, tokens):
+    pace, tat, single = Pace.of(rate, burst), 0.0, []
+    for _ in range(tokens):
+        tat = pace.spend(tat, 1.0)
+        single += pace.go_times(tat, 1.0, 1)
+    assert pace.go_times(pace.spend(0.0, 1.0, tokens), 1.0, tokens) == pytest.approx(single)
 
 
 def test_a_burst_passes_at_once_but_for_the_one_token_that_is_held_back():
-    gone = spend_all(TokenBucket(1.0, 5), [0.0] * 5)
-    assert gone[:4] == [0.0] * 4
-    assert gone[4] > 0
+    pace = Pace.of(1.0, 5)
+    gone = pace.go_times(pace.spend(0.0, 0.0, 5), 0.0, 5)
+    assert gone[:4] == pytest.approx([0.0] * 4)
+    assert gone[4] > 0.5
+
+
+def test_a_fast_portal_has_as_many_held_back_as_a_loop_needs_to_wake_up():
+    assert Pace.of(1000, 100).slack == pytest.approx(0.05, rel=0.05)
 
 
 def test_after_a_pause_the_bucket_is_full_and_no_fuller():
-    bucket = TokenBucket(10.0, 3)
-    gone = spend_all(bucket, [1000.0, 0.0, 0.0])
-    assert gone[0] == gone[1] < gone[2]
-
-
-def test_a_token_that_is_not_there_cannot_be_spent():
-    bucket = TokenBucket(1.0, 1)
-    bucket.spend(0.0)
-    with pytest.raises(ValueError, match="no token"):
-        bucket.spend(0.5)
+    pace = Pace.of(10.0, 3)
+    gone = pace.go_times(pace.spend(0.0, 1000.0, 3), 1000.0, 3)
+    assert gone[0] == gone[1] == 1000.0 < gone[2]
 
 
 @pytest.mark.parametrize(("rate", "burst"), [(0, 1), (-1, 1), (1, 0)])
 def test_what_could_never_be_served_is_refused_at_once(rate, burst):
     with pytest.raises(ValueError, match="positive"):
-        TokenBucket(rate, burst)
+        Pace.of(rate, burst)

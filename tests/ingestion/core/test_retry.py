@@ -35,6 +35,13 @@ def test_after_the_last_try_there_is_no_wait():
     assert delay(PortalFailing(), 4, LIMITS) is None
 
 
+def test_what_is_the_portals_fault_has_no_last_try_and_longer_waits():
+    waits = [
+        delay(PortalFailing(), n, LIMITS, is_patient=True, uniform=longest) for n in (3, 4, 99)
+    ]
+    assert waits == [5, 16, LIMITS.patient_cap_seconds]
+
+
 @given(st.floats(0, 60), st.integers(1, 3))
 def test_a_portal_is_never_asked_before_the_time_it_named(seconds, tries):
     assert delay(throttled(seconds), tries, LIMITS) >= seconds

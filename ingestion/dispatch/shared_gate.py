@@ -1,0 +1,131 @@
+"""The core's Gate over the shared row: the database's times become local ones, errors waits."""
+
+import logging
+import math
+import time
+from contextlib import suppress
+
+from django.db import DatabaseError
+
+from ingestion.core.breaker import BreakerState, BreakerTerms
+from ingestion.core.gate import Grant, Outcome, Standing, slots_of
+from ingestion.core.limiter import Pace
+from ingestion.core.work import PortalTerms
+from ingestion.dispatch import gates
+from ingestion.dispatch.desk import Door
+from ingestion.dispatch.gates import Reserved
+from ingestion.dispatch.leases import database_now
+
+logger = logging.getLogger(__name__)
+
+AGAIN_SECONDS = 1.0  # after which a database that could not be reached is asked again
+AHEAD_SECONDS = 2.0  # nothing is reserved further ahead: others want their turn, too
+SYNC_SECONDS = 10.0  # between two looks at the database's clock
+LONGEST_LEAD = 1.0  # seconds
+
+
+class DatabaseClock:
+    """The database's clock in terms of this process's monotonic one. Used in the Door's thread."""
+
+    def __init__(self) -> None:
+        self._offset = 0.0
+        self._synced_at = float("-inf")
+
+    def local(self, moment: float) -> float:
+        """Seconds since 1970 there, to monotonic seconds here."""
+        if time.monotonic() - self._synced_at > SYNC_SECONDS:
+            # The quickest of three answers tells most: it is off by half of its way at most.
+            _, self._offset = min(self._look() for _ in range(3))
+            self._synced_at = time.monotonic()
+        return moment - self._offset
+
+    def _look(self) -> tuple[float, float]:
+        """How long a look at the clock took, and what the clocks were apart in its middle."""
+        before = time.monotonic()
+        there = database_now().timestamp()
+        after = time.monotonic()
+        return after - before, there - (before + after) / 2
+
+
+class SharedGate:
+    """One for each portal and shift. Writes only what others have to know.
+
+    What it remembers of the row is a hint that saves writes; the row decides.
+    """
+
+    def __init__(
+        self, door: Door, clock: DatabaseClock, terms: PortalTerms, breaker: BreakerTerms
+    ) -> None:
+        self._door = door
+        self._clock = clock
+        self._portal = terms.portal
+        self._pace = Pace.of(terms.rate_per_second, terms.burst)
+        self._breaker = breaker
+        self._lead = 0.0  # seconds that an answer takes to get here: sooner it is of no use
+        self._given_at = -math.inf  # monotonic
+        self._is_troubled = True  # until the row says otherwise
+
+    async def reserve(self, wanted: int) -> Grant:
+        """As `core.gate.Gate` says."""
+        tokens = max(1, min(wanted, int(AHEAD_SECONDS / self._pace.interval)))
+        try:
+            grant, spent_at = await self._door(self._reserve, tokens)
+        except DatabaseError:
+            logger.exception("no slot for portal %s: the database failed", self._portal)
+            return Grant(again_seconds=AGAIN_SECONDS)
+        took = time.monotonic() - spent_at
+        self._lead = min(LONGEST_LEAD, max(took * 1.25, self._lead * 0.9))
+        return grant
+
+    async def give_back(self, grant: Grant, unused: int) -> None:
+        """As `core.gate.Gate` says."""
+        with suppress(DatabaseError):  # then they are lost to the portal, which does no harm
+            await self._door(gates.give_back, self._portal, grant.receipt, self._pace, unused)
+
+    async def tell(self, outcome: Outcome) -> Standing:
+        """As `core.gate.Gate` says. A portal that gives and gave is no news."""
+        age = time.monotonic() - self._given_at
+        is_news = outcome is Outcome.GIVEN and age > self._breaker.window_seconds / 4
+        if outcome is not Outcome.FAILED and not self._is_troubled and not is_news:
+            return Standing(gives=age < self._breaker.window_seconds)
+        try:
+            return await self._door(self._tell, outcome)
+        except DatabaseError:
+            logger.exception("portal %s: its breaker was not told", self._portal)
+            return Standing(gives=age < self._breaker.window_seconds)
+
+    def _reserve(self, tokens: int) -> tuple[Grant, float]:
+        """The grant, and when its tokens were spent. In the Door's thread, as what follows."""
+        reserved = gates.reserve(self._portal, self._pace, tokens, lead=self._lead)
+        if reserved is None:
+            return self._probe()
+        self._note(reserved)
+        at = reserved.now + self._lead
+        go_times = self._pace.go_times(reserved.tat, at, tokens)
+        grant = Grant(
+            slots=slots_of(self._pace, [self._clock.local(moment) for moment in go_times]),
+            receipt=reserved.receipt,
+            is_plenty=self._pace.is_plenty(reserved.tat, at),
+        )
+        return grant, self._clock.local(reserved.now)
+
+    def _probe(self) -> tuple[Grant, float]:
+        breaker, reserved = gates.probe(self._portal, self._pace, self._breaker)
+        now = time.monotonic()
+        if reserved:
+            self._note(reserved)
+            slots = slots_of(self._pace, [now], is_probe=True)
+            return Grant(slots=slots, receipt=reserved.receipt, is_probe=True), now
+        if breaker.state is BreakerState.CLOSED:
+            return Grant(), now  # it was closed in this moment
+        return Grant(shut_seconds=max(0.0, self._clock.local(breaker.until) - now)), now
+
+    def _note(self, reserved: Reserved) -> None:
+        self._is_troubled = reserved.is_troubled
+        self._given_at = self._clock.local(reserved.given_at)
+
+    def _tell(self, outcome: Outcome) -> Standing:
+        told = gates.tell(self._portal, outcome, self._breaker)
+        self._is_troubled = told.is_troubled
+        self._given_at = self._clock.local(told.given_at)
+        return told.standing

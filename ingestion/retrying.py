@@ -1,0 +1,110 @@
+"""A document's further attempts: after a failed request, a portal that is down, or our own fault.
+
+Each is on record: the entry and the columns that decide when it goes on, in one transaction.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+
+from audit.log import ledger
+from ingestion import filing
+from ingestion.core.errors import LeaseLost
+from ingestion.core.states import DocumentState
+from ingestion.dispatch import bell
+from ingestion.filing import By
+from ingestion.models import Chunk, Document
+from ingestion.register import next_rank
+from ingestion.rules.findings import Finding as Seen
+
+AT_ONCE = 500  # held documents that one transaction takes
+
+
+def fetch_failed(  # noqa: PLR0913 - what is on record of a failed request
+    document_id: int,
+    lease: UUID,
+    code: str,
+    facts: Mapping[str, str | int],
+    *,
+    tries: int,
+    now: datetime,
+    wait: float,
+    later: bool,
+) -> None:
+    """Record a failed request and for how many seconds the document waits. It stays RECEIVED.
+
+    `later`: it leaves its worker's hands in good order, so its attempt is not charged.
+    """
+    with ledger():
+        document = filing.ours(document_id, lease)
+        if document.state != DocumentState.RECEIVED:
+            raise LeaseLost(f"{document.subject} was moved by somebody else")
+        document.transitions += 1
+        Document.objects.filter(pk=document_id).update(
+            transitions=document.transitions,
+            fetch_tries=tries,
+            failing_since=document.failing_since or now,
+            next_attempt_at=now + timedelta(seconds=wait),
+            attempts=max(0, document.attempts - 1) if later else document.attempts,
+        )
+        detail = {**facts, "tries": tries, "wait_ms": round(wait * 1000)}
+        filing.enter(document, "document.fetch_failed", code=code, detail=detail)
+
+
+def postpone(chunk: Chunk, now: datetime, *, patience: float) -> None:
+    """The portal of the chunk's documents is down. Inside ledger(), with the chunk's row locked.
+
+    Whoever has waited for `patience` seconds since its first failure is held.
+    """
+    waiting = chunk.documents.waiting()
+    waiting.filter(failing_since=None).update(failing_since=now)
+    overdue = waiting.filter(failing_since__lte=now - timedelta(seconds=patience))
+    for document in overdue.select_related("site"):
+        silent = Seen("PORTAL_UNAVAILABLE", facts={"tries": document.fetch_tries})
+        filing.move(document, DocumentState.HELD, findings=[silent], primary=silent)
+
+
+def try_again(held: "QuerySet[Document]", *, by: By) -> int:
+    """Put held documents back into the queue, with new budgets. Answers how many there were.
+
+    All or nothing: others than HELD ones are passed over. Each gets an entry that names who did it.
+    """
+    with ledger():
+        locked = held.filter(state=DocumentState.HELD).select_for_update(of=("self",))
+        documents = list(locked.select_related("site", "batch").order_by("batch", "site", "pk"))
+        chunk: Chunk | None = None
+        size = 0
+        for document in documents:
+            if chunk is None or size >= settings.CHUNK_SIZE or not _belongs(document, chunk):
+                chunk, size = _chunk(document), 0
+            size += 1
+            _requeue(document, chunk, by)
+        transaction.on_commit(bell.ring)
+    return len(documents)
+
+
+def _belongs(document: Document, chunk: Chunk) -> bool:
+    return (document.batch_id, document.site_id) == (chunk.batch_id, chunk.site_id)
+
+
+def _chunk(document: Document) -> Chunk:
+    rank = next_rank(document.site) + document.batch.priority
+    return Chunk.objects.create(batch=document.batch, site=document.site, rank=rank)
+
+
+def _requeue(document: Document, chunk: Chunk, by: By) -> None:
+    filing.move(
+        document,
+        DocumentState.RECEIVED,
+        by=by,
+        event="document.tried_again",
+        chunk=chunk,
+        attempts=0,
+        fetch_tries=0,
+        failing_since=None,
+        settled_at=None,
+    )
