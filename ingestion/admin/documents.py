@@ -1,12 +1,13 @@
 """Documents and findings: what came of each file, and the sentences that its site reads."""
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
+from ingestion import retrying
 from ingestion.admin.filters import (
     CodeFilter,
     CodeOfFindingFilter,
@@ -14,15 +15,18 @@ from ingestion.admin.filters import (
     TypeOfFindingFilter,
 )
 from ingestion.admin.records import ReadOnlyAdmin
+from ingestion.filing import By
 from ingestion.models import Document, Finding
 from ingestion.rules.copy import Sentences, sentences
 from ingestion.templatetags.siteledger import filesize
 from ingestion.web.look import state_chip
 from ingestion.web.outcomes import remarks
+from sites.models import User
 
 
 @admin.register(Document)
 class DocumentAdmin(ReadOnlyAdmin):
+    actions = ["try_again"]
     list_display = [
         "doc_id",
         "type_column",
@@ -58,6 +62,20 @@ class DocumentAdmin(ReadOnlyAdmin):
             "duplicate_of", "received_at", "settled_at",
         ]}),
     ]  # fmt: skip
+
+    @admin.action(description="Try again (held documents)", permissions=["retry"])
+    def try_again(self, request: HttpRequest, documents: "QuerySet[Document]") -> None:
+        if not isinstance(request.user, User):
+            return
+        tried = retrying.try_again(documents, by=By(request.user.actor, request.user.role))
+        if tried:
+            self.message_user(request, f"{tried} held documents go back into the queue.")
+        else:
+            self.message_user(request, "None of them is held by us.", messages.WARNING)
+
+    def has_retry_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("ingestion.retry_document")
+
     readonly_fields = [
         "chip", "said", "see_also", "type_column", "size_text", "fingerprint", "correlation_id",
     ]  # fmt: skip

@@ -4,6 +4,7 @@
 each with its ledger entry; the admin adds, changes and removes none.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -11,7 +12,7 @@ from django.http import HttpRequest
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    actions = None
+    actions: Sequence[str] | None = None
     # Counting a large table twice for "of 1,204,331 in all" is not worth a slow page.
     show_full_result_count = False
     list_per_page = 50

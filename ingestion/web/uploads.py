@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from ingestion.models import Document, Packet
+from ingestion.models import Document, Packet, PortalGate
 from ingestion.rules.types import TYPES
 from ingestion.web.access import SignedIn
 from ingestion.web.drafts import ACCEPTED, Draft
@@ -49,8 +49,18 @@ def needs(site: Site) -> list[Need]:
     return [Need(kind.name, by_type.get(slug)) for slug, kind in TYPES.items()]
 
 
+def is_silent(site: Site) -> bool:
+    """Its portal does not answer just now: what is awaited from there can be uploaded here."""
+    return PortalGate.objects.shut().filter(portal=site.portal_id).exists()
+
+
 def _form(request: SignedIn, sites: list[Site], draft: Draft, status: int = 200) -> HttpResponse:
-    panel = {"sites": sites, "site": draft.site, "needs": draft.site and needs(draft.site)}
+    panel = {
+        "sites": sites,
+        "site": draft.site,
+        "needs": draft.site and needs(draft.site),
+        "portal_is_silent": draft.site and is_silent(draft.site),
+    }
     if request.headers.get("X-Fragment"):
         return render(request, "packets/_needs.html", panel)
     context = {

@@ -4,9 +4,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from ingestion import filing
 from ingestion.models import Batch, Chunk, Document, Finding, Packet
 from tests.factories import make_batch, make_user
-from tests.ingestion.web.scenes import FILED, REJECTED, make_packet
+from tests.ingestion.web.scenes import FILED, REJECTED, lease_all, make_packet
 
 RECORDS = [Batch, Packet, Document, Finding, Chunk]
 LISTS = [*(f"ingestion/{model.__name__.lower()}" for model in RECORDS)]
@@ -120,3 +121,27 @@ def test_a_heading_names_the_thing_and_not_the_action(as_role, packet):
     assert "<h1>Documents</h1>" in text(client.get("/admin/ingestion/document/"))
     page = text(client.get(f"/admin/ingestion/packet/{packet.pk}/change/"))
     assert f"<h1>{packet.reference}</h1>" in page
+
+
+@pytest.fixture
+def held(site):
+    """A document that we hold, through no fault of its own."""
+    packet = make_packet(site, make_user(sites=(site,)), None)
+    document = packet.documents.get()
+    filing.give_up(document.pk, lease_all(packet), "INTERNAL_ERROR", {}, held=True)
+    return document
+
+
+def test_operations_tries_held_documents_again_with_one_click(as_role, held):
+    picked = {"action": "try_again", "_selected_action": [held.pk]}
+    answer = as_role("Operations").post("/admin/ingestion/document/", picked, follow=True)
+    assert "1 held documents go back into the queue." in text(answer)
+    held.refresh_from_db()
+    assert held.state == "RECEIVED"
+
+
+def test_nobody_else_is_offered_to_try_again(as_role, held):
+    picked = {"action": "try_again", "_selected_action": [held.pk]}
+    as_role("QA reviewers").post("/admin/ingestion/document/", picked, follow=True)
+    held.refresh_from_db()
+    assert held.state == "HELD"

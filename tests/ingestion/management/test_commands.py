@@ -11,7 +11,7 @@ from ingestion import filing, watch
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.management import waiting
-from ingestion.models import Batch, Chunk, Document
+from ingestion.models import Batch, Chunk, Document, PortalGate
 from tests.factories import make_batch, make_site
 from tests.ingestion.hosts import environment
 
@@ -133,6 +133,13 @@ def test_status_counts_what_waits_and_who_works(capsys):
     assert status["workers"] == ["here:17"]
     call_command("status")
     assert "here:17" in capsys.readouterr().out
+
+
+def test_status_names_the_portals_that_do_not_answer(capsys):
+    site = make_site("1001")
+    PortalGate.objects.create(portal=site.portal, breaker="OPEN", shut_until=1)
+    call_command("status")
+    assert "site-1001 (asked again at 00:00:00 UTC)" in capsys.readouterr().out
 
 
 def test_recover_says_how_many_chunks_were_orphaned(capsys):
