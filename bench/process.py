@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
@@ -45,7 +45,7 @@ def portal(directory: Path, port: int, faults: float) -> Iterator[Answers]:
             answers.update({int(status): n for status, n in counted.items()})
 
 
-def run(*arguments: str, environment: Mapping[str, str]) -> str:
+def run(*arguments: str, **environment: str) -> str:
     """`python -m` the arguments; its output. Raises CalledProcessError."""
     command = [sys.executable, "-m", *arguments]
     done = subprocess.run(
@@ -54,7 +54,7 @@ def run(*arguments: str, environment: Mapping[str, str]) -> str:
     return done.stdout
 
 
-def run_weighed(*arguments: str, environment: Mapping[str, str], log: Path) -> int:
+def run_weighed(*arguments: str, log: Path, **environment: str) -> int:
     """As `run`; answers the largest resident memory of the process and all below it, in bytes.
 
     Pages that processes share count once for each of them, on both sides alike.

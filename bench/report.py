@@ -27,13 +27,14 @@ class Measured:
     side: str
     documents: int
     outcome: Outcome
+    seconds: float  # its work, and with ours what registering the documents took before
     answers: Answers
     peak: int  # bytes, of the side's whole tree of processes
 
     @property
     def rate(self) -> float:
         """Documents with a final record per second: a lost one is not worked."""
-        return (self.documents - self.outcome.lost) / self.outcome.seconds
+        return (self.documents - self.outcome.lost) / self.seconds
 
 
 @dataclass(frozen=True, slots=True)
