@@ -165,7 +165,7 @@ def _item(document: Document, portal: Portal, now: datetime) -> WorkItem:
         site_id=document.site.site_id,
         doc_id=document.doc_id,
         url=document.url,
-        terms=_terms(portal) if document.url else None,
+        terms=portal_terms(portal) if document.url else None,
         spooled=document.spooled,
         expected_sha256=document.expected_sha256,
         size=document.size or 0,
@@ -182,7 +182,7 @@ def _deadline(document: Document, now: datetime) -> float | None:
     return time.monotonic() + settings.INGEST_LIMITS.deadline_seconds - gone
 
 
-def _terms(portal: Portal) -> PortalTerms:
+def portal_terms(portal: Portal) -> PortalTerms:
     return PortalTerms(
         key=portal.key,
         portal=portal.pk,
