@@ -21,6 +21,7 @@ from ingestion.core.errors import (
     TransientError,
 )
 from ingestion.core.limiter import Pace
+from ingestion.core.slots import Grant, probe_slot, slots_of, spacing_of
 
 
 class Outcome(Enum):
@@ -37,26 +38,6 @@ def outcome_of(error: IngestionError) -> Outcome:
         return Outcome.FAILED
     is_unclear = isinstance(error, TransientError) and not isinstance(error, PortalThrottled)
     return Outcome.BROKEN_OFF if is_unclear or isinstance(error, OurFault) else Outcome.ANSWERED
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One request may go at `go_at`. It is not used after `spoils_at`: requests would bunch."""
-
-    go_at: float
-    spoils_at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
-    """What a gate answers: slots, or how long it is shut, or neither: ask again then."""
-
-    slots: tuple[Slot, ...] = ()
-    receipt: int = 0  # names the reservation when the rest of it is given back
-    is_plenty: bool = False  # slots that spoil unused would be missed by nobody
-    is_probe: bool = False  # the one slot is a probe: until it is over there is no other
-    shut_seconds: float | None = None
-    again_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +62,6 @@ class Gate(Protocol):
     async def tell(self, outcome: Outcome) -> Standing:
         """What became of a request."""
         ...
-
-
-def slots_of(pace: Pace, go_times: list[float], *, is_probe: bool = False) -> tuple[Slot, ...]:
-    """Half of the slack is ours, until the item is handed out; the rest is the wire's.
-
-    A probe keeps: it is the only request, to a portal that was not asked for a while.
-    """
-    share = math.inf if is_probe else pace.slack / 2
-    return tuple(Slot(go_at, go_at + share) for go_at in go_times)
 
 
 class LocalGate:
@@ -120,12 +92,13 @@ class LocalGate:
         tokens = wanted if was_closed else 1
         self._tat = self._pace.spend(self._tat, now, tokens)
         self._number += 1
-        go_times = self._pace.go_times(self._tat, now, tokens)
+        if not was_closed:
+            return Grant(slots=(probe_slot(now),), receipt=self._number, is_probe=True)
         return Grant(
-            slots=slots_of(self._pace, go_times, is_probe=not was_closed),
+            slots=slots_of(self._pace, self._pace.go_times(self._tat, now, tokens)),
+            spacing=spacing_of(self._pace),
             receipt=self._number,
             is_plenty=self._pace.is_plenty(self._tat, now),
-            is_probe=not was_closed,
         )
 
     async def give_back(self, grant: Grant, unused: int) -> None:

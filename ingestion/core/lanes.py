@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Generic, TypeVar
 
-from ingestion.core.gate import Gate, Grant, Outcome, Slot, Standing
+from ingestion.core.gate import Gate, Outcome, Standing
+from ingestion.core.slots import Grant, Slots
 
 Item = TypeVar("Item")
 Shut = Callable[[str, list[Item], float], None]  # a lane's items, and for how many seconds
@@ -35,8 +36,7 @@ class _Lane(Generic[Item]):
     waiting: deque[Item] = field(default_factory=deque)
     later: list[tuple[float, int, Item]] = field(default_factory=list)  # a heap of retries
     in_flight: int = 0
-    slots: deque[Slot] = field(default_factory=deque)
-    grant: Grant = field(default_factory=Grant)  # where the slots are from
+    slots: Slots = field(default_factory=lambda: Slots(Grant()))
     ask_at: float = 0.0  # the gate could not be reached: not asked before
     is_probing: bool = False  # a probe is in hand: the gate has nothing else to give
 
@@ -47,11 +47,8 @@ class _Lane(Generic[Item]):
         item_at = now if self.waiting else self.later[0][0]
         if self.gate is None or item_at > now:
             return item_at
-        while self.slots and self.slots[0].spoils_at < now:
-            self.slots.popleft()
-        if self.slots:
-            return self.slots[0].go_at
-        return self.ask_at if self.ask_at > now else None
+        slot_at = self.slots.next_at(now)
+        return self.ask_at if slot_at is None and self.ask_at > now else slot_at
 
     def wants(self, now: float) -> int:
         """How many slots to reserve: none that would wait for room and spoil, if they are scarce.
@@ -64,7 +61,7 @@ class _Lane(Generic[Item]):
         if room <= 0:
             return 0
         due = len(self.waiting) + sum(1 for at, _, _ in self.later if at <= now)
-        return min(due, MOST_SLOTS if self.grant.is_plenty else min(room, MOST_SLOTS))
+        return min(due, MOST_SLOTS if self.slots.grant.is_plenty else min(room, MOST_SLOTS))
 
     def pop(self, now: float) -> Item:
         # A retry that is due goes first: it has waited longest.
@@ -73,14 +70,13 @@ class _Lane(Generic[Item]):
         else:
             item = self.waiting.popleft()
         if self.gate:
-            self.slots.popleft()
-            self.is_probing = self.grant.is_probe
+            self.slots.use(now)
+            self.is_probing = self.slots.grant.is_probe
         self.in_flight += 1
         return item
 
     def take_over(self, grant: Grant, now: float) -> None:
-        self.grant = grant
-        self.slots.extend(grant.slots)
+        self.slots = Slots(grant)
         self.ask_at = now + grant.again_seconds
 
     def free(self) -> None:
@@ -211,14 +207,18 @@ class Lanes(Generic[Item]):
             for key, lane in list(self._lanes.items()):
                 # Without a worker that could use it, a slot would only spoil.
                 if lane.gate and self._takers and (wanted := lane.wants(self._clock())):
+                    await self._give_back(lane)
                     grant = await lane.gate.reserve(wanted)
                     lane.take_over(grant, self._clock())
                     if grant.shut_seconds is not None:
                         shut(key, lane.empty(), grant.shut_seconds)
                     self._wake()
         for lane in self._lanes.values():
-            if lane.gate and lane.slots:
-                await lane.gate.give_back(lane.grant, len(lane.slots))
+            await self._give_back(lane)
+
+    async def _give_back(self, lane: _Lane[Item]) -> None:
+        if lane.gate and lane.slots.unused:
+            await lane.gate.give_back(lane.slots.grant, lane.slots.unused)
 
     def close(self) -> None:
         """No more will be put. Workers leave when the last item is over."""

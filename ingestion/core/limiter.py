@@ -29,6 +29,7 @@ class Pace:
     interval: float  # between two requests, once the burst is spent
     tolerance: float  # how far the requests may run ahead of that
     slack: float  # how late a request may go after its go-time
+    holds_one: bool = False  # the burst is one: no two requests are ever closer than the rate says
 
     @classmethod
     def of(cls, rate: float, burst: int) -> Self:
@@ -38,7 +39,7 @@ class Pace:
         held_back = min(burst - 1, max(1, math.ceil(rate * LATE_SECONDS)))
         interval = 1 / (rate * (HEADROOM if held_back else HEADROOM_OF_ONE))
         slack = held_back * interval if held_back else interval - 1 / rate
-        return cls(interval, (burst - held_back - 1) * interval, slack)
+        return cls(interval, (burst - held_back - 1) * interval, slack, holds_one=not held_back)
 
     def spend(self, tat: float, at: float, tokens: int = 1) -> float:
         """The arrival time after `tokens` were spent at the time `at`."""

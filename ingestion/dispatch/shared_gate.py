@@ -8,8 +8,9 @@ from contextlib import suppress
 from django.db import DatabaseError
 
 from ingestion.core.breaker import BreakerState, BreakerTerms
-from ingestion.core.gate import Grant, Outcome, Standing, slots_of
+from ingestion.core.gate import Outcome, Standing
 from ingestion.core.limiter import Pace
+from ingestion.core.slots import Grant, probe_slot, slots_of, spacing_of
 from ingestion.core.work import PortalTerms
 from ingestion.dispatch import gates
 from ingestion.dispatch.desk import Door
@@ -22,6 +23,11 @@ AGAIN_SECONDS = 1.0  # after which a database that could not be reached is asked
 AHEAD_SECONDS = 2.0  # nothing is reserved further ahead: others want their turn, too
 SYNC_SECONDS = 10.0  # between two looks at the database's clock
 LONGEST_LEAD = 1.0  # seconds
+
+# A slack shorter than this is used up by the making of one connection. The first request to such a
+# portal after a pause gets as much room behind it, or the next one would catch up with it.
+COLD_SECONDS = 0.05
+PAUSE_SECONDS = 25.0  # after which a kept connection may be gone
 
 
 class DatabaseClock:
@@ -62,7 +68,9 @@ class SharedGate:
         self._pace = Pace.of(terms.rate_per_second, terms.burst)
         self._breaker = breaker
         self._lead = 0.0  # seconds that an answer takes to get here: sooner it is of no use
-        self._given_at = -math.inf  # monotonic
+        self._warm_at = -math.inf  # monotonic, as the next: the last answer, or room for one
+        self._has_room_behind = False  # the request that goes next
+        self._given_at = -math.inf
         self._is_troubled = True  # until the row says otherwise
 
     async def reserve(self, wanted: int) -> Grant:
@@ -79,12 +87,15 @@ class SharedGate:
 
     async def give_back(self, grant: Grant, unused: int) -> None:
         """As `core.gate.Gate` says."""
+        if self._has_room_behind:
+            self._warm_at = -math.inf  # it was given back, too
         with suppress(DatabaseError):  # then they are lost to the portal, which does no harm
             await self._door(gates.give_back, self._portal, grant.receipt, self._pace, unused)
 
     async def tell(self, outcome: Outcome) -> Standing:
         """As `core.gate.Gate` says. A portal that gives and gave is no news."""
-        age = time.monotonic() - self._given_at
+        self._warm_at, self._has_room_behind = time.monotonic(), False
+        age = self._warm_at - self._given_at
         is_news = outcome is Outcome.GIVEN and age > self._breaker.window_seconds / 4
         if outcome is not Outcome.FAILED and not self._is_troubled and not is_news:
             return Standing(gives=age < self._breaker.window_seconds)
@@ -96,26 +107,36 @@ class SharedGate:
 
     def _reserve(self, tokens: int) -> tuple[Grant, float]:
         """The grant, and when its tokens were spent. In the Door's thread, as what follows."""
-        reserved = gates.reserve(self._portal, self._pace, tokens, lead=self._lead)
+        room = self._room()
+        tokens = 1 if room else tokens
+        reserved = gates.reserve(self._portal, self._pace, tokens + room, lead=self._lead)
         if reserved is None:
             return self._probe()
         self._note(reserved)
         at = reserved.now + self._lead
-        go_times = self._pace.go_times(reserved.tat, at, tokens)
+        go_times = self._pace.go_times(reserved.tat, at, tokens + room)[:tokens]
         grant = Grant(
             slots=slots_of(self._pace, [self._clock.local(moment) for moment in go_times]),
+            spacing=spacing_of(self._pace),
             receipt=reserved.receipt,
             is_plenty=self._pace.is_plenty(reserved.tat, at),
         )
         return grant, self._clock.local(reserved.now)
+
+    def _room(self) -> int:
+        """Tokens to leave behind the next request, since its connection is new."""
+        now = time.monotonic()
+        if self._pace.slack >= COLD_SECONDS or now - self._warm_at < PAUSE_SECONDS:
+            return 0
+        self._warm_at, self._has_room_behind = now, True
+        return math.ceil(COLD_SECONDS / self._pace.interval)
 
     def _probe(self) -> tuple[Grant, float]:
         breaker, reserved = gates.probe(self._portal, self._pace, self._breaker)
         now = time.monotonic()
         if reserved:
             self._note(reserved)
-            slots = slots_of(self._pace, [now], is_probe=True)
-            return Grant(slots=slots, receipt=reserved.receipt, is_probe=True), now
+            return Grant(slots=(probe_slot(now),), receipt=reserved.receipt, is_probe=True), now
         if breaker.state is BreakerState.CLOSED:
             return Grant(), now  # it was closed in this moment
         return Grant(shut_seconds=max(0.0, self._clock.local(breaker.until) - now)), now

@@ -19,6 +19,7 @@ PORTAL = {
     "burst": "1",
     "max_in_flight": "2",
     "timeout_seconds": "30.0",
+    "secret_header": "Authorization",
 }
 
 

@@ -4,8 +4,9 @@ import asyncio
 import time
 from contextlib import asynccontextmanager
 
-from ingestion.core.gate import Grant, LocalGate, Slot, Standing
+from ingestion.core.gate import LocalGate, Standing
 from ingestion.core.lanes import Lanes
+from ingestion.core.slots import Grant, Slot
 
 
 def open_lanes(*keys, depth=100, max_in_flight=100):

@@ -1,0 +1,20 @@
+"""Several processes, one portal that counts for itself: its limit holds for all together."""
+
+import pytest
+
+from bench.limits import ask_together, portal_with
+from ingestion.models import PortalGate
+from ingestion.samples.portal import Limit
+from tests.factories import make_site
+from tests.ingestion.hosts import environment
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
+
+
+def test_four_processes_together_never_ask_more_than_the_portal_allows(settings):
+    with portal_with(Limit(10.0, 5)) as (portal, url):
+        site = make_site("1001", base_url=url, rate_per_second=10.0, burst=5)
+        ask_together(site.portal.key, url, 48, environment=environment(settings))
+    assert len(portal.requests) == 48
+    assert portal.violations.total() == 0
+    assert PortalGate.objects.get().portal == site.portal

@@ -1,0 +1,137 @@
+"""Documents whose portal is down: they wait in rows, hold nothing, and are never blamed."""
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from audit.history import timeline
+from ingestion.core.breaker import BreakerTerms
+from ingestion.core.states import ChunkState
+from ingestion.dispatch import leases
+from ingestion.dispatch.shift import work_shift
+from ingestion.models import Chunk, Document, PortalGate
+from ingestion.samples.portal import SamplePortal
+from tests.factories import make_batch, make_site
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
+LONG_AGO = timezone.now() - timedelta(days=2)
+
+
+@pytest.fixture(autouse=True)
+def _every_wait_is_a_long_one(settings):
+    limits = dataclasses.replace(settings.INGEST_LIMITS, reschedule_seconds=0)
+    settings.INGEST_LIMITS = limits
+    settings.BREAKER = BreakerTerms(failures=3)
+
+
+def batch_at_a_portal_that_is_down(documents=1):
+    return make_batch(make_site(base_url="http://127.0.0.1:9/x/"), documents=documents)
+
+
+def time_passes(batch):
+    """All that waited has waited long enough."""
+    batch.documents.update(next_attempt_at=LONG_AGO)
+    batch.chunks.update(next_dispatch_at=LONG_AGO)
+    PortalGate.objects.update(shut_until=0)
+
+
+def requests(batch):
+    subjects = [document.subject for document in batch.documents.all()]
+    return [entry for entry in timeline(*subjects) if entry.event == "document.fetch_failed"]
+
+
+def test_a_failed_request_is_on_record_and_the_document_waits_in_its_row():
+    batch = batch_at_a_portal_that_is_down()
+    work_shift()
+    document, chunk = batch.documents.get(), batch.chunks.get()
+    assert (document.state, document.fetch_tries, document.attempts) == ("RECEIVED", 1, 0)
+    assert chunk.state == ChunkState.WAITING
+    assert chunk.next_dispatch_at == document.next_attempt_at
+    [entry] = requests(batch)
+    assert (entry.to_state, entry.code) == ("", "PORTAL_UNAVAILABLE")
+    assert entry.detail["fault"] == "PortalUnreachable"
+    assert entry.detail["tries"] == 1
+
+
+def test_a_document_is_not_asked_for_before_its_time():
+    batch = batch_at_a_portal_that_is_down(documents=2)
+    first, second = batch.documents.order_by("pk")
+    Document.objects.filter(pk=first.pk).update(next_attempt_at=timezone.now() + timedelta(hours=1))
+    [lease] = leases.take(1, by="here:1:1")
+    assert [item.document for item in lease.items] == [second.pk]
+
+
+def test_tries_and_deadline_survive_a_restart():
+    batch = batch_at_a_portal_that_is_down()
+    since = timezone.now() - timedelta(hours=1)
+    batch.documents.update(fetch_tries=7, failing_since=since)
+    work_shift()
+    document = batch.documents.get()
+    assert (document.fetch_tries, document.failing_since) == (8, since)
+
+
+def test_past_its_deadline_a_document_is_held():
+    batch = batch_at_a_portal_that_is_down()
+    batch.documents.update(failing_since=LONG_AGO)
+    work_shift()
+    document = batch.documents.get()
+    assert (document.state, document.code) == ("HELD", "PORTAL_UNAVAILABLE")
+
+
+def test_documents_are_fetched_when_their_portal_is_back(one_site, submit):
+    with SamplePortal(one_site.directory, {}, faults=0) as portal:
+        batch = submit(one_site, portal)
+    work_shift()
+    assert not batch.documents.exclude(state="RECEIVED").exists()
+    port = int(portal.base_url.rpartition(":")[2])
+    with SamplePortal(one_site.directory, {}, faults=0, port=port) as portal:
+        time_passes(batch)
+        work_shift()  # one probe, and with its answer all are due again
+    assert not batch.documents.unsettled().exists()
+    assert [entry.event for entry in timeline(PortalGate.objects.get().subject)] == [
+        "portal.breaker_opened",
+        "portal.breaker_half_opened",
+        "portal.breaker_closed",
+    ]
+
+
+def test_a_portal_that_is_down_is_left_alone_and_costs_the_others_nothing(one_site, submit):
+    down = batch_at_a_portal_that_is_down(documents=20)
+    with SamplePortal(one_site.directory, {}, faults=0) as portal:
+        batch = submit(one_site, portal)
+        work_shift()
+    assert not batch.documents.unsettled().exists()
+    assert down.documents.filter(state="RECEIVED", attempts=0).count() == 20
+    assert 3 <= len(requests(down)) <= 3 + 8  # what was on its way when it opened
+    [chunk] = down.chunks.all()
+    assert chunk.state == ChunkState.WAITING
+    assert chunk.next_dispatch_at > timezone.now() + timedelta(minutes=4)
+
+
+def test_a_portal_that_is_still_down_costs_one_request_in_a_cool_down():
+    batch = batch_at_a_portal_that_is_down(documents=20)
+    work_shift()
+    before = len(requests(batch))
+    time_passes(batch)
+    work_shift()
+    assert len(requests(batch)) == before + 1
+    assert batch.documents.filter(state="RECEIVED", attempts=0).count() == 20
+
+
+def test_while_a_portal_is_down_documents_are_held_at_their_deadline():
+    batch = batch_at_a_portal_that_is_down(documents=20)
+    work_shift()
+    waiting = batch.documents.order_by("pk")
+    late, soon = waiting[18], waiting[19]
+    batch.documents.filter(pk=late.pk).update(failing_since=LONG_AGO)
+    batch.documents.filter(pk=soon.pk).update(
+        failing_since=timezone.now() - timedelta(hours=23, minutes=59)
+    )
+    batch.chunks.update(next_dispatch_at=LONG_AGO)
+    work_shift()
+    late.refresh_from_db()
+    assert (late.state, late.code) == ("HELD", "PORTAL_UNAVAILABLE")
+    assert batch.documents.filter(state="RECEIVED").count() == 19
+    assert Chunk.objects.get().next_dispatch_at < timezone.now() + timedelta(minutes=2)
