@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from ingestion import watch
 from ingestion.models import Document, Packet
 from ingestion.rules.types import TYPES
 from ingestion.web.access import SignedIn
@@ -50,7 +51,12 @@ def needs(site: Site) -> list[Need]:
 
 
 def _form(request: SignedIn, sites: list[Site], draft: Draft, status: int = 200) -> HttpResponse:
-    panel = {"sites": sites, "site": draft.site, "needs": draft.site and needs(draft.site)}
+    panel = {
+        "sites": sites,
+        "site": draft.site,
+        "needs": draft.site and needs(draft.site),
+        "is_silent": draft.site and watch.silent(Site.objects.filter(pk=draft.site.pk)).exists(),
+    }
     if request.headers.get("X-Fragment"):
         return render(request, "packets/_needs.html", panel)
     context = {

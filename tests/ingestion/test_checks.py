@@ -7,6 +7,7 @@ from django.conf import settings as configured
 
 from config import checks as site_checks
 from ingestion import checks
+from ingestion.core.breaker import BreakerTerms
 
 
 def ids(check=checks.check_settings):
@@ -39,6 +40,13 @@ def test_the_settings_as_shipped_are_right():
         ("Q_CLUSTER", configured.Q_CLUSTER | {"guard_cycle": 0.7}, "ingestion.E005"),
         ("Q_BROKER", "carrier pigeon", "ingestion.E006"),
         ("LEASE_SECONDS", 20, "ingestion.E007"),
+        (
+            "INGEST_LIMITS",
+            dataclasses.replace(configured.INGEST_LIMITS, deadline_seconds=-1),
+            "ingestion.E020",
+        ),
+        ("BREAKER", BreakerTerms(failures=9, cooldown_seconds=0), "ingestion.E021"),
+        ("BREAKER", BreakerTerms(failures=4), "ingestion.W020"),
         ("SHIFT_SECONDS", 7200, "ingestion.W001"),
         (
             "READING_LIMITS",

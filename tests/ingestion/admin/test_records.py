@@ -4,9 +4,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from audit.history import timeline
+from ingestion import filing
 from ingestion.models import Batch, Chunk, Document, Finding, Packet
 from tests.factories import make_batch, make_user
-from tests.ingestion.web.scenes import FILED, REJECTED, make_packet
+from tests.ingestion.web.scenes import FILED, REJECTED, lease_all, make_packet
 
 RECORDS = [Batch, Packet, Document, Finding, Chunk]
 LISTS = [*(f"ingestion/{model.__name__.lower()}" for model in RECORDS)]
@@ -120,3 +122,27 @@ def test_a_heading_names_the_thing_and_not_the_action(as_role, packet):
     assert "<h1>Documents</h1>" in text(client.get("/admin/ingestion/document/"))
     page = text(client.get(f"/admin/ingestion/packet/{packet.pk}/change/"))
     assert f"<h1>{packet.reference}</h1>" in page
+
+
+def try_again(client, packet):
+    chosen = [document.pk for document in packet.documents.all()]
+    values = {"action": "try_again", "_selected_action": chosen}
+    return client.post("/admin/ingestion/document/", values, follow=True)
+
+
+def test_operations_try_held_documents_again_in_one_click(as_role, site):
+    packet = make_packet(site, make_user(sites=(site,)), None, FILED)
+    lease = lease_all(packet)
+    waiting = packet.documents.get(state="RECEIVED")
+    filing.give_up(waiting.pk, lease, "PORTAL_UNAVAILABLE", {}, held=True)
+    page = text(try_again(as_role("Operations"), packet))
+    assert "1 documents are in the queue again." in page
+    assert "1 were passed over" in page
+    waiting.refresh_from_db()
+    assert waiting.state == "RECEIVED"
+    assert timeline(waiting.subject)[-1].actor.startswith("user:")
+
+
+def test_nobody_else_tries_documents_again(as_role, packet):
+    page = text(as_role("QA reviewers").get("/admin/ingestion/document/"))
+    assert "try_again" not in page

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ingestion.models import Document, Packet
+from ingestion.models import Document, Packet, PortalGate
 from ingestion.register import Fault
 from ingestion.web.drafts import Draft, Problem
 from tests.factories import make_site, make_user
@@ -180,3 +180,9 @@ def test_somebody_without_a_site_cannot_send(client, db):
     client.force_login(make_user())
     assert "You are not assigned to a site yet" in text(client.get("/packets/new/"))
     assert send(client, **{"file-0": pdf()}).status_code == 422
+
+
+def test_beside_the_form_it_is_said_that_the_portal_does_not_answer(signed_in, site):
+    assert "does not answer" not in signed_in.get("/packets/new/?site=0203").content.decode()
+    PortalGate.objects.create(portal=site.portal, breaker="OPEN")
+    assert "does not answer" in signed_in.get("/packets/new/?site=0203").content.decode()

@@ -1,0 +1,36 @@
+"""Held documents go back into the queue, when what held them is mended."""
+
+import argparse
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from ingestion import retrying
+from ingestion.core.states import DocumentState
+from ingestion.filing import By
+from ingestion.models import Document
+from ingestion.rules.codes import CODES
+from sites.models import Site
+
+
+class Command(BaseCommand):
+    help = "Puts the documents that are held back into the queue: all, or those of a code or site."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--code", help="only those held for this reason")
+        parser.add_argument("--site", metavar="ID", help="only those of this site")
+
+    def handle(
+        self, *args: Any, code: str | None = None, site: str | None = None, **options: Any
+    ) -> None:
+        held = Document.objects.filter(state=DocumentState.HELD)
+        if code:
+            if code not in CODES:
+                raise CommandError(f"there is no code {code!r}")
+            held = held.filter(code=code)
+        if site:
+            if not Site.objects.filter(site_id=site).exists():
+                raise CommandError(f"there is no site {site!r}")
+            held = held.filter(site__site_id=site)
+        retried = retrying.try_again(held, by=By("system:retry", "ops"))
+        self.stdout.write(f"{retried} documents are in the queue again.")
