@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 
 from audit import history
 from ingestion.core.states import SETTLED, BatchState, ChunkState, DocumentState
 from ingestion.models import Batch, Chunk, Document, PortalGate
+from sites.models import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +75,12 @@ def until_final(
         sleep(poll_seconds)
 
 
-def a_worker_is_alive() -> bool:
-    """Some shift holds an unexpired lease."""
-    return Chunk.objects.filter(
-        state=ChunkState.RUNNING, lease_expires_at__gt=timezone.now()
-    ).exists()
+def work_is_left_lying() -> bool:
+    """Something is due or orphaned, and no shift holds an unexpired lease."""
+    now = timezone.now()
+    if Chunk.objects.filter(state=ChunkState.RUNNING, lease_expires_at__gt=now).exists():
+        return False
+    return Chunk.objects.due(now).exists() or Chunk.objects.orphaned(now).exists()
 
 
 def status() -> dict[str, Any]:
@@ -102,6 +104,11 @@ def status() -> dict[str, Any]:
             .values_list("state")
             .annotate(Count("pk"))
         },
+        "portals_down": [
+            f"{gate.portal} ({gate.breaker}, next probe {gate.next_probe_at:%Y-%m-%d %H:%M:%S} UTC)"
+            for gate in PortalGate.objects.shut().select_related("portal")
+        ],
+        "portal_use": portal_use(),
         "held": Document.objects.filter(state=DocumentState.HELD).count(),
         "batches_open": Batch.objects.filter(
             ~Q(state__in=[state for state in BatchState if state.is_final])
@@ -116,6 +123,25 @@ def status() -> dict[str, Any]:
         "ledger_entries": entries,
         "ledger_head": head,
     }
+
+
+def portal_use() -> dict[str, float]:
+    """How much of what each portal allows is spent: 1.0 and more is as fast as it may be asked.
+
+    Portals that nobody asks just now are left out.
+    """
+    now = time.time()
+    use = {}
+    for gate in PortalGate.objects.filter(tat__gt=now * 1e6).select_related("portal"):
+        portal = gate.portal
+        spent = (gate.tat / 1e6 - now) * portal.rate_per_second
+        use[portal.key] = round(spent / portal.burst, 2)
+    return use
+
+
+def silent(sites: "QuerySet[Site]") -> "QuerySet[Site]":
+    """Those whose portal does not answer just now: their documents had better be uploaded."""
+    return sites.filter(portal__gate__in=PortalGate.objects.shut())
 
 
 def _owners(running: Any) -> list[str]:

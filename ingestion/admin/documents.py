@@ -1,5 +1,7 @@
 """Documents and findings: what came of each file, and the sentences that its site reads."""
 
+from typing import cast
+
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -58,8 +60,8 @@ class DocumentAdmin(ReadOnlyAdmin):
             "fingerprint",
         ]}),
         ("How it was checked", {"fields": [
-            "code", "schema_version", "rules_version", "attempts", "correlation_id",
-            "duplicate_of", "received_at", "settled_at",
+            "code", "schema_version", "rules_version", "attempts", "fetch_tries", "failing_since",
+            "next_attempt_at", "correlation_id", "duplicate_of", "received_at", "settled_at",
         ]}),
     ]  # fmt: skip
 
@@ -79,6 +81,21 @@ class DocumentAdmin(ReadOnlyAdmin):
     readonly_fields = [
         "chip", "said", "see_also", "type_column", "size_text", "fingerprint", "correlation_id",
     ]  # fmt: skip
+
+    actions = ["try_again"]
+
+    def has_retry_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("ingestion.retry_document")
+
+    @admin.action(description="Try again", permissions=["retry"])
+    def try_again(self, request: HttpRequest, chosen: QuerySet[Document]) -> None:
+        """Only what is held goes back into the queue; the rest of the choice stays as it is."""
+        user, asked = cast("User", request.user), chosen.count()
+        retried = retrying.try_again(chosen, by=By(user.actor, user.role))
+        self.message_user(request, f"{retried} documents are in the queue again.")
+        if asked > retried:
+            message = f"{asked - retried} were passed over: only what is held is tried again."
+            self.message_user(request, message, messages.WARNING)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return (

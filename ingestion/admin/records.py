@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    actions: Sequence[str] | None = None
+    actions: list[str] | None = None
     # Counting a large table twice for "of 1,204,331 in all" is not worth a slow page.
     show_full_result_count = False
     list_per_page = 50

@@ -43,7 +43,7 @@ def _wait(batch: Batch, command: BaseCommand) -> watch.Progress:
     """Looks at the row only; interrupting it changes nothing in the work."""
     started, told = time.monotonic(), False
     for progress in watch.until_final(batch):
-        silent = time.monotonic() - started > SILENCE_SECONDS and not watch.a_worker_is_alive()
+        silent = time.monotonic() - started > SILENCE_SECONDS and watch.work_is_left_lying()
         if silent and not told and not progress.is_final:
             command.stderr.write(
                 "No worker is alive. The batch is on record and waits; start one with "

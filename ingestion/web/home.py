@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from ingestion import watch
 from ingestion.core.states import DocumentState
 from ingestion.models import Document, Packet
 from ingestion.web.access import SignedIn
@@ -30,8 +31,10 @@ def home(request: SignedIn) -> HttpResponse:
     waiting = needs_you(request.user)
     packets = Packet.objects.visible_to(request.user).select_related("site", "batch__submitted_by")
     page = Paginator(packets, PACKETS_ON_A_PAGE).get_page(request.GET.get("page"))
+    own_sites = Site.objects.filter(memberships__user=request.user)
     context = {
-        "has_site": Site.objects.filter(memberships__user=request.user).exists(),
+        "has_site": own_sites.exists(),
+        "silent": watch.silent(own_sites),
         "waiting": [outcome(document) for document in waiting[:MOST_NEEDS]],
         "waiting_count": waiting.count(),
         "page": page,

@@ -61,9 +61,7 @@ def outcome(document: Document) -> Outcome:
     state = DocumentState(document.state)
     return Outcome(
         document=document,
-        note=_already_on_file(document)
-        if state is DocumentState.DEDUPED
-        else _NOTES.get(state, ""),
+        note=_note(document, state),
         remarks=() if state in _SILENT else remarks(document),
         needs_site=state in {DocumentState.REJECTED, DocumentState.RETURNED},
     )
@@ -82,6 +80,14 @@ def remarks(document: Document) -> tuple[Remark, ...]:
 def _remark(finding: Finding, document: Document, tone: str) -> Remark:
     said = sentences(finding.code, finding.facts, type_name=document.type_name)
     return Remark(finding.code, finding.page, said, tone)
+
+
+def _note(document: Document, state: DocumentState) -> str:
+    if state is DocumentState.DEDUPED:
+        return _already_on_file(document)
+    if state is DocumentState.RECEIVED and document.failing_since:
+        return "The portal did not give it yet. We ask again; you can also upload it here."
+    return _NOTES.get(state, "")
 
 
 def _already_on_file(document: Document) -> str:

@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from ingestion.models import Document, Packet, PortalGate
+from ingestion import watch
+from ingestion.models import Document, Packet
 from ingestion.rules.types import TYPES
 from ingestion.web.access import SignedIn
 from ingestion.web.drafts import ACCEPTED, Draft
@@ -59,7 +60,7 @@ def _form(request: SignedIn, sites: list[Site], draft: Draft, status: int = 200)
         "sites": sites,
         "site": draft.site,
         "needs": draft.site and needs(draft.site),
-        "portal_is_silent": draft.site and is_silent(draft.site),
+        "is_silent": draft.site and watch.silent(Site.objects.filter(pk=draft.site.pk)).exists(),
     }
     if request.headers.get("X-Fragment"):
         return render(request, "packets/_needs.html", panel)

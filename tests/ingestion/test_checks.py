@@ -7,6 +7,7 @@ from django.conf import settings as configured
 
 from config import checks as site_checks
 from ingestion import checks
+from ingestion.core.breaker import BreakerTerms
 
 
 def ids(check=checks.check_settings):
@@ -46,6 +47,13 @@ def test_the_settings_as_shipped_are_right():
         ("PORTAL_SECRETS_DIR", "/no/such/folder", "ingestion.E031"),
         ("PORTAL_SECRETS", {"PORTAL_CA_SITE_1001": "/no/such/file"}, "ingestion.E032"),
         ("LEASE_SECONDS", 20, "ingestion.E007"),
+        (
+            "INGEST_LIMITS",
+            dataclasses.replace(configured.INGEST_LIMITS, deadline_seconds=-1),
+            "ingestion.E020",
+        ),
+        ("BREAKER", BreakerTerms(failures=9, cooldown_seconds=0), "ingestion.E021"),
+        ("BREAKER", BreakerTerms(failures=4), "ingestion.W020"),
         ("SHIFT_SECONDS", 7200, "ingestion.W001"),
         (
             "READING_LIMITS",

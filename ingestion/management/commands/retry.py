@@ -1,35 +1,36 @@
-"""Held documents go on once their fault is mended: for many at a time, or for a script."""
+"""Held documents go back into the queue, when what held them is mended."""
 
 import argparse
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from ingestion import retrying
 from ingestion.core.states import DocumentState
 from ingestion.filing import By
 from ingestion.models import Document
+from ingestion.rules.codes import CODES
+from sites.models import Site
 
 
 class Command(BaseCommand):
-    help = "Puts held documents back into the queue, with new budgets, on record."
+    help = "Puts the documents that are held back into the queue: all, or those of a code or site."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--code", help="only those that are held under this code")
-        parser.add_argument("--site", metavar="ID")
-        parser.add_argument("--dry-run", action="store_true", help="count them, change nothing")
+        parser.add_argument("--code", help="only those held for this reason")
+        parser.add_argument("--site", metavar="ID", help="only those of this site")
 
-    def handle(self, *args: Any, dry_run: bool, **options: Any) -> None:
+    def handle(
+        self, *args: Any, code: str | None = None, site: str | None = None, **options: Any
+    ) -> None:
         held = Document.objects.filter(state=DocumentState.HELD)
-        if options["code"]:
-            held = held.filter(code=options["code"])
-        if options["site"]:
-            held = held.filter(site__site_id=options["site"])
-        if dry_run:
-            self.stdout.write(f"{held.count()} documents would be tried again.")
-            return
-        tried = 0
-        while batch := list(held.order_by("pk").values_list("pk", flat=True)[: retrying.AT_ONCE]):
-            by = By("system:retry", "ops")
-            tried += retrying.try_again(Document.objects.filter(pk__in=batch), by=by)
-        self.stdout.write(f"{tried} documents are tried again.")
+        if code:
+            if code not in CODES:
+                raise CommandError(f"there is no code {code!r}")
+            held = held.filter(code=code)
+        if site:
+            if not Site.objects.filter(site_id=site).exists():
+                raise CommandError(f"there is no site {site!r}")
+            held = held.filter(site__site_id=site)
+        retried = retrying.try_again(held, by=By("system:retry", "ops"))
+        self.stdout.write(f"{retried} documents are in the queue again.")

@@ -11,7 +11,8 @@ from ingestion import watch
 
 class Command(BaseCommand):
     help = (
-        "Queue depth, what is in flight, the oldest waiting document, workers, the ledger's size."
+        "Queue depth, what is in flight, the oldest waiting document, workers, portals that are "
+        "down or fully used, the ledger's size."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from audit.history import timeline
 from ingestion import filing
 from ingestion.models import Batch, Chunk, Document, Finding, Packet
 from tests.factories import make_batch, make_user
@@ -123,25 +124,25 @@ def test_a_heading_names_the_thing_and_not_the_action(as_role, packet):
     assert f"<h1>{packet.reference}</h1>" in page
 
 
-@pytest.fixture
-def held(site):
-    """A document that we hold, through no fault of its own."""
-    packet = make_packet(site, make_user(sites=(site,)), None)
-    document = packet.documents.get()
-    filing.give_up(document.pk, lease_all(packet), "INTERNAL_ERROR", {}, held=True)
-    return document
+def try_again(client, packet):
+    chosen = [document.pk for document in packet.documents.all()]
+    values = {"action": "try_again", "_selected_action": chosen}
+    return client.post("/admin/ingestion/document/", values, follow=True)
 
 
-def test_operations_tries_held_documents_again_with_one_click(as_role, held):
-    picked = {"action": "try_again", "_selected_action": [held.pk]}
-    answer = as_role("Operations").post("/admin/ingestion/document/", picked, follow=True)
-    assert "1 held documents go back into the queue." in text(answer)
-    held.refresh_from_db()
-    assert held.state == "RECEIVED"
+def test_operations_try_held_documents_again_in_one_click(as_role, site):
+    packet = make_packet(site, make_user(sites=(site,)), None, FILED)
+    lease = lease_all(packet)
+    waiting = packet.documents.get(state="RECEIVED")
+    filing.give_up(waiting.pk, lease, "PORTAL_UNAVAILABLE", {}, held=True)
+    page = text(try_again(as_role("Operations"), packet))
+    assert "1 documents are in the queue again." in page
+    assert "1 were passed over" in page
+    waiting.refresh_from_db()
+    assert waiting.state == "RECEIVED"
+    assert timeline(waiting.subject)[-1].actor.startswith("user:")
 
 
-def test_nobody_else_is_offered_to_try_again(as_role, held):
-    picked = {"action": "try_again", "_selected_action": [held.pk]}
-    as_role("QA reviewers").post("/admin/ingestion/document/", picked, follow=True)
-    held.refresh_from_db()
-    assert held.state == "HELD"
+def test_nobody_else_tries_documents_again(as_role, packet):
+    page = text(as_role("QA reviewers").get("/admin/ingestion/document/"))
+    assert "try_again" not in page

@@ -1,5 +1,6 @@
 """What operators' scripts rely on: names, exit codes, and what is printed."""
 
+import datetime
 import json
 import subprocess
 import sys
@@ -8,14 +9,16 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ingestion import filing, watch
+from ingestion.core.limiter import Pace
 from ingestion.core.states import BatchState, DocumentState
-from ingestion.dispatch import leases
+from ingestion.dispatch import gates, leases
 from ingestion.management import waiting
 from ingestion.models import Batch, Chunk, Document, PortalGate
 from tests.factories import make_batch, make_site
 from tests.ingestion.hosts import environment
 
 pytestmark = pytest.mark.django_db
+CODE = "PORTAL_UNAVAILABLE"
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +47,11 @@ def manifest(tmp_path):
     return write
 
 
-def reject_all():
+def reject_all(code="DOWNLOAD_FAILED", *, held=False):
     """What a worker does whose portal gives nothing."""
     for lease in leases.take(10, by="here:1:1"):
         for item in lease.items:
-            filing.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+            filing.give_up(item.document, lease.lease_id, code, {}, held=held)
         leases.close(lease.chunk, lease.lease_id)
 
 
@@ -110,6 +113,13 @@ def test_a_wait_without_a_worker_says_so(manifest, capsys, monkeypatch):
     assert "No worker is alive" in capsys.readouterr().err
 
 
+def test_what_waits_for_its_portal_is_not_left_lying():
+    make_batch()
+    assert watch.work_is_left_lying()
+    Chunk.objects.update(next_dispatch_at="2030-01-01T00:00:00Z")
+    assert not watch.work_is_left_lying()
+
+
 def test_a_folder_of_files_becomes_a_batch(tmp_path, capsys):
     make_site("1001")
     folder = tmp_path / "packet"
@@ -149,6 +159,43 @@ def test_recover_says_how_many_chunks_were_orphaned(capsys):
     call_command("recover")
     assert capsys.readouterr().out == "1 chunks recovered.\n"
     assert Document.objects.get().state == DocumentState.RECEIVED
+
+
+def test_status_names_the_portals_that_are_down_and_those_that_are_in_use(capsys):
+    down, busy = (make_site(number).portal for number in ("1001", "1002"))
+    until = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC).timestamp()
+    PortalGate.objects.create(portal=down, breaker="OPEN", shut_until=until * 1e6)
+    gates.reserve(busy.pk, Pace.of(busy.rate_per_second, busy.burst), 5000)
+    call_command("status", as_json=True)
+    status = json.loads(capsys.readouterr().out)
+    assert status["portals_down"] == ["site-1001 (OPEN, next probe 2026-12-01 00:00:00 UTC)"]
+    assert list(status["portal_use"]) == ["site-1002"]
+    call_command("status")
+    assert "site-1001" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "retried"),
+    [
+        ({}, 2),
+        ({"code": "CAPACITY"}, 0),
+        ({"site": "1001"}, 1),
+        ({"site": "1001", "code": CODE}, 1),
+    ],
+)
+def test_what_is_held_is_tried_again_by_reason_and_site(options, retried, capsys):
+    make_batch(make_site("1001"))
+    make_batch(make_site("1002"))
+    reject_all(CODE, held=True)
+    call_command("retry", **options)
+    assert capsys.readouterr().out == f"{retried} documents are in the queue again.\n"
+    assert Document.objects.filter(state=DocumentState.RECEIVED).count() == retried
+
+
+@pytest.mark.parametrize("options", [{"code": "BAD_LUCK"}, {"site": "9"}])
+def test_a_reason_or_site_that_does_not_exist_is_named(options):
+    with pytest.raises(CommandError, match="there is no"):
+        call_command("retry", **options)
 
 
 def test_a_refusal_is_exit_code_1_for_a_script(tmp_path, settings):

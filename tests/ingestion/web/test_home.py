@@ -2,6 +2,7 @@
 
 import pytest
 
+from ingestion.models import PortalGate
 from tests.factories import make_user
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet
 
@@ -70,3 +71,16 @@ def test_a_page_that_does_not_exist_shows_one_that_does(signed_in, site, mara, n
 def test_staff_are_sent_to_their_own_start(client, ines):
     client.force_login(ines)
     assert client.get("/").url == "/admin/"
+
+
+def test_a_site_whose_portal_does_not_answer_is_led_to_the_upload(signed_in, site):
+    assert "does not answer" not in page(signed_in)
+    PortalGate.objects.create(portal=site.portal, breaker="HALF_OPEN")
+    shown = page(signed_in)
+    assert "does not answer" in shown
+    assert "/packets/new/?site=0203" in shown
+
+
+def test_the_silence_of_another_sites_portal_is_nobodys_business(stranger, site):
+    PortalGate.objects.create(portal=site.portal, breaker="OPEN")
+    assert "does not answer" not in page(stranger)

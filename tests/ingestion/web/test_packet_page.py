@@ -1,6 +1,7 @@
 """A packet's page: how far it is while it is checked, and then what came of each document."""
 
 import pytest
+from django.utils import timezone
 
 from ingestion.core.states import DocumentState
 from ingestion.rules.findings import Finding
@@ -123,3 +124,9 @@ def test_what_a_site_typed_is_shown_and_not_run(signed_in, site, mara):
 @pytest.mark.parametrize("address", ["/packets/", "/packets/a b/"])
 def test_an_odd_address_is_nothing(signed_in, address):
     assert signed_in.get(address).status_code == 404
+
+
+def test_a_document_that_its_portal_does_not_give_yet_says_that_we_ask_again(signed_in, site, mara):
+    packet = make_packet(site, mara, None)
+    packet.documents.update(failing_since=timezone.now())
+    assert "We ask again; you can also upload it here." in shown(signed_in, packet)

@@ -182,7 +182,7 @@ def test_somebody_without_a_site_cannot_send(client, db):
     assert send(client, **{"file-0": pdf()}).status_code == 422
 
 
-def test_a_silent_portal_is_told_and_the_upload_offered_instead(signed_in, site):
-    assert "does not answer" not in text(signed_in.get("/packets/new/"))
-    PortalGate.objects.create(portal=site.portal, breaker="OPEN", shut_until=1)
-    assert "What is urgent can be uploaded here." in text(signed_in.get("/packets/new/"))
+def test_beside_the_form_it_is_said_that_the_portal_does_not_answer(signed_in, site):
+    assert "does not answer" not in signed_in.get("/packets/new/?site=0203").content.decode()
+    PortalGate.objects.create(portal=site.portal, breaker="OPEN")
+    assert "does not answer" in signed_in.get("/packets/new/?site=0203").content.decode()
