@@ -90,7 +90,6 @@ def status() -> dict[str, Any]:
     oldest = unsettled.aggregate(Min("received_at"))["received_at__min"]
     running = Chunk.objects.filter(state=ChunkState.RUNNING)
     entries, head = history.head() or (0, "")
-    gates, now = PortalGate.objects.select_related("portal"), time.time() * 1e6
     return {
         "chunks_waiting": waiting.count(),
         "chunks_running": running.count(),
@@ -113,13 +112,6 @@ def status() -> dict[str, Any]:
         "batches_open": Batch.objects.filter(
             ~Q(state__in=[state for state in BatchState if state.is_final])
         ).count(),
-        "portals_not_answering": {
-            gate.portal.key: f"asked again at {gate.next_probe_at:%H:%M:%S} UTC"
-            for gate in gates.shut()
-        },
-        "portals_at_their_limit": sorted(
-            gate.portal.key for gate in gates.filter(tat__gt=now).exclude(pk__in=gates.shut())
-        ),
         "ledger_entries": entries,
         "ledger_head": head,
     }

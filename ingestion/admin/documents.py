@@ -28,7 +28,6 @@ from sites.models import User
 
 @admin.register(Document)
 class DocumentAdmin(ReadOnlyAdmin):
-    actions = ["try_again"]
     list_display = [
         "doc_id",
         "type_column",
@@ -64,20 +63,6 @@ class DocumentAdmin(ReadOnlyAdmin):
             "next_attempt_at", "correlation_id", "duplicate_of", "received_at", "settled_at",
         ]}),
     ]  # fmt: skip
-
-    @admin.action(description="Try again (held documents)", permissions=["retry"])
-    def try_again(self, request: HttpRequest, documents: "QuerySet[Document]") -> None:
-        if not isinstance(request.user, User):
-            return
-        tried = retrying.try_again(documents, by=By(request.user.actor, request.user.role))
-        if tried:
-            self.message_user(request, f"{tried} held documents go back into the queue.")
-        else:
-            self.message_user(request, "None of them is held by us.", messages.WARNING)
-
-    def has_retry_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("ingestion.retry_document")
-
     readonly_fields = [
         "chip", "said", "see_also", "type_column", "size_text", "fingerprint", "correlation_id",
     ]  # fmt: skip

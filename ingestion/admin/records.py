@@ -4,7 +4,6 @@
 each with its ledger entry; the admin adds, changes and removes none.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin

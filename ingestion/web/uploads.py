@@ -50,11 +50,6 @@ def needs(site: Site) -> list[Need]:
     return [Need(kind.name, by_type.get(slug)) for slug, kind in TYPES.items()]
 
 
-def is_silent(site: Site) -> bool:
-    """Its portal does not answer just now: what is awaited from there can be uploaded here."""
-    return PortalGate.objects.shut().filter(portal=site.portal_id).exists()
-
-
 def _form(request: SignedIn, sites: list[Site], draft: Draft, status: int = 200) -> HttpResponse:
     panel = {
         "sites": sites,

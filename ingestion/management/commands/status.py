@@ -29,11 +29,7 @@ class Command(BaseCommand):
 
 def _shown(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(_pair(name, told) for name, told in value.items()) or "none"
+        return ", ".join(f"{n} {state}" for state, n in value.items()) or "none"
     if isinstance(value, list):
         return ", ".join(value) or "none"
     return str(value)
-
-
-def _pair(name: str, told: int | str) -> str:
-    return f"{told} {name}" if isinstance(told, int) else f"{name} ({told})"

@@ -145,13 +145,6 @@ def test_status_counts_what_waits_and_who_works(capsys):
     assert "here:17" in capsys.readouterr().out
 
 
-def test_status_names_the_portals_that_do_not_answer(capsys):
-    site = make_site("1001")
-    PortalGate.objects.create(portal=site.portal, breaker="OPEN", shut_until=1)
-    call_command("status")
-    assert "site-1001 (asked again at 00:00:00 UTC)" in capsys.readouterr().out
-
-
 def test_recover_says_how_many_chunks_were_orphaned(capsys):
     make_batch()
     leases.take(1, by="dead:1:1")
