@@ -24,7 +24,7 @@ from ingestion.core.gate import Gate, Outcome, Standing
 from ingestion.core.slots import Grant, Slots
 
 Item = TypeVar("Item")
-Shut = Callable[[str, list[Item], float], None]  # a lane's items, and for how many seconds
+Shut = Callable[[str, list[Item]], None]  # is given a lane's items
 
 MOST_SLOTS = 8  # reserved at once for one lane
 
@@ -196,8 +196,8 @@ class Lanes(Generic[Item]):
                     await self._give_back(lane)
                     grant = await lane.gate.reserve(wanted)
                     lane.take_over(grant, self._clock())
-                    if grant.shut_seconds is not None:
-                        shut(key, lane.empty(), grant.shut_seconds)
+                    if grant.is_shut:
+                        shut(key, lane.empty())
                     self._wake()
         for lane in self._lanes.values():
             await self._give_back(lane)
