@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Min, QuerySet
 
 from audit.log import ledger
 from ingestion import filing
@@ -55,17 +55,21 @@ def fetch_failed(  # noqa: PLR0913 - what is on record of a failed request
         filing.enter(document, "document.fetch_failed", code=code, detail=detail)
 
 
-def postpone(chunk: Chunk, now: datetime, *, patience: float) -> None:
+def postpone(chunk: Chunk, now: datetime, *, until: datetime, patience: float) -> datetime:
     """The portal of the chunk's documents is down. Inside ledger(), with the chunk's row locked.
 
-    Whoever has waited for `patience` seconds since its first failure is held.
+    Whoever has waited for `patience` seconds since its first failure is held. Answers when the
+    others should be looked at again: at `until`, or sooner, at the first deadline. The rows of the
+    documents do not say so: when the portal is back sooner, they are due at once.
     """
-    waiting = chunk.documents.waiting()
+    waiting = chunk.documents.waiting().exclude(url="")
     waiting.filter(failing_since=None).update(failing_since=now)
     overdue = waiting.filter(failing_since__lte=now - timedelta(seconds=patience))
     for document in overdue.select_related("site"):
         silent = Seen("PORTAL_UNAVAILABLE", facts={"tries": document.fetch_tries})
         filing.move(document, DocumentState.HELD, findings=[silent], primary=silent)
+    longest = waiting.aggregate(Min("failing_since"))["failing_since__min"]
+    return min(until, longest + timedelta(seconds=patience)) if longest else now
 
 
 def try_again(held: "QuerySet[Document]", *, by: By) -> int:

@@ -42,10 +42,9 @@ def outcome_of(error: IngestionError) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a portal does. `gives` documents just now; `shut_seconds` until it may be asked."""
+    """How a portal does."""
 
-    gives: bool = True
-    shut_seconds: float = 0.0
+    gives: bool = True  # it may be asked, and gave a document lately
 
 
 class Gate(Protocol):
@@ -88,7 +87,7 @@ class LocalGate:
         was_closed = self.breaker.state is BreakerState.CLOSED
         self.breaker, may_ask = self.breaker.ask(now, self._terms)
         if not may_ask:
-            return Grant(shut_seconds=self.breaker.until - now)
+            return Grant(is_shut=True)
         tokens = wanted if was_closed else 1
         self._tat = self._pace.spend(self._tat, now, tokens)
         self._number += 1
@@ -125,6 +124,5 @@ def moved(breaker: Breaker, outcome: Outcome, now: float, terms: BreakerTerms) -
 
 def standing(breaker: Breaker, given_at: float, now: float, terms: BreakerTerms) -> Standing:
     """It gives documents when it is asked at all and gave one within the breaker's window."""
-    if breaker.state is not BreakerState.CLOSED:
-        return Standing(gives=False, shut_seconds=max(0.0, breaker.until - now))
-    return Standing(gives=now - given_at < terms.window_seconds)
+    is_closed = breaker.state is BreakerState.CLOSED
+    return Standing(gives=is_closed and now - given_at < terms.window_seconds)

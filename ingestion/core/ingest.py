@@ -141,8 +141,6 @@ class Ingest:
         is_patient = error.is_the_portals or is_down
         item = self._tried(item)
         wait = retry.delay(error, item.tries, self._limits, is_patient=is_patient)
-        if wait is not None:
-            wait = max(wait, standing.shut_seconds)
         if wait is None or time.monotonic() + wait > (item.deadline or 0.0):
             await self._give_up(item, error, is_portals=is_patient)
             return None

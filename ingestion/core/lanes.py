@@ -24,7 +24,7 @@ from ingestion.core.gate import Gate, Outcome, Standing
 from ingestion.core.slots import Grant, Slots
 
 Item = TypeVar("Item")
-Shut = Callable[[str, list[Item], float], None]  # a lane's items, and for how many seconds
+Shut = Callable[[str, list[Item]], None]  # is given a lane's items
 
 MOST_SLOTS = 8  # reserved at once for one lane
 
@@ -145,7 +145,7 @@ class Lanes(Generic[Item]):
         gate = self._lanes[key].gate
         while gate is not None:
             grant = await gate.reserve(1)
-            if grant.shut_seconds is not None:
+            if grant.is_shut:
                 return False
             for slot in grant.slots:
                 await asyncio.sleep(max(0.0, slot.go_at - self._clock()))
@@ -210,8 +210,8 @@ class Lanes(Generic[Item]):
                     await self._give_back(lane)
                     grant = await lane.gate.reserve(wanted)
                     lane.take_over(grant, self._clock())
-                    if grant.shut_seconds is not None:
-                        shut(key, lane.empty(), grant.shut_seconds)
+                    if grant.is_shut:
+                        shut(key, lane.empty())
                     self._wake()
         for lane in self._lanes.values():
             await self._give_back(lane)

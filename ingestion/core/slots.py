@@ -26,14 +26,14 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What a gate answers: slots, or how long it is shut, or neither: ask again then."""
+    """What a gate answers: slots, or that it is shut, or neither: ask again then."""
 
     slots: tuple[Slot, ...] = ()
     spacing: float = 0.0  # seconds between two of them, however late they are
     receipt: int = 0  # names the reservation when the rest of it is given back
     is_plenty: bool = False  # slots that spoil unused would be missed by nobody
     is_probe: bool = False  # the one slot is a probe: until it is over there is no other
-    shut_seconds: float | None = None
+    is_shut: bool = False
     again_seconds: float = 0.0
 
 

@@ -90,8 +90,8 @@ class Desk(Protocol):
         """Record a failed request. `later`: the document leaves the shift for `wait` seconds."""
         ...
 
-    def postpone(self, lane: str, items: Sequence[WorkItem], seconds: float) -> None:
-        """Their portal is not asked just now: they were not begun, and leave the shift.
+    def postpone(self, lane: str, items: Sequence[WorkItem]) -> None:
+        """Their portal is not asked just now: they are not in flight, and leave the shift.
 
         So does what was not fed yet. Called in the event loop; must not block.
         """

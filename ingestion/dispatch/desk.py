@@ -62,7 +62,7 @@ class FilingDesk:
         leases: Mapping[int, UUID],
         limits: Limits,
         over: Callable[[WorkItem], None],
-        postponed: Callable[[str, Sequence[WorkItem], float], None],
+        postponed: Callable[[str, Sequence[WorkItem]], None],
     ) -> None:
         self._door = door
         self._leases = leases
@@ -92,8 +92,8 @@ class FilingDesk:
     ) -> None:
         await self._door(_fetch_failed, item, self._lease(item), code, facts, wait, later)
 
-    def postpone(self, lane: str, items: Sequence[WorkItem], seconds: float) -> None:
-        self._postponed(lane, items, seconds)
+    def postpone(self, lane: str, items: Sequence[WorkItem]) -> None:
+        self._postponed(lane, items)
 
     async def over(self, item: WorkItem) -> None:
         self._over(item)

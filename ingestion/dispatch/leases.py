@@ -21,7 +21,7 @@ from audit.log import ledger, record
 from ingestion import filing, retrying, spool
 from ingestion.core.states import BatchState, ChunkState, check_move
 from ingestion.core.work import PortalTerms, WorkItem
-from ingestion.models import Batch, Chunk, Document
+from ingestion.models import Batch, Chunk, Document, PortalGate
 from sites.models import Portal
 
 
@@ -92,45 +92,37 @@ def beat(leases: Iterable[uuid.UUID]) -> set[uuid.UUID]:
     return {lease for lease in held if lease}
 
 
-def close(
-    chunk_id: int,
-    lease_id: uuid.UUID,
-    *,
-    untouched: Collection[int] = (),
-    shut_seconds: float | None = None,
-) -> None:
+def close(chunk_id: int, lease_id: uuid.UUID, *, untouched: Collection[int] = ()) -> None:
     """Let the chunk go: DONE when all its documents are settled, else due when the next one is.
 
-    `untouched` documents were taken up and not begun: their attempt is not charged. With
-    `shut_seconds` their portal is down, and not asked for so long.
+    `untouched` documents were taken up and not begun: their attempt is not charged.
     """
     with ledger():
         if not Chunk.objects.lock_if_held(lease_id, pk=chunk_id):
             return  # recovered already: whoever has it now goes on
         Document.objects.filter(pk__in=untouched, attempts__gt=0).update(attempts=F("attempts") - 1)
         chunk, now = Chunk.objects.get(pk=chunk_id), database_now()
-        if shut_seconds is not None:
-            retrying.postpone(chunk, now, patience=settings.INGEST_LIMITS.deadline_seconds)
+        not_before = _postpone(chunk, now)
         finished = not chunk.documents.unsettled().exists()
-        due_at = now if finished else _next_dispatch(chunk, now, shut_seconds or 0.0)
+        due_at = now if finished else max(not_before, _next_dispatch(chunk, now))
         _release(chunk_id, ChunkState.DONE if finished else ChunkState.WAITING, due_at)
         if finished:
             complete_if_settled(chunk.batch_id)
     spool.drop_attempt(lease_id)
 
 
-def _next_dispatch(chunk: Chunk, now: datetime, shut_seconds: float) -> datetime:
-    """When the first of its documents is due; at their portal's next probe if it is down.
+def _postpone(chunk: Chunk, now: datetime) -> datetime:
+    """When its portal may be asked: at its next probe if it is down, else now."""
+    gate = PortalGate.objects.shut().filter(portal__sites=chunk.site_id).first()
+    if gate is None:
+        return now
+    patience = settings.INGEST_LIMITS.deadline_seconds
+    return retrying.postpone(chunk, now, until=gate.next_probe_at, patience=patience)
 
-    Not after a deadline: a document is held then, whether its portal is asked or not.
-    """
-    rows = list(chunk.documents.unsettled().values_list("next_attempt_at", "failing_since"))
-    due_at = min(next_attempt_at or now for next_attempt_at, _ in rows)
-    if not shut_seconds:
-        return due_at
-    patience = timedelta(seconds=settings.INGEST_LIMITS.deadline_seconds)
-    first_deadline = min(since or now for _, since in rows) + patience
-    return min(max(due_at, now + timedelta(seconds=shut_seconds)), first_deadline)
+
+def _next_dispatch(chunk: Chunk, now: datetime) -> datetime:
+    rows = chunk.documents.unsettled().values_list("next_attempt_at", flat=True)
+    return min(next_attempt_at or now for next_attempt_at in rows)
 
 
 def recover() -> int:

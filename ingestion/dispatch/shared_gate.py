@@ -139,7 +139,7 @@ class SharedGate:
             return Grant(slots=(probe_slot(now),), receipt=reserved.receipt, is_probe=True), now
         if breaker.state is BreakerState.CLOSED:
             return Grant(), now  # it was closed in this moment
-        return Grant(shut_seconds=max(0.0, self._clock.local(breaker.until) - now)), now
+        return Grant(is_shut=True), now
 
     def _note(self, reserved: Reserved) -> None:
         self._is_troubled = reserved.is_troubled

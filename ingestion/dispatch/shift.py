@@ -46,8 +46,8 @@ class _InHand:
     lease: Lease
     left: set[int]
     feeding: asyncio.Task[None] | None = None
-    shut_until: float | None = None  # monotonic; its portal is down, and nothing more is fed
-    untouched: set[int] = field(default_factory=set)  # taken up, and not begun since it is down
+    is_shut: bool = False  # its portal is down, and nothing more is fed
+    untouched: set[int] = field(default_factory=set)  # taken up, and sent away for that
 
     @property
     def lane(self) -> str:
@@ -133,10 +133,10 @@ class Shift:
 
     async def _feed(self, in_hand: _InHand, ingest: Ingest) -> None:
         for item in in_hand.lease.items:
-            if in_hand.shut_until is None:
-                await ingest.feed(item)
-            else:
+            if in_hand.is_shut:
                 in_hand.left.discard(item.document)
+            else:
+                await ingest.feed(item)
         self._changed.set()
 
     def _open_lane(self, item: WorkItem) -> None:
@@ -151,11 +151,10 @@ class Shift:
         if not await self._lanes.another_slot(lane):
             raise PortalUnreachable("the portal fell silent: it is not asked any more just now")
 
-    def _postponed(self, lane: str, items: Sequence[WorkItem], seconds: float) -> None:
+    def _postponed(self, lane: str, items: Sequence[WorkItem]) -> None:
         """A portal is down: its chunks go back as soon as what is begun is over."""
         for in_hand in self._in_hand.values():
-            if in_hand.lane == lane:
-                in_hand.shut_until = time.monotonic() + seconds
+            in_hand.is_shut |= in_hand.lane == lane
         for item in items:
             self._in_hand[item.chunk].untouched.add(item.document)
             self._over(item)
@@ -176,16 +175,11 @@ class Shift:
     async def _close_finished(self) -> None:
         for chunk, in_hand in list(self._in_hand.items()):
             if not in_hand.left and in_hand.feeding and in_hand.feeding.done():
-                await self._close(in_hand, in_hand.untouched)
+                await self._close(in_hand.lease, in_hand.untouched)
                 del self._in_hand[chunk]
 
-    async def _close(self, in_hand: _InHand, untouched: Collection[int]) -> None:
-        lease, shut = in_hand.lease, None
-        if in_hand.shut_until is not None:
-            shut = max(0.0, in_hand.shut_until - time.monotonic())
-        await self._door(
-            leases.close, lease.chunk, lease.lease_id, untouched=untouched, shut_seconds=shut
-        )
+    async def _close(self, lease: Lease, untouched: Collection[int]) -> None:
+        await self._door(leases.close, lease.chunk, lease.lease_id, untouched=untouched)
         self._folders.forget(lease.chunk)
 
     async def _drain(self, working: "asyncio.Task[None]") -> None:
@@ -203,7 +197,7 @@ class Shift:
         """Whatever is still in hand when the shift ends goes back to the queue."""
         waiting = {item.document for item in self._lanes.left}
         for in_hand in self._in_hand.values():
-            await self._close(in_hand, in_hand.untouched | (in_hand.left & waiting))
+            await self._close(in_hand.lease, in_hand.untouched | (in_hand.left & waiting))
 
     async def _beat(self) -> None:
         """Keep the leases. A worker that cannot stops before they can be given away."""

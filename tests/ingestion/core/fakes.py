@@ -88,7 +88,7 @@ class FakeDesk:
     async def fetch_failed(self, item, code, facts, *, wait, later) -> None:
         self.moves[item.document].append(f"{'later' if later else 'again'} {code}")
 
-    def postpone(self, lane, items, seconds) -> None:
+    def postpone(self, lane, items) -> None:
         for item in items:
             self.moves[item.document].append("postponed")
             self.ended.append(item.document)

@@ -199,12 +199,12 @@ async def test_while_a_probe_is_out_nothing_else_goes():
 
 async def test_what_waits_for_a_portal_that_is_shut_is_sent_away():
     away = []
-    lanes = await gated(ScriptedGate(Grant(shut_seconds=300)), 1, 2)
+    lanes = await gated(ScriptedGate(Grant(is_shut=True)), 1, 2)
     lanes.open("other", None, 1)
     pacing = asyncio.create_task(lanes.pace(lambda *sent: away.append(sent)))
     taking = asyncio.create_task(lanes.take())
     await asyncio.sleep(0.01)
-    assert away == [("a", [1, 2], 300)]
+    assert away == [("a", [1, 2])]
     await lanes.put("other", 3)
     assert await taking == 3
     lanes.done("other")

@@ -10,7 +10,7 @@ from audit.history import timeline
 from ingestion import filing, spool
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
-from ingestion.models import Chunk, Document
+from ingestion.models import Chunk, Document, PortalGate
 from tests.factories import make_batch, make_site, verdict
 
 pytestmark = pytest.mark.django_db
@@ -128,3 +128,29 @@ def test_a_worker_that_beats_is_not_robbed():
     make_batch()
     take()
     assert leases.recover() == 0
+
+
+def test_a_chunk_whose_portal_is_down_is_due_at_the_next_probe():
+    batch = make_batch()
+    [lease] = take()
+    at = timezone.now() + timedelta(minutes=4)
+    shut(batch, at)
+    leases.close(lease.chunk, lease.lease_id)
+    chunk = Chunk.objects.get()
+    assert abs(chunk.next_dispatch_at - at) < timedelta(milliseconds=1)
+    assert batch.documents.get().failing_since
+
+
+def test_an_upload_does_not_wait_for_a_portal_that_is_down():
+    batch = make_batch()
+    batch.documents.update(url="", spooled="uploads/x")
+    [lease] = take()
+    shut(batch, timezone.now() + timedelta(minutes=4))
+    leases.close(lease.chunk, lease.lease_id)
+    assert len(take()) == 1
+
+
+def shut(batch, until):
+    """The breaker of its portal is open until then."""
+    portal = batch.chunks.get().site.portal
+    PortalGate.objects.create(portal=portal, breaker="OPEN", shut_until=until.timestamp() * 1e6)
