@@ -27,7 +27,7 @@ def _every_wait_is_a_long_one(settings):
 
 
 def batch_at_a_portal_that_is_down(documents=1):
-    return make_batch(make_site(base_url="http://127.0.0.1:9/x/"), documents=documents)
+    return make_batch(make_site("9001", base_url="http://127.0.0.1:9/x/"), documents=documents)
 
 
 def time_passes(batch):
