@@ -168,8 +168,8 @@ class Ingest:
         """Claim, read, conclude."""
         try:
             if await self._desk.start_checking(item, fetched):
-                reading = await self._reader.read(fetched.path, fetched.sha256)
-                await self._desk.conclude(item, fetched, reading)
+                checked = await self._reader.read(item, fetched)
+                await self._desk.conclude(item, fetched, checked)
         except OurFault as error:
             await self._refuse(item, error)
         return True

@@ -35,6 +35,10 @@ class WorkItem:
     terms: PortalTerms | None  # None for an upload
     spooled: str = ""
     expected_sha256: str = ""
+    declared_type: str = ""
+    schema_version: str = ""
+    site_name: str = ""
+    protocol_number: str = ""
     size: int = 0  # bytes of an upload
     tries: int = 0
     # Local monotonic seconds: since its first failure it waits for its portal until then.
@@ -80,8 +84,8 @@ class Desk(Protocol):
         """False: the same bytes are on file already, and that is on record."""
         ...
 
-    async def conclude(self, item: WorkItem, fetched: Fetched, reading: Any) -> None:
-        """Check what was read, archive the bytes, and record the decision."""
+    async def conclude(self, item: WorkItem, fetched: Fetched, checked: Any) -> None:
+        """Archive the bytes, and record the decision that the reader came to."""
         ...
 
     async def fetch_failed(
@@ -109,6 +113,6 @@ class Desk(Protocol):
 
 
 class Reader(Protocol):
-    """Bytes to facts, in other processes."""
+    """Bytes to a decision, in other processes."""
 
-    async def read(self, path: Path, sha256: str) -> Any: ...
+    async def read(self, item: WorkItem, fetched: Fetched) -> Any: ...

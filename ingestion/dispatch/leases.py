@@ -147,7 +147,7 @@ def _release(chunk_id: int, state: ChunkState, due_at: datetime) -> None:
 
 
 def _to_do(chunk: Chunk, now: datetime) -> Iterable[Document]:
-    return chunk.documents.due(now).select_related("site").order_by("pk")
+    return chunk.documents.due(now).select_related("site__study").order_by("pk")
 
 
 def _item(document: Document, portal: Portal, now: datetime) -> WorkItem:
@@ -160,6 +160,10 @@ def _item(document: Document, portal: Portal, now: datetime) -> WorkItem:
         terms=portal_terms(portal) if document.url else None,
         spooled=document.spooled,
         expected_sha256=document.expected_sha256,
+        declared_type=document.document_type,
+        schema_version=document.schema_version,
+        site_name=document.site.name,
+        protocol_number=document.site.study.protocol_number,
         size=document.size or 0,
         tries=document.fetch_tries,
         deadline=_deadline(document, now),

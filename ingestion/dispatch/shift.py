@@ -23,11 +23,11 @@ from ingestion.core.ingest import Ingest
 from ingestion.core.lanes import Lanes
 from ingestion.core.work import WorkItem
 from ingestion.dispatch import drain, leases
+from ingestion.dispatch.checking import CheckingReader
 from ingestion.dispatch.desk import Door, FilingDesk
 from ingestion.dispatch.leases import Lease
 from ingestion.dispatch.shared_gate import DatabaseClock, SharedGate
 from ingestion.portal import FolderOf, HttpPortals, Sources
-from ingestion.reading.pool import Reader
 
 logger = logging.getLogger(__name__)
 
@@ -87,10 +87,11 @@ class Shift:
             portals = await stack.enter_async_context(
                 HttpPortals(folders, limits, files, another_token=shift._another_slot)
             )
-            reader = await stack.enter_async_context(Reader(settings.READING_LIMITS))
-            desk = FilingDesk(door, shift._lease_ids, limits, shift._over, shift._postponed)
+            reader = await stack.enter_async_context(CheckingReader.pool())
+            desk = FilingDesk(door, files, shift._lease_ids, limits, shift._over, shift._postponed)
             sources = Sources(portals, Path(settings.SPOOL_DIR))
-            ingest = Ingest(lanes, portal=sources, desk=desk, reader=reader, limits=limits)
+            checker = CheckingReader(reader)
+            ingest = Ingest(lanes, portal=sources, desk=desk, reader=checker, limits=limits)
             await shift._run(ingest, first)
 
     async def _run(self, ingest: Ingest, first: list[Lease]) -> None:

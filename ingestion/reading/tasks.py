@@ -9,16 +9,16 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from pypdfium2 import PdfDocument, PdfiumError
 
 from .active import flags, form_values
 from .engines import engine
-from .facts import MediaType, Page, TextSource, Unreadable
+from .facts import MediaType, Page, Reading, TextSource, Unreadable
 from .guards import page_alarm
 from .limits import ReadingLimits
-from .merge import FirstLook, ReadPages
+from .merge import FirstLook, ReadPages, merge
 from .ocr import read_picture
 from .opening import Opened, document, open_pdf
 from .probe import Sheet, first_look
@@ -62,6 +62,27 @@ def look(path: Path, rewritten: Path, limits: ReadingLimits) -> FirstLook | Unre
     with page_alarm(limits.page_seconds):
         opened = open_pdf(path, rewritten, limits)
     return opened if isinstance(opened, Unreadable) else _look_at_pdf(opened, limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded(Generic[Answer]):
+    """What somebody made of a document that needed no second task."""
+
+    answer: Answer
+
+
+def look_and_conclude(
+    then: Callable[[Reading | Unreadable], Answer],
+    path: Path,
+    rewritten: Path,
+    limits: ReadingLimits,
+) -> FirstLook | Concluded[Answer]:
+    """The first task. Without scans it is the last one too: then only the answer travels."""
+    seen = look(path, rewritten, limits)
+    if not isinstance(seen, Unreadable) and seen.scans:
+        return seen
+    rewritten.unlink(missing_ok=True)
+    return Concluded(then(seen if isinstance(seen, Unreadable) else merge(seen, [])))
 
 
 def read_scans(part: FirstLook, limits: ReadingLimits) -> ReadPages:

@@ -113,9 +113,9 @@ class FakeReader:
     def __init__(self) -> None:
         self.faults: dict[Path, Exception] = {}
 
-    async def read(self, path: Path, sha256: str) -> str:
-        if path in self.faults:
-            raise self.faults[path]
+    async def read(self, item: WorkItem, fetched: Fetched) -> str:
+        if fetched.path in self.faults:
+            raise self.faults[fetched.path]
         return "read"
 
 

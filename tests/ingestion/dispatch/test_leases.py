@@ -7,10 +7,11 @@ import pytest
 from django.utils import timezone
 
 from audit.history import timeline
-from ingestion import filing, spool
+from ingestion import spool
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.models import Chunk, Document, PortalGate
+from tests import steps
 from tests.factories import make_batch, make_site, verdict
 
 pytestmark = pytest.mark.django_db
@@ -32,8 +33,8 @@ def expire(chunk_id):
 def settle(lease):
     for item in lease.items:
         sha256 = uuid.uuid4().hex * 2
-        filing.start_checking(item.document, lease.lease_id, sha256=sha256, size=1)
-        filing.conclude(item.document, lease.lease_id, verdict(), pages=1)
+        steps.start_checking(item.document, lease.lease_id, sha256=sha256, size=1)
+        steps.conclude(item.document, lease.lease_id, verdict(), pages=1)
 
 
 def test_a_chunk_is_given_to_one_worker_only():
@@ -84,7 +85,7 @@ def test_a_chunk_that_is_given_back_is_due_again_and_charges_nobody():
     batch = make_batch(documents=2)
     [lease] = take()
     document = lease.items[0].document
-    filing.take_up(document, lease.lease_id, budget=5)
+    steps.take_up(document, lease.lease_id, budget=5)
     leases.close(lease.chunk, lease.lease_id, untouched=[document])
     assert Document.objects.get(pk=document).attempts == 0
     assert len(take()) == 1
@@ -103,7 +104,7 @@ def test_the_chunk_of_a_silent_worker_is_worked_by_another():
     make_batch()
     [lost] = take()
     sha256 = "c" * 64
-    filing.start_checking(lost.items[0].document, lost.lease_id, sha256=sha256, size=1)
+    steps.start_checking(lost.items[0].document, lost.lease_id, sha256=sha256, size=1)
     (spool.attempt_folder(lost.lease_id) / "half").write_bytes(b"x")
     expire(lost.chunk)
     assert leases.recover() == 1

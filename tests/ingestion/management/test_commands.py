@@ -8,12 +8,13 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from ingestion import filing, watch
+from ingestion import watch
 from ingestion.core.limiter import Pace
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import gates, leases
 from ingestion.management import waiting
 from ingestion.models import Batch, Chunk, Document, PortalGate
+from tests import steps
 from tests.factories import make_batch, make_site
 from tests.ingestion.hosts import environment
 
@@ -51,7 +52,7 @@ def reject_all(code="DOWNLOAD_FAILED", *, held=False):
     """What a worker does whose portal gives nothing."""
     for lease in leases.take(10, by="here:1:1"):
         for item in lease.items:
-            filing.give_up(item.document, lease.lease_id, code, {}, held=held)
+            steps.give_up(item.document, lease.lease_id, code, {}, held=held)
         leases.close(lease.chunk, lease.lease_id)
 
 
