@@ -155,3 +155,50 @@ def test_what_a_portal_showed_of_itself_is_in_the_ledgers_detail():
     seen = {"certificate_sha256": "ab" * 32, "clock_skew_seconds": -90}
     steps.start_checking(document.pk, lease, sha256=SHA, size=10, portal=seen)
     assert timeline(document.subject)[-1].detail == {"portal": seen}
+
+
+def arriving(chunk, lease, sha256=SHA):
+    return [
+        filing.StartChecking(document=document.pk, lease=lease, sha256=sha256, size=10)
+        for document in chunk.documents.order_by("pk")
+    ]
+
+
+def test_steps_of_several_documents_are_taken_in_one_transaction_or_none_is():
+    chunk, lease = make_leased(documents=2)
+    other, _ = make_leased()
+    strangers = arriving(other, uuid.uuid4())
+    with pytest.raises(LeaseLost):
+        filing.take([*arriving(chunk, lease), *strangers])
+    assert set(chunk.documents.values_list("state", flat=True)) == {"RECEIVED"}
+    assert filing.take(arriving(chunk, lease)) == [True, True]
+    assert set(chunk.documents.values_list("state", flat=True)) == {"VALIDATING"}
+
+
+def test_a_group_takes_steps_of_every_kind():
+    chunk, lease = make_leased(documents=3)
+    first, second, third = chunk.documents.order_by("pk")
+    checked(first, lease)
+    answers = filing.take(
+        [
+            filing.Conclude(document=first.pk, lease=lease, verdict=verdict(), pages=1),
+            filing.TakeUp(document=second.pk, lease=lease, budget=5),
+            filing.GiveUp(
+                document=third.pk,
+                lease=lease,
+                code="DOWNLOAD_FAILED",
+                facts={"tries": 1},
+                held=False,
+            ),
+        ]
+    )
+    assert answers == [DocumentState.ARCHIVED, True, None]
+    states = chunk.documents.order_by("pk").values_list("state", flat=True)
+    assert list(states) == ["ARCHIVED", "RECEIVED", "REJECTED"]
+
+
+def test_a_lease_of_one_chunk_is_none_of_another():
+    chunk, lease = make_leased()
+    other, _ = make_leased()
+    with pytest.raises(LeaseLost):
+        filing.take([*arriving(chunk, lease), *arriving(other, lease)])
