@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+import pypdfium2.raw as pdfium
 from pypdfium2 import PdfDocument, PdfiumError
 
 from .active import flags, form_values
@@ -95,11 +96,12 @@ def _look_at_scans(
 def _look_at_pdf(opened: Opened, limits: ReadingLimits) -> FirstLook:
     sheets = []
     with document(opened.path) as pdf:
+        has_form = pdf.get_formtype() != pdfium.FORMTYPE_NONE  # asked before pages are flattened
         for number in range(1, opened.pages + 1):
             with page_alarm(limits.page_seconds):
                 sheets.append(_sheet(pdf, number, limits))
     with page_alarm(limits.page_seconds):
-        found, values = flags(opened.path), form_values(opened.path)
+        found, values = flags(opened.path), form_values(opened.path) if has_form else {}
     return FirstLook(
         MediaType.PDF,
         opened.path,
