@@ -41,6 +41,8 @@ def first_look(opened: pypdfium2.PdfDocument, number: int, limits: ReadingLimits
         typed = False
         if kinds - SILENT:
             printed = _count(page)
+            if pdfium.FPDF_ANNOT_INK in kinds:
+                page.render(scale=1 / max(page.get_size())).close()  # gives ink a look, if it has none
             pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
             page.close()  # the loaded page does not know yet what was flattened into it
             page = opened.get_page(number - 1)
@@ -54,7 +56,7 @@ def first_look(opened: pypdfium2.PdfDocument, number: int, limits: ReadingLimits
 def _sheet(
     page: pypdfium2.PdfPage, number: int, placed: list[Placed], limits: ReadingLimits
 ) -> Sheet:
-    text, words = text_layer(page)
+    text, words, printed = text_layer(page)
     wide, high = page.get_size()
     coverage = min(1.0, sum(each.area for each in placed) / (wide * high))
     facts = PageFacts(
@@ -73,7 +75,7 @@ def _sheet(
     if way is Route.OCR_LAYER:
         marks = find_marks(page_picture(page, MARKS_DPI, limits), words)
     else:
-        marks = _drawn_marks(page, words, limits, askew=bool(placed))
+        marks = _drawn_marks(page, printed, limits, askew=bool(placed))
     return Sheet(replace(native, source=source, marks=marks))
 
 

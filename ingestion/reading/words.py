@@ -4,12 +4,14 @@ import re
 import unicodedata
 from collections.abc import Callable
 from ctypes import byref, c_double, c_ushort
+from typing import NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
 from .facts import Box, Word
 from .objects import Rect
+from .routing import GARBLED
 
 HYPHEN = "\x02"  # what pdfium gives for a hyphen at a line's end
 IS_TEXT = "\r\n\t" + HYPHEN
@@ -17,17 +19,28 @@ ONE_BY_ONE = re.compile("\ufffe")
 NOT_ONE_TO_ONE = re.compile("[\0\ud800-\udfff]")  # nothing was written there, or half a character
 
 
-def text_layer(page: pypdfium2.PdfPage) -> tuple[str, tuple[Word, ...]]:
+class TextLayer(NamedTuple):
+    text: str
+    words: tuple[Word, ...]
+    printed: tuple[Word, ...]  # of the words, those that are surely letters
+
+
+def text_layer(page: pypdfium2.PdfPage) -> TextLayer:
     layer = page.get_textpage()
     try:
         raw = _characters(layer)
         rect_of, upright = _measure(layer), to_points(page)
-        words = (
-            Word(clean(match[0]), upright(rect), 100.0)
-            for match in re.finditer(r"\S+", raw)
-            if (rect := rect_of(match.start(), len(match[0]))) is not None
-        )
-        return clean(raw), tuple(words)
+        words, printed = [], []
+        for match in re.finditer(r"\S+", raw):
+            if (rect := rect_of(match.start(), len(match[0]))) is not None:
+                word = Word(clean(match[0]), upright(rect), 100.0)
+                words.append(word)
+                if not pdfium.FPDFText_HasUnicodeMapError(layer.raw, match.start()):
+                    printed.append(word)
+        # A font without meanings is a signature's when it is the exception, and print when it
+        # is what the page is set in.
+        nearly_all = len(printed) > (1 - GARBLED) * len(words)
+        return TextLayer(clean(raw), tuple(words), tuple(printed if nearly_all else words))
     finally:
         layer.close()
 
