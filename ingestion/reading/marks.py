@@ -48,7 +48,7 @@ def find_marks(picture: Picture, words: Sequence[Word]) -> tuple[Box, ...]:
     if np.count_nonzero(ink) < LEAST_INK:
         return ()
     _remove_rules(ink, faint)
-    boxes = _clusters(_without_dust(ink), small)
+    boxes = _clusters(_without_dust(ink), small.dpi / POINTS, small.corner)
     return tuple(sorted(boxes, key=lambda box: (box.top, box.left)))
 
 
@@ -63,11 +63,11 @@ def marks_within(picture: Picture, area: Box, words: Sequence[Word], *, askew: b
     else:
         _remove_straight_rules(ink, faint)
     left, top, right, bottom = _pixels(area, picture, pad=0.0)
-    within = np.zeros_like(ink)
-    within[top:bottom, left:right] = ink[top:bottom, left:right]
-    if np.count_nonzero(within) < LEAST_INK:
+    ink = np.ascontiguousarray(ink[top:bottom, left:right])
+    if np.count_nonzero(ink) < LEAST_INK:
         return []
-    return _clusters(_without_dust(within), picture)
+    corner = (picture.corner[0] + left, picture.corner[1] + top)
+    return _clusters(_without_dust(ink), picture.dpi / POINTS, corner)
 
 
 def is_blank(picture: Picture) -> bool:
@@ -170,18 +170,17 @@ def _without_dust(ink: Mask) -> Mask:
     return np.asarray(keep[labels])
 
 
-def _clusters(ink: Mask, picture: Picture) -> list[Box]:
+def _clusters(ink: Mask, scale: float, corner: tuple[int, int]) -> list[Box]:
     """The boxes of strokes close together, if of a size and density that a pen leaves."""
     near = cv2.dilate(ink, np.ones(REACH[::-1], np.uint8))
     _, labels = cv2.connectedComponents(near, connectivity=8)
     pieces = _pieces(np.where(ink, labels, 0))
-    scale, (x, y) = picture.dpi / POINTS, picture.corner
     wide, high = pieces.right - pieces.left, pieces.bottom - pieces.top
     share = pieces.ink / (wide * high)
     by_hand = (wide >= SMALLEST[0] * scale) & (high >= SMALLEST[1] * scale)
     by_hand &= (pieces.ink >= LEAST_INK) & (share >= INK_SHARE[0]) & (share <= INK_SHARE[1])
-    edges = pieces.left + x, pieces.top + y, pieces.right + x, pieces.bottom + y
-    boxes = np.stack(edges, axis=1)[by_hand] / scale
+    edges = np.stack((pieces.left, pieces.top, pieces.right, pieces.bottom), axis=1)
+    boxes = (edges[by_hand] + corner * 2) / scale
     return [Box(*box) for box in boxes.tolist()]
 
 

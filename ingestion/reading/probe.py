@@ -41,8 +41,8 @@ def first_look(opened: pypdfium2.PdfDocument, number: int, limits: ReadingLimits
         typed = False
         if kinds - SILENT:
             printed = _count(page)
-            if pdfium.FPDF_ANNOT_INK in kinds:
-                page.render(scale=1 / max(page.get_size())).close()  # gives ink a look, if it has none
+            if pdfium.FPDF_ANNOT_INK in kinds:  # once drawn, it has a look to be flattened
+                page.render(scale=1 / max(page.get_size())).close()
             pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
             page.close()  # the loaded page does not know yet what was flattened into it
             page = opened.get_page(number - 1)

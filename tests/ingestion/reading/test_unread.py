@@ -1,15 +1,24 @@
 """What a hand may have left on a born-digital page, however a program put it there."""
 
-import io
+from datetime import date
 
 import numpy as np
 import pikepdf
+import pypdfium2
+import pypdfium2.raw as pdfium
 import pytest
 from PIL import Image, ImageDraw
-from reportlab.lib.utils import ImageReader
-from reportlab.pdfgen.canvas import Canvas
 
-from tests.ingestion.reading.papers import read, rewritten, save, scribble, typed
+from ingestion.reading.marks import find_marks
+from ingestion.reading.render import page_picture
+from ingestion.reading.unread import unread_areas
+from ingestion.reading.words import text_layer
+from ingestion.rules.places import touches
+from ingestion.samples.faults import Fault
+from ingestion.samples.pages import FILLABLE, PAGES
+from ingestion.samples.renditions import Rendition
+from ingestion.samples.specimens import specimen
+from tests.ingestion.reading.papers import LIMITS, read, rewritten, save, typed
 
 BOX = (85, 200, 225, 255)  # points from the bottom left: where the signature is
 
@@ -44,9 +53,7 @@ def drawn(pdf, contents, **resources):
 
 def form(pdf, contents, **entries):
     entries = {"BBox": [-5, -5, 140, 60], "Resources": pikepdf.Dictionary(), **entries}
-    return stream(
-        pdf, contents, Type=pikepdf.Name.XObject, Subtype=pikepdf.Name.Form, **entries
-    )
+    return stream(pdf, contents, Type=pikepdf.Name.XObject, Subtype=pikepdf.Name.Form, **entries)
 
 
 def a_path(pdf):
@@ -144,7 +151,7 @@ def annotation(pdf, subtype, *, appearance, **entries):
 
 
 def ink(pdf, *, appearance=True):
-    points = [v for x in range(0, 120) for v in (90 + x, 225 + 14 * np.sin(x / 6))]
+    points = [v for x in range(120) for v in (90 + x, 225 + 14 * np.sin(x / 6))]
     annotation(
         pdf,
         pikepdf.Name.Ink,
@@ -229,3 +236,67 @@ def test_a_signature_is_seen_however_it_was_put_on_the_page(tmp_path, hand):
     (mark,) = marks(tmp_path, rewritten(typed(), hand))
     assert BOX[0] - 3 < mark.left < mark.right < BOX[2] + 3
     assert 792 - BOX[3] - 3 < mark.top < mark.bottom < 792 - BOX[1] + 3
+
+
+def test_a_blank_in_letters_of_its_own_font_is_no_signature(tmp_path):
+    def blanks(pdf):
+        letters(pdf, contents=b"/F 40 Tf 90 214 Td ( ) Tj")
+
+    assert marks(tmp_path, rewritten(typed(), blanks)) == ()
+
+
+def table(pdf):
+    """Rules, cells, tinted and dark, a dashed line, and boxes to tick."""
+    rows = " ".join(f"72 {y} m 540 {y} l S 72 {y} m 72 {y + 20} l S" for y in range(300, 420, 20))
+    fills = "0.9 g 72 420 468 20 re f 0.2 g 72 440 468 20 re f"
+    ticks = " ".join(f"{x} 260 8 8 re S" for x in range(72, 400, 60))
+    drawn(pdf, f"{rows} {fills} {ticks} [3 2] 0 d 72 280 m 320 280 l S".encode())
+
+
+def areas(content):
+    with pypdfium2.PdfDocument(content) as document:
+        page = document[0]
+        return unread_areas(page, text_layer(page).printed)
+
+
+def test_of_print_and_rules_nothing_has_to_be_drawn():
+    assert areas(typed()) == []
+    assert areas(rewritten(typed(), table)) == []
+
+
+def test_only_the_place_of_a_signature_is_drawn():
+    (area,) = areas(rewritten(rewritten(typed(), table), a_path))
+    assert BOX[0] - 20 < area.left < area.right < BOX[2] + 20
+    assert 792 - BOX[3] - 20 < area.top < area.bottom < 792 - BOX[1] + 20
+
+
+def test_areas_do_not_touch():
+    def scattered(pdf):
+        lines = (f"{x} {y} m {x + 30} {y + 15} l S" for x, y in [(90, 214), (128, 214), (400, 600)])
+        drawn(pdf, " ".join(lines).encode())
+
+    first, second = areas(rewritten(typed(), scattered))
+    assert not touches(first, second)
+
+
+def whole(path):
+    """What a picture of each page shows when nothing is known of its objects."""
+    with pypdfium2.PdfDocument(path) as document:
+        document.init_forms()
+        for page in document:
+            pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
+        for page in document:
+            words = text_layer(page).words
+            yield find_marks(page_picture(page, 100, LIMITS), words)
+
+
+@pytest.mark.parametrize("fault", [None, Fault.UNSIGNED], ids=["signed", "unsigned"])
+@pytest.mark.parametrize("kind", PAGES)
+def test_the_same_marks_are_found_as_in_a_picture_of_the_whole_page(tmp_path, kind, fault):
+    renditions = [Rendition.BORN_DIGITAL, *[Rendition.FILLABLE_FORM] * (kind in FILLABLE)]
+    for rendition in renditions:
+        content = specimen(kind, today=date(2026, 11, 20), rendition=rendition, fault=fault)
+        path = save(tmp_path, content)
+        for page, seen in zip(read(path).pages, whole(path), strict=True):
+            assert all(any(touches(mark, other) for other in page.marks) for mark in seen)
+            assert all(any(touches(mark, other) for other in seen) for mark in page.marks)
