@@ -66,6 +66,7 @@ def start_checking(
     sha256: str,
     size: int,
     portal: Mapping[str, str | int] | None = None,
+    etag: str = "",
 ) -> bool:
     """VALIDATING, or DEDUPED when the same bytes are on file. False: DEDUPED.
 
@@ -77,8 +78,21 @@ def start_checking(
         if twin := _on_file(document):
             _dedupe(document, twin)
             return False
-        move(document, DocumentState.VALIDATING, portal=portal, sha256=sha256, size=size)
+        move(document, DocumentState.VALIDATING, portal=portal, sha256=sha256, size=size, etag=etag)
     return True
+
+
+def unchanged(
+    document_id: int, lease: UUID, *, sha256: str, portal: Mapping[str, str | int]
+) -> bool:
+    """DEDUPED: its portal says that it still has the bytes on file. False: they no longer are."""
+    with ledger():
+        document = ours(document_id, lease)
+        document.sha256 = sha256
+        if twin := _on_file(document):
+            document.size = twin.size
+            _dedupe(document, twin, portal=portal)
+    return twin is not None
 
 
 def conclude(
@@ -156,13 +170,16 @@ def _on_file(document: Document) -> Document | None:
     return same.exclude(pk=document.pk).first()
 
 
-def _dedupe(document: Document, twin: Document) -> DocumentState:
+def _dedupe(
+    document: Document, twin: Document, *, portal: Mapping[str, str | int] | None = None
+) -> DocumentState:
     on_file = Seen("DUPLICATE_CONTENT", facts={"twin": twin.doc_id, "reference": str(twin.packet)})
     move(
         document,
         DocumentState.DEDUPED,
         findings=[on_file],
         primary=on_file,
+        portal=portal,
         sha256=document.sha256,
         size=document.size,
         duplicate_of=twin,

@@ -19,7 +19,7 @@ from django.utils import timezone
 from ingestion import filing, retrying, spool
 from ingestion.archive import archive
 from ingestion.core.limits import Limits
-from ingestion.core.work import Fetched, WorkItem
+from ingestion.core.work import Fetched, Unchanged, WorkItem
 from ingestion.dispatch.leases import database_now
 from ingestion.models import Document
 from ingestion.reading.facts import Reading, Unreadable
@@ -77,6 +77,9 @@ class FilingDesk:
     async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
         return await self._door(_start_checking, item, self._lease(item), fetched)
 
+    async def unchanged(self, item: WorkItem, answer: Unchanged) -> bool:
+        return await self._door(_unchanged, item, self._lease(item), answer)
+
     async def conclude(
         self, item: WorkItem, fetched: Fetched, reading: Reading | Unreadable
     ) -> None:
@@ -104,11 +107,23 @@ class FilingDesk:
 
 def _start_checking(item: WorkItem, lease: UUID, fetched: Fetched) -> bool:
     is_new = filing.start_checking(
-        item.document, lease, sha256=fetched.sha256, size=fetched.size, portal=fetched.facts
+        item.document,
+        lease,
+        sha256=fetched.sha256,
+        size=fetched.size,
+        portal=fetched.facts,
+        etag=fetched.etag,
     )
     if item.spooled and not is_new:
         spool.drop(item.spooled)  # the same bytes are in the archive
     return is_new
+
+
+def _unchanged(item: WorkItem, lease: UUID, answer: Unchanged) -> bool:
+    filed = item.filed
+    return filed is not None and filing.unchanged(
+        item.document, lease, sha256=filed.sha256, portal=answer.facts
+    )
 
 
 def _fetch_failed(

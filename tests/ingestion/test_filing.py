@@ -154,3 +154,30 @@ def test_what_a_portal_showed_of_itself_is_in_the_ledgers_detail():
     seen = {"certificate_sha256": "ab" * 32, "clock_skew_seconds": -90}
     filing.start_checking(document.pk, lease, sha256=SHA, size=10, portal=seen)
     assert timeline(document.subject)[-1].detail == {"portal": seen}
+
+
+def test_what_its_portal_says_is_unchanged_is_a_duplicate_of_what_is_on_file():
+    site = make_site()
+    filed = make_filed(site, "doc-1", SHA)
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    said = {"answer": "304 unchanged"}
+    assert filing.unchanged(document.pk, lease, sha256=SHA, portal=said)
+    document.refresh_from_db()
+    assert (document.state, document.duplicate_of, document.size) == ("DEDUPED", filed, 10)
+    entry = timeline(document.subject)[-1]
+    assert (entry.event, entry.sha256) == ("document.already_on_file", SHA)
+    assert entry.detail["portal"] == said
+
+
+def test_what_was_withdrawn_since_its_portal_was_asked_is_not_unchanged():
+    site = make_site()
+    filed = make_filed(site, "doc-1", SHA)
+    with ledger():
+        filing.move(filed, DocumentState.WITHDRAWN, event="document.withdrawn")
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    assert not filing.unchanged(document.pk, lease, sha256=SHA, portal={})
+    document.refresh_from_db()
+    assert (document.state, document.sha256) == ("RECEIVED", "")
+    assert events(document) == ["document.received"]

@@ -28,6 +28,8 @@ def python_work(frame):
         return "database"
     if module.startswith(("ingestion.rules.", "ingestion.filing")):
         return "deciding"
+    if module == "ingestion.spool":
+        return "writing"
     return "parsing" if module.partition(".")[0] in PARSERS else None
 
 
