@@ -24,7 +24,7 @@ from ingestion.core.gate import LocalGate
 from ingestion.core.ingest import Ingest
 from ingestion.core.lanes import Lanes
 from ingestion.core.limits import Limits
-from ingestion.core.work import Fetched, PortalTerms, WorkItem
+from ingestion.core.work import Fetched, PortalTerms, Unchanged, WorkItem
 from ingestion.dispatch.checking import CheckingReader
 from ingestion.portal import HttpPortals
 
@@ -41,6 +41,9 @@ class MemoryDesk:
 
     async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
         return True
+
+    async def unchanged(self, item: WorkItem, answer: Unchanged) -> bool:
+        return False  # nothing is on file
 
     async def conclude(self, item: WorkItem, fetched: Fetched, checked: Any) -> None:
         loop = asyncio.get_running_loop()

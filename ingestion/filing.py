@@ -83,6 +83,7 @@ class StartChecking(Step):
     sha256: str
     size: int
     portal: Mapping[str, str | int] | None = None
+    etag: str = ""
 
     def take(self, document: Document, on_file: "OnFile") -> bool:
         document.sha256, document.size = self.sha256, self.size
@@ -95,8 +96,24 @@ class StartChecking(Step):
             portal=self.portal,
             sha256=self.sha256,
             size=self.size,
+            etag=self.etag,
         )
         return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unchanged(Step):
+    """DEDUPED: its portal says that it still has the bytes on file. False: they no longer are."""
+
+    sha256: str
+    portal: Mapping[str, str | int]
+
+    def take(self, document: Document, on_file: "OnFile") -> bool:
+        document.sha256 = self.sha256
+        if twin := on_file.twin(document):
+            document.size = twin.size
+            _dedupe(document, twin, portal=self.portal)
+        return twin is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +164,7 @@ def take(steps: Sequence[Step]) -> list[Any]:
     """
     with ledger():
         documents = _ours({step.document: step.lease for step in steps})
-        shas = {step.sha256 for step in steps if isinstance(step, StartChecking)}
+        shas = {step.sha256 for step in steps if isinstance(step, StartChecking | Unchanged)}
         on_file = OnFile.of(documents.values(), shas)
         return [step.take(documents[step.document], on_file) for step in steps]
 
@@ -217,13 +234,16 @@ class OnFile:
         return None
 
 
-def _dedupe(document: Document, twin: Document) -> DocumentState:
+def _dedupe(
+    document: Document, twin: Document, *, portal: Mapping[str, str | int] | None = None
+) -> DocumentState:
     on_file = Seen("DUPLICATE_CONTENT", facts={"twin": twin.doc_id, "reference": str(twin.packet)})
     move(
         document,
         DocumentState.DEDUPED,
         findings=[on_file],
         primary=on_file,
+        portal=portal,
         sha256=document.sha256,
         size=document.size,
         duplicate_of=twin,

@@ -19,10 +19,16 @@ def start_checking(
     sha256: str,
     size: int,
     portal: Mapping[str, str | int] | None = None,
+    etag: str = "",
 ) -> bool:
     step = filing.StartChecking(
-        document=document, lease=lease, sha256=sha256, size=size, portal=portal
+        document=document, lease=lease, sha256=sha256, size=size, portal=portal, etag=etag
     )
+    return filing.take_alone(step)
+
+
+def unchanged(document: int, lease: UUID, *, sha256: str, portal: Mapping[str, str | int]) -> bool:
+    step = filing.Unchanged(document=document, lease=lease, sha256=sha256, portal=portal)
     return filing.take_alone(step)
 
 

@@ -18,7 +18,7 @@ from django.db import close_old_connections, connections
 from ingestion import filing, retrying, spool
 from ingestion.archive import archive
 from ingestion.core.limits import Limits
-from ingestion.core.work import Fetched, WorkItem
+from ingestion.core.work import Fetched, Unchanged, WorkItem
 from ingestion.dispatch.leases import database_now
 from ingestion.filing import Conclude, GiveUp, StartChecking, Step, TakeUp
 from ingestion.rules.checks import Checked
@@ -130,11 +130,23 @@ class FilingDesk:
             sha256=fetched.sha256,
             size=fetched.size,
             portal=fetched.facts,
+            etag=fetched.etag,
         )
         is_new = bool(await self._take(step))
         if not is_new:
             await self._drop(item)  # the same bytes are in the archive
         return is_new
+
+    async def unchanged(self, item: WorkItem, answer: Unchanged) -> bool:
+        if item.filed is None:
+            return False
+        step = filing.Unchanged(
+            document=item.document,
+            lease=self._lease(item),
+            sha256=item.filed.sha256,
+            portal=answer.facts,
+        )
+        return bool(await self._take(step))
 
     async def conclude(self, item: WorkItem, fetched: Fetched, checked: Checked) -> None:
         """The bytes into the archive, then state and entry: in this order."""

@@ -20,7 +20,7 @@ from django.utils import timezone
 from audit.log import ledger, record
 from ingestion import filing, retrying, spool
 from ingestion.core.states import BatchState, ChunkState, check_move
-from ingestion.core.work import PortalTerms, WorkItem
+from ingestion.core.work import Filed, PortalTerms, WorkItem
 from ingestion.models import Batch, Chunk, Document, PortalGate
 from sites.models import Portal
 
@@ -79,7 +79,11 @@ def _claim(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
         chunk = Chunk.objects.select_related("site__portal", "batch").get(pk=chunk_id)
         filing.requeue_interrupted(chunk)
         _begin(chunk.batch_id)
-        items = tuple(_item(each, chunk.site.portal, now) for each in _to_do(chunk, now))
+        filed, portal = _filed(chunk), chunk.site.portal
+        items = tuple(
+            _item(each, portal, now, filed.get((each.doc_id, each.url)))
+            for each in _to_do(chunk, now)
+        )
     return Lease(chunk_id, chunk.site_id, lease_id, items)
 
 
@@ -150,7 +154,17 @@ def _to_do(chunk: Chunk, now: datetime) -> Iterable[Document]:
     return chunk.documents.due(now).select_related("site__study").order_by("pk")
 
 
-def _item(document: Document, portal: Portal, now: datetime) -> WorkItem:
+def _filed(chunk: Chunk) -> dict[tuple[str, str], Filed]:
+    """The versions on file that the chunk's portal gave, by doc_id and address: the last ones."""
+    doc_ids = chunk.documents.waiting().exclude(url="").values("doc_id")
+    on_file = Document.objects.on_file().with_etag().filter(site=chunk.site_id, doc_id__in=doc_ids)
+    rows = on_file.order_by("pk").values_list("doc_id", "url", "etag", "sha256")
+    return {(doc_id, url): Filed(etag, sha256) for doc_id, url, etag, sha256 in rows}
+
+
+def _item(document: Document, portal: Portal, now: datetime, filed: Filed | None) -> WorkItem:
+    if filed and document.expected_sha256 not in {"", filed.sha256}:
+        filed = None  # the manifest announces another version
     return WorkItem(
         document=document.pk,
         chunk=document.chunk_id or 0,
@@ -167,6 +181,7 @@ def _item(document: Document, portal: Portal, now: datetime) -> WorkItem:
         size=document.size or 0,
         tries=document.fetch_tries,
         deadline=_deadline(document, now),
+        filed=filed,
     )
 
 

@@ -101,7 +101,7 @@ class Shift:
             new = first
             while new or self._in_hand:
                 for lease in new:
-                    self._begin(lease, ingest, group)
+                    await self._begin(lease, ingest, group)
                 await self._change()
                 await self._close_finished()
                 if drain.is_draining():
@@ -120,14 +120,14 @@ class Shift:
         busy = [chunk.lease.site for chunk in self._in_hand.values()]
         return await self._door(leases.take, room, by=self._owner, busy_sites=busy)
 
-    def _begin(self, lease: Lease, ingest: Ingest, group: asyncio.TaskGroup) -> None:
+    async def _begin(self, lease: Lease, ingest: Ingest, group: asyncio.TaskGroup) -> None:
         self._lease_ids[lease.chunk] = lease.lease_id
-        self._folders.set(lease.chunk, spool.attempt_folder(lease.lease_id))
-        for item in lease.items:
-            self._open_lane(item)
-
         in_hand = _InHand(lease, {item.document for item in lease.items})
         self._in_hand[lease.chunk] = in_hand
+        folder = await self._door(spool.attempt_folder, lease.lease_id)
+        self._folders.set(lease.chunk, folder)
+        for item in lease.items:
+            self._open_lane(item)
         name = f"feed chunk {lease.chunk}"
         in_hand.feeding = group.create_task(self._feed(in_hand, ingest), name=name)
         self._changed.set()

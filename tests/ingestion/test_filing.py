@@ -202,3 +202,30 @@ def test_a_lease_of_one_chunk_is_none_of_another():
     other, _ = make_leased()
     with pytest.raises(LeaseLost):
         filing.take([*arriving(chunk, lease), *arriving(other, lease)])
+
+
+def test_what_its_portal_says_is_unchanged_is_a_duplicate_of_what_is_on_file():
+    site = make_site()
+    filed = make_filed(site, "doc-1", SHA)
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    said = {"answer": "304 unchanged"}
+    assert steps.unchanged(document.pk, lease, sha256=SHA, portal=said)
+    document.refresh_from_db()
+    assert (document.state, document.duplicate_of, document.size) == ("DEDUPED", filed, 10)
+    entry = timeline(document.subject)[-1]
+    assert (entry.event, entry.sha256) == ("document.already_on_file", SHA)
+    assert entry.detail["portal"] == said
+
+
+def test_what_was_withdrawn_since_its_portal_was_asked_is_not_unchanged():
+    site = make_site()
+    filed = make_filed(site, "doc-1", SHA)
+    with ledger():
+        filing.move(filed, DocumentState.WITHDRAWN, event="document.withdrawn")
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    assert not steps.unchanged(document.pk, lease, sha256=SHA, portal={})
+    document.refresh_from_db()
+    assert (document.state, document.sha256) == ("RECEIVED", "")
+    assert events(document) == ["document.received"]

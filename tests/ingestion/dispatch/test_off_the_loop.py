@@ -31,6 +31,8 @@ def python_work(frame):
             return "deciding"
         if module == "ingestion.filing":
             return "recording"
+    if module == "ingestion.spool":
+        return "writing"
     return "parsing" if module.partition(".")[0] in PARSERS else None
 
 
