@@ -76,8 +76,8 @@ def is_blank(picture: Picture) -> bool:
     high, wide = ink.shape
     y, x = int(high * MARGIN), int(wide * MARGIN)
     inner = np.ascontiguousarray(ink[y : high - y, x : wide - x])
-    _, _, stats, _ = cv2.connectedComponentsWithStats(inner, connectivity=8)
-    areas = stats[1:, cv2.CC_STAT_AREA]
+    _, labels = cv2.connectedComponents(inner, connectivity=8)
+    areas = _pieces(labels).ink
     return bool(areas[areas >= SPECK].sum() < HARDLY_ANY * ink.size)
 
 

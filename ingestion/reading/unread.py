@@ -35,7 +35,7 @@ NEAR = (9, 5)  # cells; what is nearer is looked at together, as the strokes of 
 LEAST_AREA = (17, 6)  # cells wide and high; in a smaller one no mark would be large enough
 SHORT = 3.0  # points; a dot, or one step of a signature that is made of squares
 STRAIGHT = 0.05  # points by which a rule may stray
-MOST_POINTS = 2_000  # of one path that are followed
+MOST_POINTS = 200  # of one path that are followed
 CORNERS = 5  # points of a clip that is a rectangle; with more it may be cut out like a signature
 LEAST_FILL = (20.0, 6.0)  # points wide and high; as much could show a signature by its pattern
 SILENT = {pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP}
@@ -223,9 +223,16 @@ def _apart(areas: list[Box], size: Size) -> list[Box]:
     edges = (
         (left, top, left + wide, top + high)
         for left, top, wide, high in found
-        if wide >= LEAST_AREA[0] and high >= LEAST_AREA[1]
+        if (wide >= LEAST_AREA[0] and high >= LEAST_AREA[1])
+        or _is_cut_off(left, top, left + wide, top + high, grid)
     )
     return [Box(*(edge * CELL for edge in each)) for each in edges]
+
+
+def _is_cut_off(left: int, top: int, right: int, bottom: int, grid: Grid) -> bool:
+    """At the page's edge an area has not grown to all sides."""
+    high, wide = grid.shape
+    return left == 0 or top == 0 or right == wide or bottom == high
 
 
 def _grid(size: Size) -> Grid:

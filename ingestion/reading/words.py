@@ -83,8 +83,8 @@ def _characters(layer: pypdfium2.PdfTextPage) -> str:
 
     All at once, if none was left out and none takes two units, as an emoji does; else one by one.
     """
-    count = layer.count_chars()
-    units = (c_ushort * (count + 1))()
+    count = max(layer.count_chars(), 0)
+    units = (c_ushort * (2 * count + 2))()  # room for all, should each take two
     pdfium.FPDFText_GetText(layer, 0, count, units)
     whole = bytes(units)[: 2 * count].decode("utf-16-le", "surrogatepass")
     if NOT_ONE_TO_ONE.search(whole):

@@ -300,3 +300,11 @@ def test_the_same_marks_are_found_as_in_a_picture_of_the_whole_page(tmp_path, ki
         for page, seen in zip(read(path).pages, whole(path), strict=True):
             assert all(any(touches(mark, other) for other in page.marks) for mark in seen)
             assert all(any(touches(mark, other) for other in seen) for mark in page.marks)
+
+
+def test_what_is_small_is_looked_at_only_where_the_edge_may_have_cut_it_off():
+    def cross(x):
+        return lambda pdf: drawn(pdf, f"{x} 400 m {x + 8} 408 l S".encode())
+
+    assert areas(rewritten(typed(), cross(300))) == []
+    assert len(areas(rewritten(typed(), cross(2)))) == 1
