@@ -185,10 +185,10 @@ class Chunk(models.Model):
     class Meta:
         ordering = ["rank", "pk"]
         indexes = [
-            # By site first: each site's next chunk is one probe, however many it has waiting.
+            # By site first: each site's next chunk is one probe, however many it has waiting. Not a
+            # partial index: SQLite cannot tell that one serves a query with a bound state.
             models.Index(
-                fields=["site", "is_urgent", "rank", "id", "next_dispatch_at"],
-                condition=Q(state=ChunkState.WAITING),
+                fields=["site", "state", "is_urgent", "rank", "id", "next_dispatch_at"],
                 name="chunks_due",
             ),
             models.Index(
