@@ -15,107 +15,117 @@ def go_on_with_what_is_open(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('clinical_sites', '0002_portals_name_their_hosts_and_secrets'),
-        ('ingestion', '0002_portals_have_gates_and_documents_wait'),
+        ("clinical_sites", "0002_portals_name_their_hosts_and_secrets"),
+        ("ingestion", "0002_portals_have_gates_and_documents_wait"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AlterModelOptions(
-            name='batch',
-            options={'ordering': ['-pk'], 'permissions': [('cancel_batch', "Can cancel anybody's batches")], 'verbose_name_plural': 'batches'},
+            name="batch",
+            options={
+                "ordering": ["-pk"],
+                "permissions": [("cancel_batch", "Can cancel anybody's batches")],
+                "verbose_name_plural": "batches",
+            },
         ),
         migrations.RemoveIndex(
-            model_name='chunk',
-            name='chunks_due',
+            model_name="chunk",
+            name="chunks_due",
         ),
         migrations.AddField(
-            model_name='batch',
-            name='cancel_requested_at',
+            model_name="batch",
+            name="cancel_requested_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='batch',
-            name='cancel_requested_by',
+            model_name="batch",
+            name="cancel_requested_by",
             field=models.CharField(blank=True, max_length=200),
         ),
         migrations.AddField(
-            model_name='batch',
-            name='cancel_requested_role',
+            model_name="batch",
+            name="cancel_requested_role",
             field=models.CharField(blank=True, max_length=40),
         ),
         migrations.AddField(
-            model_name='batch',
-            name='error_code',
+            model_name="batch",
+            name="error_code",
             field=models.CharField(blank=True, max_length=40),
         ),
         migrations.AddField(
-            model_name='batch',
-            name='next_poll_at',
+            model_name="batch",
+            name="next_poll_at",
             field=models.DateTimeField(blank=True, editable=False, null=True),
         ),
         migrations.AddField(
-            model_name='batch',
-            name='poll_retries',
+            model_name="batch",
+            name="poll_retries",
             field=models.PositiveIntegerField(default=0, editable=False),
         ),
         migrations.AddField(
-            model_name='batch',
-            name='polled_count',
+            model_name="batch",
+            name="polled_count",
             field=models.PositiveIntegerField(blank=True, editable=False, null=True),
         ),
         migrations.AddField(
-            model_name='batch',
-            name='pruned_at',
+            model_name="batch",
+            name="pruned_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='batch',
-            name='request_digest',
+            model_name="batch",
+            name="request_digest",
             field=models.CharField(blank=True, max_length=64),
         ),
         migrations.AddField(
-            model_name='batch',
-            name='submitted_as',
+            model_name="batch",
+            name="submitted_as",
             field=models.CharField(blank=True, max_length=200),
         ),
         migrations.AddField(
-            model_name='batch',
-            name='summary',
+            model_name="batch",
+            name="summary",
             field=models.JSONField(blank=True, default=dict),
         ),
         migrations.AddField(
-            model_name='chunk',
-            name='is_urgent',
+            model_name="chunk",
+            name="is_urgent",
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name='chunk',
-            name='losses',
+            model_name="chunk",
+            name="losses",
             field=models.PositiveSmallIntegerField(default=0),
         ),
         # Nothing to undo: the columns go.
         migrations.RunPython(go_on_with_what_is_open, migrations.RunPython.noop),
         migrations.AddIndex(
-            model_name='batch',
-            index=models.Index(condition=models.Q(('next_poll_at__isnull', False)), fields=['next_poll_at'], name='batches_to_be_polled'),
+            model_name="batch",
+            index=models.Index(
+                condition=models.Q(("next_poll_at__isnull", False)),
+                fields=["next_poll_at"],
+                name="batches_to_be_polled",
+            ),
         ),
         migrations.AddIndex(
-            model_name='batch',
-            index=models.Index(fields=['state', 'finished_at'], name='batches_by_state'),
+            model_name="batch",
+            index=models.Index(fields=["state", "finished_at"], name="batches_by_state"),
         ),
         migrations.AddIndex(
-            model_name='chunk',
-            index=models.Index(fields=['site', 'state', 'is_urgent', 'rank', 'id', 'next_dispatch_at'], name='chunks_due'),
+            model_name="chunk",
+            index=models.Index(
+                fields=["site", "state", "is_urgent", "rank", "id", "next_dispatch_at"],
+                name="chunks_due",
+            ),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['state', 'received_at'], name='documents_by_state'),
+            model_name="document",
+            index=models.Index(fields=["state", "received_at"], name="documents_by_state"),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['settled_at'], name='documents_by_settling'),
+            model_name="document",
+            index=models.Index(fields=["settled_at"], name="documents_by_settling"),
         ),
     ]

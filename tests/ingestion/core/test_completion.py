@@ -89,7 +89,7 @@ def test_a_look_that_was_interrupted_is_made_again_as_if_nothing_had_happened(co
     seen = list(looks(counted))
     at = min(at, len(counted) - 1)
     before = seen[at - 1].polled if at else Polled()
-    carried = Polled(**{"previous": before.previous, "retries": before.retries})  # from the row
+    carried = Polled(previous=before.previous, retries=before.retries)  # from the row
     assert look(counted[at], carried, PATIENCE) == seen[at]
 
 

@@ -21,12 +21,6 @@ def take(room=1, **options):
     return leases.take(room, by="here:1:1", **options)
 
 
-def give_back_done(lease):
-    Chunk.objects.filter(pk=lease.chunk).update(
-        state=ChunkState.DONE, lease_id=None, lease_expires_at=None
-    )
-
-
 @pytest.fixture
 def backlog():
     """One site with 20,000 chunks before everybody else's."""
@@ -65,9 +59,8 @@ def test_the_next_chunks_are_found_through_their_index(backlog):
     found = leases.next_of_each_site(timezone.now(), {backlog.pk}, urgent=False)[:8]
     told = plan(found.query)
     assert "chunks_due" in told
-    own_first, scanned = "chunks_due", ("SCAN U0", "Seq Scan on ingestion_chunk")
-    assert own_first in told
-    assert not any(each in told for each in scanned), told
+    assert "Seq Scan on ingestion_chunk" not in told
+    assert "AUTOMATIC" not in told  # SQLite building an index of its own, for want of ours
 
 
 def test_what_runs_where_is_found_through_its_index(backlog):
@@ -107,7 +100,6 @@ def test_an_urgent_chunk_does_not_wait_for_room_that_its_site_fills(settings):
     assert take()
     assert not take()
     upload = make_batch(site, priority=2)
-    Chunk.objects.filter(batch=upload)
     [lease] = take(urgent=True)
     assert Chunk.objects.get(pk=lease.chunk).batch == upload
 
@@ -124,14 +116,12 @@ def test_the_least_urgent_is_not_starved_by_a_stream_of_the_most_urgent():
     """One new chunk of priority 1 for each that is dispatched, always from another site."""
     patient = make_batch(make_site("patient"), priority=10).chunks.get()
     make_batch(priority=1)
-    for dispatched in range(60):
-        chunk = Chunk.objects.waiting().order_by("rank", "pk").first()
-        if chunk == patient:
-            break
-        Chunk.objects.filter(pk=chunk.pk).update(state=ChunkState.DONE, attempts=1)
+    dispatched = []
+    while patient not in dispatched:
+        dispatched.append(Chunk.objects.waiting().order_by("rank", "pk").first())
+        Chunk.objects.filter(pk=dispatched[-1].pk).update(state=ChunkState.DONE, attempts=1)
         make_batch(priority=1)
-    assert chunk == patient
-    assert dispatched <= 10
+        assert len(dispatched) <= 11
 
 
 def test_a_static_priority_starves_what_ours_does_not():
