@@ -35,6 +35,7 @@ class Lease:
 
     chunk: int
     site: int
+    batch: str  # its reference
     urgent: bool
     lease_id: uuid.UUID
     items: tuple[WorkItem, ...]
@@ -102,7 +103,7 @@ def _claim(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
         filing.requeue_interrupted(chunk)
         batches.begin(chunk.batch_id)
         items = tuple(_item(each, chunk, now) for each in _to_do(chunk, now))
-    return Lease(chunk_id, chunk.site_id, chunk.is_urgent, lease_id, items)
+    return Lease(chunk_id, chunk.site_id, chunk.batch.reference, chunk.is_urgent, lease_id, items)
 
 
 def _has_room(chunk_id: int) -> bool:
