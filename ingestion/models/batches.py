@@ -140,6 +140,11 @@ class ChunkQuerySet(models.QuerySet["Chunk"]):
     def running(self) -> Self:
         return self.filter(state=ChunkState.RUNNING)
 
+    def of_urgency(self, urgent: bool) -> Self:
+        # Not `is_urgent=`, which Django writes as NOT: SQLite follows the index's order only behind
+        # equalities, and would sort a site's whole backlog.
+        return self.filter(is_urgent__in=[urgent])
+
     def due(self, at: datetime) -> Self:
         """What a shift may lease now, in the one order of fairness."""
         return self.waiting().filter(next_dispatch_at__lte=at).order_by("rank", "pk")

@@ -160,7 +160,7 @@ def test_a_large_batch_is_cancelled_in_portions(settings, monkeypatch):
         batches.cancel(batch, by=MARA)
     moved = [n for n, query in enumerate(asked) if 'UPDATE "ingestion_document"' in query["sql"]]
     ends = [n for n, query in enumerate(asked) if "RELEASE" in query["sql"]]
-    assert len(moved) == 100
+    assert len(moved) == 20  # one for each chunk
     # As a test runs in a transaction, each of ours shows as a savepoint.
     assert sum(1 for n in ends if moved[0] < n < moved[-1]) >= 4
     assert batch.counts() == {CANCELLED: 100}
