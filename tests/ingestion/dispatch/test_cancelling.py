@@ -4,18 +4,19 @@ import logging
 import threading
 
 import pytest
+from django.core.files.base import ContentFile
 from django.db import connections
 
 from audit.history import timeline
-from ingestion import batches, retrying
+from ingestion import batches, register, retrying
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.dispatch.shift import work_shift
 from ingestion.filing import By
-from ingestion.models import Batch
-from ingestion.samples.portal import Limit, SamplePortal
+from ingestion.models import Batch, Chunk
+from ingestion.samples.portal import Limit, SamplePortal, limits_of
 from sites.models import Portal
-from tests.factories import make_batch
+from tests.factories import make_batch, make_user
 from tests.ingestion.hosts import eventually, worker_host
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
@@ -111,3 +112,55 @@ def test_a_document_that_fails_unexpectedly_is_logged_once_with_its_batch(monkey
     name = f"doc-1 of site {batch.documents.get().site.site_id} in batch {batch.reference}"
     assert [record.getMessage() for record in told] == [f"held {name}, unexpected"]
     assert batch.documents.get().code == "INTERNAL_ERROR"
+
+
+def test_a_small_packet_is_final_while_a_large_batch_fills_all_ordinary_room(
+    slow_batch, one_site, settings
+):
+    """Of the same site: neither the shift's room nor the site's makes it wait."""
+    settings.SHIFT_MAX_CHUNKS = settings.SITE_MAX_CHUNKS = 1
+    batch, _ = slow_batch
+    expected = one_site.expectations[0]
+    content = (one_site.files / expected.site_id / f"{expected.doc_id}.pdf").read_bytes()
+    packets = []
+
+    def send():
+        try:
+            eventually(lambda: some_are_settled(batch))
+            site = batch.chunks.first().site
+            file = register.UploadedDocument(
+                "a.pdf", "protocol-signature-page", "", ContentFile(content, "a.pdf")
+            )
+            packets.append(
+                register.upload_packet(site=site, user=make_user(sites=(site,)), files=[file])
+            )
+        finally:
+            connections.close_all()
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    work_shift()
+    sender.join()
+    uploaded = packets[0].documents.get()
+    assert uploaded.settled_at < batch.documents.latest("settled_at").settled_at
+    assert not Batch.objects.open().exists()
+
+
+def test_a_sites_next_chunk_is_taken_while_the_end_of_its_last_one_is_read(
+    one_site, submit, settings, monkeypatch
+):
+    settings.CHUNK_SIZE, settings.SITE_MAX_CHUNKS = 1, 3
+    take, running = leases.take, []
+
+    def taken(*args, **options):
+        leased = take(*args, **options)
+        running.append(Chunk.objects.running().count())
+        return leased
+
+    monkeypatch.setattr(leases, "take", taken)
+    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
+        batch = submit(one_site, portal)
+        work_shift()
+    batch.refresh_from_db()
+    assert batch.state == BatchState.COMPLETED
+    assert 1 < max(running) <= 3
