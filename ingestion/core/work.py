@@ -37,6 +37,7 @@ class WorkItem:
 
     document: int  # the row's key
     chunk: int
+    batch: str = ""  # its reference, for the log
     site_id: str
     doc_id: str
     url: str  # "" for an upload, whose bytes are in the spool already
@@ -52,6 +53,11 @@ class WorkItem:
     # Local monotonic seconds: since its first failure it waits for its portal until then.
     deadline: float | None = None
     filed: Filed | None = None  # its portal is asked for anything but this
+
+    @property
+    def name(self) -> str:
+        """In the log."""
+        return f"{self.doc_id} of site {self.site_id} in batch {self.batch or 'unknown'}"
 
     @property
     def lane(self) -> str:

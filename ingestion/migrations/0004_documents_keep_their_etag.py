@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("ingestion", "0002_portals_have_gates_and_documents_wait"),
+        ("ingestion", "0003_batches_are_cancelled_polled_and_pruned"),
     ]
 
     operations = [
