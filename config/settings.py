@@ -180,6 +180,7 @@ SHIFT_MAX_CHUNKS = env.int("SHIFT_MAX_CHUNKS", default=16)  # chunks that one sh
 SHIFT_SECONDS = env.int("SHIFT_SECONDS", default=600)  # after which a shift leases nothing new
 LEASE_SECONDS = env.int("LEASE_SECONDS", default=45)
 HEARTBEAT_SECONDS = env.int("HEARTBEAT_SECONDS", default=10)
+WATCHDOG_SECONDS = env.int("WATCHDOG_SECONDS", default=15)  # for a ring that nobody takes
 
 INGEST_LIMITS = Limits(
     fetchers=env.int("FETCHERS", default=16),
@@ -211,10 +212,16 @@ PORTAL_SECRETS = {
 }
 PORTAL_SECRETS_DIR = env.str("PORTAL_SECRETS_DIR", default="")
 
-Q_BROKER = env.str("Q_BROKER", default="orm")
+# What carries the rings to the workers: the database, or Redis when it is given. Equally safe.
+REDIS_URL = env.str("REDIS_URL", default="")
 Q_CLUSTER = {
     "name": "siteledger",
-    "orm": "default",
+    # A server that does not answer must not keep a submission waiting.
+    **(
+        {"redis": f"{REDIS_URL}{'&' if '?' in REDIS_URL else '?'}socket_timeout=5"}
+        if REDIS_URL
+        else {"orm": "default"}
+    ),
     "workers": WORKERS,
     # A worker that parses needs child processes, which daemons may not have (ingestion.E003).
     "daemonize_workers": False,
@@ -232,6 +239,7 @@ Q_CLUSTER = {
     "recycle": 100,
     "save_limit": -1,
     "catch_up": False,
+    "sync": False,
     "log_level": env.str("Q_LOG_LEVEL", default="WARNING"),
     "label": "Background tasks",
 }

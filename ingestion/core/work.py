@@ -37,6 +37,7 @@ class WorkItem:
     expected_sha256: str = ""
     size: int = 0  # bytes of an upload
     tries: int = 0
+    is_suspect: bool = False  # it was in hand when a worker died
     # Local monotonic seconds: since its first failure it waits for its portal until then.
     deadline: float | None = None
 

@@ -13,11 +13,12 @@ from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 from uuid import UUID
 
-from django.db import close_old_connections, connections
+from django.db import InterfaceError, OperationalError, close_old_connections, connections
 from django.utils import timezone
 
 from ingestion import filing, retrying, spool
 from ingestion.archive import archive
+from ingestion.core.errors import LeaseLost
 from ingestion.core.limits import Limits
 from ingestion.core.work import Fetched, WorkItem
 from ingestion.dispatch.leases import database_now
@@ -50,7 +51,16 @@ class Door:
 
     async def __call__(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, partial(work, *args, **kwargs))
+        return await loop.run_in_executor(self._thread, _healing, partial(work, *args, **kwargs))
+
+
+def _healing(work: Callable[[], R]) -> R:
+    """A connection that broke is not used again: the next call opens another."""
+    try:
+        return work()
+    except (OperationalError, InterfaceError) as error:
+        close_old_connections()
+        raise OperationalError(*error.args) from error
 
 
 class FilingDesk:
@@ -72,25 +82,25 @@ class FilingDesk:
 
     async def take_up(self, item: WorkItem) -> bool:
         budget = self._limits.document_attempts
-        return await self._door(filing.take_up, item.document, self._lease(item), budget=budget)
+        return await self._record(filing.take_up, item.document, self._lease(item), budget=budget)
 
     async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
-        return await self._door(_start_checking, item, self._lease(item), fetched)
+        return await self._record(_start_checking, item, self._lease(item), fetched)
 
     async def conclude(
         self, item: WorkItem, fetched: Fetched, reading: Reading | Unreadable
     ) -> None:
-        await self._door(_conclude, item, self._lease(item), fetched, reading)
+        await self._record(_conclude, item, self._lease(item), fetched, reading)
 
     async def give_up(
         self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, held: bool
     ) -> None:
-        await self._door(filing.give_up, item.document, self._lease(item), code, facts, held=held)
+        await self._record(filing.give_up, item.document, self._lease(item), code, facts, held=held)
 
     async def fetch_failed(
         self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, wait: float, later: bool
     ) -> None:
-        await self._door(_fetch_failed, item, self._lease(item), code, facts, wait, later)
+        await self._record(_fetch_failed, item, self._lease(item), code, facts, wait, later)
 
     def postpone(self, lane: str, items: Sequence[WorkItem]) -> None:
         self._postponed(lane, items)
@@ -100,6 +110,16 @@ class FilingDesk:
 
     def _lease(self, item: WorkItem) -> UUID:
         return self._leases[item.chunk]
+
+    async def _record(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """A database that fails is never the document's fault: another lease tells how far it is.
+
+        Whether the move was written, only the row knows. So this is as good as a lost lease.
+        """
+        try:
+            return await self._door(work, *args, **kwargs)
+        except OperationalError as error:
+            raise LeaseLost("the database failed") from error
 
 
 def _start_checking(item: WorkItem, lease: UUID, fetched: Fetched) -> bool:

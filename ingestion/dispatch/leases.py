@@ -147,7 +147,8 @@ def _release(chunk_id: int, state: ChunkState, due_at: datetime) -> None:
 
 
 def _to_do(chunk: Chunk, now: datetime) -> Iterable[Document]:
-    return chunk.documents.due(now).select_related("site").order_by("pk")
+    """Suspects last: they may kill the worker before it comes to the others."""
+    return chunk.documents.due(now).select_related("site").order_by("attempts", "pk")
 
 
 def _item(document: Document, portal: Portal, now: datetime) -> WorkItem:
@@ -162,6 +163,7 @@ def _item(document: Document, portal: Portal, now: datetime) -> WorkItem:
         expected_sha256=document.expected_sha256,
         size=document.size or 0,
         tries=document.fetch_tries,
+        is_suspect=document.attempts > 0,  # whoever was let go in good order was not charged
         deadline=_deadline(document, now),
     )
 

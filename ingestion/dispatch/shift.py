@@ -15,14 +15,14 @@ from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import DatabaseError, OperationalError
 
 from ingestion import spool
 from ingestion.core.errors import LeaseLost, PortalUnreachable
 from ingestion.core.ingest import Ingest
 from ingestion.core.lanes import Lanes
 from ingestion.core.work import WorkItem
-from ingestion.dispatch import drain, leases
+from ingestion.dispatch import drain, leases, presence
 from ingestion.dispatch.desk import Door, FilingDesk
 from ingestion.dispatch.leases import Lease
 from ingestion.dispatch.shared_gate import DatabaseClock, SharedGate
@@ -31,6 +31,7 @@ from ingestion.reading.pool import Reader
 
 logger = logging.getLogger(__name__)
 
+IN_HAND = "In hand were the chunks"  # how a failed shift is traced to its batches
 LOOK_SECONDS = 0.25  # between two looks for due chunks, and for the drain flag
 
 
@@ -66,7 +67,9 @@ class Shift:
         self._in_hand: dict[int, _InHand] = {}
         self._lease_ids: dict[int, UUID] = {}
         self._changed = asyncio.Event()
+        self._one_suspect = asyncio.Lock()
         self._ends_at = time.monotonic() + settings.SHIFT_SECONDS
+        self._beaten_at = time.monotonic()  # no lease of ours is older
 
     @classmethod
     async def work(cls) -> None:
@@ -91,7 +94,11 @@ class Shift:
             desk = FilingDesk(door, shift._lease_ids, limits, shift._over, shift._postponed)
             sources = Sources(portals, Path(settings.SPOOL_DIR))
             ingest = Ingest(lanes, portal=sources, desk=desk, reader=reader, limits=limits)
-            await shift._run(ingest, first)
+            try:
+                await shift._run(ingest, first)
+            except Exception as error:
+                error.add_note(f"{IN_HAND} {', '.join(map(str, shift._in_hand))}")
+                raise
 
     async def _run(self, ingest: Ingest, first: list[Lease]) -> None:
         async with asyncio.TaskGroup() as group:
@@ -117,7 +124,15 @@ class Shift:
         if room <= 0 or time.monotonic() > self._ends_at or drain.is_draining():
             return []
         busy = [chunk.lease.site for chunk in self._in_hand.values()]
-        return await self._door(leases.take, room, by=self._owner, busy_sites=busy)
+        asked_at = time.monotonic()
+        try:
+            new = await self._door(leases.take, room, by=self._owner, busy_sites=busy)
+        except OperationalError as error:
+            logger.warning("nothing is leased, for the database fails: %s", error)
+            return []
+        if new:  # they count from then, also when a heartbeat was written meanwhile
+            self._beaten_at = min(self._beaten_at, asked_at)
+        return new
 
     def _begin(self, lease: Lease, ingest: Ingest, group: asyncio.TaskGroup) -> None:
         self._lease_ids[lease.chunk] = lease.lease_id
@@ -135,9 +150,18 @@ class Shift:
         for item in in_hand.lease.items:
             if in_hand.is_shut:
                 in_hand.left.discard(item.document)
+            elif item.is_suspect:
+                await self._feed_alone(item, in_hand, ingest)
             else:
                 await ingest.feed(item)
         self._changed.set()
+
+    async def _feed_alone(self, item: WorkItem, in_hand: _InHand, ingest: Ingest) -> None:
+        """One suspect at a time: what kills again is charged to it and to no other suspect."""
+        async with self._one_suspect:
+            await ingest.feed(item)
+            while item.document in in_hand.left:
+                await asyncio.sleep(LOOK_SECONDS)
 
     def _open_lane(self, item: WorkItem) -> None:
         if terms := item.terms:
@@ -175,12 +199,18 @@ class Shift:
     async def _close_finished(self) -> None:
         for chunk, in_hand in list(self._in_hand.items()):
             if not in_hand.left and in_hand.feeding and in_hand.feeding.done():
-                await self._close(in_hand.lease, in_hand.untouched)
-                del self._in_hand[chunk]
+                if await self._close(in_hand.lease, in_hand.untouched):
+                    del self._in_hand[chunk]
 
-    async def _close(self, lease: Lease, untouched: Collection[int]) -> None:
-        await self._door(leases.close, lease.chunk, lease.lease_id, untouched=untouched)
+    async def _close(self, lease: Lease, untouched: Collection[int]) -> bool:
+        """False: the database failed. The next look tries again, or the lease expires."""
+        try:
+            await self._door(leases.close, lease.chunk, lease.lease_id, untouched=untouched)
+        except OperationalError as error:
+            logger.warning("chunk %d is not closed, for the database fails: %s", lease.chunk, error)
+            return False
         self._folders.forget(lease.chunk)
+        return True
 
     async def _drain(self, working: "asyncio.Task[None]") -> None:
         """Start nothing; what is in hand may finish within `drain_seconds`."""
@@ -200,16 +230,22 @@ class Shift:
             await self._close(in_hand.lease, in_hand.untouched | (in_hand.left & waiting))
 
     async def _beat(self) -> None:
-        """Keep the leases. A worker that cannot stops before they can be given away."""
-        last = time.monotonic()
+        """Keep the leases. A worker that cannot stops before they can be given away.
+
+        It counts from before the last heartbeat that was written, for the database counts from
+        then or later; and it stops a whole heartbeat before that, to be out of the way in time.
+        """
         while True:
-            await asyncio.sleep(settings.HEARTBEAT_SECONDS)
+            stop_at = self._beaten_at + settings.LEASE_SECONDS - settings.HEARTBEAT_SECONDS
+            await asyncio.sleep(min(settings.HEARTBEAT_SECONDS, stop_at - time.monotonic()))
+            presence.sign()
+            asked_at = time.monotonic()
+            if asked_at >= stop_at:
+                raise LeaseLost("the database did not take our heartbeat in time")
             try:
                 held = [in_hand.lease.lease_id for in_hand in self._in_hand.values()]
-                async with asyncio.timeout(settings.HEARTBEAT_SECONDS):
+                async with asyncio.timeout(min(settings.HEARTBEAT_SECONDS, stop_at - asked_at)):
                     await self._door(leases.beat, held)
-                last = time.monotonic()
+                self._beaten_at = asked_at
             except (TimeoutError, DatabaseError) as error:
                 logger.warning("no heartbeat: %s", error)
-            if time.monotonic() - last > settings.LEASE_SECONDS - 2 * settings.HEARTBEAT_SECONDS:
-                raise LeaseLost("the database did not take our heartbeat in time")

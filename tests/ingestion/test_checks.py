@@ -38,7 +38,7 @@ def test_the_settings_as_shipped_are_right():
         ("Q_CLUSTER", configured.Q_CLUSTER | {"daemonize_workers": True}, "ingestion.E003"),
         ("Q_CLUSTER", configured.Q_CLUSTER | {"retry": 60}, "ingestion.E004"),
         ("Q_CLUSTER", configured.Q_CLUSTER | {"guard_cycle": 0.7}, "ingestion.E005"),
-        ("Q_BROKER", "carrier pigeon", "ingestion.E006"),
+        ("REDIS_URL", "localhost:6379", "ingestion.E006"),
         (
             "INGEST_LIMITS",
             dataclasses.replace(configured.INGEST_LIMITS, bytes_per_second=0),
