@@ -86,7 +86,7 @@ _CLUSTER_TERMS = (
 
 def _shared() -> Iterator[CheckMessage]:
     """What the processes of a host have to see alike."""
-    backend = settings.CACHES["default"]["BACKEND"].rpartition(".")[2]
+    backend = str(settings.CACHES["default"]["BACKEND"]).rpartition(".")[2]
     if backend in {"LocMemCache", "DummyCache"}:
         yield Error(
             f"CACHES: each process would have a {backend} of its own, and see no other's.",

@@ -33,7 +33,7 @@ class Session:
         self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         self.was_killed = False
         self._headless_since = 0.0
-        self._head = subprocess.Popen(
+        self._head = subprocess.Popen(  # noqa: S603 - ourselves
             [
                 sys.executable,
                 "-m",

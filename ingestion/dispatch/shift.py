@@ -67,7 +67,7 @@ class Shift:
         self._in_hand: dict[int, _InHand] = {}
         self._lease_ids: dict[int, UUID] = {}
         self._changed = asyncio.Event()
-        self._one_suspect = asyncio.Lock()
+        self._one_suspect, self._suspect_is_over = asyncio.Lock(), asyncio.Event()
         self._ends_at = time.monotonic() + settings.SHIFT_SECONDS
         self._beaten_at = time.monotonic()  # no lease of ours is older
 
@@ -151,17 +151,17 @@ class Shift:
             if in_hand.is_shut:
                 in_hand.left.discard(item.document)
             elif item.is_suspect:
-                await self._feed_alone(item, in_hand, ingest)
+                await self._feed_alone(item, ingest)
             else:
                 await ingest.feed(item)
         self._changed.set()
 
-    async def _feed_alone(self, item: WorkItem, in_hand: _InHand, ingest: Ingest) -> None:
+    async def _feed_alone(self, item: WorkItem, ingest: Ingest) -> None:
         """One suspect at a time: what kills again is charged to it and to no other suspect."""
         async with self._one_suspect:
+            self._suspect_is_over.clear()
             await ingest.feed(item)
-            while item.document in in_hand.left:
-                await asyncio.sleep(LOOK_SECONDS)
+            await self._suspect_is_over.wait()
 
     def _open_lane(self, item: WorkItem) -> None:
         if terms := item.terms:
@@ -185,6 +185,8 @@ class Shift:
 
     def _over(self, item: WorkItem) -> None:
         self._in_hand[item.chunk].left.discard(item.document)
+        if item.is_suspect:
+            self._suspect_is_over.set()
         self._changed.set()
 
     async def _change(self) -> None:
@@ -198,9 +200,9 @@ class Shift:
 
     async def _close_finished(self) -> None:
         for chunk, in_hand in list(self._in_hand.items()):
-            if not in_hand.left and in_hand.feeding and in_hand.feeding.done():
-                if await self._close(in_hand.lease, in_hand.untouched):
-                    del self._in_hand[chunk]
+            is_over = not in_hand.left and in_hand.feeding and in_hand.feeding.done()
+            if is_over and await self._close(in_hand.lease, in_hand.untouched):
+                del self._in_hand[chunk]
 
     async def _close(self, lease: Lease, untouched: Collection[int]) -> bool:
         """False: the database failed. The next look tries again, or the lease expires."""
