@@ -228,8 +228,11 @@ class Shift:
     async def _give_back(self) -> None:
         """Whatever is still in hand when the shift ends goes back to the queue."""
         waiting = {item.document for item in self._lanes.left}
-        for in_hand in self._in_hand.values():
-            await self._close(in_hand.lease, in_hand.untouched | (in_hand.left & waiting))
+        for chunk, in_hand in self._in_hand.items():
+            try:
+                await self._close(in_hand.lease, in_hand.untouched | (in_hand.left & waiting))
+            except Exception:  # what ended the shift is the error to be told
+                logger.exception("chunk %d could not be given back; its lease will expire", chunk)
 
     async def _beat(self) -> None:
         """Keep the leases. A worker that cannot stops before they can be given away.
