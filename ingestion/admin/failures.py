@@ -17,10 +17,9 @@ from django.utils.html import format_html, format_html_join
 from django_q.models import Failure
 
 from ingestion.admin.records import ReadOnlyAdmin
-from ingestion.dispatch.shift import IN_HAND
 from ingestion.models import Chunk
 
-_CHUNKS = re.compile(rf"{IN_HAND} ([\d, ]*)")
+_IN_HAND = re.compile(r"^It had in hand: (.*)$", re.MULTILINE)  # a failed shift's last words
 
 admin.site.unregister(Failure)
 
@@ -77,6 +76,5 @@ def _find_batches(failures: Sequence[Failure]) -> None:
 
 
 def _chunks_of(result: str) -> list[int]:
-    """The chunks that a failed shift says it had in hand."""
-    found = _CHUNKS.search(result)
-    return [int(key) for key in re.findall(r"\d+", found[1])] if found else []
+    said = _IN_HAND.search(result)
+    return [int(key) for key in re.findall(r"\bchunk (\d+)", said[1])] if said else []

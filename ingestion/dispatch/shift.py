@@ -31,7 +31,6 @@ from ingestion.reading.pool import Reader
 
 logger = logging.getLogger(__name__)
 
-IN_HAND = "In hand were the chunks"  # how a failed shift is traced to its batches
 LOOK_SECONDS = 0.25  # between two looks for due chunks, and for the drain flag
 
 
@@ -97,7 +96,7 @@ class Shift:
             try:
                 await shift._run(ingest, first)
             except Exception as error:
-                error.add_note(f"{IN_HAND} {', '.join(map(str, shift._in_hand))}")
+                error.add_note(shift._in_words())  # the admin's page of failed tasks reads it
                 raise
 
     async def _run(self, ingest: Ingest, first: list[Lease]) -> None:
@@ -233,6 +232,10 @@ class Shift:
                 await self._close(in_hand.lease, in_hand.untouched | (in_hand.left & waiting))
             except Exception:  # what ended the shift is the error to be told
                 logger.exception("chunk %d could not be given back; its lease will expire", chunk)
+
+    def _in_words(self) -> str:
+        chunks = "; ".join(f"chunk {chunk}" for chunk in self._in_hand)
+        return f"It had in hand: {chunks or 'nothing'}."
 
     async def _beat(self) -> None:
         """Keep the leases. A worker that cannot stops before they can be given away.

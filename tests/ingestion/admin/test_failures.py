@@ -4,7 +4,6 @@ import pytest
 from django.utils import timezone
 from django_q.models import Failure
 
-from ingestion.dispatch.shift import IN_HAND
 from tests.factories import make_batch
 
 pytestmark = pytest.mark.django_db
@@ -21,8 +20,8 @@ def failed(result, name="shift"):
 
 def test_a_failed_shift_leads_to_the_batches_it_had_in_hand(as_role):
     first, second, other = make_batch(), make_batch(), make_batch()
-    chunks = ", ".join(str(batch.chunks.get().pk) for batch in (first, second))
-    failed(f"a bug of ours : Traceback (most recent call last):\n...\n{IN_HAND} {chunks}\n")
+    chunks = "; ".join(f"chunk {batch.chunks.get().pk}" for batch in (first, second))
+    failed(f"a bug of ours : Traceback (most recent call last):\n...\nIt had in hand: {chunks}.")
     page = as_role("Operations").get(PAGE).content.decode()
     assert "a bug of ours" in page
     assert f'href="/admin/ingestion/batch/{first.pk}/change/">{first.reference}' in page

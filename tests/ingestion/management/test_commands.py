@@ -141,6 +141,7 @@ def test_status_counts_what_waits_and_who_works(capsys):
     status = json.loads(capsys.readouterr().out)
     assert (status["chunks_running"], status["documents_unsettled"]) == (1, 3)
     assert status["workers"] == ["here:17"]
+    assert (status["ring_unanswered"], status["failed_tasks"]) == (False, 0)
     call_command("status")
     assert "here:17" in capsys.readouterr().out
 
