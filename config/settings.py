@@ -92,6 +92,15 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         # FULL: an entry that was shown to somebody survives a power cut.
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
     }
+else:
+    # A peer that is gone without a word would block a worker for up to a quarter of an hour.
+    DATABASES["default"]["OPTIONS"] = {
+        "connect_timeout": 5,  # seconds, as the next two
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 8000,  # milliseconds
+    } | DATABASES["default"].get("OPTIONS", {})
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {
@@ -237,6 +246,7 @@ Q_CLUSTER = {
     "poll": 0.5,
     "guard_cycle": 0.5,
     "recycle": 100,
+    "max_rss": 1_500_000,  # kilobytes; a worker that has grown beyond is replaced after its shift
     "save_limit": -1,
     "catch_up": False,
     "sync": False,

@@ -11,7 +11,9 @@ from django.db import close_old_connections, connections
 
 from ingestion.dispatch import bell, drain, presence, shift
 
-STALE = timedelta(hours=1)  # a ring that has waited so long is of no use: others were rung since
+# A ring that is so old is of no use, for others were rung since. Sooner than `retry`, at which the
+# broker would deliver those that a dead cluster had taken.
+STALE = timedelta(minutes=15)
 
 
 def work_shift() -> None:

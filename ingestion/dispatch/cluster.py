@@ -19,9 +19,10 @@ def main(folder: Path, host: int) -> None:
     django.setup()
 
     # django-q2 reads the settings when it is imported.
-    from ingestion.dispatch import presence, ties  # noqa: PLC0415
+    from ingestion.dispatch import presence, session, ties  # noqa: PLC0415
     from ingestion.dispatch.mended import Cluster  # noqa: PLC0415
 
+    session.hold(folder)
     tempfile.tempdir = str(folder)
     presence.keep_in(folder / presence.FOLDER)
     ties.name("cluster")

@@ -11,9 +11,10 @@ from django_q.models import Schedule
 
 PREFIX = "siteledger: "  # what carries it and is not listed is removed
 
-SCHEDULES: Mapping[str, tuple[str, str]] = {
-    "purge rings": ("ingestion.tasks.purge_rings", Schedule.HOURLY),
-    "clear expired sign-ins": ("ingestion.tasks.clear_sessions", Schedule.DAILY),
+# A function, and every how many minutes it is called.
+SCHEDULES: Mapping[str, tuple[str, int]] = {
+    "purge rings": ("ingestion.tasks.purge_rings", 15),
+    "clear expired sign-ins": ("ingestion.tasks.clear_sessions", 24 * 60),
 }
 
 
@@ -23,8 +24,6 @@ def install() -> None:
         return  # a partial migration: the next one calls again
     names = [f"{PREFIX}{name}" for name in SCHEDULES]
     Schedule.objects.filter(name__startswith=PREFIX).exclude(name__in=names).delete()
-    for name, (function, how_often) in SCHEDULES.items():
-        Schedule.objects.update_or_create(
-            name=f"{PREFIX}{name}",
-            defaults={"func": function, "schedule_type": how_often, "repeats": -1},
-        )
+    for name, (function, minutes) in SCHEDULES.items():
+        terms = {"func": function, "schedule_type": Schedule.MINUTES, "minutes": minutes}
+        Schedule.objects.update_or_create(name=f"{PREFIX}{name}", defaults=terms | {"repeats": -1})

@@ -4,7 +4,7 @@ The session is what can be killed whole: django-q2's processes hold locks on eac
 and one that is killed with a lock takes the rest with it, sooner or later.
 """
 
-import logging
+import fcntl
 import os
 import shutil
 import signal
@@ -20,9 +20,8 @@ from django.conf import settings
 
 from ingestion.dispatch import presence
 
-logger = logging.getLogger(__name__)
-
 PREFIX = "siteledger-host-"
+ALIVE = "alive"  # a file in a session's folder, locked while one of its processes lives
 STOP_SECONDS = 30.0  # a drain takes drain_seconds and django-q2's own stop a few more
 
 
@@ -99,12 +98,27 @@ class Session:
         return found
 
 
+def hold(folder: Path) -> None:
+    """Keep a folder for as long as this process lives, or one that it forks."""
+    held = os.open(folder / ALIVE, os.O_CREAT | os.O_RDWR)
+    fcntl.flock(held, fcntl.LOCK_EX)  # forks share the lock; it goes with the last of them
+
+
 def sweep_folders() -> None:
-    """Folders of hosts that were killed themselves."""
+    """Of hosts that were killed themselves. Their clusters may still drain: those keep theirs."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         owner = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if not Path(f"/proc/{owner}").exists():
+        if not Path(f"/proc/{owner}").exists() and not _is_held(folder):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_held(folder: Path) -> bool:
+    with suppress(FileNotFoundError), (folder / ALIVE).open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def _processes() -> Iterator[tuple[int, int, int]]:

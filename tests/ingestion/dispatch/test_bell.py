@@ -14,7 +14,7 @@ from tests.factories import make_batch
 from tests.ingestion.brokers import redis_server
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
-LONG_AGO = timedelta(hours=2)
+LONG_AGO = timedelta(minutes=30)
 
 
 @pytest.fixture(params=["database", "redis"])

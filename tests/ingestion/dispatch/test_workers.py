@@ -1,11 +1,16 @@
 """Worker hosts as real processes: started, stopped, and killed in the middle."""
 
+import datetime
 import os
 import signal
 import time
 
 import pytest
+from django.utils import timezone
+from django_q.conf import Conf
+from django_q.models import OrmQ
 
+from ingestion.dispatch import schedules
 from ingestion.models import Chunk
 from ingestion.samples.portal import SamplePortal, limits_of
 from tests.ingestion.hosts import descendants, eventually, is_running, worker_host
@@ -92,3 +97,13 @@ def test_twice_means_now_and_still_loses_nothing(one_site, submit, settings):
             eventually(lambda: is_completed(batch))
     everything_is_as_expected(one_site, batch)
     each_was_filed_once()
+
+
+@pytest.mark.slow  # django-q2 looks every 30 seconds
+def test_housekeeping_is_done_by_whoever_runs(settings):
+    # A cluster that died had taken it half an hour ago.
+    until = timezone.now() + datetime.timedelta(seconds=Conf.RETRY, minutes=-30)
+    stale = OrmQ.objects.create(key=Conf.CLUSTER_NAME, payload="a ring", lock=until)
+    schedules.install()
+    with worker_host(settings):
+        eventually(lambda: not OrmQ.objects.filter(pk=stale.pk).exists(), seconds=90)
