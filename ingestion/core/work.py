@@ -50,6 +50,7 @@ class WorkItem:
     protocol_number: str = ""
     size: int = 0  # bytes of an upload
     tries: int = 0
+    is_suspect: bool = False  # it was in hand when a worker died
     # Local monotonic seconds: since its first failure it waits for its portal until then.
     deadline: float | None = None
     filed: Filed | None = None  # its portal is asked for anything but this

@@ -6,17 +6,19 @@ only, and one that the server dropped would stay broken for the life of the work
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 from uuid import UUID
 
-from django.db import close_old_connections, connections
+from django.db import InterfaceError, OperationalError, close_old_connections, connections
 
 from ingestion import filing, retrying, spool
 from ingestion.archive import archive
+from ingestion.core.errors import LeaseLost
 from ingestion.core.limits import Limits
 from ingestion.core.work import Fetched, Unchanged, WorkItem
 from ingestion.dispatch.leases import database_now
@@ -50,7 +52,28 @@ class Door:
 
     async def __call__(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, partial(work, *args, **kwargs))
+        return await loop.run_in_executor(self._thread, _healing, partial(work, *args, **kwargs))
+
+
+def _healing(work: Callable[[], R]) -> R:
+    """A connection that broke is not used again: the next call opens another."""
+    try:
+        return work()
+    except (OperationalError, InterfaceError) as error:
+        close_old_connections()
+        raise OperationalError(*error.args) from error
+
+
+@contextmanager
+def failures_as_lost() -> Iterator[None]:
+    """A database that fails is never the document's fault: another lease tells how far it is.
+
+    Whether the move was written, only the row knows. So this is as good as a lost lease.
+    """
+    try:
+        yield
+    except OperationalError as error:
+        raise LeaseLost("the database failed") from error
 
 
 class Together:
@@ -65,17 +88,24 @@ class Together:
         self._working: asyncio.Task[None] | None = None
 
     async def __call__(self, step: Step) -> Any:
-        """What the step answers; raises what it raises, whatever becomes of the others."""
+        """What the step answers; raises what it raises, whatever becomes of the others.
+
+        LeaseLost when the database failed.
+        """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._ready.append((step, answer))
         if self._working is None or self._working.done():
             self._working = asyncio.create_task(self._work_off(), name="steps")
-        return await answer
+        with failures_as_lost():
+            return await answer
 
     async def _work_off(self) -> None:
         while self._ready:
             group, self._ready = self._ready[:MOST_TOGETHER], self._ready[MOST_TOGETHER:]
-            outcomes = await self._door(_outcomes, [step for step, _ in group])
+            try:
+                outcomes = await self._door(_outcomes, [step for step, _ in group])
+            except OperationalError as error:
+                outcomes = [error] * len(group)
             for (_, answer), outcome in zip(group, outcomes, strict=True):
                 if answer.cancelled():
                     continue
@@ -86,16 +116,18 @@ class Together:
 
 
 def _outcomes(steps: Sequence[Step]) -> list[Any]:
-    """Answers, or what was raised. When they fail together, each is taken by itself."""
-    if len(steps) > 1:
-        try:
-            return filing.take(steps)
-        except Exception:  # noqa: BLE001 - raised again below, by the step that it belongs to
-            return [outcome for step in steps for outcome in _outcomes([step])]
+    """Answers, or what was raised. When they fail together, each is taken by itself.
+
+    Raises when the database itself fails: then it will not be there for one of them either.
+    """
     try:
-        return [filing.take_alone(steps[0])]
+        return filing.take(steps) if len(steps) > 1 else [filing.take_alone(steps[0])]
+    except (OperationalError, InterfaceError):
+        raise
     except Exception as error:  # noqa: BLE001 - raised where the step is awaited
-        return [error]
+        if len(steps) == 1:
+            return [error]
+    return [outcome for step in steps for outcome in _outcomes([step])]
 
 
 class FilingDesk:
@@ -171,7 +203,8 @@ class FilingDesk:
     async def fetch_failed(
         self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, wait: float, later: bool
     ) -> None:
-        await self._door(_fetch_failed, item, self._lease(item), code, facts, wait, later)
+        with failures_as_lost():
+            await self._door(_fetch_failed, item, self._lease(item), code, facts, wait, later)
 
     def postpone(self, lane: str, items: Sequence[WorkItem]) -> None:
         self._postponed(lane, items)

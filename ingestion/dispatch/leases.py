@@ -224,7 +224,8 @@ def _release(chunk_id: int, state: ChunkState, due_at: datetime) -> None:
 
 
 def _to_do(chunk: Chunk, now: datetime) -> Iterable[Document]:
-    return chunk.documents.due(now).select_related("site__study").order_by("pk")
+    """Suspects last: they may kill the worker before it comes to the others."""
+    return chunk.documents.due(now).select_related("site__study").order_by("attempts", "pk")
 
 
 def _filed(chunk: Chunk) -> dict[tuple[str, str], Filed]:
@@ -254,6 +255,7 @@ def _item(document: Document, chunk: Chunk, now: datetime, filed: Filed | None) 
         protocol_number=document.site.study.protocol_number,
         size=document.size or 0,
         tries=document.fetch_tries,
+        is_suspect=document.attempts > 0,  # whoever was let go in good order was not charged
         deadline=_deadline(document, now),
         filed=filed,
     )
