@@ -33,6 +33,7 @@ __all__ = [
     "Fault",
     "Refused",
     "UploadedDocument",
+    "register_files",
     "register_folder",
     "register_manifest",
     "upload_packet",
@@ -84,11 +85,16 @@ def upload_packet(
     *, site: Site, user: User, files: Sequence[UploadedDocument], idempotency_key: str = ""
 ) -> Packet:
     """What a coordinator sent in the form. Raises Refused with a fault per file."""
-    if faults := list(_upload_faults(files)):
-        raise Refused(faults)
     submission = Submission(
         Source.UPLOAD, user.actor, user.role, user=user, priority=2, idempotency_key=idempotency_key
     )
+    return register_files(site, files, submission)
+
+
+def register_files(site: Site, files: Sequence[UploadedDocument], submission: Submission) -> Packet:
+    """Files with what each is, sent by a person or a program. Raises Refused."""
+    if faults := list(_upload_faults(files)):
+        raise Refused(faults)
     documents = [
         _spooled(site, upload.content, upload.filename, _doc_id(upload), upload.document_type)
         for upload in files

@@ -34,6 +34,18 @@ class Progress:
     def is_final(self) -> bool:
         return self.state.is_final
 
+    @property
+    def percentage(self) -> int:
+        return 100 * self.settled // self.total if self.total else 100
+
+    @property
+    def step(self) -> str:
+        return self.state.replace("_", " ").lower()
+
+    @property
+    def estimated_seconds_remaining(self) -> int | None:
+        return None
+
     def as_json(self) -> dict[str, Any]:
         """The object that `ingest_manifest --json` prints; scripts rely on it."""
         return {
@@ -75,12 +87,28 @@ def until_final(
         sleep(poll_seconds)
 
 
+def wait_until_final(batch: Batch, seconds: float) -> Progress:
+    """The last look at the batch's row: when it is final, or `seconds` from now."""
+    until = time.monotonic() + seconds
+    while not (now := progress(batch)).is_final and time.monotonic() < until:
+        time.sleep(0.2)
+    return now
+
+
 def work_is_left_lying() -> bool:
     """Something is due or orphaned, and no shift holds an unexpired lease."""
     now = timezone.now()
     if Chunk.objects.filter(state=ChunkState.RUNNING, lease_expires_at__gt=now).exists():
         return False
     return Chunk.objects.due(now).exists() or Chunk.objects.orphaned(now).exists()
+
+
+def oldest_due_seconds() -> float:
+    """For how long the oldest due chunk has been waiting for a worker; 0 when none is due."""
+    now = timezone.now()
+    since = Chunk.objects.due(now).order_by().aggregate(Min("next_dispatch_at"))
+    oldest = since["next_dispatch_at__min"]
+    return (now - oldest).total_seconds() if oldest else 0.0
 
 
 def status() -> dict[str, Any]:

@@ -19,12 +19,12 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
 from ingestion.models import Packet
+from ingestion.originals import MEDIA_TYPES
 from ingestion.register import Fault, Refused, UploadedDocument, upload_packet
 from ingestion.rules.classify import guess_type
 from sites.models import Site, User
 
-# Decision 17: PDF, and scans as pictures. By name here; the bytes are looked at when it is read.
-ACCEPTED = (".pdf", ".jpg", ".jpeg", ".png", ".tif", ".tiff")
+ACCEPTED = tuple(MEDIA_TYPES)
 PLAIN_ROWS = 4  # rows of the form without JavaScript, unless more are asked for
 _INPUT = re.compile(r"(?:file|type|person)-(\d{1,4})").fullmatch
 _FIELDS = {"document_type": "type", "person": "person"}  # of a Fault, to the inputs of a row

@@ -1,0 +1,24 @@
+"""Points in time as clients write them in a query."""
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator
+
+# A raw + in a query is a space when it arrives: 2026-11-01T00:00:00 02:00.
+_LOST_PLUS = re.compile(r" (\d\d:?\d\d)$")
+
+
+def _with_its_plus(value: object) -> object:
+    return _LOST_PLUS.sub(r"+\1", value) if isinstance(value, str) else value
+
+
+def _in_utc(value: datetime) -> datetime:
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("is outside the calendar") from None
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_with_its_plus), AfterValidator(_in_utc)]
