@@ -96,7 +96,7 @@ def _unchanged(request: HttpRequest, response: HttpResponse, etag: str) -> HttpR
     """304, with the headers that the whole answer would have."""
     conditional = get_conditional_response(request, etag=etag)
     if conditional is not None:
-        for name in ("Content-Location", "Preference-Applied", "Retry-After", "X-Progress"):
+        for name in ("Content-Location", "ETag", "Preference-Applied", "Retry-After", "X-Progress"):
             if response.has_header(name):
                 conditional[name] = response[name]
         patch_vary_headers(conditional, ["Prefer"])

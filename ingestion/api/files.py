@@ -5,14 +5,14 @@ from pathlib import PurePath
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from ingestion.api import reach
 from ingestion.api.problems import Problem
 from ingestion.api.schemas import FileLine, FilesIn
 from ingestion.originals import MEDIA_TYPES
 from ingestion.register import Fault, Refused, UploadedDocument
-from sites.models import Site
+from sites.models import ApiToken, Site
 
 PART = "packet"
 
@@ -29,14 +29,15 @@ def described(request: HttpRequest) -> bytes:
     return request.POST[PART].encode(errors="surrogatepass")
 
 
-def site_of(sites: "QuerySet[Site]", packet: FilesIn) -> Site:
-    """The one that it names; with the token of a site, that one without naming it."""
-    named = sites.filter(site_id=packet.site_id) if packet.site_id else sites
-    found = list(named[:2])
-    if len(found) == 1:
-        return found[0]
-    message = f"there is no site {packet.site_id!r}" if packet.site_id else "is missing"
-    raise Refused([Fault(0, "site_id", message)])
+def site_of(token: ApiToken, packet: FilesIn) -> Site:
+    """The one that it names; a site's token need not name it."""
+    if token.site and not packet.site_id:
+        return token.site
+    found = reach.sites(token).filter(site_id=packet.site_id).first()
+    if found is None:
+        message = f"there is no site {packet.site_id!r}" if packet.site_id else "is missing"
+        raise Refused([Fault(0, "site_id", message)])
+    return found
 
 
 def named(request: HttpRequest, packet: FilesIn) -> list[UploadedDocument]:

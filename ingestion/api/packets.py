@@ -110,7 +110,7 @@ _A_LINE = {"site_id": "-", "doc_id": "-", "url": "-", "schema_version": "-"}
 def _of_files(request: ApiRequest, key: str) -> Batch:
     _refuse_larger(request, settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1)
     packet = _shaped(FilesIn, _json(files.described(request)))
-    site = files.site_of(reach.sites(request.auth), packet)
+    site = files.site_of(request.auth, packet)
     submission = _submission(request.auth, Source.UPLOAD, packet, key)
     return register_files(site, files.named(request, packet), submission).batch
 

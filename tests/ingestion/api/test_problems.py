@@ -11,7 +11,7 @@ def problem(response, status):
     """The problem that was answered; its status is that of the answer."""
     assert response.status_code == status, response.content
     assert response["Content-Type"] == MEDIA_TYPE
-    assert response["Cache-Control"] == "no-store"
+    assert "no-store" in response["Cache-Control"]
     said = response.json()
     assert said["status"] == status
     assert said["request_id"] == response["X-Request-ID"]
@@ -54,7 +54,8 @@ def test_an_error_of_ours_tells_its_request_id_and_no_more(program, monkeypatch,
     response = program.get("batches", x_request_id="trace-7")
     assert problem(response, 500)["request_id"] == "trace-7"
     assert b"1234" not in response.content
-    assert "trace-7" in caplog.text and "1234" in caplog.text
+    assert "trace-7" in caplog.text
+    assert "1234" in caplog.text
 
 
 def test_with_debug_on_too_an_error_of_ours_is_a_problem(program, settings, monkeypatch):
