@@ -24,19 +24,19 @@ class ApiRequest(HttpRequest):
 
 
 class Bearer(HttpBearer):
-    """`auth=Bearer(Scope.READ)`: a token that may be used, and has this scope."""
+    """`auth=Bearer(Scope.READ)`: a token that may be used, and has one of these scopes."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, *scopes: Scope) -> None:
         super().__init__()
-        self._scope = scope
+        self._scopes = scopes
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
         found = ApiToken.objects.presented(token.strip())
         if found is None:
             raise _refusal(request)
-        if not found.may(self._scope):
-            detail = f"The token has not the scope '{self._scope.value}'."
-            raise Problem(403, detail)
+        if not any(found.may(scope) for scope in self._scopes):
+            named = " or ".join(f"'{scope.value}'" for scope in self._scopes)
+            raise Problem(403, f"The token has not the scope {named}.")
         found.note_use()
         return found
 

@@ -10,12 +10,22 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from ninja import Path, Query, Router, Status
 from pydantic import Field
 
-from ingestion import watch
+from ingestion import batches, watch
 from ingestion.api import problems, reach, waiting
 from ingestion.api.auth import ApiRequest, Bearer
 from ingestion.api.paging import Cursor, page
-from ingestion.api.schemas import BatchLine, BatchList, BatchOut, ProgressOut, answers
+from ingestion.api.problems import Problem
+from ingestion.api.schemas import (
+    BatchLine,
+    BatchList,
+    BatchOut,
+    ManifestOut,
+    ProgressOut,
+    ResultOut,
+    answers,
+)
 from ingestion.core.states import SETTLED, BatchState
+from ingestion.filing import By
 from ingestion.models import Batch
 from ingestion.watch import Progress
 from sites.models import ApiToken, Scope
@@ -56,6 +66,52 @@ def one_batch(request: ApiRequest, response: HttpResponse, reference: Path[Refer
     return standing(request, response, of(request.auth, reference))
 
 
+@router.delete(
+    "/{reference}",
+    response=answers(BatchOut, 200, 202, errors=(404, 409)),
+    auth=Bearer(Scope.SUBMIT, Scope.OPERATE),
+    summary="Cancel a batch",
+)
+def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
+    """What is on file stays. 202 until its last worker has let go; again and again is harmless."""
+    found = of(request.auth, reference)
+    if not _may_cancel(request.auth, found):
+        raise Problem(403, "A batch is cancelled by who submitted it, or by operations.")
+    if found.state != BatchState.CANCELLED:
+        try:
+            batches.cancel(found, by=By(request.auth.actor, request.auth.role))
+        except batches.AlreadyFinal as error:
+            raise Problem(409, f"There is nothing to cancel: {error}.") from None
+    return standing(request, response, found)
+
+
+@router.get(
+    "/{reference}/manifest",
+    response=answers(ManifestOut, errors=(404, 409)) | {304: None},
+    auth=Bearer(Scope.READ),
+    summary="What became of each document",
+)
+def batch_manifest(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
+    found = of(request.auth, reference)
+    now = watch.progress(found)
+    if not now.is_final:
+        headers = {"Retry-After": str(_poll_hint(now))}
+        raise Problem(409, "The batch is not final yet.", headers=headers)
+    results = [
+        ResultOut.model_validate(result.as_json()) for result in watch.result_manifest(found)
+    ]
+    said = ManifestOut(batch=found.reference, status=now.state, documents=results)
+    response["ETag"] = etag = _tag(said.model_dump_json())
+    return _unchanged(request, response, etag) or said
+
+
+def _may_cancel(token: ApiToken, batch: Batch) -> bool:
+    """Its owner's own; anybody's only for who may operate, and with a token that may."""
+    if batches.may_cancel(batch, actor=token.owner):
+        return True
+    return token.may(Scope.OPERATE) and batches.may_cancel(batch, user=token.user)
+
+
 def of(token: ApiToken, reference: str) -> Batch:
     found = reach.batches(token).filter(reference=reference).first()
     if found is None:
@@ -76,7 +132,7 @@ def standing(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
     if not now.is_final:
         response["Retry-After"] = str(_poll_hint(now))
     response["ETag"] = etag = _etag(now)
-    if request.method != "POST" and (unchanged := _unchanged(request, response, etag)):
+    if request.method == "GET" and (unchanged := _unchanged(request, response, etag)):
         return unchanged
     return Status(200 if now.is_final else 202, _out(request, batch, now))
 
@@ -112,8 +168,14 @@ def _poll_hint(now: Progress) -> int:
 
 
 def _etag(now: Progress) -> str:
-    """Weak: it changes with what became of the documents, not with every second that passes."""
-    said = repr((now.batch, now.state, sorted(now.states.items()), sorted(now.codes.items())))
+    """Weak: it changes with what became of the documents, not with every second that passes.
+
+    `states` and `codes` are sorted.
+    """
+    return _tag(repr((now.batch, now.state, now.step, now.states, now.codes)))
+
+
+def _tag(said: str) -> str:
     return f'W/"{hashlib.sha256(said.encode()).hexdigest()[:32]}"'
 
 
@@ -136,21 +198,23 @@ def _out(request: HttpRequest, batch: Batch, now: Progress) -> BatchOut:
         ),
         states=now.states,
         codes=now.codes,
+        error_code=batch.error_code,
+        cancel_requested_at=batch.cancel_requested_at,
         packets=list(batch.packets.order_by("pk").values_list("reference", flat=True)),
         url=url,
         manifest_url=f"{url}/manifest",
     )
 
 
-def _lines(request: HttpRequest, batches: list[Batch]) -> list[BatchLine]:
+def _lines(request: HttpRequest, rows: list[Batch]) -> list[BatchLine]:
     """Counted for the whole page at once."""
     settled = Count("documents", filter=Q(documents__state__in=SETTLED))
-    counted = Batch.objects.filter(pk__in=[batch.pk for batch in batches]).order_by()
+    counted = Batch.objects.filter(pk__in=[batch.pk for batch in rows]).order_by()
     counts = counted.annotate(total=Count("documents"), settled=settled).values_list(
         "pk", "total", "settled"
     )
     by_batch = {key: (total, done) for key, total, done in counts}
-    return [_line(request, batch, *by_batch[batch.pk]) for batch in batches]
+    return [_line(request, batch, *by_batch[batch.pk]) for batch in rows]
 
 
 def _line(request: HttpRequest, batch: Batch, total: int, settled: int) -> BatchLine:

@@ -15,7 +15,15 @@ from ingestion.api.auth import ApiRequest, Bearer
 from ingestion.api.problems import Problem
 from ingestion.api.schemas import BatchOut, FilesIn, PacketIn, answers
 from ingestion.models import Batch, Source
-from ingestion.register import Fault, Refused, Submission, register_files, register_manifest
+from ingestion.register import (
+    AtCapacity,
+    Fault,
+    KeyReused,
+    Refused,
+    Submission,
+    register_files,
+    register_manifest,
+)
 from sites.models import ApiToken, Scope
 
 router = Router()
@@ -79,6 +87,12 @@ def submit(request: ApiRequest, response: HttpResponse) -> Any:
         batch = _registered(request, key)
     except Refused as refusal:
         raise problems.refused(refusal.faults) from None
+    except KeyReused:
+        detail = "The key was used for another submission. Send this one under a new key."
+        raise Problem(422, detail, kind=problems.KEY_REUSED) from None
+    except AtCapacity as full:
+        headers = {"Retry-After": str(full.retry_after)}
+        raise Problem(429, str(full), kind=problems.AT_CAPACITY, headers=headers) from None
     response["Location"] = batches.address(request, batch)
     return batches.standing(request, response, batch)
 
@@ -124,6 +138,7 @@ def _submission(token: ApiToken, source: Source, asked: Any, key: str) -> Submis
         priority=asked.priority,
         # Of its owner: one site can neither see nor take another's key.
         idempotency_key=f"api:{token.owner}:{key}",
+        owner=token.owner,
     )
 
 

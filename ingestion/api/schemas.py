@@ -99,6 +99,8 @@ class BatchOut(Schema):
     progress: ProgressOut
     states: dict[str, int]
     codes: dict[str, int]
+    error_code: Annotated[str, Field(description="Why it ended with work undone.")]
+    cancel_requested_at: datetime | None
     packets: list[str]
     url: str
     manifest_url: str
@@ -107,6 +109,26 @@ class BatchOut(Schema):
 class BatchList(Schema):
     items: list[BatchLine]
     next: str | None
+
+
+class ResultOut(Schema):
+    """What became of one document."""
+
+    site: str
+    doc_id: str
+    sha256: str
+    state: DocumentState
+    code: str
+    what: str
+    why: str
+    do: str
+    url: Annotated[str, Field(description='At its portal; "" for a file that was sent.')]
+
+
+class ManifestOut(Schema):
+    batch: str
+    status: BatchState
+    documents: list[ResultOut]
 
 
 class SiteOut(Schema):

@@ -98,7 +98,7 @@ class Ingest:
             logger.warning("lease lost", extra={"document": item.document, "chunk": item.chunk})
             over = True
         except Exception:  # one bad document must not stop the others
-            logger.exception("held %s of site %s: unexpected", item.doc_id, item.site_id)
+            logger.exception("held %s, unexpected", item.name)
             over = await self._hold_unexpected(item)
         if over:
             await self._desk.over(item)
@@ -107,7 +107,7 @@ class Ingest:
         try:
             await self._desk.give_up(item, "INTERNAL_ERROR", {}, held=True)
         except Exception:  # the database itself fails: the lease expires, another shift goes on
-            logger.exception("could not even hold %s of site %s", item.doc_id, item.site_id)
+            logger.exception("could not even hold %s", item.name)
         return True
 
     async def _fetch(self, item: WorkItem) -> bool:

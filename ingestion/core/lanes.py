@@ -83,6 +83,14 @@ class _Lane(Generic[Item]):
         self.in_flight -= 1
         self.is_probing = False
 
+    def withdraw(self, unwanted: Callable[[Item], bool]) -> list[Item]:
+        waiting = [item for item in self.waiting if unwanted(item)]
+        later = [item for _, _, item in self.later if unwanted(item)]
+        self.waiting = deque(item for item in self.waiting if not unwanted(item))
+        self.later = [entry for entry in self.later if not unwanted(entry[2])]
+        heapq.heapify(self.later)
+        return waiting + later
+
     def empty(self) -> list[Item]:
         items = [*self.waiting, *(item for _, _, item in self.later)]
         self.waiting.clear()
@@ -219,6 +227,13 @@ class Lanes(Generic[Item]):
     async def _give_back(self, lane: _Lane[Item]) -> None:
         if lane.gate and lane.slots.unused:
             await lane.gate.give_back(lane.slots.grant, lane.slots.unused)
+
+    def withdraw(self, key: str, unwanted: Callable[[Item], bool]) -> list[Item]:
+        """Take out what waits and is not wanted any more, retries included. In flight stays."""
+        withdrawn = self._lanes[key].withdraw(unwanted)
+        if withdrawn:
+            self._wake()
+        return withdrawn
 
     def close(self) -> None:
         """No more will be put. Workers leave when the last item is over."""

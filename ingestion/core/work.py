@@ -29,6 +29,7 @@ class WorkItem:
 
     document: int  # the row's key
     chunk: int
+    batch: str = ""  # its reference, for the log
     site_id: str
     doc_id: str
     url: str  # "" for an upload, whose bytes are in the spool already
@@ -39,6 +40,11 @@ class WorkItem:
     tries: int = 0
     # Local monotonic seconds: since its first failure it waits for its portal until then.
     deadline: float | None = None
+
+    @property
+    def name(self) -> str:
+        """In the log."""
+        return f"{self.doc_id} of site {self.site_id} in batch {self.batch or 'unknown'}"
 
     @property
     def lane(self) -> str:

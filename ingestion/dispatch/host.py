@@ -18,8 +18,8 @@ from types import FrameType
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
-from ingestion.dispatch import bell, leases
-from ingestion.models import Chunk
+from ingestion import batches
+from ingestion.dispatch import bell, leases, polls
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,9 @@ def tick() -> None:
     """One look: recover what is orphaned, ring if something is due and no ring is unanswered."""
     if recovered := leases.recover():
         logger.warning("recovered %d chunks of workers that fell silent", recovered)
-    if Chunk.objects.due(leases.database_now()).exists() and bell.unanswered() == 0:
+    batches.carry_out_cancelling()
+    polls.poll_due()
+    if leases.anything_due() and bell.unanswered() == 0:
         bell.ring()
 
 

@@ -32,6 +32,8 @@ from ingestion.reading.pool import Reader
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.25  # between two looks for due chunks, and for the drain flag
+NAMED = 5  # documents of a chunk, in the log
+HEAR_SECONDS = 1.0  # between two looks for batches that somebody cancelled
 
 
 def work_shift() -> None:
@@ -46,8 +48,19 @@ class _InHand:
     lease: Lease
     left: set[int]
     feeding: asyncio.Task[None] | None = None
-    is_shut: bool = False  # its portal is down, and nothing more is fed
+    is_shut: bool = False  # its portal is down or its batch is cancelled: nothing more is fed
+    is_cancelled: bool = False
     untouched: set[int] = field(default_factory=set)  # taken up, and sent away for that
+
+    @property
+    def name(self) -> str:
+        items = [item for item in self.lease.items if item.document in self.left]
+        documents = ", ".join(item.name for item in items[:NAMED])
+        return f"chunk {self.lease.chunk} with {len(items)} documents: {documents}"
+
+    @property
+    def is_being_fed(self) -> bool:
+        return self.feeding is None or not self.feeding.done()
 
     @property
     def lane(self) -> str:
@@ -67,6 +80,8 @@ class Shift:
         self._lease_ids: dict[int, UUID] = {}
         self._changed = asyncio.Event()
         self._ends_at = time.monotonic() + settings.SHIFT_SECONDS
+        self._looks_at = self._hears_at = 0.0
+        self._has_new_room = True
 
     @classmethod
     async def work(cls) -> None:
@@ -91,7 +106,11 @@ class Shift:
             desk = FilingDesk(door, shift._lease_ids, limits, shift._over, shift._postponed)
             sources = Sources(portals, Path(settings.SPOOL_DIR))
             ingest = Ingest(lanes, portal=sources, desk=desk, reader=reader, limits=limits)
-            await shift._run(ingest, first)
+            try:
+                await shift._run(ingest, first)
+            except Exception as error:
+                error.add_note(shift._in_words())  # django-q2 logs it, once
+                raise
 
     async def _run(self, ingest: Ingest, first: list[Lease]) -> None:
         async with asyncio.TaskGroup() as group:
@@ -102,6 +121,7 @@ class Shift:
                 for lease in new:
                     self._begin(lease, ingest, group)
                 await self._change()
+                await self._hear_of_cancelling()
                 await self._close_finished()
                 if drain.is_draining():
                     await self._drain(working)
@@ -113,11 +133,25 @@ class Shift:
 
     async def _due(self) -> list[Lease]:
         """New leases, while there is room and time."""
-        room = settings.SHIFT_MAX_CHUNKS - len(self._in_hand)
-        if room <= 0 or time.monotonic() > self._ends_at or drain.is_draining():
+        now = time.monotonic()
+        is_too_soon = now < self._looks_at and not self._has_new_room
+        if is_too_soon or now > self._ends_at or drain.is_draining():
             return []
-        busy = [chunk.lease.site for chunk in self._in_hand.values()]
-        return await self._door(leases.take, room, by=self._owner, busy_sites=busy)
+        self._looks_at, self._has_new_room = now + LOOK_SECONDS, False
+        return await self._take(urgent=True) + await self._take(urgent=False)
+
+    async def _take(self, *, urgent: bool) -> list[Lease]:
+        """Urgent chunks have room of their own: a small packet never waits for a large batch.
+
+        A site's next chunk is taken when its last one is fed, so that its portal is kept busy while
+        the end of that one is still being read.
+        """
+        own = [chunk for chunk in self._in_hand.values() if chunk.lease.urgent == urgent]
+        room = settings.SHIFT_MAX_CHUNKS - len(own)
+        if room <= 0:
+            return []
+        busy = [chunk.lease.site for chunk in own if chunk.is_being_fed]
+        return await self._door(leases.take, room, by=self._owner, busy_sites=busy, urgent=urgent)
 
     def _begin(self, lease: Lease, ingest: Ingest, group: asyncio.TaskGroup) -> None:
         self._lease_ids[lease.chunk] = lease.lease_id
@@ -137,6 +171,7 @@ class Shift:
                 in_hand.left.discard(item.document)
             else:
                 await ingest.feed(item)
+        self._has_new_room = True
         self._changed.set()
 
     def _open_lane(self, item: WorkItem) -> None:
@@ -172,11 +207,32 @@ class Shift:
             pass
         self._changed.clear()
 
+    async def _hear_of_cancelling(self) -> None:
+        """Start nothing more of a batch that was cancelled; what is in flight ends as it does."""
+        if time.monotonic() >= self._hears_at:
+            self._hears_at = time.monotonic() + HEAR_SECONDS
+            held = [in_hand.lease.lease_id for in_hand in self._in_hand.values()]
+            for chunk in await self._door(leases.being_cancelled, held):
+                in_hand = self._in_hand[chunk]
+                in_hand.is_cancelled = in_hand.is_shut = True
+        for chunk, in_hand in self._in_hand.items():
+            if in_hand.is_cancelled:
+                self._withdraw(chunk, in_hand)
+
+    def _withdraw(self, chunk: int, in_hand: _InHand) -> None:
+        """Every time again: what was fed meanwhile, or is to be tried again, waits there too."""
+        if not in_hand.lane:
+            return
+        for item in self._lanes.withdraw(in_hand.lane, lambda item: item.chunk == chunk):
+            in_hand.untouched.add(item.document)
+            self._over(item)
+
     async def _close_finished(self) -> None:
         for chunk, in_hand in list(self._in_hand.items()):
-            if not in_hand.left and in_hand.feeding and in_hand.feeding.done():
+            if not in_hand.left and not in_hand.is_being_fed:
                 await self._close(in_hand.lease, in_hand.untouched)
                 del self._in_hand[chunk]
+                self._has_new_room = True
 
     async def _close(self, lease: Lease, untouched: Collection[int]) -> None:
         await self._door(leases.close, lease.chunk, lease.lease_id, untouched=untouched)
@@ -198,6 +254,11 @@ class Shift:
         waiting = {item.document for item in self._lanes.left}
         for in_hand in self._in_hand.values():
             await self._close(in_hand.lease, in_hand.untouched | (in_hand.left & waiting))
+
+    def _in_words(self) -> str:
+        """For whoever reads why a shift failed."""
+        chunks = "; ".join(in_hand.name for in_hand in self._in_hand.values())
+        return f"It had in hand: {chunks or 'nothing'}."
 
     async def _beat(self) -> None:
         """Keep the leases. A worker that cannot stops before they can be given away."""

@@ -6,11 +6,14 @@ import time
 import pytest
 from django.db import connection
 
+from audit.history import timeline
 from ingestion import filing
 from ingestion.api import waiting
 from ingestion.dispatch import leases
-from ingestion.models import Chunk
+from ingestion.models import Batch, Chunk
+from sites.models import Scope
 from tests.factories import make_batch, make_user
+from tests.ingestion.api.conftest import Program, make_token
 from tests.ingestion.api.test_problems import problem
 from tests.ingestion.web.scenes import FILED, REJECTED, make_packet, settle
 
@@ -170,3 +173,64 @@ def test_a_wait_ends_as_soon_as_the_batch_is_final(program, batch):
     assert not response.has_header("Retry-After")
     assert time.monotonic() - started < 20
     assert response.json()["status"] == "COMPLETED"
+
+
+def test_the_manifest_of_a_final_batch_says_what_became_of_each_document(program, site):
+    batch = make_batch(site, 2)
+    early = program.get(f"batches/{batch.reference}/manifest")
+    assert problem(early, 409)["detail"]
+    assert early["Retry-After"].isdecimal()
+    finish(batch, FILED, REJECTED)
+    response = program.get(f"batches/{batch.reference}/manifest")
+    said = response.json()
+    assert (said["batch"], said["status"]) == (batch.reference, "COMPLETED")
+    filed, rejected = said["documents"]
+    assert (filed["doc_id"], filed["state"], filed["sha256"]) == ("doc-1", "ARCHIVED", "ab" * 32)
+    assert (rejected["state"], rejected["code"]) == ("REJECTED", "SIGNATURE_MISSING")
+    assert rejected["do"]
+    again = program.get(f"batches/{batch.reference}/manifest", if_none_match=response["ETag"])
+    assert again.status_code == 304
+
+
+def test_who_submitted_a_batch_may_cancel_it(program, site, make_line):
+    reference = program.send({"documents": [make_line(site)]}).json()["id"]
+    newer = Program(*make_token(Scope.SUBMIT, site=site))
+    response = newer.ask("DELETE", f"batches/{reference}")
+    assert (response.status_code, response.json()["status"]) == (200, "CANCELLED")
+    again = program.ask("DELETE", f"batches/{reference}")
+    assert again.json()["status"] == "CANCELLED"
+    batch = Batch.objects.get()
+    asked = [each for each in timeline(batch.subject) if each.event == "batch.cancel_requested"]
+    assert [each.actor for each in asked] == [newer.token.actor]
+
+
+def test_a_batch_in_a_workers_hands_is_cancelled_as_soon_as_it_lets_go(program, site, make_line):
+    lines = [make_line(site, doc_id="a"), make_line(site, doc_id="b")]
+    reference = program.send({"documents": lines}).json()["id"]
+    (lease,) = leases.take(1, by="here:1:1")
+    response = program.ask("DELETE", f"batches/{reference}")
+    assert response.status_code == 202
+    assert response.json()["progress"]["step"] == "Cancelling"
+    leases.close(lease.chunk, lease.lease_id)
+    final = program.get(f"batches/{reference}")
+    assert (final.status_code, final.json()["status"]) == (200, "CANCELLED")
+
+
+def test_a_batch_that_has_ended_is_not_cancelled(program, site, make_line):
+    reference = program.send({"documents": [make_line(site)]}).json()["id"]
+    finish(Batch.objects.get(), FILED)
+    problem(program.ask("DELETE", f"batches/{reference}"), 409)
+    assert program.get(f"batches/{reference}").json()["status"] == "COMPLETED"
+
+
+def test_a_batch_is_cancelled_by_its_submitter_or_by_operations_alone(program, stranger, ops, site):
+    reference = make_packet(site, make_user("mara", sites=(site,)), None).batch.reference
+    problem(stranger.ask("DELETE", f"batches/{reference}"), 404)
+    problem(program.ask("DELETE", f"batches/{reference}"), 403)
+    reader = Program(*make_token(Scope.READ, user=ops.token.user))
+    problem(reader.ask("DELETE", f"batches/{reference}"), 403)
+    submitter = Program(*make_token(Scope.SUBMIT, user=ops.token.user))
+    problem(submitter.ask("DELETE", f"batches/{reference}"), 403)
+    reviewer = Program(*make_token(user=make_user("rita", is_staff=True)))
+    problem(reviewer.ask("DELETE", f"batches/{reference}"), 403)
+    assert ops.ask("DELETE", f"batches/{reference}").status_code == 202

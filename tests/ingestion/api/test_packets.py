@@ -247,3 +247,47 @@ def test_twenty_equal_submissions_at_once_make_one_batch(program, site, make_lin
     assert len(answers) == 1, answers
     assert answers.pop()[0] == 202
     assert Batch.objects.count() == Document.objects.count() == 1
+
+
+def test_the_same_key_for_something_else_is_refused(program, site, make_line):
+    program.send({"documents": [make_line(site)]}, key="k")
+    other = program.send({"documents": [make_line(site, doc_id="other")]}, key="k")
+    assert problem(other, 422)["type"].endswith("key-reused")
+    urgent = program.send({"documents": [make_line(site)], "priority": 1}, key="k")
+    problem(urgent, 422)
+    assert Document.objects.count() == 1
+
+
+def test_more_than_can_be_kept_up_with_is_429_and_says_when(program, site, make_line, settings):
+    settings.MAX_UNFINISHED_DOCUMENTS = 2
+    body = {"documents": [make_line(site), make_line(site, doc_id="b")]}
+    assert program.send(body, key="k").status_code == 202
+    full = program.send({"documents": [make_line(site, doc_id="c")]})
+    assert problem(full, 429)["type"].endswith("at-capacity")
+    assert int(full["Retry-After"]) >= 1
+    assert program.send(body, key="k").status_code == 202, "what is on record attaches"
+
+
+def test_what_can_never_be_worked_is_refused_for_good(program, site, make_line, settings):
+    settings.MAX_UNFINISHED_DOCUMENTS = 1
+    lines = [make_line(site), make_line(site, doc_id="b")]
+    said = problem(program.send({"documents": lines}), 422)
+    assert "split it" in said["errors"][0]["message"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_flood_is_answered_with_202_and_429_alone(program, site, make_line, settings):
+    settings.MAX_UNFINISHED_DOCUMENTS = 5
+
+    def send(number):
+        try:
+            lines = [make_line(site, doc_id=f"doc-{number}")]
+            own = Program(program.token, program.secret)
+            return own.send({"documents": lines}).status_code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(20) as threads:
+        answers = list(threads.map(send, range(40)))
+    assert answers.count(202) == Document.objects.count() == 5
+    assert answers.count(429) == 35

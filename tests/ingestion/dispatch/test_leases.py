@@ -63,6 +63,7 @@ def test_taking_the_first_chunk_starts_the_batch_on_record():
     batch.refresh_from_db()
     assert batch.state == BatchState.IN_PROGRESS
     assert [entry.event for entry in timeline(batch.subject)] == [
+        "batch.submitted",
         "batch.queued",
         "batch.in_progress",
     ]
