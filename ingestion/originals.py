@@ -23,6 +23,7 @@ MEDIA_TYPES: Mapping[str, str] = MappingProxyType(
         ".tiff": "image/tiff",
     }
 )
+UNKNOWN = "application/octet-stream"
 # States whose bytes anybody who sees the document may have. Those of a document in review may
 # be withheld from all but QA (decision 16); the review page of a later part gives them there.
 _OPEN = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
@@ -46,7 +47,7 @@ def name_of(document: Document) -> str:
 
 def media_type(filename: str) -> str:
     """Of the kinds that we take in; everything else is bytes without a meaning."""
-    return MEDIA_TYPES.get(PurePath(filename.lower()).suffix, "application/octet-stream")
+    return MEDIA_TYPES.get(PurePath(filename.lower()).suffix, UNKNOWN)
 
 
 def record_download(document: Document, *, by: By, detail: Mapping[str, Any]) -> None:

@@ -23,7 +23,8 @@ from ingestion.models import Document
 
 _BLOCK = 1 << 16  # bytes
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
-_BYTES = {"content": {"application/octet-stream": _BINARY}}
+_KINDS = sorted({*originals.MEDIA_TYPES.values(), originals.UNKNOWN})
+_BYTES = {"content": dict.fromkeys(_KINDS, _BINARY)}
 DESCRIBED: dict[str, Any] = {"responses": {200: _BYTES, 206: _BYTES}}
 
 

@@ -1,4 +1,4 @@
-"""A multipart submission: its part `packet` says which other part is what."""
+"""A multipart submission: its part `packet` says what each file of its parts `files` is."""
 
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -9,24 +9,25 @@ from django.http import HttpRequest
 
 from ingestion.api import reach
 from ingestion.api.problems import Problem
-from ingestion.api.schemas import FileLine, FilesIn
+from ingestion.api.schemas import FilesIn
 from ingestion.originals import MEDIA_TYPES
 from ingestion.register import Fault, Refused, UploadedDocument
 from sites.models import ApiToken, Site
 
-PART = "packet"
+PACKET, FILES = "packet", "files"  # the names of the parts
+Sent = dict[str, list["UploadedFile[bytes]"]]  # the files of one request by their names
 
 
 def described(request: HttpRequest) -> bytes:
     """The part `packet`; curl sends it as a field or, from a file, as a file."""
-    sent = request.FILES.get(PART)
+    sent = request.FILES.get(PACKET)
     if isinstance(sent, UploadedFile):
         if (sent.size or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-            raise Problem(413, f"The part `{PART}` is too large.")
+            raise Problem(413, f"The part `{PACKET}` is too large.")
         return bytes(sent.read())
-    if PART not in request.POST:
-        raise Problem(422, f"There is no part `{PART}`: it says what each file is.")
-    return request.POST[PART].encode(errors="surrogatepass")
+    if PACKET not in request.POST:
+        raise Problem(422, f"There is no part `{PACKET}`: it says what each file is.")
+    return request.POST[PACKET].encode(errors="surrogatepass")
 
 
 def site_of(token: ApiToken, packet: FilesIn) -> Site:
@@ -42,50 +43,46 @@ def site_of(token: ApiToken, packet: FilesIn) -> Site:
 
 def named(request: HttpRequest, packet: FilesIn) -> list[UploadedDocument]:
     """Every file with what it is. Raises Refused; nothing is dropped without a word."""
-    _refuse_large(request)
-    if faults := [*_faults(request, packet), *_not_named(request, packet)]:
+    sent = _by_name(request)
+    if faults := [*_faults(packet, sent), *_not_described(request, packet, sent)]:
         raise Refused(faults)
-    return [_document(request, line) for line in packet.documents]
+    return [
+        UploadedDocument(line.file, line.document_type, line.person, sent[line.file][0])
+        for line in packet.documents
+    ]
 
 
-def _document(request: HttpRequest, line: FileLine) -> UploadedDocument:
-    content = _sent(request, line.file)[0]
-    filename = PurePath(content.name or "").name
-    return UploadedDocument(filename, line.document_type, line.person, content)
+def _by_name(request: HttpRequest) -> Sent:
+    sent: Sent = {}
+    for content in request.FILES.getlist(FILES):
+        if (content.size or 0) > settings.MAX_DOCUMENT_MB * 1_000_000:
+            detail = f"{content.name} is larger than {settings.MAX_DOCUMENT_MB} MB."
+            raise Problem(413, detail)
+        sent.setdefault(content.name or "", []).append(content)
+    return sent
 
 
-def _sent(request: HttpRequest, part: str) -> list["UploadedFile[bytes]"]:
-    return list(request.FILES.getlist(part))
-
-
-def _refuse_large(request: HttpRequest) -> None:
-    for part in request.FILES:
-        for content in _sent(request, part):
-            if (content.size or 0) > settings.MAX_DOCUMENT_MB * 1_000_000:
-                detail = f"{content.name} is larger than {settings.MAX_DOCUMENT_MB} MB."
-                raise Problem(413, detail)
-
-
-def _faults(request: HttpRequest, packet: FilesIn) -> Iterator[Fault]:
+def _faults(packet: FilesIn, sent: Sent) -> Iterator[Fault]:
     if len(packet.documents) > settings.MAX_UPLOAD_FILES:
         yield Fault(0, "documents", f"are more than {settings.MAX_UPLOAD_FILES} in one packet")
     for number, line in enumerate(packet.documents, start=1):
-        if message := _unacceptable(_sent(request, line.file)):
+        if message := _unacceptable(line.file, sent.get(line.file, [])):
             yield Fault(number, "file", message)
 
 
-def _unacceptable(sent: list["UploadedFile[bytes]"]) -> str:
+def _unacceptable(name: str, sent: list["UploadedFile[bytes]"]) -> str:
     if not sent:
-        return "names no part of this request that is a file"
+        return "is the name of no file in this request"
     if len(sent) > 1:
-        return "names several parts of this request"
-    if PurePath(sent[0].name or "").suffix.lower() not in MEDIA_TYPES:
+        return "is the name of several files in this request"
+    if PurePath(name).suffix.lower() not in MEDIA_TYPES:
         return "is not a PDF or a scan by its name"
     return "" if sent[0].size else "is empty"
 
 
-def _not_named(request: HttpRequest, packet: FilesIn) -> Iterator[Fault]:
-    known = {line.file for line in packet.documents} | {PART}
-    for part in request.FILES:
-        if part not in known:
-            yield Fault(0, part, "is a file that `documents` does not name")
+def _not_described(request: HttpRequest, packet: FilesIn, sent: Sent) -> Iterator[Fault]:
+    described = {line.file for line in packet.documents}
+    for name in sent.keys() - described:
+        yield Fault(0, FILES, f"{name} is a file that `documents` does not name")
+    for part in request.FILES.keys() - {PACKET, FILES}:
+        yield Fault(0, part, f"is no part that is known here; files are parts named `{FILES}`")

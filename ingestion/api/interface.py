@@ -29,6 +29,7 @@ class Interface(NinjaAPI):
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
         """Ninja says that errors are application/json, and repeats GET's operation for HEAD."""
         schema = super().get_openapi_schema(**options)
+        schema["components"]["schemas"] |= packets.COMPONENTS
         for operations in schema["paths"].values():
             operations.pop("head", None)
             for operation in operations.values():

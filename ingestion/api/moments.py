@@ -8,10 +8,13 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 
 # A raw + in a query is a space when it arrives: 2026-11-01T00:00:00 02:00.
 _LOST_PLUS = re.compile(r" (\d\d:?\d\d)$")
+_WRITTEN = re.compile(r"\d{4}-\d\d-\d\d[Tt ]").match  # pydantic would take a bare number too
 
 
-def _with_its_plus(value: object) -> object:
-    return _LOST_PLUS.sub(r"+\1", value) if isinstance(value, str) else value
+def _as_written(value: object) -> object:
+    if not isinstance(value, str) or not _WRITTEN(value):
+        raise ValueError("is written as 2026-11-01T00:00:00Z")
+    return _LOST_PLUS.sub(r"+\1", value)
 
 
 def _in_utc(value: datetime) -> datetime:
@@ -21,4 +24,4 @@ def _in_utc(value: datetime) -> datetime:
         raise ValueError("is outside the calendar") from None
 
 
-Moment = Annotated[AwareDatetime, BeforeValidator(_with_its_plus), AfterValidator(_in_utc)]
+Moment = Annotated[AwareDatetime, BeforeValidator(_as_written), AfterValidator(_in_utc)]

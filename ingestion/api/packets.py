@@ -7,6 +7,7 @@ import orjson
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
+from ninja.openapi.schema import REF_TEMPLATE
 from pydantic import BaseModel, ValidationError
 
 from ingestion import manifest
@@ -29,16 +30,25 @@ from sites.models import ApiToken, Scope
 router = Router()
 JSON, MULTIPART = "application/json", "multipart/form-data"
 # A string of RFC 9651, or the same without its quotes, as many clients send it.
-_KEY = re.compile(r'("?)([\x21\x23-\x5b\x5d-\x7e]{1,128})\1').fullmatch
+_VISIBLE = r"[!#-\[\]-~]{1,128}"
+_KEY = re.compile(rf'("?)({_VISIBLE})\1').fullmatch
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
 
+COMPONENTS: dict[str, Any] = {}  # ninja collects those of what it parses itself, and no others
+
+
 def _described(model: type[BaseModel]) -> dict[str, Any]:
-    """Its JSON schema, whole: ninja collects the definitions of what it parses itself alone."""
-    return model.model_json_schema()
+    schema = model.model_json_schema(ref_template=REF_TEMPLATE)
+    COMPONENTS.update(schema.pop("$defs", {}), **{model.__name__: schema})
+    return {"$ref": REF_TEMPLATE.format(model=model.__name__)}
 
 
+_NAMED = {  # a file is known by its name, so every part has to have one
+    "schema": {"type": "string"},
+    "example": 'form-data; name="files"; filename="IRB.pdf"',
+}
 DESCRIBED: dict[str, Any] = {
     "parameters": [
         {
@@ -46,13 +56,13 @@ DESCRIBED: dict[str, Any] = {
             "name": "Idempotency-Key",
             "required": True,
             "description": "Yours for this submission: the same key gives the same batch.",
-            "schema": {"type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$"},
+            "schema": {"type": "string", "pattern": f'^("{_VISIBLE}"|{_VISIBLE})$'},
         },
         {
             "in": "header",
             "name": "Prefer",
             "description": "wait=N: wait up to N seconds (at most 20) for the batch to be final.",
-            "schema": {"type": "string", "pattern": "^wait=[0-9]{1,2}$"},
+            "schema": {"type": "string", "examples": ["wait=0"]},
         },
     ],
     "requestBody": {
@@ -62,11 +72,20 @@ DESCRIBED: dict[str, Any] = {
             MULTIPART: {
                 "schema": {
                     "type": "object",
-                    "required": ["packet"],
-                    "properties": {"packet": _described(FilesIn)},
-                    "additionalProperties": {"type": "string", "format": "binary"},
+                    "required": ["packet", "files"],
+                    "properties": {
+                        "packet": _described(FilesIn),
+                        "files": {
+                            "type": "array",
+                            "minItems": 1,
+                            "items": {"type": "string", "format": "binary"},
+                        },
+                    },
                 },
-                "encoding": {"packet": {"contentType": JSON}},
+                "encoding": {
+                    "packet": {"contentType": JSON},
+                    "files": {"headers": {"Content-Disposition": _NAMED}},
+                },
             },
         },
     },

@@ -48,13 +48,13 @@ class FileLine(Schema):
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
-    file: Annotated[str, Field(min_length=1, max_length=100, description="The name of its part.")]
+    file: Annotated[str, Field(min_length=1, max_length=255, description="Its name, as sent.")]
     document_type: Annotated[str, Field(max_length=40)] = ""
     person: Annotated[str, Field(max_length=120, pattern=PRINTABLE)] = ""
 
 
 class FilesIn(Schema):
-    """The part `packet` of a multipart request; each other part is a file that it names."""
+    """The part `packet` of a multipart request; its parts `files` are what it names."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -13,7 +13,7 @@ from ingestion.models import Batch, Document
 from tests.ingestion.api.conftest import Program, make_token
 from tests.ingestion.api.test_problems import problem
 
-CV = {"document_type": "irb-approval", "file": "letter"}
+CV = {"document_type": "irb-approval", "file": "IRB.pdf"}
 
 
 def pdf(name="IRB.pdf", content=b"%PDF-1.7 a letter"):
@@ -43,8 +43,10 @@ def test_what_a_program_submits_is_on_record_as_its_tokens_doing(program, site, 
 
 
 def test_files_come_with_what_each_of_them_is(program, site):
-    packet = {"documents": [CV, {"file": "cv", "document_type": "cv", "person": "Mara Lind"}]}
-    response = program.send_files(packet, letter=pdf(), cv=pdf("CV Lind.pdf", b"%PDF-1.7 a life"))
+    packet = {
+        "documents": [CV, {"file": "CV Lind.pdf", "document_type": "cv", "person": "Mara Lind"}]
+    }
+    response = program.send_files(packet, files=[pdf(), pdf("CV Lind.pdf", b"%PDF-1.7 a life")])
     assert response.status_code == 202, response.content
     documents = {each.doc_id: each for each in Document.objects.all()}
     assert documents.keys() == {"irb-approval", "cv.mara-lind"}
@@ -56,7 +58,7 @@ def test_files_come_with_what_each_of_them_is(program, site):
 def test_the_part_that_describes_the_files_may_be_a_file_itself(program, site):
     described = SimpleUploadedFile("packet.json", json.dumps({"documents": [CV]}).encode())
     headers = {"idempotency-key": "k", "authorization": f"Bearer {program.secret}"}
-    parts = {"packet": described, "letter": pdf()}
+    parts = {"packet": described, "files": pdf()}
     response = program._client.post("/api/v1/packets", parts, headers=headers)
     assert response.status_code == 202, response.content
 
@@ -82,7 +84,7 @@ def test_the_same_key_gives_the_same_batch_quoted_or_not(program, site, make_lin
 
 def test_files_sent_again_are_not_kept_twice(program, site):
     for _ in range(2):
-        response = program.send_files({"documents": [CV]}, key="k", letter=pdf())
+        response = program.send_files({"documents": [CV]}, key="k", files=pdf())
         assert response.status_code == 202
     assert Document.objects.count() == 1
     assert len(list(spool.path_of("uploads").iterdir())) == 1
@@ -173,7 +175,7 @@ def test_a_manifest_that_is_too_large_is_413_unread(program, settings):
 def test_a_file_that_is_too_large_is_413(program, settings):
     settings.MAX_DOCUMENT_MB = 1
     said = problem(
-        program.send_files({"documents": [CV]}, letter=pdf(content=b"x" * 1_000_001)), 413
+        program.send_files({"documents": [CV]}, files=pdf(content=b"x" * 1_000_001)), 413
     )
     assert "IRB.pdf" in said["detail"]
 
@@ -194,20 +196,22 @@ def test_a_multipart_body_that_breaks_off_is_400(program):
     ("packet", "parts", "where"),
     [
         ({"documents": [CV]}, {}, (1, "file")),
-        ({"documents": [CV]}, {"letter": pdf("IRB.docx")}, (1, "file")),
-        ({"documents": [CV]}, {"letter": pdf(content=b"")}, (1, "file")),
-        ({"documents": [CV]}, {"letter": [pdf(), pdf()]}, (1, "file")),
-        ({"documents": [CV]}, {"letter": pdf(), "more": pdf()}, (0, "more")),
-        ({"documents": [CV | {"document_type": "x"}]}, {"letter": pdf()}, (1, "document_type")),
-        ({"documents": [CV | {"document_type": "cv"}]}, {"letter": pdf()}, (1, "person")),
-        ({"documents": [CV, CV]}, {"letter": pdf()}, (1, "document_type")),
-        ({"documents": [CV, {"file": 7}]}, {"letter": pdf()}, (2, "file")),
-        ({"documents": [CV], "site_id": "0999"}, {"letter": pdf()}, (0, "site_id")),
+        ({"documents": [CV | {"file": "a.docx"}]}, {"files": pdf("a.docx")}, (1, "file")),
+        ({"documents": [CV]}, {"files": pdf(content=b"")}, (1, "file")),
+        ({"documents": [CV]}, {"files": [pdf(), pdf()]}, (1, "file")),
+        ({"documents": [CV]}, {"files": [pdf(), pdf("b.pdf")]}, (0, "files")),
+        ({"documents": [CV]}, {"files": pdf(), "more": pdf()}, (0, "more")),
+        ({"documents": [CV | {"document_type": "x"}]}, {"files": pdf()}, (1, "document_type")),
+        ({"documents": [CV | {"document_type": "cv"}]}, {"files": pdf()}, (1, "person")),
+        ({"documents": [CV, CV]}, {"files": pdf()}, (1, "document_type")),
+        ({"documents": [CV, {"file": 7}]}, {"files": pdf()}, (2, "file")),
+        ({"documents": [CV], "site_id": "0999"}, {"files": pdf()}, (0, "site_id")),
         ({"documents": []}, {}, (0, "documents")),
     ],
     ids=[
-        "no such part", "no type that we take", "empty", "two parts of a name", "not described",
-        "no such type", "nobody's", "twice the same", "a number", "another site", "nothing",
+        "no such file", "no type that we take", "empty", "two of a name", "not described",
+        "no part", "no such type", "nobody's", "twice the same", "a number", "another site",
+        "nothing",
     ],
 )  # fmt: skip
 def test_every_fault_of_files_is_named(program, stranger, packet, parts, where):
@@ -219,14 +223,14 @@ def test_every_fault_of_files_is_named(program, stranger, packet, parts, where):
 
 def test_files_without_their_description_are_refused(program):
     headers = {"idempotency-key": "k", "authorization": f"Bearer {program.secret}"}
-    response = program._client.post("/api/v1/packets", {"letter": pdf()}, headers=headers)
+    response = program._client.post("/api/v1/packets", {"files": pdf()}, headers=headers)
     assert "packet" in problem(response, 422)["detail"]
 
 
 def test_operations_say_which_site_their_files_are_for(ops, site):
-    said = problem(ops.send_files({"documents": [CV]}, letter=pdf()), 422)
+    said = problem(ops.send_files({"documents": [CV]}, files=pdf()), 422)
     assert said["errors"][0]["field"] == "site_id"
-    response = ops.send_files({"documents": [CV], "site_id": "0203"}, letter=pdf())
+    response = ops.send_files({"documents": [CV], "site_id": "0203"}, files=pdf())
     assert response.status_code == 202
     assert Batch.objects.get().submitted_by == ops.token.user
 
