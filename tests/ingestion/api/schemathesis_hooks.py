@@ -7,10 +7,17 @@ another body is 422 by contract, which a schema cannot say either. Invalid cases
 
 import os
 import uuid
+from urllib.parse import urlencode
 
 import schemathesis
 
 SITE, PORTAL = os.environ["SITELEDGER_KNOWN"].split()
+
+
+@schemathesis.hook
+def filter_query(context, query):
+    """A longer request line is gunicorn's to refuse (414): it never reaches the interface."""
+    return not query or len(urlencode(query, doseq=True)) < 3000
 
 
 @schemathesis.hook

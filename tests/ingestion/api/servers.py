@@ -1,12 +1,14 @@
 """The interface under its real web server: gunicorn with threads, on the tests' own database."""
 
 import http.client
+import re
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from tests.ingestion.hosts import environment
+from tests.ingestion.hosts import environment, eventually
 
 
 @contextmanager
@@ -16,25 +18,24 @@ def web_server(settings, **changes):
         sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", "127.0.0.1:0",
         "--worker-class", "gthread", "--threads", "8", "--log-level", "info",
     ]  # fmt: skip
-    process = subprocess.Popen(
-        command,
-        cwd=settings.BASE_DIR,
-        env=environment(settings, **changes),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield _address(process)
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
+    # Into a file: a pipe that nobody reads is full one day, and then every thread waits to log.
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            command, cwd=settings.BASE_DIR, env=environment(settings, **changes), stderr=log
+        )
+        try:
+            yield eventually(lambda: _address(log, process))
+        finally:
+            process.terminate()
+            process.wait(30)
 
 
-def _address(process):
-    for line in process.stderr:
-        if "Listening at: " in line:
-            return line.split("Listening at: ")[1].split()[0]
-    raise AssertionError("gunicorn did not start")
+def _address(log, process):
+    log.seek(0)
+    said = log.read()
+    assert process.poll() is None, said
+    found = re.search(r"Listening at: (\S+)", said)
+    return found and found[1]
 
 
 class Asked:
