@@ -218,8 +218,9 @@ def _still_waiting(chunks: list[int]) -> list[Chunk]:
 
 
 def _cancel_documents(chunk: Chunk, by: By) -> None:
-    for document in chunk.documents.unsettled().select_related("site").order_by("pk"):
-        filing.move(document, DocumentState.CANCELLED, by=by)
+    rows = chunk.documents.unsettled().order_by("pk").select_related("site")
+    if documents := list(rows.select_for_update(of=("self",), no_key=True)):
+        filing.move_alike(documents, DocumentState.CANCELLED, by=by)
 
 
 def _hold_documents(chunk: Chunk) -> int:

@@ -211,6 +211,36 @@ def move(  # noqa: PLR0913 - what a move carries; callers name each
     )
 
 
+def move_alike(documents: Sequence[Document], state: DocumentState, *, by: By) -> None:
+    """Many at once, for the same reason: one UPDATE, and an entry for each. Inside ledger().
+
+    The rows are locked, so that all that was read of them is still true.
+    """
+    old = {document.pk: DocumentState(document.state) for document in documents}
+    for before in set(old.values()):
+        check_move(before, state)
+    moved = Document.objects.filter(pk__in=old, state__in=set(old.values())).update(
+        state=state,
+        code="",
+        next_attempt_at=None,
+        settled_at=timezone.now(),
+        transitions=F("transitions") + 1,
+    )
+    if moved != len(old):
+        raise LeaseLost(f"{len(old) - moved} documents were moved by somebody else")
+    for document in documents:
+        document.transitions += 1
+        enter(
+            document,
+            EVENTS[state],
+            from_state=old[document.pk],
+            to_state=state,
+            code="",
+            by=by,
+            detail=None,
+        )
+
+
 def _detail(
     findings: Sequence[Seen], portal: Mapping[str, str | int] | None
 ) -> dict[str, Any] | None:

@@ -194,9 +194,15 @@ def _admit(sites: Sequence[str], submission: Submission) -> None:
 
     Work that is on record already is attached to, and needs no room.
     """
-    if not _known(submission.idempotency_key):
-        admission.refuse_what_can_never_be(Counter(sites).values())
+    if _known(submission.idempotency_key):
+        return
+    admission.refuse_what_can_never_be(Counter(sites).values())
+    try:
         admission.look(len(sites))
+    except AtCapacity:
+        # Unless it is this very submission that has just filled the last place.
+        if not _known(submission.idempotency_key):
+            raise
 
 
 def _register(

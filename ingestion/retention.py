@@ -73,8 +73,9 @@ def _prune(batch: Batch) -> int:
 
 def _removable(batch: Batch) -> "QuerySet[Chunk, int]":
     """All but the one that keeps the virtual time: without it, newcomers would rank before all."""
-    clock = Chunk.objects.filter(attempts__gt=0).order_by("-rank").values("pk")[:1]
-    done = batch.chunks.filter(state=ChunkState.DONE).exclude(pk__in=list(clock.values_list("pk")))
+    dispatched = Chunk.objects.filter(attempts__gt=0).order_by("-rank")
+    clock = list(dispatched.values_list("pk", flat=True)[:1])
+    done = batch.chunks.filter(state=ChunkState.DONE).exclude(pk__in=clock)
     return done.order_by("pk").values_list("pk", flat=True)
 
 

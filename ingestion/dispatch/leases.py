@@ -35,6 +35,7 @@ class Lease:
 
     chunk: int
     site: int
+    batch: str  # its reference
     urgent: bool
     lease_id: uuid.UUID
     items: tuple[WorkItem, ...]
@@ -73,7 +74,8 @@ def next_of_each_site(now: datetime, full: Collection[int], urgent: bool) -> "Qu
 
     One probe of the index for each site, however many chunks a site has in front of the others.
     """
-    first = Chunk.objects.due(now).filter(site=OuterRef("pk"), is_urgent=urgent).values("pk")[:1]
+    due = Chunk.objects.due(now).of_urgency(urgent)
+    first = due.filter(site=OuterRef("pk")).values("pk")[:1]
     sites = Site.objects.order_by().exclude(pk__in=full).annotate(first=Subquery(first))
     chunks = Chunk.objects.filter(pk__in=sites.values("first")).order_by("rank", "pk")
     return chunks.values_list("pk", flat=True)
@@ -87,7 +89,7 @@ def anything_due() -> bool:
 
 def _full_sites(urgent: bool) -> set[int]:
     """Sites of which as many chunks run, over all shifts and hosts, as are allowed."""
-    running = Chunk.objects.running().filter(is_urgent=urgent).order_by().values_list("site")
+    running = Chunk.objects.running().of_urgency(urgent).order_by().values_list("site")
     counted = running.annotate(n=Count("pk")).filter(n__gte=settings.SITE_MAX_CHUNKS)
     return {site for site, _ in counted}
 
@@ -102,7 +104,7 @@ def _claim(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
         filing.requeue_interrupted(chunk)
         batches.begin(chunk.batch_id)
         items = tuple(_item(each, chunk, now) for each in _to_do(chunk, now))
-    return Lease(chunk_id, chunk.site_id, chunk.is_urgent, lease_id, items)
+    return Lease(chunk_id, chunk.site_id, chunk.batch.reference, chunk.is_urgent, lease_id, items)
 
 
 def _has_room(chunk_id: int) -> bool:
@@ -112,7 +114,7 @@ def _has_room(chunk_id: int) -> bool:
     """
     chunk = Chunk.objects.only("site_id", "is_urgent").get(pk=chunk_id)
     Site.objects.select_for_update(no_key=True).filter(pk=chunk.site_id).values_list("pk").get()
-    running = Chunk.objects.running().filter(site=chunk.site_id, is_urgent=chunk.is_urgent)
+    running = Chunk.objects.running().of_urgency(chunk.is_urgent).filter(site=chunk.site_id)
     return bool(running.count() < settings.SITE_MAX_CHUNKS)
 
 

@@ -54,9 +54,10 @@ class _InHand:
 
     @property
     def name(self) -> str:
-        items = [item for item in self.lease.items if item.document in self.left]
-        documents = ", ".join(item.name for item in items[:NAMED])
-        return f"chunk {self.lease.chunk} with {len(items)} documents: {documents}"
+        """For the log."""
+        items = [item.doc_id for item in self.lease.items if item.document in self.left]
+        documents = ", ".join(items[:NAMED]) + (", ..." if len(items) > NAMED else "")
+        return f"chunk {self.lease.chunk} of batch {self.lease.batch} ({documents or 'all done'})"
 
     @property
     def is_being_fed(self) -> bool:

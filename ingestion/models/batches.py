@@ -140,6 +140,11 @@ class ChunkQuerySet(models.QuerySet["Chunk"]):
     def running(self) -> Self:
         return self.filter(state=ChunkState.RUNNING)
 
+    def of_urgency(self, urgent: bool) -> Self:
+        # Not `is_urgent=`, which Django writes as NOT: SQLite follows the index's order only behind
+        # equalities, and would sort a site's whole backlog.
+        return self.filter(is_urgent__in=[urgent])
+
     def due(self, at: datetime) -> Self:
         """What a shift may lease now, in the one order of fairness."""
         return self.waiting().filter(next_dispatch_at__lte=at).order_by("rank", "pk")
@@ -185,10 +190,10 @@ class Chunk(models.Model):
     class Meta:
         ordering = ["rank", "pk"]
         indexes = [
-            # By site first: each site's next chunk is one probe, however many it has waiting.
+            # By site first: each site's next chunk is one probe, however many it has waiting. Not a
+            # partial index: SQLite cannot tell that one serves a query with a bound state.
             models.Index(
-                fields=["site", "is_urgent", "rank", "id", "next_dispatch_at"],
-                condition=Q(state=ChunkState.WAITING),
+                fields=["site", "state", "is_urgent", "rank", "id", "next_dispatch_at"],
                 name="chunks_due",
             ),
             models.Index(

@@ -82,11 +82,7 @@ class Document(models.Model):
             models.Index(fields=["batch", "state"], name="documents_of_a_batch"),
             models.Index(fields=["site", "sha256"], name="documents_by_content"),
             # Admission counts what is unfinished, and how much was settled lately.
-            models.Index(
-                fields=["received_at"],
-                condition=Q(state__in=[state.value for state in UNSETTLED]),
-                name="documents_unsettled",
-            ),
+            models.Index(fields=["state", "received_at"], name="documents_by_state"),
             models.Index(fields=["settled_at"], name="documents_by_settling"),
         ]
         constraints = [

@@ -47,6 +47,12 @@ def test_the_settings_as_shipped_are_right():
         ("PORTAL_SECRETS_DIR", "/no/such/folder", "ingestion.E031"),
         ("PORTAL_SECRETS", {"PORTAL_CA_SITE_1001": "/no/such/file"}, "ingestion.E032"),
         ("LEASE_SECONDS", 20, "ingestion.E007"),
+        ("MAX_CHUNKS", 0, "ingestion.E040"),
+        ("SITE_MAX_CHUNKS", 0, "ingestion.E040"),
+        ("DISPATCH_DEADLINE_SECONDS", 0.5, "ingestion.E040"),
+        ("MAX_UNFINISHED_DOCUMENTS", -1, "ingestion.E041"),
+        ("RETENTION_DAYS", -1, "ingestion.E041"),
+        ("DISPATCH_DEADLINE_SECONDS", 3600.0, "ingestion.W040"),
         (
             "INGEST_LIMITS",
             dataclasses.replace(configured.INGEST_LIMITS, deadline_seconds=-1),

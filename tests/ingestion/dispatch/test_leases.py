@@ -114,6 +114,41 @@ def test_the_chunk_of_a_silent_worker_is_worked_by_another():
     assert Document.objects.get().state == DocumentState.RECEIVED
 
 
+def test_a_chunk_that_kills_one_worker_after_the_other_is_given_to_the_next_ever_later():
+    """After the first one at once: that is how a killed process looks."""
+    make_batch()
+    waits = []
+    for _ in range(8):
+        Chunk.objects.update(next_dispatch_at=timezone.now())
+        [lease] = take()
+        expire(lease.chunk)
+        before = timezone.now()
+        leases.recover()
+        due_at = Chunk.objects.get().next_dispatch_at
+        waits.append((due_at - before).total_seconds())
+    assert waits[0] < 0.1
+    assert Chunk.objects.get().losses == 8
+    assert max(waits) <= leases.LONGEST_PAUSE + 0.1
+
+
+def test_pauses_grow_to_a_bound_and_are_drawn_so_that_nothing_comes_back_together():
+    drawn = [{leases._pause(losses) for _ in range(200)} for losses in range(1, 20)]
+    assert all(len(pauses) > 150 for pauses in drawn)
+    assert max(drawn[0]) <= 1.0
+    assert all(max(pauses) <= leases.LONGEST_PAUSE for pauses in drawn)
+    assert max(drawn[-1]) > 10
+
+
+def test_a_chunk_that_is_given_back_in_order_starts_its_losses_afresh():
+    make_batch()
+    [lost] = take()
+    expire(lost.chunk)
+    leases.recover()
+    [lease] = take()
+    leases.close(lease.chunk, lease.lease_id)
+    assert Chunk.objects.get().losses == 0
+
+
 def test_a_worker_that_comes_back_late_can_write_nothing():
     make_batch()
     [lost] = take()
