@@ -43,9 +43,11 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_q",
     "csp",
+    "ninja",
 ]
 
 MIDDLEWARE = [
+    "ingestion.api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -171,7 +173,10 @@ HTTPS_ONLY = env.bool("HTTPS_ONLY", default=not DEBUG)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS_ONLY
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS_ONLY else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS_ONLY
-if env.bool("BEHIND_PROXY", default=False):
+# Probes come from inside, in plain HTTP, and follow no redirect.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+BEHIND_PROXY = env.bool("BEHIND_PROXY", default=False)
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # Uploads go to disk from the first byte: memory is bounded by settings, not by documents.
@@ -180,6 +185,14 @@ MAX_UPLOAD_FILES = env.int("MAX_UPLOAD_FILES", default=40)
 MAX_DOCUMENT_MB = env.int("MAX_DOCUMENT_MB", default=50)
 # Empty inputs of the form without JavaScript count too; the form itself names the real limit.
 DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES + 20
+
+# --- programs: /api/v1, and whoever watches us ----------------------------------------------
+
+MAX_MANIFEST_MB = env.int("MAX_MANIFEST_MB", default=16)  # about 50,000 documents
+WEB_THREADS = env.int("WEB_THREADS", default=8)  # of one web server process; a quarter may wait
+API_BAD_TOKENS_PER_MINUTE = env.int("API_BAD_TOKENS_PER_MINUTE", default=60)  # of one address
+READY_QUEUE_SECONDS = env.int("READY_QUEUE_SECONDS", default=900)
+READY_FREE_MB = env.int("READY_FREE_MB", default=500)
 
 # --- work -----------------------------------------------------------------------------------
 

@@ -1,9 +1,10 @@
-"""All addresses: the admin, and the product's own pages."""
+"""All addresses: the admin, the interface for programs, and the product's own pages."""
 
 from django.contrib import admin
 from django.urls import include, path
 
 urlpatterns = [
     path("admin/", admin.site.urls),
+    path("", include("ingestion.api.urls")),
     path("", include("ingestion.web.urls")),
 ]

@@ -25,6 +25,18 @@ def _counts() -> Iterator[CheckMessage]:
             yield Error(f"{name} has to be at least 1.", id="ingestion.E001")
 
 
+def _programs() -> Iterator[CheckMessage]:
+    for name in (
+        "MAX_MANIFEST_MB",
+        "WEB_THREADS",
+        "API_BAD_TOKENS_PER_MINUTE",
+        "READY_QUEUE_SECONDS",
+        "READY_FREE_MB",
+    ):
+        if getattr(settings, name) < 1:
+            yield Error(f"{name} has to be at least 1.", id="ingestion.E040")
+
+
 def _limits() -> Iterator[CheckMessage]:
     limits, reading = settings.INGEST_LIMITS, settings.READING_LIMITS
     for name in ("fetchers", "settlers", "fetch_tries", "document_attempts"):
@@ -222,6 +234,7 @@ def _portals() -> Iterator[CheckMessage]:
 
 _CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (
     _counts,
+    _programs,
     _limits,
     _cluster,
     _broker,

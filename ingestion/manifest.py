@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
+from django.db.models import QuerySet
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ingestion.rules.checks import SCHEMA_VERSIONS
@@ -45,6 +46,7 @@ class Refused(Exception):
 Composed = BeforeValidator(
     lambda value: unicodedata.normalize("NFC", value) if isinstance(value, str) else value
 )
+PRINTABLE = r"^[^\x00-\x1f\x7f]*$"  # PostgreSQL keeps no NUL, and a name has no line breaks
 
 
 class Descriptor(BaseModel):
@@ -54,16 +56,19 @@ class Descriptor(BaseModel):
 
     site_id: Annotated[str, Composed, Field(min_length=1, max_length=60)]
     doc_id: Annotated[str, Composed, Field(min_length=1, max_length=120, pattern=r"^[\w.@:+ -]+$")]
-    url: Annotated[str, Field(min_length=1, max_length=2000)]
+    url: Annotated[str, Field(min_length=1, max_length=2000, pattern=PRINTABLE)]
     schema_version: Annotated[str, Field(min_length=1, max_length=20)]
     document_type: Annotated[str, Field(max_length=40)] = ""
     sha256: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
-    filename: Annotated[str, Field(max_length=255)] = ""
-    packet: Annotated[str, Field(max_length=120)] = ""
+    filename: Annotated[str, Field(max_length=255, pattern=PRINTABLE)] = ""
+    packet: Annotated[str, Field(max_length=120, pattern=PRINTABLE)] = ""
 
 
-def read(text: str) -> list[Descriptor]:
-    """Raises Refused with every fault of the file, never with the first one alone."""
+def read(text: str, *, sites: "QuerySet[Site] | None" = None) -> list[Descriptor]:
+    """Raises Refused with every fault of the file, never with the first one alone.
+
+    `sites`: those that the sender may send for; for others it reads as if there were none.
+    """
     faults: list[Fault] = []
     numbered: list[tuple[int, Descriptor]] = []
     for line, content in _lines(text, faults):
@@ -73,7 +78,7 @@ def read(text: str) -> list[Descriptor]:
             faults += [_fault(line, detail) for detail in error.errors()]
     if not numbered and not faults:
         faults.append(Fault(0, "", "it is empty; a manifest names at least one document"))
-    faults += _against_the_register(numbered)
+    faults += _against_the_register(numbered, Site.objects.all() if sites is None else sites)
     faults += _repeated(numbered)
     if faults:
         raise Refused(sorted(faults, key=lambda fault: (fault.line, fault.field)))
@@ -115,9 +120,11 @@ def _fault(line: int, detail: Any) -> Fault:
     return Fault(line, field, message)
 
 
-def _against_the_register(numbered: Iterable[tuple[int, Descriptor]]) -> Iterator[Fault]:
+def _against_the_register(
+    numbered: Iterable[tuple[int, Descriptor]], sites: "QuerySet[Site]"
+) -> Iterator[Fault]:
     """What only the database and the rules can tell."""
-    portals = {site.site_id: site.portal for site in Site.objects.select_related("portal")}
+    portals = {site.site_id: site.portal for site in sites.select_related("portal")}
     for line, descriptor in numbered:
         portal = portals.get(descriptor.site_id)
         if portal is None:

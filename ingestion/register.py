@@ -40,6 +40,7 @@ __all__ = [
     "Refused",
     "Submission",
     "UploadedDocument",
+    "register_files",
     "register_folder",
     "register_manifest",
     "upload_packet",
@@ -70,6 +71,12 @@ class Submission:
     user: User | None = None
     priority: int = 5
     idempotency_key: str = ""
+    owner: str = ""  # for whom the actor stands; several tokens of one owner stand for each other
+
+    @property
+    def submitter(self) -> str:
+        """Who may submit it again under the same key, and cancel it."""
+        return self.owner or self.actor
 
     @property
     def by(self) -> By:
@@ -107,11 +114,16 @@ def upload_packet(
 
     And KeyReused and AtCapacity, as for a manifest.
     """
-    if faults := list(_upload_faults(files)):
-        raise Refused(faults)
     submission = Submission(
         Source.UPLOAD, user.actor, user.role, user=user, priority=2, idempotency_key=idempotency_key
     )
+    return register_files(site, files, submission)
+
+
+def register_files(site: Site, files: Sequence[UploadedDocument], submission: Submission) -> Packet:
+    """Files with what each is, sent by a person or a program. Raises as `upload_packet` does."""
+    if faults := list(_upload_faults(files)):
+        raise Refused(faults)
     _admit([site.site_id] * len(files), submission)
     documents = [
         _spooled(site, upload.content, upload.filename, _doc_id(upload), upload.document_type)
@@ -230,7 +242,7 @@ def _insert(
 
 def _digest(documents: Sequence[Document], labels: Sequence[str], submission: Submission) -> str:
     """Who asks for what. A key that comes again with another digest is a mistake, or a trespass."""
-    said = [submission.source, submission.actor, submission.priority]
+    said = [submission.source, submission.submitter, submission.priority]
     lines = [
         [
             document.site.site_id, document.doc_id, document.document_type, document.filename,
@@ -267,7 +279,7 @@ def _batch(submission: Submission, digest: str) -> Batch:
         reference=uuid.uuid4().hex[:20],
         source=submission.source,
         submitted_by=submission.user,
-        submitted_as=submission.actor,
+        submitted_as=submission.submitter,
         priority=submission.priority,
         idempotency_key=submission.idempotency_key or None,
         request_digest=digest,

@@ -35,7 +35,7 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         | _may("retry", "ingestion.document")
         | _may("cancel", "ingestion.batch")
         | _may("view add change", "clinical_sites.site", "clinical_sites.study")
-        | _may("view add change", "clinical_sites.portal")
+        | _may("view add change", "clinical_sites.portal", "clinical_sites.apitoken")
         | _may(
             "view", "django_q.schedule", "django_q.success", "django_q.failure", "django_q.ormq"
         ),

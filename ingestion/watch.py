@@ -212,6 +212,14 @@ def work_is_left_lying() -> bool:
     return Chunk.objects.due(now).exists() or Chunk.objects.orphaned(now).exists()
 
 
+def oldest_due_seconds() -> float:
+    """For how long the oldest due chunk has been waiting for a worker; 0 when none is due."""
+    now = timezone.now()
+    since = Chunk.objects.due(now).order_by().aggregate(Min("next_dispatch_at"))
+    oldest: datetime | None = since["next_dispatch_at__min"]
+    return _age(oldest).total_seconds() if oldest else 0.0
+
+
 def status() -> dict[str, Any]:
     """Queue depth, what is in flight, and how long the oldest has waited."""
     waiting = Chunk.objects.filter(state=ChunkState.WAITING)

@@ -42,7 +42,7 @@ class Batch(models.Model):
     submitted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True
     )
-    submitted_as = models.CharField(max_length=200, blank=True)  # the actor, in the ledger's words
+    submitted_as = models.CharField(max_length=200, blank=True)  # an actor, or a token's owner
     state = models.CharField(
         max_length=20, choices=of_states(BatchState), default=BatchState.SUBMITTED
     )

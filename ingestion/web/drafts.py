@@ -20,6 +20,7 @@ from django.http import HttpRequest
 
 from ingestion.admission import in_words
 from ingestion.models import Packet
+from ingestion.originals import MEDIA_TYPES
 from ingestion.register import (
     AtCapacity,
     Fault,
@@ -31,8 +32,7 @@ from ingestion.register import (
 from ingestion.rules.classify import guess_type
 from sites.models import Site, User
 
-# Decision 17: PDF, and scans as pictures. By name here; the bytes are looked at when it is read.
-ACCEPTED = (".pdf", ".jpg", ".jpeg", ".png", ".tif", ".tiff")
+ACCEPTED = tuple(MEDIA_TYPES)
 PLAIN_ROWS = 4  # rows of the form without JavaScript, unless more are asked for
 _INPUT = re.compile(r"(?:file|type|person)-(\d{1,4})").fullmatch
 _FULL = "We have more documents to check than we can take just now. Send it again in {}."

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("clinical_sites", "0002_portals_name_their_hosts_and_secrets"),
+        ("clinical_sites", "0003_tokens_let_programs_in"),
     ]
 
     operations = [

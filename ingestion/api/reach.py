@@ -1,0 +1,26 @@
+"""What there is for a token. The rest does not exist: it is answered 404, never 403."""
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from ingestion.models import Batch, Document, Packet
+from sites.models import ApiToken, Site
+
+
+def sites(token: ApiToken) -> "QuerySet[Site]":
+    rows = Site.objects.select_related("study", "portal__gate")
+    return rows.filter(pk=token.site_id) if token.site_id else rows
+
+
+def documents(token: ApiToken) -> "QuerySet[Document]":
+    rows = Document.objects.select_related("site__study", "packet", "batch")
+    return rows.filter(site=token.site_id) if token.site_id else rows
+
+
+def batches(token: ApiToken) -> "QuerySet[Batch]":
+    """For a site, those of its documents alone: the counts of others would tell of other sites."""
+    rows = Batch.objects.all()
+    if token.site_id is None:
+        return rows
+    packets = Packet.objects.filter(batch=OuterRef("pk"))
+    own, others = packets.filter(site=token.site_id), packets.exclude(site=token.site_id)
+    return rows.filter(Exists(own), ~Exists(others))

@@ -1,0 +1,197 @@
+"""What goes in and out, as OpenAPI describes it. Fields are named as in a manifest."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any
+
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+from ingestion.core.states import BatchState, DocumentState
+from ingestion.manifest import PRINTABLE, Descriptor
+
+
+class ErrorOut(Schema):
+    """One thing to mend. `line` counts from 1; 0 is the submission as a whole."""
+
+    line: int | None = None
+    field: str
+    message: str
+
+
+class ProblemOut(Schema):
+    """RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    request_id: str
+    errors: list[ErrorOut] | None = None
+
+
+Priority = Annotated[int, Field(ge=1, le=10, description="1 is the most urgent.")]
+
+
+class PacketIn(Schema):
+    """Documents that a portal has: the lines of a manifest."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    priority: Priority = 5
+    documents: Annotated[list[Descriptor], Field(min_length=1)]
+
+
+class FileLine(Schema):
+    """One file of this request."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    file: Annotated[str, Field(min_length=1, max_length=255, description="Its name, as sent.")]
+    document_type: Annotated[str, Field(max_length=40)] = ""
+    person: Annotated[str, Field(max_length=120, pattern=PRINTABLE)] = ""
+
+
+class FilesIn(Schema):
+    """The part `packet` of a multipart request; its parts `files` are what it names."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    site_id: Annotated[str, Field(max_length=60, description="Not needed with a site's token.")] = (
+        ""
+    )
+    priority: Priority = 2
+    documents: Annotated[list[FileLine], Field(min_length=1)]
+
+
+class ProgressOut(Schema):
+    step: str
+    total: int
+    settled: int
+    percentage: int
+    estimated_seconds_remaining: int | None
+
+
+class BatchLine(Schema):
+    """A batch in a list."""
+
+    id: str
+    status: BatchState
+    source: str
+    priority: int
+    submitted_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    total: int
+    settled: int
+    url: str
+
+
+class BatchOut(Schema):
+    id: str
+    status: BatchState
+    source: str
+    priority: int
+    submitted_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    progress: ProgressOut
+    states: dict[str, int]
+    codes: dict[str, int]
+    error_code: Annotated[str, Field(description="Why it ended with work undone.")]
+    cancel_requested_at: datetime | None
+    packets: list[str]
+    url: str
+    manifest_url: str
+
+
+class BatchList(Schema):
+    items: list[BatchLine]
+    next: str | None
+
+
+class ResultOut(Schema):
+    """What became of one document."""
+
+    site: str
+    doc_id: str
+    sha256: str
+    state: DocumentState
+    code: str
+    what: str
+    why: str
+    do: str
+    url: Annotated[str, Field(description='At its portal; "" for a file that was sent.')]
+
+
+class ManifestOut(Schema):
+    batch: str
+    status: BatchState
+    documents: list[ResultOut]
+
+
+class SiteOut(Schema):
+    site_id: str
+    name: str
+    country: str
+    study: str
+    portal_answers: Annotated[
+        bool, Field(description="False: its portal is down, and is only probed now and then.")
+    ]
+    next_probe_at: datetime | None
+    url: str
+
+
+class SiteList(Schema):
+    items: list[SiteOut]
+    next: str | None
+
+
+class FindingOut(Schema):
+    code: str
+    page: Annotated[int, Field(description="0: the document as a whole.")]
+    what: str
+    why: str
+    do: str
+
+
+class DocumentLine(Schema):
+    id: int
+    site_id: str
+    doc_id: str
+    document_type: str
+    filename: str
+    state: DocumentState
+    code: str
+    sha256: str
+    size: int | None
+    pages: int | None
+    batch: str
+    packet: str
+    received_at: datetime
+    settled_at: datetime | None
+    url: str
+    content_url: Annotated[str | None, Field(description="Null while the bytes are withheld.")]
+
+
+class DocumentOut(DocumentLine):
+    findings: list[FindingOut]
+    duplicate_of: str | None
+
+
+class DocumentList(Schema):
+    items: list[DocumentLine]
+    next: str | None
+
+
+Answers = Mapping[int, Any]
+
+
+def answers(schema: Any, *success: int, errors: tuple[int, ...] = ()) -> dict[Any, Any]:
+    """The `response=` of an operation: its schema, and a problem for all that can go wrong."""
+    always = (401, 403, 422, 429, 500)
+    return {
+        **dict.fromkeys(success or (200,), schema),
+        **dict.fromkeys(sorted({*always, *errors}), ProblemOut),
+    }

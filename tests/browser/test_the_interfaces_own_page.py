@@ -1,0 +1,12 @@
+"""The page that describes the interface: drawn by the browser under our content security policy."""
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_the_description_is_drawn_from_our_own_files(open_page):
+    page = open_page()
+    page.goto("/api/v1/docs")
+    page.get_by_text("Submit a packet").wait_for()
+    assert page.get_by_text("/api/v1/batches/{reference}/manifest").count() >= 1

@@ -1,0 +1,95 @@
+"""A site with a token, another one with its own, and somebody from operations with theirs."""
+
+import json
+import uuid
+
+import pytest
+from django.test import Client
+
+from sites.models import ApiToken, Scope
+from tests.factories import make_site, make_user
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
+    settings.STATIC_ROOT = tmp_path  # WhiteNoise warns where there is no folder
+
+
+def make_token(*scopes, **columns):
+    """The token and its secret."""
+    token = ApiToken(name="the site's document system", scopes=list(scopes or Scope), **columns)
+    secret = token.draw_secret()
+    token.save()
+    return token, secret
+
+
+class Program:
+    """A client as programs are: a token, no cookies, and CSRF checks that would stop it."""
+
+    def __init__(self, token, secret):
+        self.token, self.secret = token, secret
+        self._client = Client(enforce_csrf_checks=True)
+
+    def ask(self, method, path, **options):
+        headers = {"authorization": f"Bearer {self.secret}"} | options.pop("headers", {})
+        address = path if path.startswith("/") else f"/api/v1/{path}"
+        return self._client.generic(method, address, headers=headers, **options)
+
+    def get(self, path, **headers):
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.ask("GET", path, headers=headers)
+
+    def send(self, body, *, key="", **headers):
+        """POST /packets with a manifest."""
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        headers = {"idempotency-key": key or uuid.uuid4().hex} | headers
+        data = body if isinstance(body, bytes | str) else json.dumps(body)
+        return self.ask(
+            "POST", "packets", data=data, content_type="application/json", headers=headers
+        )
+
+    def send_files(self, packet, *, key="", **parts):
+        data = {"packet": json.dumps(packet), **parts}
+        headers = {"idempotency-key": key or uuid.uuid4().hex}
+        headers["authorization"] = f"Bearer {self.secret}"
+        return self._client.post("/api/v1/packets", data, headers=headers)
+
+
+@pytest.fixture
+def site(db):
+    return make_site("0203")
+
+
+@pytest.fixture
+def program(site):
+    return Program(*make_token(Scope.READ, Scope.DOWNLOAD, Scope.SUBMIT, site=site))
+
+
+@pytest.fixture
+def stranger(site):
+    """The program of another site."""
+    return Program(*make_token(Scope.READ, Scope.DOWNLOAD, Scope.SUBMIT, site=make_site("0999")))
+
+
+@pytest.fixture
+def ops(db):
+    person = make_user("olga", is_staff=True, is_superuser=True)
+    return Program(*make_token(user=person))
+
+
+def line(site, **changes):
+    """A line of a manifest."""
+    doc_id = changes.get("doc_id", "cv-1")
+    return {
+        "site_id": site.site_id,
+        "doc_id": doc_id,
+        "url": f"{site.portal.base_url}{doc_id}.pdf",
+        "schema_version": "v2.1",
+        "document_type": "cv",
+    } | changes
+
+
+@pytest.fixture
+def make_line():
+    return line
