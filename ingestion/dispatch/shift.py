@@ -177,7 +177,7 @@ class Shift:
         self._folders.set(lease.chunk, folder)
         for item in lease.items:
             self._open_lane(item)
-        name = f"feed chunk {lease.chunk}"
+        name = f"feed chunk {lease.chunk} of {lease.batch}"
         in_hand.feeding = group.create_task(self._feed(in_hand, ingest), name=name)
         self._changed.set()
 
