@@ -185,11 +185,18 @@ DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES + 20
 
 WORKERS = env.int("WORKERS", default=1)  # shifts that one host runs at a time
 CHUNK_SIZE = env.int("CHUNK_SIZE", default=50)  # documents of one site that are leased together
-SHIFT_MAX_CHUNKS = env.int("SHIFT_MAX_CHUNKS", default=16)  # chunks that one shift holds at a time
+MAX_CHUNKS = env.int("MAX_CHUNKS", default=2_000)  # in one batch; more is refused, never cut
+MAX_UNFINISHED_DOCUMENTS = env.int("MAX_UNFINISHED_DOCUMENTS", default=100_000)  # 0: no ceiling
+DISPATCH_DEADLINE_SECONDS = env.float("DISPATCH_DEADLINE_SECONDS", default=86_400.0)
+# Chunks that one shift holds at a time; as many again that are urgent.
+SHIFT_MAX_CHUNKS = env.int("SHIFT_MAX_CHUNKS", default=16)
+# Chunks of one site that run at a time, over all shifts and hosts; as many again that are urgent.
+SITE_MAX_CHUNKS = env.int("SITE_MAX_CHUNKS", default=4)
 SHIFT_SECONDS = env.int("SHIFT_SECONDS", default=600)  # after which a shift leases nothing new
 LEASE_SECONDS = env.int("LEASE_SECONDS", default=45)
 HEARTBEAT_SECONDS = env.int("HEARTBEAT_SECONDS", default=10)
 WATCHDOG_SECONDS = env.int("WATCHDOG_SECONDS", default=15)  # for a ring that nobody takes
+RETENTION_DAYS = env.int("RETENTION_DAYS", default=90)  # of a finished batch's chunks; 0: for ever
 
 INGEST_LIMITS = Limits(
     fetchers=env.int("FETCHERS", default=16),

@@ -177,6 +177,21 @@ def _patience() -> Iterator[CheckMessage]:
         )
 
 
+def _batches() -> Iterator[CheckMessage]:
+    for name in ("MAX_CHUNKS", "SITE_MAX_CHUNKS", "DISPATCH_DEADLINE_SECONDS"):
+        if getattr(settings, name) < 1:
+            yield Error(f"{name} has to be at least 1.", id="ingestion.E040")
+    for name in ("MAX_UNFINISHED_DOCUMENTS", "RETENTION_DAYS"):
+        if getattr(settings, name) < 0:
+            yield Error(f"{name} may not be negative; 0 means never.", id="ingestion.E041")
+    if settings.INGEST_LIMITS.deadline_seconds > settings.DISPATCH_DEADLINE_SECONDS:
+        yield checks.Warning(
+            "A batch whose portal is down is given up before its documents are.",
+            hint="DISPATCH_DEADLINE_SECONDS should not be below DOCUMENT_DEADLINE_SECONDS.",
+            id="ingestion.W040",
+        )
+
+
 def _reading() -> Iterator[CheckMessage]:
     if settings.READING_LIMITS.engine not in {"auto", "tesserocr", "pytesseract"}:
         yield Error(
@@ -215,6 +230,7 @@ _CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (
     _database,
     _folders,
     _patience,
+    _batches,
     _reading,
     _portals,
 )

@@ -4,6 +4,8 @@ All in one transaction. Bytes that people upload are spooled, fsynced and hashed
 registered document can always be worked, whatever dies afterwards.
 """
 
+import hashlib
+import json
 import re
 import unicodedata
 import uuid
@@ -19,9 +21,11 @@ from django.db.models import Max
 from django.utils import timezone
 
 from audit.log import ledger, record
-from ingestion import spool
-from ingestion.core.states import BatchState, ChunkState, DocumentState
+from ingestion import admission, batches, spool
+from ingestion.admission import AtCapacity
+from ingestion.core.states import DocumentState
 from ingestion.dispatch import bell
+from ingestion.filing import By
 from ingestion.manifest import Descriptor, Fault, Refused
 from ingestion.models import Batch, Chunk, Document, Packet, Source
 from ingestion.rules.checks import SCHEMA_VERSIONS
@@ -30,13 +34,20 @@ from ingestion.rules.types import TYPES
 from sites.models import Site, User
 
 __all__ = [
+    "AtCapacity",
     "Fault",
+    "KeyReused",
     "Refused",
+    "Submission",
     "UploadedDocument",
     "register_folder",
     "register_manifest",
     "upload_packet",
 ]
+
+
+class KeyReused(Exception):
+    """The idempotency key stands for another submission already. Nothing was registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +71,18 @@ class Submission:
     priority: int = 5
     idempotency_key: str = ""
 
+    @property
+    def by(self) -> By:
+        return By(self.actor, self.role)
+
 
 def register_manifest(descriptors: Sequence[Descriptor], submission: Submission) -> Batch:
-    """A checked manifest (`manifest.read`). The same idempotency key gives the same batch."""
+    """A checked manifest (`manifest.read`).
+
+    The same idempotency key gives the same batch, whatever the load. Raises KeyReused, Refused and
+    AtCapacity.
+    """
+    _admit([line.site_id for line in descriptors], submission)
     sites = Site.objects.in_bulk([line.site_id for line in descriptors], field_name="site_id")
     documents = [
         Document(
@@ -83,12 +103,16 @@ def register_manifest(descriptors: Sequence[Descriptor], submission: Submission)
 def upload_packet(
     *, site: Site, user: User, files: Sequence[UploadedDocument], idempotency_key: str = ""
 ) -> Packet:
-    """What a coordinator sent in the form. Raises Refused with a fault per file."""
+    """What a coordinator sent in the form. Raises Refused with a fault per file.
+
+    And KeyReused and AtCapacity, as for a manifest.
+    """
     if faults := list(_upload_faults(files)):
         raise Refused(faults)
     submission = Submission(
         Source.UPLOAD, user.actor, user.role, user=user, priority=2, idempotency_key=idempotency_key
     )
+    _admit([site.site_id] * len(files), submission)
     documents = [
         _spooled(site, upload.content, upload.filename, _doc_id(upload), upload.document_type)
         for upload in files
@@ -104,6 +128,7 @@ def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:
         raise Refused([Fault(0, "", f"{folder} holds no file")])
     if repeated:
         raise Refused([Fault(0, stem, "is the name of several files") for stem in repeated])
+    _admit([site.site_id] * len(files), submission)
     documents = []
     for path in files:
         with path.open("rb") as content:
@@ -152,40 +177,82 @@ def _spooled(site: Site, content: "File[bytes]", filename: str, doc_id: str, kin
     )
 
 
+def _admit(sites: Sequence[str], submission: Submission) -> None:
+    """Before any byte is kept: can it be taken at all, and is there room?
+
+    Work that is on record already is attached to, and needs no room.
+    """
+    if _known(submission.idempotency_key):
+        return
+    admission.refuse_what_can_never_be(Counter(sites).values())
+    try:
+        admission.look(len(sites))
+    except AtCapacity:
+        # Unless it is this very submission that has just filled the last place.
+        if not _known(submission.idempotency_key):
+            raise
+
+
 def _register(
     documents: Sequence[Document], labels: Sequence[str], submission: Submission
 ) -> Batch:
-    if known := _known(submission.idempotency_key):
-        return _attach(known, documents)
+    digest = _digest(documents, labels, submission)
     try:
-        with ledger():
-            batch = _batch(submission)
-            _packets(batch, documents, labels)
-            _chunks(batch, documents)
-            Document.objects.bulk_create(documents, batch_size=500)
-            for document in documents:
-                _record_received(document, submission)
-            _record_queued(batch, len(documents), submission)
-            transaction.on_commit(bell.ring)
-    except IntegrityError:
+        if known := _known(submission.idempotency_key):
+            return _attach(known, digest, documents)
+        return _insert(documents, labels, submission, digest)
+    except (IntegrityError, AtCapacity):
         # The same submission came in twice at once, and the other one was first.
         if known := _known(submission.idempotency_key):
-            return _attach(known, documents)
+            return _attach(known, digest, documents)
         _forget(documents)
         raise
     except BaseException:
         _forget(documents)
         raise
+
+
+def _insert(
+    documents: Sequence[Document], labels: Sequence[str], submission: Submission, digest: str
+) -> Batch:
+    with ledger():
+        batch = _batch(submission, digest)
+        _packets(batch, documents, labels)
+        _chunks(batch, documents)
+        Document.objects.bulk_create(documents, batch_size=500)
+        for document in documents:
+            _record_received(document, submission)
+        batches.queue(batch, submission.by, documents=len(documents))
+        transaction.on_commit(bell.ring)
+        admission.count()
     return batch
+
+
+def _digest(documents: Sequence[Document], labels: Sequence[str], submission: Submission) -> str:
+    """Who asks for what. A key that comes again with another digest is a mistake, or a trespass."""
+    said = [submission.source, submission.actor, submission.priority]
+    lines = [
+        [
+            document.site.site_id, document.doc_id, document.document_type, document.filename,
+            document.url, document.schema_version, document.expected_sha256, label,
+        ]
+        for document, label in zip(documents, labels, strict=True)
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps([said, lines]).encode()).hexdigest()
 
 
 def _known(key: str) -> Batch | None:
     return Batch.objects.filter(idempotency_key=key).first() if key else None
 
 
-def _attach(batch: Batch, documents: Iterable[Document]) -> Batch:
+def _attach(batch: Batch, digest: str, documents: Iterable[Document]) -> Batch:
     """The work is on record already; what was spooled for this repetition is not needed."""
     _forget(documents)
+    if batch.request_digest and batch.request_digest != digest:
+        raise KeyReused(
+            f"the key {batch.idempotency_key!r} was used for another submission; nothing was "
+            "registered. Send it under a new key."
+        )
     return batch
 
 
@@ -195,14 +262,15 @@ def _forget(documents: Iterable[Document]) -> None:
             spool.drop(document.spooled)
 
 
-def _batch(submission: Submission) -> Batch:
+def _batch(submission: Submission, digest: str) -> Batch:
     batch = Batch.objects.create(
         reference=uuid.uuid4().hex[:20],
         source=submission.source,
         submitted_by=submission.user,
+        submitted_as=submission.actor,
         priority=submission.priority,
         idempotency_key=submission.idempotency_key or None,
-        state=BatchState.QUEUED,
+        request_digest=digest,
     )
     batch.reference = _reference("BAT", batch.pk)
     batch.save(update_fields=["reference"])
@@ -235,27 +303,40 @@ def _chunks(batch: Batch, documents: Sequence[Document]) -> None:
     by_site: defaultdict[Site, list[Document]] = defaultdict(list)
     for document in documents:
         by_site[document.site].append(document)
+    ranks = _starts(by_site, batch.priority)
     chunks: list[Chunk] = []
     for site, own in by_site.items():
-        rank = next_rank(site)
         for start in range(0, len(own), settings.CHUNK_SIZE):
-            rank += batch.priority
-            chunk = Chunk(batch=batch, site=site, rank=rank)
+            ranks[site.pk] += batch.priority
+            chunk = Chunk(batch=batch, site=site, rank=ranks[site.pk], is_urgent=batch.is_urgent)
             chunks.append(chunk)
             for document in own[start : start + settings.CHUNK_SIZE]:
                 document.chunk = chunk
     Chunk.objects.bulk_create(chunks)
 
 
-def next_rank(site: Site) -> float:
-    """Where the site stands in virtual time (start-time fair queueing, Goyal et al. 1996).
+def another_chunk(batch: Batch, site: Site) -> Chunk:
+    """For documents that go into the queue once more: behind the site's others."""
+    rank = _starts([site], batch.priority)[site.pk] + batch.priority
+    return Chunk.objects.create(batch=batch, site=site, rank=rank, is_urgent=batch.is_urgent)
 
-    Behind its own waiting chunks, and never before what was dispatched last: a site that sends a
-    lot waits behind itself, and one that trickles gains nothing by it.
+
+def _starts(sites: Iterable[Site], priority: int) -> dict[int, float]:
+    """Where each site stands in virtual time (self-clocked fair queueing, Golestani 1994).
+
+    Behind its own chunks that are as urgent or more, and never before what was dispatched last: a
+    site that sends a lot waits behind itself, one that trickles gains nothing by it, and whatever
+    arrives later ranks later, so that no stream of urgent chunks can hold up another for ever.
     """
-    last = Chunk.objects.filter(attempts__gt=0).aggregate(Max("rank"))["rank__max"] or 0.0
-    own = Chunk.objects.exclude(state=ChunkState.DONE).filter(site=site).aggregate(Max("rank"))
-    return max(last, own["rank__max"] or 0.0)
+    own = (
+        Chunk.objects.waiting()
+        .filter(site__in=list(sites), batch__priority__lte=priority)
+        .order_by()
+        .values_list("site")
+        .annotate(Max("rank"))
+    )
+    behind, now = dict(own), Chunk.objects.virtual_time()
+    return {site.pk: max(now, behind.get(site.pk, 0.0)) for site in sites}
 
 
 def _record_received(document: Document, submission: Submission) -> None:
@@ -271,17 +352,4 @@ def _record_received(document: Document, submission: Submission) -> None:
         actor=submission.actor,
         role=submission.role,
         schema_version=document.schema_version,
-    )
-
-
-def _record_queued(batch: Batch, documents: int, submission: Submission) -> None:
-    record(
-        "batch.queued",
-        subject=batch.subject,
-        n=0,
-        to_state=BatchState.QUEUED,
-        correlation_id=batch.reference,
-        actor=submission.actor,
-        role=submission.role,
-        detail={"source": str(submission.source), "documents": documents},
     )

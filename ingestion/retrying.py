@@ -12,13 +12,13 @@ from django.db import transaction
 from django.db.models import Min, QuerySet
 
 from audit.log import ledger
-from ingestion import filing
+from ingestion import batches, filing
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import bell
 from ingestion.filing import By
 from ingestion.models import Chunk, Document
-from ingestion.register import next_rank
+from ingestion.register import another_chunk
 from ingestion.rules.findings import Finding as Seen
 
 AT_ONCE = 500  # held documents that one transaction takes
@@ -84,20 +84,16 @@ def try_again(held: "QuerySet[Document]", *, by: By) -> int:
         size = 0
         for document in documents:
             if chunk is None or size >= settings.CHUNK_SIZE or not _belongs(document, chunk):
-                chunk, size = _chunk(document), 0
+                chunk, size = another_chunk(document.batch, document.site), 0
             size += 1
             _requeue(document, chunk, by)
+        batches.look_again({document.batch_id for document in documents})
         transaction.on_commit(bell.ring)
     return len(documents)
 
 
 def _belongs(document: Document, chunk: Chunk) -> bool:
     return (document.batch_id, document.site_id) == (chunk.batch_id, chunk.site_id)
-
-
-def _chunk(document: Document) -> Chunk:
-    rank = next_rank(document.site) + document.batch.priority
-    return Chunk.objects.create(batch=document.batch, site=document.site, rank=rank)
 
 
 def _requeue(document: Document, chunk: Chunk, by: By) -> None:

@@ -33,6 +33,7 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "Operations": _RECORDS
         | _may("view", "ingestion.chunk")
         | _may("retry", "ingestion.document")
+        | _may("cancel", "ingestion.batch")
         | _may("view add change", "clinical_sites.site", "clinical_sites.study")
         | _may("view add change", "clinical_sites.portal")
         | _may(

@@ -2,17 +2,20 @@
 
 from typing import Any, cast
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
+from ingestion import batches
 from ingestion.admin.records import ReadOnlyAdmin
 from ingestion.core.states import SETTLED, BatchState, ChunkState
+from ingestion.filing import By
 from ingestion.models import Batch, Chunk, Document, Packet
 from ingestion.web.look import work_chip
+from sites.models import User
 
 
 class CountedAdmin(ReadOnlyAdmin):
@@ -45,14 +48,31 @@ class BatchAdmin(CountedAdmin):
         "submitted_by",
     ]
     list_filter = ["state", "source", ("created_at", admin.DateFieldListFilter)]
+    actions = ["cancel"]
     list_select_related = ["submitted_by"]
     search_fields = ["reference"]
     search_help_text = "A reference, such as BAT-2026-0007, or part of one."
     fields = [
         "reference", "state_chip", "source", "settled", "priority", "submitted_by",
-        "idempotency_key", "created_at", "started_at", "finished_at", "documents_link",
+        "idempotency_key", "created_at", "started_at", "finished_at", "error_code",
+        "cancel_requested_at", "cancel_requested_by", "pruned_at", "documents_link",
     ]  # fmt: skip
     readonly_fields = ["state_chip", "settled", "documents_link"]
+
+    def has_cancel_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("ingestion.cancel_batch")
+
+    @admin.action(description="Cancel", permissions=["cancel"])
+    def cancel(self, request: HttpRequest, chosen: QuerySet[Batch]) -> None:
+        """What waits is cancelled at once, what is in hand as soon as it is over."""
+        user = cast("User", request.user)
+        for batch in chosen.order_by("pk"):
+            try:
+                batches.cancel(batch, by=By(user.actor, user.role))
+            except batches.AlreadyFinal as error:
+                self.message_user(request, f"Passed over: {error}.", messages.WARNING)
+            else:
+                self.message_user(request, f"Batch {batch.reference} is being cancelled.")
 
     @admin.display(description="state", ordering="state")
     def state_chip(self, batch: Batch) -> str:

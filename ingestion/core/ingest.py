@@ -19,7 +19,7 @@ from ingestion.core.errors import IngestionError, LeaseLost, OurFault, Transient
 from ingestion.core.gate import Outcome, outcome_of
 from ingestion.core.lanes import Lanes
 from ingestion.core.limits import Limits
-from ingestion.core.work import Desk, Fetched, Portal, Reader, WorkItem
+from ingestion.core.work import Desk, Fetched, Portal, Reader, Unchanged, WorkItem
 
 logger = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ class Ingest:
             logger.warning("lease lost", extra={"document": item.document, "chunk": item.chunk})
             over = True
         except Exception:  # one bad document must not stop the others
-            logger.exception("held %s of site %s: unexpected", item.doc_id, item.site_id)
+            logger.exception("held %s, unexpected", item.name)
             over = await self._hold_unexpected(item)
         if over:
             await self._desk.over(item)
@@ -107,7 +107,7 @@ class Ingest:
         try:
             await self._desk.give_up(item, "INTERNAL_ERROR", {}, held=True)
         except Exception:  # the database itself fails: the lease expires, another shift goes on
-            logger.exception("could not even hold %s of site %s", item.doc_id, item.site_id)
+            logger.exception("could not even hold %s", item.name)
         return True
 
     async def _fetch(self, item: WorkItem) -> bool:
@@ -116,6 +116,10 @@ class Ingest:
         try:
             fetched = await self._portal.fetch(item)
             await self._lanes.tell(item.lane, Outcome.GIVEN)
+            if isinstance(fetched, Unchanged):
+                if not await self._desk.unchanged(item, fetched):
+                    again = _Again(replace(item, filed=None), wait=0.0)
+                return again is None
         except IngestionError as error:
             again = await self._failed(item, error)
             return again is None
@@ -168,8 +172,8 @@ class Ingest:
         """Claim, read, conclude."""
         try:
             if await self._desk.start_checking(item, fetched):
-                reading = await self._reader.read(fetched.path, fetched.sha256)
-                await self._desk.conclude(item, fetched, reading)
+                checked = await self._reader.read(item, fetched)
+                await self._desk.conclude(item, fetched, checked)
         except OurFault as error:
             await self._refuse(item, error)
         return True

@@ -71,6 +71,7 @@ DOCUMENT_MOVES: Mapping[DocumentState, frozenset[DocumentState]] = {
 }
 
 SETTLED = frozenset(state for state in DocumentState if state.is_settled)
+UNSETTLED = (_D.RECEIVED, _D.VALIDATING)  # a tuple: it stands in an index's condition, in order
 
 
 class BatchState(StrEnum):
@@ -78,8 +79,8 @@ class BatchState(StrEnum):
     QUEUED = "QUEUED"  #: its chunks wait for a shift
     IN_PROGRESS = "IN_PROGRESS"  #: a shift has taken up its first chunk
     COMPLETED = "COMPLETED"  #: every document is settled
-    FAILED = "FAILED"  #: could not be worked at all
-    CANCELLED = "CANCELLED"
+    FAILED = "FAILED"  #: could not be worked at all: no shift took anything of it up in time
+    CANCELLED = "CANCELLED"  #: cancelled before its end; what was settled until then stays so
 
     @property
     def is_final(self) -> bool:
@@ -99,6 +100,8 @@ BATCH_MOVES: Mapping[BatchState, frozenset[BatchState]] = {
     _B.FAILED: frozenset(),
     _B.CANCELLED: frozenset(),
 }
+
+OPEN = tuple(state for state in BatchState if not state.is_final)
 
 
 class ChunkState(StrEnum):

@@ -15,10 +15,10 @@ from types import FrameType
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
-from ingestion.dispatch import bell, leases, recovery, session, ties
+from ingestion import batches
+from ingestion.dispatch import bell, leases, polls, recovery, session, ties
 from ingestion.dispatch.session import Session
 from ingestion.dispatch.watchdog import Patience, Watchdog
-from ingestion.models import Chunk
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +32,10 @@ def tick() -> str:
     """
     if swept := recovery.sweep():
         logger.warning("%s", swept)
+    batches.carry_out_cancelling()
+    polls.poll_due()
     unanswered = bell.unanswered()
-    if not unanswered and Chunk.objects.due(leases.database_now()).exists():
+    if not unanswered and leases.anything_due():
         bell.ring()
     return unanswered
 

@@ -5,6 +5,7 @@ made by the worker and written in the claiming UPDATE, so that nobody can adopt 
 """
 
 import os
+import random
 import socket
 import time
 import uuid
@@ -14,15 +15,18 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import F
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
-from audit.log import ledger, record
-from ingestion import filing, retrying, spool
-from ingestion.core.states import BatchState, ChunkState, check_move
-from ingestion.core.work import PortalTerms, WorkItem
+from audit.log import ledger
+from ingestion import batches, filing, retrying, spool
+from ingestion.core.states import ChunkState
+from ingestion.core.work import Filed, PortalTerms, WorkItem
 from ingestion.models import Batch, Chunk, Document, PortalGate
-from sites.models import Portal
+from sites.models import Portal, Site
+
+MOST_AT_ONCE = 8  # chunks that one look takes: another shift may have room too
+LONGEST_PAUSE = 30.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Lease:
 
     chunk: int
     site: int
+    batch: str  # its reference
+    urgent: bool
     lease_id: uuid.UUID
     items: tuple[WorkItem, ...]
 
@@ -50,37 +56,92 @@ def owner() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{time.time_ns()}"
 
 
-def take(room: int, *, by: str, busy_sites: Collection[int] = ()) -> list[Lease]:
-    """At most `room` due chunks, in order of rank, no two of one site and none of a busy one."""
+def take(
+    room: int, *, by: str, busy_sites: Collection[int] = (), urgent: bool = False
+) -> list[Lease]:
+    """At most `room` due chunks, in order of rank, no two of one site and none of a busy one.
+
+    Urgent chunks and others are two queues: neither ever waits for room that the other fills.
+    """
     now = database_now()
-    due = Chunk.objects.due(now).exclude(site__in=busy_sites)
-    first_of_site: dict[int, int] = {}
-    for chunk, site in due.values_list("pk", "site_id")[: room * 50]:
-        first_of_site.setdefault(site, chunk)
-    picked = list(first_of_site.values())[:room]
+    full = {*busy_sites, *_full_sites(urgent)}
+    picked = list(next_of_each_site(now, full, urgent)[: min(room, MOST_AT_ONCE)])
     return [lease for chunk in picked if (lease := _claim(chunk, by=by, now=now))]
 
 
+def next_of_each_site(now: datetime, full: Collection[int], urgent: bool) -> "QuerySet[Chunk, int]":
+    """The first due chunk of every other site, in order of rank.
+
+    One probe of the index for each site, however many chunks a site has in front of the others.
+    """
+    due = Chunk.objects.due(now).of_urgency(urgent)
+    first = due.filter(site=OuterRef("pk")).values("pk")[:1]
+    sites = Site.objects.order_by().exclude(pk__in=full).annotate(first=Subquery(first))
+    chunks = Chunk.objects.filter(pk__in=sites.values("first")).order_by("rank", "pk")
+    return chunks.values_list("pk", flat=True)
+
+
+def anything_due() -> bool:
+    """Is there a chunk that a shift could take now?"""
+    now = database_now()
+    return any(next_of_each_site(now, _full_sites(of), of).exists() for of in (True, False))
+
+
+def _full_sites(urgent: bool) -> set[int]:
+    """Sites of which as many chunks run, over all shifts and hosts, as are allowed."""
+    running = Chunk.objects.running().of_urgency(urgent).order_by().values_list("site")
+    counted = running.annotate(n=Count("pk")).filter(n__gte=settings.SITE_MAX_CHUNKS)
+    return {site for site, _ in counted}
+
+
 def _claim(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
-    """None: another worker was faster."""
+    """None: another worker was faster, its site is full, or its batch is being cancelled."""
     lease_id = uuid.uuid4()
     with ledger():
-        claimed = Chunk.objects.filter(
-            pk=chunk_id, state=ChunkState.WAITING, next_dispatch_at__lte=now
-        ).update(
-            state=ChunkState.RUNNING,
-            lease_id=lease_id,
-            lease_owner=by,
-            lease_expires_at=now + timedelta(seconds=settings.LEASE_SECONDS),
-            attempts=F("attempts") + 1,
-        )
-        if not claimed:
+        if not (_has_room(chunk_id) and _claimed(chunk_id, lease_id, by, now)):
             return None
         chunk = Chunk.objects.select_related("site__portal", "batch").get(pk=chunk_id)
         filing.requeue_interrupted(chunk)
-        _begin(chunk.batch_id)
-        items = tuple(_item(each, chunk.site.portal, now) for each in _to_do(chunk, now))
-    return Lease(chunk_id, chunk.site_id, lease_id, items)
+        batches.begin(chunk.batch_id)
+        filed = _filed(chunk)
+        items = tuple(
+            _item(each, chunk, now, filed.get((each.doc_id, each.url)))
+            for each in _to_do(chunk, now)
+        )
+    return Lease(chunk_id, chunk.site_id, chunk.batch.reference, chunk.is_urgent, lease_id, items)
+
+
+def _has_room(chunk_id: int) -> bool:
+    """Count the site's running chunks under a lock of the site, so that two claims see each other.
+
+    PostgreSQL alone needs the lock: SQLite has one writer at a time.
+    """
+    chunk = Chunk.objects.only("site_id", "is_urgent").get(pk=chunk_id)
+    Site.objects.select_for_update(no_key=True).filter(pk=chunk.site_id).values_list("pk").get()
+    running = Chunk.objects.running().of_urgency(chunk.is_urgent).filter(site=chunk.site_id)
+    return bool(running.count() < settings.SITE_MAX_CHUNKS)
+
+
+def _claimed(chunk_id: int, lease_id: uuid.UUID, by: str, now: datetime) -> bool:
+    """The one conditional UPDATE that makes it ours."""
+    due = Chunk.objects.waiting().filter(pk=chunk_id, next_dispatch_at__lte=now)
+    # As a subquery and not as a join: a join would move the condition on the chunk's own state
+    # into the subquery, where PostgreSQL does not look again after waiting for another's UPDATE.
+    claimed = due.exclude(batch__in=Batch.objects.being_cancelled()).update(
+        state=ChunkState.RUNNING,
+        lease_id=lease_id,
+        lease_owner=by,
+        lease_expires_at=now + timedelta(seconds=settings.LEASE_SECONDS),
+        attempts=F("attempts") + 1,
+    )
+    return claimed == 1
+
+
+def being_cancelled(leases: Iterable[uuid.UUID]) -> set[int]:
+    """Which of these chunks belong to a batch that somebody cancelled."""
+    held = Chunk.objects.filter(lease_id__in=set(leases))
+    cancelled = held.filter(batch__in=Batch.objects.being_cancelled())
+    return set(cancelled.values_list("pk", flat=True))
 
 
 def beat(leases: Iterable[uuid.UUID]) -> set[uuid.UUID]:
@@ -101,13 +162,13 @@ def close(chunk_id: int, lease_id: uuid.UUID, *, untouched: Collection[int] = ()
         if not Chunk.objects.lock_if_held(lease_id, pk=chunk_id):
             return  # recovered already: whoever has it now goes on
         Document.objects.filter(pk__in=untouched, attempts__gt=0).update(attempts=F("attempts") - 1)
-        chunk, now = Chunk.objects.get(pk=chunk_id), database_now()
-        not_before = _postpone(chunk, now)
-        finished = not chunk.documents.unsettled().exists()
+        chunk, now = Chunk.objects.select_related("batch").get(pk=chunk_id), database_now()
+        not_before = now if chunk.batch.is_being_cancelled else _postpone(chunk, now)
+        finished = batches.close_chunk(chunk)
         due_at = now if finished else max(not_before, _next_dispatch(chunk, now))
         _release(chunk_id, ChunkState.DONE if finished else ChunkState.WAITING, due_at)
         if finished:
-            complete_if_settled(chunk.batch_id)
+            batches.end_if_settled(chunk.batch_id)
     spool.drop_attempt(lease_id)
 
 
@@ -129,42 +190,74 @@ def recover() -> int:
     """Make the chunks of silent workers due again. Answers how many there were."""
     now = database_now()
     recovered = 0
-    for chunk_id, lease_id in Chunk.objects.orphaned(now).values_list("pk", "lease_id"):
+    for chunk_id, lease_id, losses in Chunk.objects.orphaned(now).values_list(
+        "pk", "lease_id", "losses"
+    ):
+        due_at = now + timedelta(seconds=_pause(losses))
         freed = Chunk.objects.filter(
             pk=chunk_id, lease_id=lease_id, lease_expires_at__lt=now
-        ).update(**_FREE, state=ChunkState.WAITING, next_dispatch_at=now)
+        ).update(**_FREE, state=ChunkState.WAITING, next_dispatch_at=due_at, losses=losses + 1)
         if freed and lease_id:
             recovered += 1
             spool.drop_attempt(lease_id)
     return recovered
 
 
+def _pause(losses: int) -> float:
+    """Before a chunk whose workers fell silent one after the other is given to the next.
+
+    None after the first one: that is how a killed process looks. Then growing, and with full
+    jitter: what fell together does not come back together.
+    """
+    if not losses:
+        return 0.0
+    return random.uniform(0.0, min(LONGEST_PAUSE, 0.5 * 2 ** min(losses, 16)))
+
+
 _FREE = {"lease_id": None, "lease_owner": "", "lease_expires_at": None}
 
 
 def _release(chunk_id: int, state: ChunkState, due_at: datetime) -> None:
-    Chunk.objects.filter(pk=chunk_id).update(**_FREE, state=state, next_dispatch_at=due_at)
+    Chunk.objects.filter(pk=chunk_id).update(
+        **_FREE, state=state, next_dispatch_at=due_at, losses=0
+    )
 
 
 def _to_do(chunk: Chunk, now: datetime) -> Iterable[Document]:
     """Suspects last: they may kill the worker before it comes to the others."""
-    return chunk.documents.due(now).select_related("site").order_by("attempts", "pk")
+    return chunk.documents.due(now).select_related("site__study").order_by("attempts", "pk")
 
 
-def _item(document: Document, portal: Portal, now: datetime) -> WorkItem:
+def _filed(chunk: Chunk) -> dict[tuple[str, str], Filed]:
+    """The versions on file that the chunk's portal gave, by doc_id and address: the last ones."""
+    doc_ids = chunk.documents.waiting().exclude(url="").values("doc_id")
+    on_file = Document.objects.on_file().with_etag().filter(site=chunk.site_id, doc_id__in=doc_ids)
+    rows = on_file.order_by("pk").values_list("doc_id", "url", "etag", "sha256")
+    return {(doc_id, url): Filed(etag, sha256) for doc_id, url, etag, sha256 in rows}
+
+
+def _item(document: Document, chunk: Chunk, now: datetime, filed: Filed | None) -> WorkItem:
+    if filed and document.expected_sha256 not in {"", filed.sha256}:
+        filed = None  # the manifest announces another version
     return WorkItem(
         document=document.pk,
-        chunk=document.chunk_id or 0,
+        chunk=chunk.pk,
+        batch=chunk.batch.reference,
         site_id=document.site.site_id,
         doc_id=document.doc_id,
         url=document.url,
-        terms=portal_terms(portal) if document.url else None,
+        terms=portal_terms(chunk.site.portal) if document.url else None,
         spooled=document.spooled,
         expected_sha256=document.expected_sha256,
+        declared_type=document.document_type,
+        schema_version=document.schema_version,
+        site_name=document.site.name,
+        protocol_number=document.site.study.protocol_number,
         size=document.size or 0,
         tries=document.fetch_tries,
         is_suspect=document.attempts > 0,  # whoever was let go in good order was not charged
         deadline=_deadline(document, now),
+        filed=filed,
     )
 
 
@@ -189,39 +282,4 @@ def portal_terms(portal: Portal) -> PortalTerms:
         allow_private_hosts=portal.allow_private_hosts,
         allowed_hosts=tuple(portal.allowed_hosts.split()),
         secret_header=portal.secret_header,
-    )
-
-
-def _begin(batch_id: int) -> None:
-    batch = Batch.objects.select_for_update().get(pk=batch_id)
-    if batch.state == BatchState.QUEUED:
-        _move(batch, BatchState.IN_PROGRESS, started_at=timezone.now())
-
-
-def complete_if_settled(batch_id: int) -> None:
-    """COMPLETED when its last document is settled. Inside ledger().
-
-    The batch's row is locked before the count, so that of two last chunks one sees the other.
-    """
-    batch = Batch.objects.select_for_update().get(pk=batch_id)
-    if batch.state == BatchState.IN_PROGRESS and not batch.documents.unsettled().exists():
-        _move(batch, BatchState.COMPLETED, finished_at=timezone.now())
-
-
-def _move(batch: Batch, state: BatchState, **columns: datetime) -> None:
-    old = BatchState(batch.state)
-    check_move(old, state)
-    Batch.objects.filter(pk=batch.pk, state=old).update(
-        state=state, transitions=F("transitions") + 1, **columns
-    )
-    record(
-        f"batch.{state.name.lower()}",
-        subject=batch.subject,
-        n=batch.transitions + 1,
-        from_state=old,
-        to_state=state,
-        correlation_id=batch.reference,
-        actor=filing.WORKER,
-        role="worker",
-        detail={str(name).lower(): n for name, n in batch.counts().items()},
     )

@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
@@ -23,15 +23,17 @@ from ingestion.core.ingest import Ingest
 from ingestion.core.lanes import Lanes
 from ingestion.core.work import WorkItem
 from ingestion.dispatch import drain, leases, presence
+from ingestion.dispatch.checking import CheckingReader
 from ingestion.dispatch.desk import Door, FilingDesk
 from ingestion.dispatch.leases import Lease
 from ingestion.dispatch.shared_gate import DatabaseClock, SharedGate
 from ingestion.portal import FolderOf, HttpPortals, Sources
-from ingestion.reading.pool import Reader
 
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.25  # between two looks for due chunks, and for the drain flag
+NAMED = 5  # documents of a chunk, in the log
+HEAR_SECONDS = 1.0  # between two looks for batches that somebody cancelled
 
 
 def work_shift() -> None:
@@ -46,8 +48,20 @@ class _InHand:
     lease: Lease
     left: set[int]
     feeding: asyncio.Task[None] | None = None
-    is_shut: bool = False  # its portal is down, and nothing more is fed
+    is_shut: bool = False  # its portal is down or its batch is cancelled: nothing more is fed
+    is_cancelled: bool = False
     untouched: set[int] = field(default_factory=set)  # taken up, and sent away for that
+
+    @property
+    def name(self) -> str:
+        """For the log."""
+        items = [item.doc_id for item in self.lease.items if item.document in self.left]
+        documents = ", ".join(items[:NAMED]) + (", ..." if len(items) > NAMED else "")
+        return f"chunk {self.lease.chunk} of batch {self.lease.batch} ({documents or 'all done'})"
+
+    @property
+    def is_being_fed(self) -> bool:
+        return self.feeding is None or not self.feeding.done()
 
     @property
     def lane(self) -> str:
@@ -69,6 +83,8 @@ class Shift:
         self._one_suspect, self._suspect_is_over = asyncio.Lock(), asyncio.Event()
         self._ends_at = time.monotonic() + settings.SHIFT_SECONDS
         self._beaten_at = time.monotonic()  # no lease of ours is older
+        self._looks_at = self._hears_at = 0.0
+        self._has_new_room = True
 
     @classmethod
     async def work(cls) -> None:
@@ -89,14 +105,15 @@ class Shift:
             portals = await stack.enter_async_context(
                 HttpPortals(folders, limits, files, another_token=shift._another_slot)
             )
-            reader = await stack.enter_async_context(Reader(settings.READING_LIMITS))
-            desk = FilingDesk(door, shift._lease_ids, limits, shift._over, shift._postponed)
+            reader = await stack.enter_async_context(CheckingReader.pool())
+            desk = FilingDesk(door, files, shift._lease_ids, limits, shift._over, shift._postponed)
             sources = Sources(portals, Path(settings.SPOOL_DIR))
-            ingest = Ingest(lanes, portal=sources, desk=desk, reader=reader, limits=limits)
+            checker = CheckingReader(reader)
+            ingest = Ingest(lanes, portal=sources, desk=desk, reader=checker, limits=limits)
             try:
                 await shift._run(ingest, first)
             except Exception as error:
-                error.add_note(shift._in_words())  # the admin's page of failed tasks reads it
+                error.add_note(shift._in_words())  # django-q2 logs it, once
                 raise
 
     async def _run(self, ingest: Ingest, first: list[Lease]) -> None:
@@ -106,8 +123,9 @@ class Shift:
             new = first
             while new or self._in_hand:
                 for lease in new:
-                    self._begin(lease, ingest, group)
+                    await self._begin(lease, ingest, group)
                 await self._change()
+                await self._hear_of_cancelling()
                 await self._close_finished()
                 if drain.is_draining():
                     await self._drain(working)
@@ -119,28 +137,41 @@ class Shift:
 
     async def _due(self) -> list[Lease]:
         """New leases, while there is room and time."""
-        room = settings.SHIFT_MAX_CHUNKS - len(self._in_hand)
-        if room <= 0 or time.monotonic() > self._ends_at or drain.is_draining():
+        now = time.monotonic()
+        is_too_soon = now < self._looks_at and not self._has_new_room
+        if is_too_soon or now > self._ends_at or drain.is_draining():
             return []
-        busy = [chunk.lease.site for chunk in self._in_hand.values()]
-        asked_at = time.monotonic()
+        self._looks_at, self._has_new_room = now + LOOK_SECONDS, False
         try:
-            new = await self._door(leases.take, room, by=self._owner, busy_sites=busy)
+            new = await self._take(urgent=True) + await self._take(urgent=False)
         except OperationalError as error:
             logger.warning("nothing is leased, for the database fails: %s", error)
             return []
         if new:  # they count from then, also when a heartbeat was written meanwhile
-            self._beaten_at = min(self._beaten_at, asked_at)
+            self._beaten_at = min(self._beaten_at, now)
         return new
 
-    def _begin(self, lease: Lease, ingest: Ingest, group: asyncio.TaskGroup) -> None:
-        self._lease_ids[lease.chunk] = lease.lease_id
-        self._folders.set(lease.chunk, spool.attempt_folder(lease.lease_id))
-        for item in lease.items:
-            self._open_lane(item)
+    async def _take(self, *, urgent: bool) -> list[Lease]:
+        """Urgent chunks have room of their own: a small packet never waits for a large batch.
 
+        A site's next chunk is taken when its last one is fed, so that its portal is kept busy while
+        the end of that one is still being read.
+        """
+        own = [chunk for chunk in self._in_hand.values() if chunk.lease.urgent == urgent]
+        room = settings.SHIFT_MAX_CHUNKS - len(own)
+        if room <= 0:
+            return []
+        busy = [chunk.lease.site for chunk in own if chunk.is_being_fed]
+        return await self._door(leases.take, room, by=self._owner, busy_sites=busy, urgent=urgent)
+
+    async def _begin(self, lease: Lease, ingest: Ingest, group: asyncio.TaskGroup) -> None:
+        self._lease_ids[lease.chunk] = lease.lease_id
         in_hand = _InHand(lease, {item.document for item in lease.items})
         self._in_hand[lease.chunk] = in_hand
+        folder = await self._door(spool.attempt_folder, lease.lease_id)
+        self._folders.set(lease.chunk, folder)
+        for item in lease.items:
+            self._open_lane(item)
         name = f"feed chunk {lease.chunk}"
         in_hand.feeding = group.create_task(self._feed(in_hand, ingest), name=name)
         self._changed.set()
@@ -153,6 +184,7 @@ class Shift:
                 await self._feed_alone(item, ingest)
             else:
                 await ingest.feed(item)
+        self._has_new_room = True
         self._changed.set()
 
     async def _feed_alone(self, item: WorkItem, ingest: Ingest) -> None:
@@ -197,11 +229,33 @@ class Shift:
             pass
         self._changed.clear()
 
+    async def _hear_of_cancelling(self) -> None:
+        """Start nothing more of a batch that was cancelled; what is in flight ends as it does."""
+        if time.monotonic() >= self._hears_at:
+            self._hears_at = time.monotonic() + HEAR_SECONDS
+            held = [in_hand.lease.lease_id for in_hand in self._in_hand.values()]
+            with suppress(OperationalError):  # then it hears of it a second later
+                for chunk in await self._door(leases.being_cancelled, held):
+                    in_hand = self._in_hand[chunk]
+                    in_hand.is_cancelled = in_hand.is_shut = True
+        for chunk, in_hand in self._in_hand.items():
+            if in_hand.is_cancelled:
+                self._withdraw(chunk, in_hand)
+
+    def _withdraw(self, chunk: int, in_hand: _InHand) -> None:
+        """Every time again: what was fed meanwhile, or is to be tried again, waits there too."""
+        if not in_hand.lane:
+            return
+        for item in self._lanes.withdraw(in_hand.lane, lambda item: item.chunk == chunk):
+            in_hand.untouched.add(item.document)
+            self._over(item)
+
     async def _close_finished(self) -> None:
         for chunk, in_hand in list(self._in_hand.items()):
-            is_over = not in_hand.left and in_hand.feeding and in_hand.feeding.done()
+            is_over = not in_hand.left and not in_hand.is_being_fed
             if is_over and await self._close(in_hand.lease, in_hand.untouched):
                 del self._in_hand[chunk]
+                self._has_new_room = True
 
     async def _close(self, lease: Lease, untouched: Collection[int]) -> bool:
         """False: the database failed. The next look tries again, or the lease expires."""
@@ -234,7 +288,8 @@ class Shift:
                 logger.exception("chunk %d could not be given back; its lease will expire", chunk)
 
     def _in_words(self) -> str:
-        chunks = "; ".join(f"chunk {chunk}" for chunk in self._in_hand)
+        """For whoever reads why a shift failed."""
+        chunks = "; ".join(in_hand.name for in_hand in self._in_hand.values())
         return f"It had in hand: {chunks or 'nothing'}."
 
     async def _beat(self) -> None:

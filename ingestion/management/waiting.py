@@ -2,13 +2,15 @@
 
 import argparse
 import json
+import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
-from ingestion import watch
+from ingestion import register, watch
 from ingestion.models import Batch
 
 SILENCE_SECONDS = 10.0  # after which a wait without a living worker says so
@@ -17,6 +19,24 @@ SILENCE_SECONDS = 10.0  # after which a wait without a living worker says so
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", action="store_true", help="end when the batch is final")
     parser.add_argument("--json", action="store_true", dest="as_json")
+
+
+def add_key(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--key",
+        default="",
+        help="names this submission: sent again under its key, it is the same batch",
+    )
+
+
+def admitted(submit: Callable[[], Batch]) -> Batch:
+    """At the ceiling, exit code 75 (EX_TEMPFAIL of sysexits.h): a scheduler tries again later."""
+    try:
+        return submit()
+    except register.AtCapacity as full:
+        raise CommandError(str(full), returncode=os.EX_TEMPFAIL) from full
+    except register.KeyReused as error:
+        raise CommandError(str(error)) from error
 
 
 def report(batch: Batch, command: BaseCommand, options: dict[str, Any]) -> None:

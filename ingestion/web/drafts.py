@@ -18,8 +18,16 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
+from ingestion.admission import in_words
 from ingestion.models import Packet
-from ingestion.register import Fault, Refused, UploadedDocument, upload_packet
+from ingestion.register import (
+    AtCapacity,
+    Fault,
+    KeyReused,
+    Refused,
+    UploadedDocument,
+    upload_packet,
+)
 from ingestion.rules.classify import guess_type
 from sites.models import Site, User
 
@@ -27,6 +35,8 @@ from sites.models import Site, User
 ACCEPTED = (".pdf", ".jpg", ".jpeg", ".png", ".tif", ".tiff")
 PLAIN_ROWS = 4  # rows of the form without JavaScript, unless more are asked for
 _INPUT = re.compile(r"(?:file|type|person)-(\d{1,4})").fullmatch
+_FULL = "We have more documents to check than we can take just now. Send it again in {}."
+_SENT = "This page was sent before, with other files. Open a new page and send them from there."
 _FIELDS = {"document_type": "type", "person": "person"}  # of a Fault, to the inputs of a row
 
 
@@ -103,6 +113,10 @@ class Draft:
             )
         except Refused as refusal:
             return self._with(tuple(self._located(fault) for fault in refusal.faults))
+        except AtCapacity as full:
+            return self._with((Problem("files", _FULL.format(in_words(full.retry_after))),))
+        except KeyReused:
+            return self._with((Problem("files", _SENT),))
 
     def _with(self, problems: tuple[Problem, ...]) -> Self:
         return type(self)(self.site, self.token, self.rows, problems)

@@ -55,6 +55,12 @@ def test_the_settings_as_shipped_are_right():
         ("Q_CLUSTER", configured.Q_CLUSTER | {"catch_up": True}, "ingestion.E055"),
         ("Q_CLUSTER", configured.Q_CLUSTER | {"sync": True}, "ingestion.E056"),
         ("WATCHDOG_SECONDS", 1, "ingestion.E059"),
+        ("MAX_CHUNKS", 0, "ingestion.E040"),
+        ("SITE_MAX_CHUNKS", 0, "ingestion.E040"),
+        ("DISPATCH_DEADLINE_SECONDS", 0.5, "ingestion.E040"),
+        ("MAX_UNFINISHED_DOCUMENTS", -1, "ingestion.E041"),
+        ("RETENTION_DAYS", -1, "ingestion.E041"),
+        ("DISPATCH_DEADLINE_SECONDS", 3600.0, "ingestion.W040"),
         (
             "INGEST_LIMITS",
             dataclasses.replace(configured.INGEST_LIMITS, deadline_seconds=-1),

@@ -19,6 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("folder", type=Path)
         parser.add_argument("--site", required=True, metavar="ID")
         parser.add_argument("--priority", type=int, default=5, choices=PRIORITIES, metavar="1-10")
+        waiting.add_key(parser)
         waiting.add_arguments(parser)
 
     def handle(self, *args: Any, folder: Path, site: str, **options: Any) -> None:
@@ -26,10 +27,14 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"there is no site {site!r}; load it with load_sites first")
         submission = register.Submission(
-            Source.FOLDER, "system:ingest_folder", "ops", priority=options["priority"]
+            Source.FOLDER,
+            "system:ingest_folder",
+            "ops",
+            priority=options["priority"],
+            idempotency_key=options["key"],
         )
         try:
-            batch = register.register_folder(folder, found, submission)
+            batch = waiting.admitted(lambda: register.register_folder(folder, found, submission))
         except (register.Refused, OSError) as error:
             raise CommandError(f"{folder} is refused, nothing was registered:\n{error}") from error
         waiting.report(batch, self, options)

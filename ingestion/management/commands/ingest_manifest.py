@@ -20,24 +20,34 @@ class Command(BaseCommand):
         parser.add_argument(
             "--dry-run", action="store_true", help="check the file, register nothing"
         )
+        waiting.add_key(parser)
         waiting.add_arguments(parser)
 
     def handle(self, *args: Any, file: Path, dry_run: bool, **options: Any) -> None:
         try:
             descriptors = manifest.read(file.read_text(encoding="utf-8"))
         except manifest.Refused as refused:
-            n = len(refused.faults)
-            faults = "1 fault" if n == 1 else f"{n} faults"
-            raise CommandError(
-                f"{file} is refused, nothing was registered; {faults}:\n{refused}"
-            ) from refused
+            raise _refused(file, refused) from refused
         except (OSError, UnicodeDecodeError) as error:
             raise CommandError(f"{file} cannot be read: {error}") from error
         if dry_run:
             self.stdout.write(f"{len(descriptors)} documents would be registered.")
             return
         submission = register.Submission(
-            Source.MANIFEST, "system:ingest_manifest", "ops", priority=options["priority"]
+            Source.MANIFEST,
+            "system:ingest_manifest",
+            "ops",
+            priority=options["priority"],
+            idempotency_key=options["key"],
         )
-        batch = register.register_manifest(descriptors, submission)
+        try:
+            batch = waiting.admitted(lambda: register.register_manifest(descriptors, submission))
+        except manifest.Refused as refused:
+            raise _refused(file, refused) from refused
         waiting.report(batch, self, options)
+
+
+def _refused(file: Path, refused: manifest.Refused) -> CommandError:
+    n = len(refused.faults)
+    faults = "1 fault" if n == 1 else f"{n} faults"
+    return CommandError(f"{file} is refused, nothing was registered; {faults}:\n{refused}")

@@ -5,8 +5,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.history import timeline
-from ingestion import filing
 from ingestion.models import Batch, Chunk, Document, Finding, Packet
+from tests import steps
 from tests.factories import make_batch, make_user
 from tests.ingestion.web.scenes import FILED, REJECTED, lease_all, make_packet
 
@@ -134,7 +134,7 @@ def test_operations_try_held_documents_again_in_one_click(as_role, site):
     packet = make_packet(site, make_user(sites=(site,)), None, FILED)
     lease = lease_all(packet)
     waiting = packet.documents.get(state="RECEIVED")
-    filing.give_up(waiting.pk, lease, "PORTAL_UNAVAILABLE", {}, held=True)
+    steps.give_up(waiting.pk, lease, "PORTAL_UNAVAILABLE", {}, held=True)
     page = text(try_again(as_role("Operations"), packet))
     assert "1 documents are in the queue again." in page
     assert "1 were passed over" in page
@@ -146,3 +146,28 @@ def test_operations_try_held_documents_again_in_one_click(as_role, site):
 def test_nobody_else_tries_documents_again(as_role, packet):
     page = text(as_role("QA reviewers").get("/admin/ingestion/document/"))
     assert "try_again" not in page
+
+
+def cancel(client, *batches):
+    values = {"action": "cancel", "_selected_action": [batch.pk for batch in batches]}
+    return text(client.post("/admin/ingestion/batch/", values, follow=True))
+
+
+def test_operations_cancel_a_batch_in_one_click_and_what_is_over_is_passed_over(as_role, site):
+    waiting, over = make_batch(documents=2), make_batch()
+    client = as_role("Operations")
+    cancel(client, over)
+    page = cancel(client, waiting, over)
+    assert f"Batch {waiting.reference} is being cancelled." in page
+    assert f"Passed over: batch {over.reference} is CANCELLED already." in page
+    waiting.refresh_from_db()
+    assert waiting.state == "CANCELLED"
+    assert timeline(waiting.subject)[-1].actor.startswith("user:")
+
+
+def test_nobody_else_cancels_a_batch(as_role, packet):
+    client = as_role("QA reviewers")
+    assert 'value="cancel"' not in text(client.get("/admin/ingestion/batch/"))
+    cancel(client, packet.batch)
+    packet.batch.refresh_from_db()
+    assert packet.batch.state != "CANCELLED"

@@ -238,3 +238,25 @@ async def test_a_redirect_waits_for_a_slot_of_its_own():
     assert await lanes.another_slot("a")
     lanes.open("uploads", None, 10)
     assert await lanes.another_slot("uploads")
+
+
+async def test_what_is_withdrawn_comes_to_nobody_and_the_rest_keeps_its_order():
+    lanes = open_lanes("a")
+    for number in range(6):
+        await lanes.put("a", number)
+    assert await lanes.take() == 0
+    lanes.put_back("a", 0, 0.0)
+    assert lanes.withdraw("a", lambda number: number % 2 == 0) == [2, 4, 0]
+    assert [await lanes.take() for _ in range(3)] == [1, 3, 5]
+    assert len(lanes) == 0
+
+
+async def test_a_feed_that_waits_for_a_full_lane_goes_on_when_its_items_are_withdrawn():
+    lanes = open_lanes("a", depth=1)
+    await lanes.put("a", 1)
+    feeding = asyncio.create_task(lanes.put("a", 2))
+    await asyncio.sleep(0)
+    assert not feeding.done()
+    lanes.withdraw("a", lambda number: number == 1)
+    await feeding
+    assert await lanes.take() == 2

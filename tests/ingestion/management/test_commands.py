@@ -8,14 +8,15 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from ingestion import filing, watch
+from ingestion import watch
 from ingestion.core.limiter import Pace
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import gates, leases
 from ingestion.management import waiting
 from ingestion.models import Batch, Chunk, Document, PortalGate
+from tests import steps
 from tests.factories import make_batch, make_site
-from tests.ingestion.hosts import environment
+from tests.ingestion.hosts import environment, eventually
 
 pytestmark = pytest.mark.django_db
 CODE = "PORTAL_UNAVAILABLE"
@@ -51,7 +52,7 @@ def reject_all(code="DOWNLOAD_FAILED", *, held=False):
     """What a worker does whose portal gives nothing."""
     for lease in leases.take(10, by="here:1:1"):
         for item in lease.items:
-            filing.give_up(item.document, lease.lease_id, code, {}, held=held)
+            steps.give_up(item.document, lease.lease_id, code, {}, held=held)
         leases.close(lease.chunk, lease.lease_id)
 
 
@@ -192,16 +193,93 @@ def test_a_reason_or_site_that_does_not_exist_is_named(options):
         call_command("retry", **options)
 
 
+def run(settings, *arguments, **options):
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(
+        command, env=environment(settings, **options), capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_at_the_ceiling_a_script_is_told_by_exit_code_75_and_a_sentence(manifest, settings):
+    make_batch(documents=2)
+    told = run(settings, "ingest_manifest", manifest({}), MAX_UNFINISHED_DOCUMENTS="2")
+    assert told.returncode == 75
+    assert "nothing was registered. Try again in 10 minutes." in told.stderr
+    assert "Traceback" not in told.stderr
+    assert Batch.objects.count() == 1
+
+
+def test_a_folder_at_the_ceiling_is_for_later_too(tmp_path, settings):
+    settings.MAX_UNFINISHED_DOCUMENTS = 2
+    make_batch(make_site("1001"), documents=2)
+    folder = tmp_path / "packet"
+    folder.mkdir()
+    (folder / "cv_whitfield.pdf").write_bytes(b"%PDF-")
+    with pytest.raises(CommandError, match="Try again in 10 minutes") as full:
+        call_command("ingest_folder", str(folder), site="1001")
+    assert full.value.returncode == 75
+
+
+def test_a_manifest_of_too_many_chunks_is_refused_with_its_numbers(manifest, settings):
+    settings.CHUNK_SIZE = settings.MAX_CHUNKS = 1
+    with pytest.raises(CommandError, match="2 documents of 1 sites make 2 chunks; at most 1"):
+        call_command("ingest_manifest", manifest({}, {}))
+
+
+def test_a_manifest_that_is_sent_again_under_its_key_is_the_same_batch(manifest, capsys):
+    file = manifest({}, {})
+    for _ in range(2):
+        call_command("ingest_manifest", file, key="nightly-17")
+    batch = Batch.objects.get()
+    assert capsys.readouterr().out.count(f"Batch {batch.reference}: QUEUED") == 2
+
+
+def test_a_key_that_was_used_for_another_manifest_is_an_error(manifest):
+    call_command("ingest_manifest", file := manifest({}), key="nightly-17")
+    with pytest.raises(CommandError, match="'nightly-17' was used for another submission"):
+        call_command("ingest_manifest", file, key="nightly-17", priority=1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_waits_can_be_killed_and_the_work_does_not_notice(manifest, settings):
+    command = [sys.executable, "manage.py", "ingest_manifest", manifest({}, {}), "--wait"]
+    with subprocess.Popen(command, env=environment(settings)) as waiter:
+        batch = eventually(Batch.objects.first)
+        [lease] = leases.take(1, by="here:1:1")
+        waiter.kill()
+    assert leases.beat([lease.lease_id]) == {lease.lease_id}
+    for item in lease.items:
+        steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+    leases.close(lease.chunk, lease.lease_id)
+    batch.refresh_from_db()
+    assert batch.state == BatchState.COMPLETED
+
+
+def test_a_batch_is_cancelled_by_its_reference(capsys):
+    batch = make_batch(documents=2)
+    call_command("cancel", batch.reference)
+    told = capsys.readouterr().out
+    assert told.startswith(f"Batch {batch.reference}: CANCELLED, 2 of 2 documents settled")
+
+
+@pytest.mark.parametrize(
+    ("reference", "why"), [("BAT-1", "there is no batch 'BAT-1'"), ("", "is CANCELLED already")]
+)
+def test_a_batch_that_is_not_there_or_over_cannot_be_cancelled(reference, why):
+    batch = make_batch()
+    call_command("cancel", batch.reference)
+    with pytest.raises(CommandError, match=why):
+        call_command("cancel", reference or batch.reference)
+
+
 def test_a_refusal_is_exit_code_1_for_a_script(tmp_path, settings):
     file = tmp_path / "empty.ndjson"
     file.write_text("")
-    command = [sys.executable, "manage.py", "ingest_manifest", str(file)]
-    run = subprocess.run(
-        command, env=environment(settings), capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 1
-    assert "it is empty; a manifest names at least one document" in run.stderr
-    assert "Traceback" not in run.stderr
+    told = run(settings, "ingest_manifest", str(file))
+    assert told.returncode == 1
+    assert "it is empty; a manifest names at least one document" in told.stderr
+    assert "Traceback" not in told.stderr
 
 
 def test_an_installation_without_a_secret_is_told_what_to_write(settings):

@@ -7,7 +7,7 @@ import pytest
 from ingestion.models import Document, Packet, PortalGate
 from ingestion.register import Fault
 from ingestion.web.drafts import Draft, Problem
-from tests.factories import make_site, make_user
+from tests.factories import make_batch, make_site, make_user
 from tests.ingestion.web.scenes import FILED, REJECTED, make_packet, pdf, send
 
 
@@ -104,6 +104,23 @@ def test_the_same_page_with_another_file_is_another_packet(signed_in):
     send(signed_in, **{"file-0": pdf()})
     send(signed_in, **{"file-0": pdf("irb_approval_2.pdf")})
     assert Packet.objects.count() == 2
+
+
+def test_with_no_room_for_more_the_draft_comes_back_and_says_when_to_send_it(signed_in, settings):
+    settings.MAX_UNFINISHED_DOCUMENTS = 1
+    make_batch()
+    page = text(send(signed_in, **{"file-0": pdf("cv.pdf"), "type-0": "cv", "person-0": "Jo"}))
+    assert "We have more documents to check than we can take just now." in page
+    assert "Send it again in 10 minutes." in page
+    assert 'value="Jo"' in page
+    assert Packet.objects.count() == 1
+
+
+def test_the_same_page_with_other_bytes_of_the_same_name_and_size_is_not_taken_for_it(signed_in):
+    send(signed_in, **{"file-0": pdf(content=b"%PDF-1.7 a letter")})
+    page = text(send(signed_in, **{"file-0": pdf(content=b"%PDF-1.7 a ledger")}))
+    assert "This page was sent before, with other files." in page
+    assert Packet.objects.count() == 1
 
 
 def test_two_people_with_the_same_token_send_two_packets(client, site, mara):

@@ -1,0 +1,29 @@
+"""A batch that should not be worked any further."""
+
+import argparse
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from ingestion import batches
+from ingestion.filing import By
+from ingestion.management import waiting
+from ingestion.models import Batch
+
+
+class Command(BaseCommand):
+    help = "Cancels a batch: what waits at once, what is in hand as soon as it is over."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("batch", metavar="BAT-YYYY-NNNN")
+        waiting.add_arguments(parser)
+
+    def handle(self, *args: Any, batch: str, **options: Any) -> None:
+        found = Batch.objects.filter(reference=batch).first()
+        if found is None:
+            raise CommandError(f"there is no batch {batch!r}")
+        try:
+            batches.cancel(found, by=By("system:cancel", "ops"))
+        except batches.AlreadyFinal as error:
+            raise CommandError(str(error)) from error
+        waiting.report(found, self, options)

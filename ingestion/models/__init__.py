@@ -1,0 +1,38 @@
+"""The rows that carry the guarantees.
+
+A batch is what was submitted at once; a packet is what one site sent in it; a document is one file
+with an identity (site, doc_id); a chunk is the unit of lease and fairness, always of one site
+(decision 1). State changes are made in `filing`, `batches` and `dispatch` only, each with its
+ledger entry.
+"""
+
+from ingestion.models.batches import (
+    PRIORITIES,
+    URGENT,
+    Batch,
+    BatchQuerySet,
+    Chunk,
+    ChunkQuerySet,
+    Packet,
+    PacketQuerySet,
+    Source,
+)
+from ingestion.models.documents import Document, DocumentQuerySet, Finding
+from ingestion.models.gates import PortalGate, PortalGateQuerySet
+
+__all__ = [
+    "PRIORITIES",
+    "URGENT",
+    "Batch",
+    "BatchQuerySet",
+    "Chunk",
+    "ChunkQuerySet",
+    "Document",
+    "DocumentQuerySet",
+    "Finding",
+    "Packet",
+    "PacketQuerySet",
+    "PortalGate",
+    "PortalGateQuerySet",
+    "Source",
+]

@@ -1,0 +1,229 @@
+"""Batches, packets and chunks: what was submitted, and in which portions it is worked."""
+
+import uuid
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, ClassVar, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Count, Max, Q
+from django.utils import timezone
+
+from ingestion.core.states import OPEN, BatchState, ChunkState, DocumentState
+from ingestion.models.choices import of_states
+from sites.models import Site, User
+
+PRIORITIES = range(1, 11)  # 1 is the most urgent
+URGENT = 3  # up to this priority, a chunk does not wait for room that others fill
+
+
+class Source(models.TextChoices):
+    MANIFEST = "manifest", "Manifest"
+    FOLDER = "folder", "Folder"
+    UPLOAD = "upload", "Web upload"
+
+
+class BatchQuerySet(models.QuerySet["Batch"]):
+    def open(self) -> Self:
+        return self.filter(state__in=OPEN)
+
+    def being_cancelled(self) -> Self:
+        """Cancelled by somebody, and not yet at its end. No worker takes anything of them up."""
+        return self.open().filter(cancel_requested_at__isnull=False)
+
+    def to_be_polled(self, at: datetime) -> Self:
+        return self.filter(next_poll_at__lte=at).order_by("next_poll_at")
+
+
+class Batch(models.Model):
+    reference = models.CharField(max_length=20, unique=True)
+    source = models.CharField(max_length=20, choices=Source)
+    submitted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True
+    )
+    submitted_as = models.CharField(max_length=200, blank=True)  # the actor, in the ledger's words
+    state = models.CharField(
+        max_length=20, choices=of_states(BatchState), default=BatchState.SUBMITTED
+    )
+    priority = models.PositiveSmallIntegerField(default=5)
+    idempotency_key = models.CharField(max_length=200, unique=True, null=True, blank=True)
+    request_digest = models.CharField(max_length=64, blank=True)  # of what came with that key
+    transitions = models.PositiveIntegerField(default=0)  # the n of its next ledger entry
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested_by = models.CharField(max_length=200, blank=True)  # as in the ledger
+    cancel_requested_role = models.CharField(max_length=40, blank=True)
+    error_code = models.CharField(max_length=40, blank=True)  # why it ended with work undone
+    # What one look at its completion leaves to the next: core.completion.
+    next_poll_at = models.DateTimeField(null=True, blank=True, editable=False)
+    polled_count = models.PositiveIntegerField(null=True, blank=True, editable=False)
+    poll_retries = models.PositiveIntegerField(default=0, editable=False)
+    summary = models.JSONField(default=dict, blank=True)  # set at its end; outlives its chunks
+    pruned_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[BatchQuerySet] = BatchQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name_plural = "batches"
+        permissions = [("cancel_batch", "Can cancel anybody's batches")]
+        indexes = [
+            models.Index(
+                fields=["next_poll_at"],
+                condition=Q(next_poll_at__isnull=False),
+                name="batches_to_be_polled",
+            ),
+            models.Index(fields=["state", "finished_at"], name="batches_by_state"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=[state.value for state in BatchState]),
+                name="batch_state_is_one_of_the_table",
+            ),
+            models.CheckConstraint(
+                condition=Q(priority__gte=1, priority__lte=10),
+                name="batch_priority_is_from_1_to_10",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.reference
+
+    @property
+    def subject(self) -> str:
+        """How the ledger names this batch."""
+        return f"batch:{self.pk}"
+
+    @property
+    def is_urgent(self) -> bool:
+        return self.priority <= URGENT
+
+    @property
+    def is_being_cancelled(self) -> bool:
+        return self.cancel_requested_at is not None and not BatchState(self.state).is_final
+
+    def counts(self) -> dict[DocumentState, int]:
+        """How many documents are in each state; states without any are left out."""
+        rows = self.documents.order_by().values_list("state").annotate(n=Count("pk"))
+        return {DocumentState(state): n for state, n in rows}
+
+
+class PacketQuerySet(models.QuerySet["Packet"]):
+    def visible_to(self, user: User) -> Self:
+        return self if user.is_staff else self.filter(site__memberships__user=user)
+
+
+class Packet(models.Model):
+    """What one site sent in one batch."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="packets")
+    site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="packets")
+    reference = models.CharField(max_length=20, unique=True)
+    name = models.CharField(max_length=120, blank=True)  # the sender's own label
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects: ClassVar[PacketQuerySet] = PacketQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return self.reference
+
+
+class ChunkQuerySet(models.QuerySet["Chunk"]):
+    def waiting(self) -> Self:
+        return self.filter(state=ChunkState.WAITING)
+
+    def running(self) -> Self:
+        return self.filter(state=ChunkState.RUNNING)
+
+    def of_urgency(self, urgent: bool) -> Self:
+        # Not `is_urgent=`, which Django writes as NOT: SQLite follows the index's order only behind
+        # equalities, and would sort a site's whole backlog.
+        return self.filter(is_urgent__in=[urgent])
+
+    def due(self, at: datetime) -> Self:
+        """What a shift may lease now, in the one order of fairness."""
+        return self.waiting().filter(next_dispatch_at__lte=at).order_by("rank", "pk")
+
+    def orphaned(self, at: datetime) -> Self:
+        """Leased by a worker that stopped beating."""
+        return self.running().filter(lease_expires_at__lt=at)
+
+    def virtual_time(self) -> float:
+        """The rank that was dispatched last: what comes in now does not rank before it."""
+        dispatched = self.filter(attempts__gt=0).aggregate(Max("rank"))
+        return dispatched["rank__max"] or 0.0
+
+    def waiting_for(self, portal: int) -> Self:
+        """Not leased, and their site's documents come from this portal."""
+        return self.waiting().filter(site__portal=portal)
+
+    def lock_held(self, leases: Iterable[uuid.UUID]) -> dict[int, uuid.UUID]:
+        """Lock the rows that are held under these leases until the transaction ends."""
+        held = self.select_for_update(of=("self",), no_key=True).filter(lease_id__in=set(leases))
+        rows = held.order_by("pk").values_list("pk", "lease_id")
+        return {chunk: lease for chunk, lease in rows if lease}
+
+    def lock_if_held(self, lease: uuid.UUID, **which: Any) -> bool:
+        """Lock the chunk's row until the transaction ends, if it is held under this lease."""
+        held = self.select_for_update(of=("self",), no_key=True).filter(lease_id=lease, **which)
+        return held.values_list("pk", flat=True).first() is not None
+
+
+class Chunk(models.Model):
+    """At most CHUNK_SIZE documents of one site: what a shift leases."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="chunks")
+    site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="chunks")
+    state = models.CharField(
+        max_length=10, choices=of_states(ChunkState), default=ChunkState.WAITING
+    )
+    rank = models.FloatField()  # virtual time of its site, weighted by priority
+    is_urgent = models.BooleanField(default=False)  # then it has room of its own
+    next_dispatch_at = models.DateTimeField(default=timezone.now)
+    lease_id = models.UUIDField(null=True, blank=True)
+    lease_owner = models.CharField(max_length=120, blank=True)  # host:pid:start
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveIntegerField(default=0)  # leases given so far
+    losses = models.PositiveSmallIntegerField(default=0)  # workers that fell silent, in a row
+
+    objects: ClassVar[ChunkQuerySet] = ChunkQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        ordering = ["rank", "pk"]
+        indexes = [
+            # By site first: each site's next chunk is one probe, however many it has waiting. Not a
+            # partial index: SQLite cannot tell that one serves a query with a bound state.
+            models.Index(
+                fields=["site", "state", "is_urgent", "rank", "id", "next_dispatch_at"],
+                name="chunks_due",
+            ),
+            models.Index(
+                fields=["lease_expires_at"],
+                condition=Q(state=ChunkState.RUNNING),
+                name="chunks_leased",
+            ),
+            # The virtual clock is the rank that was dispatched last.
+            models.Index(fields=["rank"], condition=Q(attempts__gt=0), name="chunks_dispatched"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=[state.value for state in ChunkState]),
+                name="chunk_state_is_one_of_the_table",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    state=ChunkState.RUNNING, lease_id__isnull=False, lease_expires_at__isnull=False
+                )
+                | Q(~Q(state=ChunkState.RUNNING), lease_id__isnull=True),
+                name="a_running_chunk_has_a_lease_and_no_other_has",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.batch_id}/{self.pk} of {self.site_id}"

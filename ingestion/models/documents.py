@@ -1,0 +1,152 @@
+"""Documents with their findings: one file each, with an identity."""
+
+import uuid
+from datetime import datetime
+from typing import ClassVar, Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from ingestion.core.states import UNSETTLED, DocumentState
+from ingestion.models.batches import Batch, Chunk, Packet
+from ingestion.models.choices import of_states
+from ingestion.rules.types import TYPES
+from sites.models import Site, User
+
+
+class DocumentQuerySet(models.QuerySet["Document"]):
+    def visible_to(self, user: User) -> Self:
+        """Another site's document does not exist for a coordinator."""
+        return self if user.is_staff else self.filter(site__memberships__user=user)
+
+    def unsettled(self) -> Self:
+        """The machine still has something to do with them."""
+        return self.filter(state__in=UNSETTLED)
+
+    def waiting(self) -> Self:
+        """Registered and not fetched: a worker may take them up, once their time has come."""
+        return self.filter(state=DocumentState.RECEIVED)
+
+    def due(self, at: datetime) -> Self:
+        return self.waiting().filter(Q(next_attempt_at=None) | Q(next_attempt_at__lte=at))
+
+    def on_file(self) -> Self:
+        return self.filter(state=DocumentState.ARCHIVED)
+
+    def with_etag(self) -> Self:
+        """Their portal can be asked whether it has anything else."""
+        return self.exclude(etag="")
+
+
+class Document(models.Model):
+    """One file with an identity: (site, doc_id). Its versions are its different bytes."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="documents")
+    packet = models.ForeignKey(Packet, on_delete=models.PROTECT, related_name="documents")
+    chunk = models.ForeignKey(
+        Chunk, on_delete=models.SET_NULL, null=True, blank=True, related_name="documents"
+    )
+    site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="documents")
+    doc_id = models.CharField("document", max_length=120)
+    # No choices: types are data that a data manager extends, and need no migration.
+    document_type = models.CharField("type", max_length=40, blank=True)
+    filename = models.CharField(max_length=255, blank=True)
+    url = models.URLField(max_length=2000, blank=True)  # "" for an upload
+    spooled = models.CharField(max_length=200, blank=True)  # an upload's key in the spool
+    schema_version = models.CharField(max_length=20)
+    expected_sha256 = models.CharField(max_length=64, blank=True)  # as the manifest gives it
+    sha256 = models.CharField(max_length=64, blank=True, db_index=True)
+    size = models.PositiveBigIntegerField(null=True, blank=True)  # bytes
+    etag = models.CharField(max_length=200, blank=True)  # a strong one, its portal's for its bytes
+    pages = models.PositiveIntegerField(null=True, blank=True)
+    state = models.CharField(
+        max_length=20, choices=of_states(DocumentState), default=DocumentState.RECEIVED
+    )
+    code = models.CharField(max_length=40, blank=True)  # the primary finding's
+    attempts = models.PositiveIntegerField(default=0)  # times taken up, counted before anything
+    fetch_tries = models.PositiveIntegerField(default=0)  # requests that failed so far
+    failing_since = models.DateTimeField(null=True, blank=True)  # its deadline counts from then
+    next_attempt_at = models.DateTimeField(null=True, blank=True)  # not asked for before
+    transitions = models.PositiveIntegerField(default=0)  # the n of its next ledger entry
+    correlation_id = models.UUIDField(default=uuid.uuid4, editable=False)
+    rules_version = models.CharField(max_length=20, blank=True)
+    duplicate_of = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="duplicates"
+    )
+    received_at = models.DateTimeField(default=timezone.now)
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[DocumentQuerySet] = DocumentQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        ordering = ["-pk"]
+        permissions = [("retry_document", "Can try held documents again")]
+        indexes = [
+            models.Index(fields=["chunk", "state"], name="documents_of_a_chunk"),
+            models.Index(fields=["batch", "state"], name="documents_of_a_batch"),
+            models.Index(fields=["site", "sha256"], name="documents_by_content"),
+            # Admission counts what is unfinished, and how much was settled lately.
+            models.Index(fields=["state", "received_at"], name="documents_by_state"),
+            models.Index(fields=["settled_at"], name="documents_by_settling"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=[state.value for state in DocumentState]),
+                name="document_state_is_one_of_the_table",
+            ),
+            models.UniqueConstraint(
+                fields=["site", "doc_id", "sha256"],
+                condition=Q(state=DocumentState.ARCHIVED),
+                name="document_is_filed_once",
+            ),
+            models.UniqueConstraint(
+                fields=["batch", "site", "doc_id"], name="a_batch_names_a_document_once"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=DocumentState.ARCHIVED) | ~Q(sha256=""),
+                name="a_filed_document_has_its_fingerprint",
+            ),
+            models.CheckConstraint(
+                condition=~Q(url="") | ~Q(spooled=""),
+                name="a_document_comes_from_a_portal_or_an_upload",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.doc_id} at site {self.site.site_id}"
+
+    @property
+    def subject(self) -> str:
+        """How the ledger names this document."""
+        return f"document:{self.pk}"
+
+    @property
+    def type_name(self) -> str:
+        kind = TYPES.get(self.document_type)
+        return kind.name if kind else "Document"
+
+
+class Finding(models.Model):
+    """What a rule saw. The sentences are made from code and facts when they are shown."""
+
+    document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="findings")
+    code = models.CharField(max_length=40)
+    page = models.PositiveIntegerField(default=0)  # 0: the whole document
+    is_primary = models.BooleanField(default=False)
+    facts = models.JSONField(default=dict)  # str and int only
+    rules_version = models.CharField(max_length=20)
+    attempt = models.PositiveIntegerField(default=1)  # of the document, when it was found
+
+    class Meta:
+        ordering = ["document", "-is_primary", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["document", "attempt"],
+                condition=Q(is_primary=True),
+                name="a_decision_has_one_primary_finding",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.code

@@ -1,0 +1,107 @@
+"""What finished batches leave behind goes after a while: chunk rows, and files in the spool.
+
+Never documents, findings, decisions, ledger entries or the archive (decision 7). What the chunks
+could tell is in the batch's `summary` by then, and the ledger keeps that they were removed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from audit.log import ledger
+from ingestion import batches, spool
+from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
+from ingestion.models import Batch, Chunk, Document
+
+AT_ONCE = 200  # chunks that one transaction removes
+LEFT_LYING = timedelta(days=1)  # a file in the spool that nobody has touched for so long
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    batches: int
+    chunks: int
+    files: int  # and folders, of the spool
+
+
+def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
+    """Remove what is older than `days` (RETENTION_DAYS). Idempotent; may be interrupted."""
+    days = settings.RETENTION_DAYS if days is None else days
+    finished = list(_finished(days)) if days else []
+    leftovers = list(_leftovers(days))
+    if dry_run:
+        chunks = Chunk.objects.filter(batch__in=finished, state=ChunkState.DONE).count()
+        return Pruned(len(finished), chunks, len(leftovers))
+    chunks = sum(_prune(batch) for batch in finished)
+    for key in leftovers:
+        _drop(key)
+    return Pruned(len(finished), chunks, len(leftovers))
+
+
+def _drop(key: str) -> None:
+    if key.startswith("uploads/"):
+        spool.drop(key)
+    else:
+        spool.drop_attempt(_lease(key))
+
+
+def _finished(days: int) -> "QuerySet[Batch]":
+    """Without those of which a document goes round once more."""
+    before = timezone.now() - timedelta(days=days)
+    working = Chunk.objects.filter(batch=OuterRef("pk")).exclude(state=ChunkState.DONE)
+    ended = Batch.objects.exclude(pk__in=Batch.objects.open().values("pk"))
+    return ended.filter(finished_at__lt=before, pruned_at=None).exclude(Exists(working))
+
+
+def _prune(batch: Batch) -> int:
+    removed = 0
+    while keys := list(_removable(batch)[:AT_ONCE]):
+        Document.objects.filter(chunk__in=keys).update(chunk=None)
+        Chunk.objects.filter(pk__in=keys).delete()
+        removed += len(keys)
+    if not batch.chunks.exists():
+        with ledger():
+            batches.prune(batch)
+    return removed
+
+
+def _removable(batch: Batch) -> "QuerySet[Chunk, int]":
+    """All but the one that keeps the virtual time: without it, newcomers would rank before all."""
+    dispatched = Chunk.objects.filter(attempts__gt=0).order_by("-rank")
+    clock = list(dispatched.values_list("pk", flat=True)[:1])
+    done = batch.chunks.filter(state=ChunkState.DONE).exclude(pk__in=clock)
+    return done.order_by("pk").values_list("pk", flat=True)
+
+
+def _leftovers(days: int) -> Iterator[str]:
+    """Files of the spool that no work needs: registered never, cancelled long ago, or a crash's."""
+    for folder in _old("attempts", LEFT_LYING):
+        if not Chunk.objects.filter(lease_id=_lease(folder)).exists():
+            yield folder
+    for upload in _old("uploads", max(LEFT_LYING, timedelta(days=days))):
+        if not _needed(upload):
+            yield upload
+
+
+def _needed(upload: str) -> bool:
+    """Its bytes are nowhere else, and somebody may still go on with them."""
+    of = Document.objects.filter(spooled=upload).exclude(state=DocumentState.CANCELLED)
+    return of.filter(Q(state__in=(*UNSETTLED, DocumentState.HELD)) | Q(sha256="")).exists()
+
+
+def _old(folder: str, age: timedelta) -> Iterator[str]:
+    root = Path(settings.SPOOL_DIR) / folder
+    before = (datetime.now(UTC) - age).timestamp()
+    for path in root.iterdir() if root.is_dir() else ():
+        if path.stat().st_mtime < before:
+            yield f"{folder}/{path.name}"
+
+
+def _lease(key: str) -> UUID:
+    return UUID(key.rpartition("/")[2])

@@ -1,0 +1,166 @@
+"""A cancel reaches into a running core: nothing more is begun, what is in flight ends cleanly."""
+
+import logging
+import threading
+
+import pytest
+from django.core.files.base import ContentFile
+from django.db import connections
+
+from audit.history import timeline
+from ingestion import batches, register, retrying
+from ingestion.core.states import BatchState, ChunkState, DocumentState
+from ingestion.dispatch import leases
+from ingestion.dispatch.shift import work_shift
+from ingestion.filing import By
+from ingestion.models import Batch, Chunk
+from ingestion.samples.portal import Limit, SamplePortal, limits_of
+from sites.models import Portal
+from tests.factories import make_batch, make_user
+from tests.ingestion.hosts import eventually, worker_host
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
+OPS = By("system:tests", "ops")
+SLOW = 2.0  # documents a second
+
+
+@pytest.fixture
+def slow_batch(one_site, submit):
+    """A batch that takes a while, because its portal allows two requests a second."""
+    limits = {one_site.expectations[0].site_id: Limit(SLOW, 1)}
+    with SamplePortal(one_site.directory, limits, faults=0) as portal:
+        batch = submit(one_site, portal)
+        Portal.objects.update(rate_per_second=SLOW, burst=1)
+        yield batch, portal
+
+
+def some_are_settled(batch):
+    return batch.documents.exclude(settled_at=None).exists()
+
+
+def is_cancelled(batch):
+    batch.refresh_from_db()
+    return batch.state == BatchState.CANCELLED
+
+
+def ended_cleanly(batch, portal):
+    counts = batch.counts()
+    assert not batch.documents.unsettled().exists()
+    assert counts[DocumentState.CANCELLED] + len(portal.requests) >= sum(counts.values())
+    assert len(portal.requests) < sum(counts.values())
+    assert set(batch.chunks.values_list("state", flat=True)) == {ChunkState.DONE}
+    for document in batch.documents.filter(state=DocumentState.CANCELLED):
+        assert timeline(document.subject)[-1].actor == OPS.actor
+
+
+def test_a_running_shift_begins_nothing_more_of_a_cancelled_batch(slow_batch, settings):
+    batch, portal = slow_batch
+
+    def cancel():
+        try:
+            eventually(lambda: some_are_settled(batch))
+            batches.cancel(Batch.objects.get(pk=batch.pk), by=OPS)
+        finally:
+            connections.close_all()
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    work_shift()
+    canceller.join()
+    assert is_cancelled(batch)
+    ended_cleanly(batch, portal)
+    assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
+
+
+def test_another_hosts_worker_hears_of_it_too(slow_batch, settings):
+    batch, portal = slow_batch
+    with worker_host(settings):
+        eventually(lambda: some_are_settled(batch))
+        batches.cancel(batch, by=OPS)
+        eventually(lambda: is_cancelled(batch))
+    ended_cleanly(batch, portal)
+
+
+def test_a_shift_that_fails_names_its_batch_and_documents_and_is_logged_by_its_task_alone(
+    monkeypatch, caplog
+):
+    batch = make_batch(documents=2)
+    failures = iter([OSError("disk full")])
+
+    def fail_once(held):
+        for failure in failures:
+            raise failure
+        return set()
+
+    monkeypatch.setattr(leases, "being_cancelled", fail_once)
+    with caplog.at_level(logging.ERROR), pytest.raises(ExceptionGroup) as failed:
+        work_shift()
+    [note] = failed.value.__notes__
+    assert f"of batch {batch.reference} (doc-1, doc-2)" in note
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+def test_a_document_that_fails_unexpectedly_is_logged_once_with_its_batch(monkeypatch, caplog):
+    batch = make_batch(documents=1)
+
+    def fail(*args, **options):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(retrying, "fetch_failed", fail)
+    work_shift()
+    told = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    name = f"doc-1 of site {batch.documents.get().site.site_id} in batch {batch.reference}"
+    assert [record.getMessage() for record in told] == [f"held {name}, unexpected"]
+    assert batch.documents.get().code == "INTERNAL_ERROR"
+
+
+def test_a_small_packet_is_final_while_a_large_batch_fills_all_ordinary_room(
+    slow_batch, one_site, settings
+):
+    """Of the same site: neither the shift's room nor the site's makes it wait."""
+    settings.SHIFT_MAX_CHUNKS = settings.SITE_MAX_CHUNKS = 1
+    batch, _ = slow_batch
+    expected = one_site.expectations[0]
+    content = (one_site.files / expected.site_id / f"{expected.doc_id}.pdf").read_bytes()
+    packets = []
+
+    def send():
+        try:
+            eventually(lambda: some_are_settled(batch))
+            site = batch.chunks.first().site
+            file = register.UploadedDocument(
+                "a.pdf", "protocol-signature-page", "", ContentFile(content, "a.pdf")
+            )
+            packets.append(
+                register.upload_packet(site=site, user=make_user(sites=(site,)), files=[file])
+            )
+        finally:
+            connections.close_all()
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    work_shift()
+    sender.join()
+    uploaded = packets[0].documents.get()
+    assert uploaded.settled_at < batch.documents.latest("settled_at").settled_at
+    assert not Batch.objects.open().exists()
+
+
+def test_a_sites_next_chunk_is_taken_while_the_end_of_its_last_one_is_read(
+    one_site, submit, settings, monkeypatch
+):
+    settings.CHUNK_SIZE, settings.SITE_MAX_CHUNKS = 1, 3
+    take, running = leases.take, []
+
+    def taken(*args, **options):
+        leased = take(*args, **options)
+        running.append(Chunk.objects.running().count())
+        return leased
+
+    monkeypatch.setattr(leases, "take", taken)
+    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
+        batch = submit(one_site, portal)
+        work_shift()
+    batch.refresh_from_db()
+    assert batch.state == BatchState.COMPLETED
+    assert 1 < max(running) <= 3

@@ -1,0 +1,137 @@
+"""Which chunk is next: nobody starves, nobody is hidden, and the answer costs next to nothing."""
+
+import threading
+
+import pytest
+from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from ingestion.dispatch import leases
+from ingestion.models import Batch, Chunk
+from tests.factories import make_batch, make_site
+
+pytestmark = pytest.mark.django_db
+MANY = 20_000
+
+
+def take(room=1, **options):
+    return leases.take(room, by="here:1:1", **options)
+
+
+@pytest.fixture
+def backlog():
+    """One site with 20,000 chunks before everybody else's."""
+    batch = make_batch(make_site("busy"))
+    site = batch.chunks.get().site
+    Chunk.objects.bulk_create(
+        (Chunk(batch=batch, site=site, rank=number / MANY) for number in range(MANY)),
+        batch_size=2000,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return site
+
+
+def test_the_backlog_of_one_site_hides_nobody_behind_it(backlog, settings):
+    settings.SITE_MAX_CHUNKS = 1
+    [running] = take()
+    assert running.site == backlog.pk
+    other = make_site("small")
+    Chunk.objects.create(batch=Batch.objects.get(), site=other, rank=1e9)
+    [lease] = take()
+    assert lease.site == other.pk
+
+
+def plan(query):
+    sql, parameters = query.sql_with_params()
+    explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+    with connection.cursor() as cursor:
+        cursor.execute(f"{explain} {sql}", parameters)
+        return "\n".join(str(row[-1]) for row in cursor.fetchall())
+
+
+def test_the_next_chunks_are_found_through_their_index(backlog):
+    for number in range(30):
+        make_site(f"other-{number}")
+    found = leases.next_of_each_site(timezone.now(), {backlog.pk}, urgent=False)[:8]
+    told = plan(found.query)
+    assert "chunks_due" in told
+    assert "Seq Scan on ingestion_chunk" not in told
+    assert "AUTOMATIC" not in told  # SQLite building an index of its own, for want of ours
+    sorts = told.count("USE TEMP B-TREE FOR ORDER BY")  # of the few that were found, and no others
+    assert sorts == (1 if connection.vendor == "sqlite" else 0)
+
+
+def test_what_runs_where_is_found_through_its_index(backlog):
+    [lease] = take()
+    told = plan(Chunk.objects.orphaned(timezone.now()).query)
+    assert "chunks_leased" in told
+    assert lease.site == backlog.pk
+
+
+def test_a_look_asks_the_same_questions_however_much_waits(backlog):
+    busy = [backlog.pk]
+    with CaptureQueriesContext(connection) as before:
+        assert take(busy_sites=busy) == []
+    Chunk.objects.filter(rank__lt=0.9).delete()
+    with CaptureQueriesContext(connection) as after:
+        assert take(busy_sites=busy) == []
+    assert len(before) == len(after) <= 3
+
+
+def test_no_more_of_a_site_run_than_allowed_over_all_shifts(settings):
+    settings.CHUNK_SIZE, settings.SITE_MAX_CHUNKS = 1, 2
+    make_batch(documents=5)
+    taken = [leases.take(5, by=f"host-{number}:1:1") for number in range(4)]
+    assert [len(leased) for leased in taken] == [1, 1, 0, 0]
+
+
+def test_a_look_takes_a_few_and_leaves_the_rest_to_others():
+    for _ in range(12):
+        make_batch()
+    assert len(take(room=100)) == leases.MOST_AT_ONCE
+
+
+def test_an_urgent_chunk_does_not_wait_for_room_that_its_site_fills(settings):
+    settings.CHUNK_SIZE = settings.SITE_MAX_CHUNKS = 1
+    site = make_site()
+    make_batch(site, documents=3)
+    assert take()
+    assert not take()
+    upload = make_batch(site, priority=2)
+    [lease] = take(urgent=True)
+    assert Chunk.objects.get(pk=lease.chunk).batch == upload
+
+
+def test_a_sites_urgent_packet_does_not_queue_behind_its_own_backlog(settings):
+    settings.CHUNK_SIZE = 1
+    site = make_site()
+    large = make_batch(site, documents=100, priority=5)
+    small = make_batch(site, priority=2)
+    assert small.chunks.get().rank < large.chunks.order_by("rank")[1].rank
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_hosts_at_once_keep_a_sites_cap_and_claim_each_chunk_once(settings):
+    settings.CHUNK_SIZE, settings.SITE_MAX_CHUNKS = 1, 3
+    for _ in range(3):
+        make_batch(documents=8)
+    start, taken = threading.Barrier(6), []
+
+    def host(number):
+        start.wait(10)
+        try:
+            for _ in range(4):
+                taken.extend(leases.take(8, by=f"host-{number}:1:1"))
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=host, args=[number]) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len({lease.chunk for lease in taken}) == len(taken) == 9
+    for lease in taken:
+        assert sum(1 for other in taken if other.site == lease.site) == 3

@@ -1,0 +1,147 @@
+"""A batch that nobody gets on with ends after its time, with what is unfinished named."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from audit.history import timeline
+from ingestion import batches, retrying
+from ingestion.core.states import BatchState, DocumentState
+from ingestion.dispatch import leases, polls
+from ingestion.filing import By
+from ingestion.models import Batch, Chunk, Document
+from tests import steps
+from tests.factories import make_batch
+
+pytestmark = pytest.mark.django_db
+DEADLINE = timedelta(hours=1)
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+    settings.DISPATCH_DEADLINE_SECONDS = DEADLINE.total_seconds()
+
+
+def poll_until(at, *, since=None):
+    """A tick a minute, as far as the clock of the looks goes."""
+    now = since or timezone.now()
+    while now < at:
+        now += timedelta(minutes=1)
+        polls.poll_due(now)
+    return now
+
+
+def states(batch):
+    batch.refresh_from_db()
+    return batch.state, batch.counts()
+
+
+def test_what_nobody_had_room_for_is_held_as_capacity_at_the_deadline_and_not_before():
+    batch = make_batch(documents=2)
+    began = batch.created_at
+    now = poll_until(began + DEADLINE - timedelta(minutes=5))
+    assert states(batch) == (BatchState.QUEUED, {DocumentState.RECEIVED: 2})
+    poll_until(began + DEADLINE + timedelta(minutes=10), since=now)
+    assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 2})
+    assert set(batch.documents.values_list("code", flat=True)) == {"CAPACITY"}
+    assert batch.error_code == "CAPACITY"
+
+
+def test_a_batch_that_was_begun_completes_with_its_unfinished_documents_named(settings):
+    settings.CHUNK_SIZE = 1
+    batch = make_batch(documents=2)
+    [lease] = leases.take(1, by="here:1:1")
+    [item] = lease.items
+    steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+    leases.close(lease.chunk, lease.lease_id)
+    poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
+    assert states(batch)[0] == BatchState.COMPLETED
+    entry = timeline(batch.subject)[-1]
+    site = batch.documents.first().site.site_id
+    assert (entry.code, entry.detail["unfinished"]) == ("CAPACITY", [f"{site}/doc-2"])
+
+
+def test_progress_gives_the_whole_time_again(settings):
+    settings.CHUNK_SIZE = 1
+    batch = make_batch(documents=2)
+    now = poll_until(batch.created_at + DEADLINE - timedelta(minutes=10))
+    [lease] = leases.take(1, by="here:1:1")
+    steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+    leases.close(lease.chunk, lease.lease_id)
+    poll_until(now + DEADLINE - timedelta(minutes=10), since=now)
+    assert states(batch)[0] == BatchState.IN_PROGRESS
+
+
+def test_what_waits_for_its_portal_is_held_in_the_portals_name():
+    batch = make_batch()
+    Document.objects.update(failing_since=timezone.now())
+    poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
+    assert batch.documents.get().code == "PORTAL_UNAVAILABLE"
+
+
+def test_what_a_shift_has_in_hand_is_left_to_it():
+    batch = make_batch()
+    leases.take(1, by="here:1:1")
+    now = poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
+    assert states(batch) == (BatchState.IN_PROGRESS, {DocumentState.RECEIVED: 1})
+    Chunk.objects.update(lease_expires_at=timezone.now() - DEADLINE)
+    leases.recover()
+    poll_until(now + timedelta(minutes=5), since=now)
+    assert states(batch) == (BatchState.COMPLETED, {DocumentState.HELD: 1})
+
+
+def test_a_look_that_dies_half_way_through_giving_up_goes_on_where_it_was(settings, monkeypatch):
+    settings.CHUNK_SIZE = 1
+    monkeypatch.setattr(batches, "AT_ONCE", 2)
+    batch = make_batch(documents=6)
+    settling, calls = batches.end_if_settled, []
+
+    def die_at_the_second(batch_id):
+        calls.append(batch_id)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return settling(batch_id)
+
+    monkeypatch.setattr(batches, "end_if_settled", die_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
+    assert states(batch)[1] == {DocumentState.HELD: 2, DocumentState.RECEIVED: 4}
+    now = Batch.objects.get(pk=batch.pk).next_poll_at
+    polls.poll_due(now + timedelta(seconds=1))
+    assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 6})
+
+
+def test_two_hosts_that_look_at_once_make_one_look():
+    batch = make_batch()
+    now = timezone.now() + timedelta(hours=1)
+    seen = Batch.objects.get(pk=batch.pk)
+    assert polls._poll(seen, now)
+    assert not polls._poll(seen, now)
+
+
+def test_a_batch_whose_end_was_missed_is_ended_by_the_next_look():
+    batch = make_batch()
+    [lease] = leases.take(1, by="here:1:1")
+    steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+    assert states(batch)[0] == BatchState.IN_PROGRESS
+    poll_until(batch.created_at + timedelta(minutes=5))
+    assert states(batch)[0] == BatchState.COMPLETED
+    assert not Batch.objects.to_be_polled(timezone.now() + DEADLINE * 9).exists()
+
+
+def test_documents_that_are_tried_again_get_a_deadline_again():
+    batch = make_batch()
+    poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
+    assert retrying.try_again(Document.objects.all(), by=By("system:tests", "ops")) == 1
+    now = timezone.now()
+    poll_until(now + DEADLINE + timedelta(minutes=10), since=now)
+    assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 1})
+
+
+def test_many_due_batches_are_looked_at_a_few_at_a_time():
+    for _ in range(polls.MOST_AT_ONCE + 3):
+        make_batch()
+    now = timezone.now() + timedelta(hours=1)
+    assert [polls.poll_due(now), polls.poll_due(now)] == [polls.MOST_AT_ONCE, 3]
