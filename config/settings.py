@@ -247,7 +247,7 @@ Q_CLUSTER = {
     "name": "siteledger",
     # A server that does not answer must not keep a submission waiting.
     **(
-        {"redis": f"{REDIS_URL}{'&' if '?' in REDIS_URL else '?'}socket_timeout=5"}
+        {"redis": f"{REDIS_URL}{'&' if '?' in REDIS_URL else '?'}socket_timeout=3"}
         if REDIS_URL
         else {"orm": "default"}
     ),

@@ -37,6 +37,12 @@ def purge_rings() -> None:
         bell.purge(STALE)
 
 
+def prune() -> None:
+    """What finished batches needed while they were worked, by the policy of retention."""
+    with _connections_of_its_own():
+        call_command("prune")
+
+
 def clear_sessions() -> None:
     """Sign-ins that have expired."""
     with _connections_of_its_own():

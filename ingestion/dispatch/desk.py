@@ -6,9 +6,9 @@ only, and one that the server dropped would stay broken for the life of the work
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
@@ -24,6 +24,8 @@ from ingestion.core.work import Fetched, Unchanged, WorkItem
 from ingestion.dispatch.leases import database_now
 from ingestion.filing import Conclude, GiveUp, StartChecking, Step, TakeUp
 from ingestion.rules.checks import Checked
+
+logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -64,18 +66,6 @@ def _healing(work: Callable[[], R]) -> R:
         raise OperationalError(*error.args) from error
 
 
-@contextmanager
-def failures_as_lost() -> Iterator[None]:
-    """A database that fails is never the document's fault: another lease tells how far it is.
-
-    Whether the move was written, only the row knows. So this is as good as a lost lease.
-    """
-    try:
-        yield
-    except OperationalError as error:
-        raise LeaseLost("the database failed") from error
-
-
 class Together:
     """Takes all steps that are ready at the same moment in one transaction.
 
@@ -96,16 +86,12 @@ class Together:
         self._ready.append((step, answer))
         if self._working is None or self._working.done():
             self._working = asyncio.create_task(self._work_off(), name="steps")
-        with failures_as_lost():
-            return await answer
+        return await answer
 
     async def _work_off(self) -> None:
         while self._ready:
             group, self._ready = self._ready[:MOST_TOGETHER], self._ready[MOST_TOGETHER:]
-            try:
-                outcomes = await self._door(_outcomes, [step for step, _ in group])
-            except OperationalError as error:
-                outcomes = [error] * len(group)
+            outcomes = await self._door(_outcomes, [step for step, _ in group])
             for (_, answer), outcome in zip(group, outcomes, strict=True):
                 if answer.cancelled():
                     continue
@@ -118,16 +104,19 @@ class Together:
 def _outcomes(steps: Sequence[Step]) -> list[Any]:
     """Answers, or what was raised. When they fail together, each is taken by itself.
 
-    Raises when the database itself fails: then it will not be there for one of them either.
+    A database that fails is never a document's fault. Whether the steps were written, only the rows
+    know: it is as good as a lost lease, and another lease finds how far they are.
     """
     try:
         return filing.take(steps) if len(steps) > 1 else [filing.take_alone(steps[0])]
-    except (OperationalError, InterfaceError):
-        raise
+    except (OperationalError, InterfaceError) as error:
+        close_old_connections()
+        logger.warning("steps of %d documents are given up: %s", len(steps), error)
+        return [LeaseLost("the database failed") for _ in steps]
     except Exception as error:  # noqa: BLE001 - raised where the step is awaited
         if len(steps) == 1:
             return [error]
-    return [outcome for step in steps for outcome in _outcomes([step])]
+        return [outcome for step in steps for outcome in _outcomes([step])]
 
 
 class FilingDesk:
@@ -203,8 +192,10 @@ class FilingDesk:
     async def fetch_failed(
         self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, wait: float, later: bool
     ) -> None:
-        with failures_as_lost():
+        try:
             await self._door(_fetch_failed, item, self._lease(item), code, facts, wait, later)
+        except OperationalError as error:
+            raise LeaseLost("the database failed") from error
 
     def postpone(self, lane: str, items: Sequence[WorkItem]) -> None:
         self._postponed(lane, items)

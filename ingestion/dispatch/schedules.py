@@ -14,6 +14,7 @@ PREFIX = "siteledger: "  # what carries it and is not listed is removed
 # A function, and every how many minutes it is called.
 SCHEDULES: Mapping[str, tuple[str, int]] = {
     "purge rings": ("ingestion.tasks.purge_rings", 15),
+    "prune finished batches": ("ingestion.tasks.prune", 24 * 60),
     "clear expired sign-ins": ("ingestion.tasks.clear_sessions", 24 * 60),
 }
 

@@ -113,9 +113,7 @@ class Shift:
             try:
                 await shift._run(ingest, first)
             except Exception as error:
-                error.add_note(
-                    shift._in_words()
-                )  # django-q2 logs it, and the admin's page of failed tasks reads it
+                error.add_note(shift._in_words())  # for the log, and the page of failed tasks
                 raise
 
     async def _run(self, ingest: Ingest, first: list[Lease]) -> None:
@@ -239,7 +237,7 @@ class Shift:
         if time.monotonic() >= self._hears_at:
             self._hears_at = time.monotonic() + HEAR_SECONDS
             held = [in_hand.lease.lease_id for in_hand in self._in_hand.values()]
-            with suppress(OperationalError):  # it is asked again
+            with suppress(OperationalError):  # then it hears of it a second later
                 for chunk in await self._door(leases.being_cancelled, held):
                     in_hand = self._in_hand[chunk]
                     in_hand.is_cancelled = in_hand.is_shut = True
