@@ -155,9 +155,9 @@ def look_again(batch_ids: set[int]) -> None:
     )
 
 
-def prune(batch: Batch) -> None:
-    """Its chunks are gone; what they told is in its summary. Inside ledger()."""
-    _change(batch, pruned_at=timezone.now(), summary=batch.summary or summary(batch))
+def prune(batch: Batch, told: dict[str, Any]) -> None:
+    """Its chunks are gone; what they told stays as its summary. Inside ledger()."""
+    _change(batch, pruned_at=timezone.now(), summary=told)
     _enter(batch, "batch.pruned", n=batch.transitions, by=By("system:prune", "ops"))
 
 

@@ -60,14 +60,14 @@ def _finished(days: int) -> "QuerySet[Batch]":
 
 
 def _prune(batch: Batch) -> int:
-    removed = 0
+    removed, told = 0, batch.summary or batches.summary(batch)
     while keys := list(_removable(batch)[:AT_ONCE]):
         Document.objects.filter(chunk__in=keys).update(chunk=None)
         Chunk.objects.filter(pk__in=keys).delete()
         removed += len(keys)
     if not batch.chunks.exists():
         with ledger():
-            batches.prune(batch)
+            batches.prune(batch, told)
     return removed
 
 

@@ -30,6 +30,7 @@ class Progress:
     seconds: float  # since it was submitted, until it was finished
     percentage: int  # never goes down, and is 100 only at the end
     step: str
+    error: str = ""  # why it ended with work undone, in a sentence
     estimated_seconds_remaining: int | None = None  # None: there is nothing to tell it from
 
     @property
@@ -59,6 +60,12 @@ _STEPS: Mapping[BatchState, str] = {
     BatchState.COMPLETED: "Finished",
     BatchState.FAILED: "Given up: there was no room",
     BatchState.CANCELLED: "Cancelled",
+}
+
+
+_ERRORS: Mapping[str, str] = {
+    "CAPACITY": "There was no room for all its documents in time. We hold those; nothing is wrong "
+    "with them.",
 }
 
 
@@ -92,6 +99,7 @@ def _progress(batch: Batch) -> Progress:
         seconds=(until - batch.created_at).total_seconds(),
         percentage=100 if state.is_final else min(99, 100 * done // max(total, 1)),
         step="Cancelling" if batch.is_being_cancelled else _STEPS[state],
+        error=_ERRORS.get(batch.error_code, ""),
         estimated_seconds_remaining=_remaining(batch, done, total),
     )
 
@@ -112,7 +120,7 @@ def _remaining(batch: Batch, done: int, total: int) -> int | None:
 
 
 def until_final(
-    batch: Batch, *, poll_seconds: float = 2.0, sleep: Callable[[float], None] = time.sleep
+    batch: Batch, *, poll_seconds: float = 1.0, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[Progress]:
     """Look at the row until the batch is final. Only looks: it can never touch the work.
 

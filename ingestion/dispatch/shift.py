@@ -162,7 +162,7 @@ class Shift:
 
         in_hand = _InHand(lease, {item.document for item in lease.items})
         self._in_hand[lease.chunk] = in_hand
-        name = f"feed chunk {lease.chunk}"
+        name = f"feed chunk {lease.chunk} of {lease.batch}"
         in_hand.feeding = group.create_task(self._feed(in_hand, ingest), name=name)
         self._changed.set()
 
