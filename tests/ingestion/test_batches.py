@@ -133,6 +133,27 @@ def test_a_cancelled_chunk_whose_worker_dies_is_cancelled_by_the_next_tick():
     assert batch.counts() == {CANCELLED: 2}
 
 
+def test_what_was_moved_under_the_ticks_hands_waits_for_the_next_tick(monkeypatch):
+    lost, kept = make_batch(), make_batch()
+    for batch in (lost, kept):
+        lease = take()
+        batches.cancel(batch, by=MARA)
+        Chunk.objects.filter(pk=lease.chunk).update(lease_expires_at="2026-01-01T00:00:00Z")
+    leases.recover()
+    end = batches.end_if_settled
+
+    def moved_meanwhile(batch_id):
+        if batch_id == lost.pk:
+            raise LeaseLost
+        return end(batch_id)
+
+    monkeypatch.setattr(batches, "end_if_settled", moved_meanwhile)
+    assert batches.carry_out_cancelling() == 1
+    assert (state_of(lost), state_of(kept)) == (BatchState.IN_PROGRESS, BatchState.CANCELLED)
+    monkeypatch.undo()
+    assert batches.carry_out_cancelling() == 1
+
+
 def test_cancelling_twice_changes_nothing_more():
     batch = make_batch()
     lease = take()
