@@ -60,6 +60,7 @@ def list_batches(
     response=answers(BatchOut, 200, 202, errors=(404,)) | {304: None},
     auth=Bearer(Scope.READ),
     summary="One batch: 202 while it is worked on, 200 when it is final",
+    openapi_extra={"parameters": [waiting.DESCRIBED]},
 )
 def one_batch(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
     """With `Prefer: wait=N` (at most 20) it is answered early when it becomes final."""

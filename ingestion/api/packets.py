@@ -11,7 +11,7 @@ from ninja.openapi.schema import REF_TEMPLATE
 from pydantic import BaseModel, ValidationError
 
 from ingestion import manifest
-from ingestion.api import batches, files, problems, reach
+from ingestion.api import batches, files, problems, reach, waiting
 from ingestion.api.auth import ApiRequest, Bearer
 from ingestion.api.problems import Problem
 from ingestion.api.schemas import BatchOut, FilesIn, PacketIn, answers
@@ -58,12 +58,7 @@ DESCRIBED: dict[str, Any] = {
             "description": "Yours for this submission: the same key gives the same batch.",
             "schema": {"type": "string", "pattern": f'^("{_VISIBLE}"|{_VISIBLE})$'},
         },
-        {
-            "in": "header",
-            "name": "Prefer",
-            "description": "wait=N: wait up to N seconds (at most 20) for the batch to be final.",
-            "schema": {"type": "string", "examples": ["wait=0"]},
-        },
+        waiting.DESCRIBED,
     ],
     "requestBody": {
         "required": True,

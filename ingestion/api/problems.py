@@ -46,7 +46,7 @@ def refused(faults: Iterable[Fault]) -> Problem:
     errors = [
         {"line": fault.line, "field": fault.field, "message": fault.message} for fault in faults
     ]
-    detail = "Nothing was registered. Mend what `errors` names and send it again, with a new key."
+    detail = "Nothing was registered. Mend what `errors` names and send it again."
     return Problem(422, detail, kind=NOT_REGISTRABLE, errors=errors)
 
 
@@ -61,9 +61,12 @@ def answer(request: HttpRequest, problem: Problem) -> HttpResponse:
     }
     if problem.errors:
         body["errors"] = problem.errors
-    return JsonResponse(
+    response = JsonResponse(
         body, status=problem.status, headers=problem.headers, content_type=MEDIA_TYPE
     )
+    # CommonMiddleware would; but this may be the answer that takes the place of its own.
+    response["Content-Length"] = str(len(response.content))
+    return response
 
 
 def request_id(request: HttpRequest) -> str:

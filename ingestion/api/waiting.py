@@ -12,6 +12,12 @@ from contextlib import contextmanager
 from django.conf import settings
 
 LONGEST = 20  # seconds
+DESCRIBED = {
+    "in": "header",
+    "name": "Prefer",
+    "description": f"wait=N: wait up to N seconds (at most {LONGEST}) for the batch to be final.",
+    "schema": {"type": "string", "examples": ["wait=0"]},
+}
 _WAIT = re.compile(r'\s*wait\s*=\s*"?(\d{1,9})"?\s*(;.*)?', re.IGNORECASE).fullmatch
 
 

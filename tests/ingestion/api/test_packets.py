@@ -11,7 +11,9 @@ from audit.history import timeline
 from ingestion import spool
 from ingestion.models import Batch, Document
 from tests.ingestion.api.conftest import Program, make_token
+from tests.ingestion.api.servers import ask, web_server
 from tests.ingestion.api.test_problems import problem
+from tests.ingestion.hosts import worker_host
 
 CV = {"document_type": "irb-approval", "file": "IRB.pdf"}
 
@@ -295,3 +297,34 @@ def test_a_flood_is_answered_with_202_and_429_alone(program, site, make_line, se
         answers = list(threads.map(send, range(40)))
     assert answers.count(202) == Document.objects.count() == 5
     assert answers.count(429) == 35
+
+
+@pytest.mark.django_db(transaction=True)
+def test_over_the_wire_a_body_without_a_length_is_411_and_a_stranger_401(program, site, settings):
+    with web_server(settings) as address:
+        headers = {"authorization": f"Bearer {program.secret}", "idempotency_key": "k"}
+        headers |= {"content_type": "application/json"}
+        chunked = ask(address, "POST", "/api/v1/packets", body=iter([b"{}"]), **headers)
+        assert chunked.status == 411
+        stranger = ask(address, "POST", "/api/v1/packets", body=b"x" * 1_000_000)
+        assert stranger.status == 401
+        unknown = ask(address, "POST", "/api/v1/nothing", body=b"{}")
+        assert unknown.status == 404
+        assert int(unknown.headers["Content-Length"]) == len(unknown.body)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_over_the_wire_a_submission_is_waited_for_until_it_is_done(
+    program, site, make_line, settings
+):
+    """The portal refuses the connection: a worker finds that out, and holds the document."""
+    impatient = {"FETCH_TRIES": "1", "DOCUMENT_DEADLINE_SECONDS": "0"}
+    with worker_host(settings, **impatient), web_server(settings) as address:
+        body = json.dumps({"documents": [make_line(site)]})
+        headers = {"authorization": f"Bearer {program.secret}", "idempotency_key": "k"}
+        headers |= {"content_type": "application/json", "prefer": "wait=20"}
+        answer = ask(address, "POST", "/api/v1/packets", body=body, **headers)
+    assert answer.status == 200, answer.body
+    assert answer.headers["Preference-Applied"] == "wait=20"
+    said = json.loads(answer.body)
+    assert (said["status"], said["states"]) == ("COMPLETED", {"HELD": 1})
