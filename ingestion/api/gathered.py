@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.files.base import File
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from ninja import Path, Router, Status
@@ -45,7 +46,9 @@ DESCRIBED: dict[str, Any] = {
     summary="Submit an open packet, when all its files have come",
     openapi_extra={"parameters": [waiting.DESCRIBED]},
 )
-def submit_open_packet(request: ApiRequest, response: HttpResponse, packet_id: Path[UUID]) -> Any:
+def submit_open_packet(
+    request: ApiRequest, response: HttpResponse, packet_id: Path[batches.Reference]
+) -> Any:
     """Again and again it is the same batch."""
     batch = _submitted(request.auth, packet_id) or _submit(request, packet_id)
     return batches.accepted(request, response, batch)
@@ -57,7 +60,7 @@ def submit_open_packet(request: ApiRequest, response: HttpResponse, packet_id: P
     auth=Bearer(Scope.SUBMIT),
     summary="An open packet: what has come, and what has not",
 )
-def open_packet(request: ApiRequest, packet_id: Path[UUID]) -> OpenPacketOut:
+def open_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> OpenPacketOut:
     return _out(request, _of(request, packet_id))
 
 
@@ -69,7 +72,10 @@ def open_packet(request: ApiRequest, packet_id: Path[UUID]) -> OpenPacketOut:
     openapi_extra=DESCRIBED,
 )
 def put_file(
-    request: ApiRequest, response: HttpResponse, packet_id: Path[UUID], number: Path[Number]
+    request: ApiRequest,
+    response: HttpResponse,
+    packet_id: Path[batches.Reference],
+    number: Path[Number],
 ) -> Any:
     """201 for a new file, 200 for one that has come already. What is not as declared is dropped."""
     packet = _of(request, packet_id)
@@ -99,14 +105,14 @@ def opened(request: ApiRequest, response: HttpResponse, asked: OpenIn, key: str)
         priority=asked.priority,
         files=expected,
     )
-    if batch := _submitted(request.auth, packet.packet_id):
+    if batch := _submitted(request.auth, str(packet.packet_id)):
         gathering.forget(packet)
         raise _closed(request, batch)
     response["Location"] = _address(request, "open_packet", packet.packet_id)
     return Status(201, _out(request, packet))
 
 
-def _submit(request: ApiRequest, packet_id: UUID) -> Batch:
+def _submit(request: ApiRequest, packet_id: str) -> Batch:
     packet = _of(request, packet_id)
     submission = keys.submission(
         request.auth, Source.UPLOAD, priority=packet.priority, key=_key(packet_id)
@@ -125,24 +131,26 @@ def _submit(request: ApiRequest, packet_id: UUID) -> Batch:
     raise Problem(409, f"{len(missing)} files have not come yet.", errors=errors)
 
 
-def _of(request: ApiRequest, packet_id: UUID) -> Gathered:
+def _of(request: ApiRequest, packet_id: str) -> Gathered:
     try:
-        return gathering.find(packet_id, owner=request.auth.owner)
-    except gathering.NotOpen:
+        return gathering.find(UUID(packet_id), owner=request.auth.owner)
+    except (gathering.NotOpen, ValueError):
         raise _gone(request, packet_id) from None
 
 
-def _gone(request: ApiRequest, packet_id: UUID) -> Problem:
+def _gone(request: ApiRequest, packet_id: str) -> Problem:
     batch = _submitted(request.auth, packet_id)
     return _closed(request, batch) if batch else problems.not_found("open packet")
 
 
-def _submitted(token: ApiToken, packet_id: UUID) -> Batch | None:
+def _submitted(token: ApiToken, packet_id: str) -> Batch | None:
+    """The owner's batch that was made of it; it goes by its reference here as well."""
+    own = Batch.objects.filter(submitted_as=token.owner)
     key = keys.of_owner(token, _key(packet_id))
-    return Batch.objects.filter(idempotency_key=key).first()
+    return own.filter(Q(reference=packet_id) | Q(idempotency_key=key)).first()
 
 
-def _key(packet_id: UUID) -> str:
+def _key(packet_id: str) -> str:
     """Of the batch, so that it is found by its packet's id when the folder is gone."""
     return f"packet:{packet_id}"
 

@@ -111,6 +111,8 @@ def test_submitting_again_is_the_same_batch(program, opened):
     first, second = submit(program, opened), submit(program, opened)
     assert (first.status_code, second.status_code) == (202, 202)
     assert first["Location"] == second["Location"]
+    by_its_batch = path_of(first["Location"]).replace("batches", "packets")
+    assert program.ask("POST", f"{by_its_batch}:submit")["Location"] == first["Location"]
     late = put(program, opened, 0, LETTER)
     problem(late, 409)
     assert late["Location"] == first["Location"]
@@ -147,9 +149,9 @@ def test_another_site_can_neither_see_nor_fill_nor_submit_it(program, stranger, 
 
 
 def test_what_there_is_not_is_404(program, opened):
-    nowhere = f"packets/{uuid.uuid4()}"
-    problem(program.get(nowhere), 404)
-    problem(program.ask("POST", f"{nowhere}:submit"), 404)
+    for nowhere in (f"packets/{uuid.uuid4()}", "packets/BAT-2026-0001"):
+        problem(program.get(nowhere), 404)
+        problem(program.ask("POST", f"{nowhere}:submit"), 404)
     problem(program.ask("PUT", f"{path_of(opened['url'])}/documents/2", data=b"x"), 404)
 
 
