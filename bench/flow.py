@@ -63,13 +63,13 @@ class Bench:
         folder = self._folder / f"run-{next(self._numbers)}"
         folder.mkdir()
         result = folder / "outcome.json"
-        environment = _environment(folder)
+        environ = environment(folder)
         command, before = ["bench.plain", str(offer.directory), str(result), *options], 0.0
         if side == OURS:
-            said = process.run("bench.ours", "register", str(offer.directory), **environment)
+            said = process.run("bench.ours", "register", str(offer.directory), **environ)
             command, before = ["bench.ours", "work", str(result), *options], float(said)
         with process.portal(offer.directory, self._port, scene.faults) as answers:
-            peak = process.run_weighed(*command, log=folder / "log", **environment)
+            peak = process.run_weighed(*command, log=folder / "log", **environ)
         seen = outcome.read(result)
         return Measured(
             scene.title, side, offer.documents, seen, before + seen.seconds, answers, peak
@@ -86,13 +86,14 @@ class Bench:
         return self._offers[scene.title]
 
 
-def _environment(folder: Path) -> Mapping[str, str]:
+def environment(folder: Path) -> Mapping[str, str]:
     """The settings as they are shipped, on a database and folders of the run's own."""
     return {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATA_DIR": str(folder),
         "DATABASE_URL": f"sqlite:///{folder / 'bench.sqlite3'}",
         "SECRET_KEY": "only for a benchmark",
+        "ALLOWED_HOSTS": "localhost",
         "LOG_LEVEL": "ERROR",
     }
 

@@ -32,7 +32,7 @@ async def ask(key: str, url: str, requests: int) -> None:
     """Ask for `url` so many times, as fast as the gate of the portal `key` lets us."""
     from django.conf import settings
 
-    from ingestion.core.gate import Outcome
+    from ingestion.core.gate import KEPT_SECONDS, Outcome
     from ingestion.core.lanes import Lanes
     from ingestion.dispatch.desk import Door
     from ingestion.dispatch.leases import portal_terms
@@ -47,7 +47,7 @@ async def ask(key: str, url: str, requests: int) -> None:
             await lanes.tell(key, Outcome.GIVEN)
             lanes.done(key)
 
-    kept = httpx.Limits(keepalive_expiry=30)
+    kept = httpx.Limits(keepalive_expiry=KEPT_SECONDS)
     async with Door() as door, httpx.AsyncClient(trust_env=False, limits=kept) as client:
         terms = portal_terms(await door(Portal.objects.get, key=key))
         gate = SharedGate(door, DatabaseClock(), terms, settings.BREAKER)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ingestion.samples.corpus import SCHEMA_VERSION
+from ingestion.samples.corpus import SCHEMA_VERSION, write_corpus
 from ingestion.samples.pages import PAGES
 from ingestion.samples.people_and_sites import SITES, SampleSite
 from ingestion.samples.portal import Limit
@@ -54,6 +54,20 @@ def write_offer(
     offer.sites.write_text(json.dumps(rows))
     offer.manifest.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return offer
+
+
+def write_mix(directory: Path, base_url: str) -> Offer:
+    """The sample corpus, scans and faulty documents included, from portals without a limit."""
+    corpus = write_corpus(directory, base_url=base_url, today=datetime.now(UTC).date())
+    rows = json.loads(corpus.sites.read_text())
+    for row in rows:
+        row["portal"] |= {
+            "rate_per_second": UNLIMITED.rate_per_second,
+            "burst": UNLIMITED.burst,
+            "max_in_flight": IN_FLIGHT,
+        }
+    corpus.sites.write_text(json.dumps(rows))
+    return Offer(directory, corpus.documents)
 
 
 def _documents(site: SampleSite, documents: int) -> Iterator[tuple[str, str, bytes]]:

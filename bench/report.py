@@ -48,7 +48,7 @@ class Report:
 def write_report(report: Report) -> str:
     slow = "; ".join(f"`{name}` {1000 * seconds:.0f} ms" for name, seconds in report.slow.items())
     parts = [
-        f"Measured {datetime.now(UTC):%Y-%m-%d} on {_machine()}.\n\n",
+        f"Measured {datetime.now(UTC):%Y-%m-%d} on {machine()}.\n\n",
         HEAD,
         *_rows(report.runs),
         _memory(*report.memory),
@@ -89,7 +89,7 @@ def _mb(size: int) -> str:
     return f"{size / 1e6:.0f} MB"
 
 
-def _machine() -> str:
+def machine() -> str:
     cpu = next(
         line.partition(":")[2].strip()
         for line in Path("/proc/cpuinfo").read_text().splitlines()

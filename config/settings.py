@@ -94,6 +94,15 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         # FULL: an entry that was shown to somebody survives a power cut.
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
     }
+else:
+    # A peer that is gone without a word would block a worker for up to a quarter of an hour.
+    DATABASES["default"]["OPTIONS"] = {
+        "connect_timeout": 5,  # seconds, as the next two
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 8000,  # milliseconds
+    } | DATABASES["default"].get("OPTIONS", {})
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {
@@ -200,6 +209,7 @@ SHIFT_SECONDS = env.int("SHIFT_SECONDS", default=600)  # after which a shift lea
 LEASE_SECONDS = env.int("LEASE_SECONDS", default=45)
 HEARTBEAT_SECONDS = env.int("HEARTBEAT_SECONDS", default=10)
 RETENTION_DAYS = env.int("RETENTION_DAYS", default=90)  # of a finished batch's chunks; 0: for ever
+WATCHDOG_SECONDS = env.int("WATCHDOG_SECONDS", default=15)  # for a ring that nobody takes
 
 INGEST_LIMITS = Limits(
     fetchers=env.int("FETCHERS", default=16),
@@ -231,10 +241,16 @@ PORTAL_SECRETS = {
 }
 PORTAL_SECRETS_DIR = env.str("PORTAL_SECRETS_DIR", default="")
 
-Q_BROKER = env.str("Q_BROKER", default="orm")
+# What carries the rings to the workers: the database, or Redis when it is given. Equally safe.
+REDIS_URL = env.str("REDIS_URL", default="")
 Q_CLUSTER = {
     "name": "siteledger",
-    "orm": "default",
+    # A server that does not answer must not keep a submission waiting.
+    **(
+        {"redis": f"{REDIS_URL}{'&' if '?' in REDIS_URL else '?'}socket_timeout=3"}
+        if REDIS_URL
+        else {"orm": "default"}
+    ),
     "workers": WORKERS,
     # A worker that parses needs child processes, which daemons may not have (ingestion.E003).
     "daemonize_workers": False,
@@ -250,8 +266,10 @@ Q_CLUSTER = {
     "poll": 0.5,
     "guard_cycle": 0.5,
     "recycle": 100,
+    "max_rss": 1_500_000,  # kilobytes; a worker that has grown beyond is replaced after its shift
     "save_limit": -1,
     "catch_up": False,
+    "sync": False,
     "log_level": env.str("Q_LOG_LEVEL", default="WARNING"),
     "label": "Background tasks",
 }

@@ -14,7 +14,8 @@ starts nothing more, and cancels what it has not begun when it gives the chunk b
 What dies in between is found by the dispatcher's next tick (`carry_out_cancelling`).
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -31,6 +32,8 @@ from ingestion.filing import BY_WORKER, By
 from ingestion.models import Batch, Chunk
 from ingestion.rules.findings import Finding as Seen
 from sites.models import User
+
+logger = logging.getLogger(__name__)
 
 AT_ONCE = 500  # documents that one transaction moves
 NAMED = 100  # unfinished documents that an entry names; the result manifest names all
@@ -118,7 +121,16 @@ def cancel(batch: Batch, *, by: By) -> None:
 def carry_out_cancelling() -> int:
     """Go on where a cancelling process died, or a chunk came back late. For the tick."""
     being = list(Batch.objects.being_cancelled().values_list("pk", flat=True))
-    return sum(_carry_out(batch_id) for batch_id in being)
+    return sum(unless_moved(_carry_out, batch_id) for batch_id in being)
+
+
+def unless_moved(act: Callable[[int], int], batch_id: int) -> int:
+    """For loops that come round again: what was moved under our hands waits for the next time."""
+    try:
+        return act(batch_id)
+    except LeaseLost as error:
+        logger.info("batch %d is looked at again: %s", batch_id, error)
+        return 0
 
 
 def close_chunk(chunk: Chunk) -> bool:

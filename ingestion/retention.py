@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -27,7 +26,7 @@ LEFT_LYING = timedelta(days=1)  # a file in the spool that nobody has touched fo
 class Pruned:
     batches: int
     chunks: int
-    files: int  # and folders, of the spool
+    files: int  # uploads in the spool
 
 
 def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
@@ -39,16 +38,9 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
         chunks = Chunk.objects.filter(batch__in=finished, state=ChunkState.DONE).count()
         return Pruned(len(finished), chunks, len(leftovers))
     chunks = sum(_prune(batch) for batch in finished)
-    for key in leftovers:
-        _drop(key)
+    for upload in leftovers:
+        spool.drop(upload)
     return Pruned(len(finished), chunks, len(leftovers))
-
-
-def _drop(key: str) -> None:
-    if key.startswith("uploads/"):
-        spool.drop(key)
-    else:
-        spool.drop_attempt(_lease(key))
 
 
 def _finished(days: int) -> "QuerySet[Batch]":
@@ -80,12 +72,15 @@ def _removable(batch: Batch) -> "QuerySet[Chunk, int]":
 
 
 def _leftovers(days: int) -> Iterator[str]:
-    """Files of the spool that no work needs: registered never, cancelled long ago, or a crash's."""
-    for folder in _old("attempts", LEFT_LYING):
-        if not Chunk.objects.filter(lease_id=_lease(folder)).exists():
-            yield folder
-    for upload in _old("uploads", max(LEFT_LYING, timedelta(days=days))):
-        if not _needed(upload):
+    """Uploads that no work needs: never registered, cancelled long ago, or left by a crash.
+
+    What shifts fetched is swept by `dispatch.recovery`, as soon as its lease is over.
+    """
+    root = Path(settings.SPOOL_DIR) / "uploads"
+    before = (datetime.now(UTC) - max(LEFT_LYING, timedelta(days=days))).timestamp()
+    for path in root.iterdir() if root.is_dir() else ():
+        upload = f"uploads/{path.name}"
+        if path.stat().st_mtime < before and not _needed(upload):
             yield upload
 
 
@@ -93,15 +88,3 @@ def _needed(upload: str) -> bool:
     """Its bytes are nowhere else, and somebody may still go on with them."""
     of = Document.objects.filter(spooled=upload).exclude(state=DocumentState.CANCELLED)
     return of.filter(Q(state__in=(*UNSETTLED, DocumentState.HELD)) | Q(sha256="")).exists()
-
-
-def _old(folder: str, age: timedelta) -> Iterator[str]:
-    root = Path(settings.SPOOL_DIR) / folder
-    before = (datetime.now(UTC) - age).timestamp()
-    for path in root.iterdir() if root.is_dir() else ():
-        if path.stat().st_mtime < before:
-            yield f"{folder}/{path.name}"
-
-
-def _lease(key: str) -> UUID:
-    return UUID(key.rpartition("/")[2])

@@ -61,5 +61,11 @@ def attempt_folder(lease: uuid.UUID) -> Path:
     return folder
 
 
+def attempts() -> list[uuid.UUID]:
+    """Leases that have a folder here."""
+    root = path_of("attempts")
+    return [uuid.UUID(folder.name) for folder in root.iterdir()] if root.is_dir() else []
+
+
 def drop_attempt(lease: uuid.UUID) -> None:
     shutil.rmtree(path_of(f"attempts/{lease}"), ignore_errors=True)

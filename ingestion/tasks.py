@@ -2,19 +2,58 @@
 
 import asyncio
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 
-from ingestion.dispatch import drain, shift
+from django.core.management import call_command
+from django.db import close_old_connections, connections
+
+from ingestion.dispatch import bell, drain, presence, shift
+
+# A ring that is so old is of no use, for others were rung since. Sooner than `retry`, at which the
+# broker would deliver those that a dead cluster had taken.
+STALE = timedelta(minutes=15)
 
 
 def work_shift() -> None:
-    """Work the chunks that are due. Ends the worker if SIGTERM came for it meanwhile.
+    """Work the chunks that are due. Ends the worker if it was told to leave meanwhile.
 
     A CancelledError that left the task would kill the worker without a trace (it is no Exception).
     """
-    try:
-        shift.work_shift()
-    except asyncio.CancelledError as error:
-        if not drain.was_told_to_leave():
-            raise RuntimeError("the shift was cancelled") from error
+    with _connections_of_its_own(), presence.at_work():
+        try:
+            shift.work_shift()
+        except asyncio.CancelledError as error:
+            if not drain.was_told_to_leave():
+                raise RuntimeError("the shift was cancelled") from error
     if drain.was_told_to_leave():
         raise SystemExit(128 + signal.SIGTERM)  # as a shell would name it
+
+
+def purge_rings() -> None:
+    """Rings that a killed cluster had taken stay in the broker's table otherwise."""
+    with _connections_of_its_own():
+        bell.purge(STALE)
+
+
+def prune() -> None:
+    """What finished batches needed while they were worked, by the policy of retention."""
+    with _connections_of_its_own():
+        call_command("prune")
+
+
+def clear_sessions() -> None:
+    """Sign-ins that have expired."""
+    with _connections_of_its_own():
+        call_command("clearsessions")
+
+
+@contextmanager
+def _connections_of_its_own() -> Iterator[None]:
+    """None that the server dropped meanwhile; and none left open while the worker is idle."""
+    close_old_connections()
+    try:
+        yield
+    finally:
+        connections.close_all()

@@ -6,16 +6,22 @@ from django.db.models.signals import post_migrate
 
 from audit import verify
 from ingestion import checks, reconcile, roles
+from ingestion.dispatch import schedules
 
 
 def connect() -> None:
     """Idempotent. Importing `checks` registers the system checks."""
     verify.register(reconcile.rows_agree_with_the_ledger)
     post_migrate.connect(_install_roles, dispatch_uid="ingestion.roles")
+    post_migrate.connect(_install_schedules, dispatch_uid="ingestion.schedules")
 
 
 def _install_roles(**options: Any) -> None:
     roles.install()
+
+
+def _install_schedules(**options: Any) -> None:
+    schedules.install()
 
 
 __all__ = ["checks", "connect"]

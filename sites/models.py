@@ -93,7 +93,11 @@ class Portal(models.Model):
     )
     rate_per_second = models.FloatField(default=1.0, validators=[MinValueValidator(0.001)])
     burst = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
-    max_in_flight = models.PositiveIntegerField(default=2, validators=[MinValueValidator(1)])
+    max_in_flight = models.PositiveIntegerField(
+        default=2,
+        validators=[MinValueValidator(1)],
+        help_text="Requests at a time of each worker process, not of all together.",
+    )
     timeout_seconds = models.FloatField(default=30.0, validators=[MinValueValidator(0.1)])
     allow_http = models.BooleanField(default=False, help_text="Only for tests and closed networks.")
     allow_private_hosts = models.BooleanField(

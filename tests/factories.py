@@ -6,12 +6,13 @@ from itertools import count
 
 from django.utils import timezone
 
-from ingestion import filing, register
+from ingestion import register
 from ingestion.core.states import ChunkState, DocumentState
 from ingestion.manifest import Descriptor
 from ingestion.models import Batch, Chunk, Document, Source
 from ingestion.rules.checks import Verdict
 from sites.models import Membership, Portal, Site, Study, User
+from tests import steps
 
 _numbers = count(1)
 OPS = ("system:tests", "ops")
@@ -85,8 +86,8 @@ def make_filed(site: Site, doc_id: str, sha256: str) -> Document:
     chunk, lease = make_leased(site=site)
     document = chunk.documents.get()
     Document.objects.filter(pk=document.pk).update(doc_id=doc_id)
-    filing.start_checking(document.pk, lease, sha256=sha256, size=10)
-    filing.conclude(document.pk, lease, verdict(), pages=1)
+    steps.start_checking(document.pk, lease, sha256=sha256, size=10)
+    steps.conclude(document.pk, lease, verdict(), pages=1)
     document.refresh_from_db()
     return document
 

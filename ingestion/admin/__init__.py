@@ -1,5 +1,5 @@
 """Documents in the admin: to be filtered, searched and read. Nothing here changes a record."""
 
-from ingestion.admin import documents, submissions
+from ingestion.admin import documents, failures, submissions
 
-__all__ = ["documents", "submissions"]
+__all__ = ["documents", "failures", "submissions"]

@@ -21,7 +21,11 @@ from ingestion.core.errors import (
     TransientError,
 )
 from ingestion.core.limiter import Pace
-from ingestion.core.slots import Grant, probe_slot, slots_of, spacing_of
+from ingestion.core.slots import Grant, probe_slot, run_of, slots_of
+
+# For so long a connection that nobody uses is kept, unless the portal closes it. A gate whose slots
+# leave no time to make one has to know: `dispatch.shared_gate`.
+KEPT_SECONDS = 30.0
 
 
 class Outcome(Enum):
@@ -95,7 +99,7 @@ class LocalGate:
             return Grant(slots=(probe_slot(now),), receipt=self._number, is_probe=True)
         return Grant(
             slots=slots_of(self._pace, self._pace.go_times(self._tat, now, tokens)),
-            spacing=spacing_of(self._pace),
+            run=run_of(self._pace),
             receipt=self._number,
             is_plenty=self._pace.is_plenty(self._tat, now),
         )

@@ -19,7 +19,7 @@ from ingestion.core.errors import IngestionError, LeaseLost, OurFault, Transient
 from ingestion.core.gate import Outcome, outcome_of
 from ingestion.core.lanes import Lanes
 from ingestion.core.limits import Limits
-from ingestion.core.work import Desk, Fetched, Portal, Reader, WorkItem
+from ingestion.core.work import Desk, Fetched, Portal, Reader, Unchanged, WorkItem
 
 logger = logging.getLogger(__name__)
 
@@ -116,6 +116,10 @@ class Ingest:
         try:
             fetched = await self._portal.fetch(item)
             await self._lanes.tell(item.lane, Outcome.GIVEN)
+            if isinstance(fetched, Unchanged):
+                if not await self._desk.unchanged(item, fetched):
+                    again = _Again(replace(item, filed=None), wait=0.0)
+                return again is None
         except IngestionError as error:
             again = await self._failed(item, error)
             return again is None
@@ -168,8 +172,8 @@ class Ingest:
         """Claim, read, conclude."""
         try:
             if await self._desk.start_checking(item, fetched):
-                reading = await self._reader.read(fetched.path, fetched.sha256)
-                await self._desk.conclude(item, fetched, reading)
+                checked = await self._reader.read(item, fetched)
+                await self._desk.conclude(item, fetched, checked)
         except OurFault as error:
             await self._refuse(item, error)
         return True

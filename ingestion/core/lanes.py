@@ -16,6 +16,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Generic, TypeVar
@@ -39,6 +40,7 @@ class _Lane(Generic[Item]):
     slots: Slots = field(default_factory=lambda: Slots(Grant()))
     ask_at: float = 0.0  # the gate could not be reached: not asked before
     is_probing: bool = False  # a probe is in hand: the gate has nothing else to give
+    room: asyncio.Event = field(default_factory=asyncio.Event)  # for its feeds
 
     def ready_at(self, now: float) -> float | None:
         """When its next item may go; None when it has none, no room, or no slot yet."""
@@ -69,6 +71,7 @@ class _Lane(Generic[Item]):
             item = heapq.heappop(self.later)[2]
         else:
             item = self.waiting.popleft()
+            self.room.set()
         if self.gate:
             self.slots.use(now)
             self.is_probing = self.slots.grant.is_probe
@@ -95,13 +98,15 @@ class _Lane(Generic[Item]):
         items = [*self.waiting, *(item for _, _, item in self.later)]
         self.waiting.clear()
         self.later.clear()
+        self.room.set()
         return items
 
 
 class Lanes(Generic[Item]):
     """`depth` items wait in each lane at most; `put` blocks beyond it.
 
-    Owned by one event loop. There is no await between looking and taking, hence no lock.
+    Owned by one event loop. There is no await between looking and taking, hence no lock for that.
+    Of the workers that wait, the first one looks; the others wait for its place and cost nothing.
     """
 
     def __init__(self, depth: int, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -109,7 +114,8 @@ class Lanes(Generic[Item]):
         self._clock = clock
         self._lanes: dict[str, _Lane[Item]] = {}
         self._turn: deque[str] = deque()  # whose turn it is: round robin over the portals
-        self._changed = asyncio.Event()
+        self._front = asyncio.Lock()  # held by the worker that looks
+        self._changed = asyncio.Event()  # it has to look again
         self._hungry = asyncio.Event()  # some lane could go on with a slot
         self._numbers = count()
         self._takers = 0
@@ -134,7 +140,8 @@ class Lanes(Generic[Item]):
         lane.waiting.append(item)
         self._wake()
         while len(lane.waiting) > self._depth and not self._closed:
-            await self._change()
+            lane.room.clear()
+            await lane.room.wait()
 
     def put_back(self, key: str, item: Item, delay: float) -> None:
         """Give a taken item back, to go again after `delay` seconds. Frees its place in flight."""
@@ -171,7 +178,8 @@ class Lanes(Generic[Item]):
         """The next item that may go at once. None: nothing will come any more, leave."""
         self._takers += 1
         try:
-            return await self._take()
+            async with self._front:
+                return await self._take()
         finally:
             self._takers -= 1
 
@@ -180,7 +188,6 @@ class Lanes(Generic[Item]):
             now = self._clock()
             lane, soonest = self._first_ready(now)
             if lane:
-                self._wake()
                 return lane.pop(now)
             if self._closed and not len(self) and not self._in_flight():
                 break
@@ -238,6 +245,8 @@ class Lanes(Generic[Item]):
     def close(self) -> None:
         """No more will be put. Workers leave when the last item is over."""
         self._closed = True
+        for lane in self._lanes.values():
+            lane.room.set()
         self._wake()
 
     def abandon(self) -> None:
@@ -255,14 +264,11 @@ class Lanes(Generic[Item]):
         return sum(lane.in_flight for lane in self._lanes.values())
 
     def _wake(self) -> None:
-        # Everybody who waits looks again: a set event that is replaced at once is a broadcast.
         self._changed.set()
-        self._changed = asyncio.Event()
 
-    async def _change(self, seconds: float | None = None) -> None:
+    async def _change(self, seconds: float | None) -> None:
         """Until something changed, or the time is up."""
-        try:
+        self._changed.clear()
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
-        except TimeoutError:
-            return

@@ -4,8 +4,10 @@ Requests that go late bunch with those of others that go in time. How late one m
 `slack`: half of it is ours, until an item is handed out; the other half is the wire's.
 
 Where a portal holds several (burst > 1), each slot has its own slack. Where it holds one, the slots
-of one grant are a run: ours from the first go-time to the last, and inside of it a late request
-only moves the next one. That matters because there the slack is a few milliseconds.
+of one grant are a run: ours from the first go-time to the last. Inside of it a late request only
+moves the next one, and each goes a little sooner than its time: what that saves stands at the end,
+where a late request would be in the way of the next worker's. That matters because there the slack
+is a few milliseconds.
 """
 
 import math
@@ -29,7 +31,7 @@ class Grant:
     """What a gate answers: slots, or that it is shut, or neither: ask again then."""
 
     slots: tuple[Slot, ...] = ()
-    spacing: float = 0.0  # seconds between two of them, however late they are
+    run: Pace | None = None  # its slots are a run at this pace
     receipt: int = 0  # names the reservation when the rest of it is given back
     is_plenty: bool = False  # slots that spoil unused would be missed by nobody
     is_probe: bool = False  # the one slot is a probe: until it is over there is no other
@@ -40,13 +42,13 @@ class Grant:
 def slots_of(pace: Pace, go_times: Sequence[float]) -> tuple[Slot, ...]:
     """Of one reservation, in order."""
     if pace.holds_one:
-        return tuple(Slot(go_at, go_times[-1] + pace.slack / 2) for go_at in go_times)
+        sooner, ends_at = pace.slack / 8, go_times[-1] + pace.slack / 2
+        return tuple(Slot(go_at - n * sooner, ends_at) for n, go_at in enumerate(go_times))
     return tuple(Slot(go_at, go_at + pace.slack / 2) for go_at in go_times)
 
 
-def spacing_of(pace: Pace) -> float:
-    """Of a run: an interval but for the wire's half, which the requests may catch up by."""
-    return pace.interval - pace.slack / 2 if pace.holds_one else 0.0
+def run_of(pace: Pace) -> Pace | None:
+    return pace if pace.holds_one else None
 
 
 def probe_slot(go_at: float) -> Slot:
@@ -61,20 +63,28 @@ class Slots:
         self.grant = grant
         self._left = deque(grant.slots)
         self._spoilt = 0  # since the last one that was used
-        self._not_before = -math.inf
+        self._ends_at = grant.slots[-1].spoils_at if grant.slots else 0.0
+        self._used_at = -math.inf
 
     def __len__(self) -> int:
         return len(self._left)
 
     @property
     def unused(self) -> int:
-        """How many at the end of the grant nobody used: these can be given back."""
-        return len(self._left) + self._spoilt
+        """How many at the end of the grant nobody used: these can be given back.
+
+        Of a run, only what its last request left: a late one went in the time of those behind it.
+        """
+        unused = len(self._left) + self._spoilt
+        if run := self.grant.run:
+            left = (self._ends_at - self._used_at) / run.interval
+            return unused if left >= unused else int(left)
+        return unused
 
     def next_at(self, now: float) -> float | None:
         """When the next one may be used; None when none is left. Throws away what is too late."""
         while self._left:
-            go_at = max(self._left[0].go_at, self._not_before)
+            go_at = max(self._left[0].go_at, self._used_at + self._spacing)
             if max(go_at, now) <= self._left[0].spoils_at:
                 return go_at
             self._left.popleft()
@@ -85,4 +95,10 @@ class Slots:
         """Its time has come: `next_at` said so."""
         self._left.popleft()
         self._spoilt = 0
-        self._not_before = now + self.grant.spacing
+        self._used_at = now
+
+    @property
+    def _spacing(self) -> float:
+        """In a run, an interval but for the wire's half, which late requests may catch up by."""
+        run = self.grant.run
+        return run.interval - run.slack / 2 if run else 0.0

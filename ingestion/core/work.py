@@ -23,6 +23,14 @@ class PortalTerms:
     secret_header: str = "Authorization"  # noqa: S105 - a name; the secret is never in the terms
 
 
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """A version of a document that is on file, and the strong ETag that its portal gave with it."""
+
+    etag: str
+    sha256: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkItem:
     """A descriptor, never bytes. `tries` counts the requests made for it so far."""
@@ -36,10 +44,16 @@ class WorkItem:
     terms: PortalTerms | None  # None for an upload
     spooled: str = ""
     expected_sha256: str = ""
+    declared_type: str = ""
+    schema_version: str = ""
+    site_name: str = ""
+    protocol_number: str = ""
     size: int = 0  # bytes of an upload
     tries: int = 0
+    is_suspect: bool = False  # it was in hand when a worker died
     # Local monotonic seconds: since its first failure it waits for its portal until then.
     deadline: float | None = None
+    filed: Filed | None = None  # its portal is asked for anything but this
 
     @property
     def name(self) -> str:
@@ -65,13 +79,24 @@ class Fetched:
     size: int
     tries: int = 1
     facts: Mapping[str, str | int] = field(default_factory=dict)
+    etag: str = ""  # a strong one, of the address that was asked; or none
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """No bytes: the portal still has those that are on file. `facts` as above."""
+
+    facts: Mapping[str, str | int]
 
 
 class Portal(Protocol):
     """Where documents come from."""
 
-    async def fetch(self, item: WorkItem) -> Fetched:
-        """Raises TransientError, PermanentError or OurFault, never anything of its library."""
+    async def fetch(self, item: WorkItem) -> Fetched | Unchanged:
+        """Unchanged only where `item.filed` is known.
+
+        Raises TransientError, PermanentError or OurFault, never anything of its library.
+        """
         ...
 
 
@@ -86,8 +111,12 @@ class Desk(Protocol):
         """False: the same bytes are on file already, and that is on record."""
         ...
 
-    async def conclude(self, item: WorkItem, fetched: Fetched, reading: Any) -> None:
-        """Check what was read, archive the bytes, and record the decision."""
+    async def unchanged(self, item: WorkItem, answer: Unchanged) -> bool:
+        """Record that it is on file already. False: it no longer is, and has to be fetched."""
+        ...
+
+    async def conclude(self, item: WorkItem, fetched: Fetched, checked: Any) -> None:
+        """Archive the bytes, and record the decision that the reader came to."""
         ...
 
     async def fetch_failed(
@@ -115,6 +144,6 @@ class Desk(Protocol):
 
 
 class Reader(Protocol):
-    """Bytes to facts, in other processes."""
+    """Bytes to a decision, in other processes."""
 
-    async def read(self, path: Path, sha256: str) -> Any: ...
+    async def read(self, item: WorkItem, fetched: Fetched) -> Any: ...

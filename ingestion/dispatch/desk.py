@@ -6,27 +6,31 @@ only, and one that the server dropped would stay broken for the life of the work
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
-from typing import ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 from uuid import UUID
 
-from django.db import close_old_connections, connections
-from django.utils import timezone
+from django.db import InterfaceError, OperationalError, close_old_connections, connections
 
 from ingestion import filing, retrying, spool
 from ingestion.archive import archive
+from ingestion.core.errors import LeaseLost
 from ingestion.core.limits import Limits
-from ingestion.core.work import Fetched, WorkItem
+from ingestion.core.work import Fetched, Unchanged, WorkItem
 from ingestion.dispatch.leases import database_now
-from ingestion.models import Document
-from ingestion.reading.facts import Reading, Unreadable
-from ingestion.rules.checks import SiteFacts, Verdict, check, judge
+from ingestion.filing import Conclude, GiveUp, StartChecking, Step, TakeUp
+from ingestion.rules.checks import Checked
+
+logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+MOST_TOGETHER = 64  # steps in one transaction
 
 
 class Door:
@@ -50,7 +54,69 @@ class Door:
 
     async def __call__(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, partial(work, *args, **kwargs))
+        return await loop.run_in_executor(self._thread, _healing, partial(work, *args, **kwargs))
+
+
+def _healing(work: Callable[[], R]) -> R:
+    """A connection that broke is not used again: the next call opens another."""
+    try:
+        return work()
+    except (OperationalError, InterfaceError) as error:
+        close_old_connections()
+        raise OperationalError(*error.args) from error
+
+
+class Together:
+    """Takes all steps that are ready at the same moment in one transaction.
+
+    None is held back for company: what comes while the thread is busy goes with the next one.
+    """
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._ready: list[tuple[Step, asyncio.Future[Any]]] = []
+        self._working: asyncio.Task[None] | None = None
+
+    async def __call__(self, step: Step) -> Any:
+        """What the step answers; raises what it raises, whatever becomes of the others.
+
+        LeaseLost when the database failed.
+        """
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._ready.append((step, answer))
+        if self._working is None or self._working.done():
+            self._working = asyncio.create_task(self._work_off(), name="steps")
+        return await answer
+
+    async def _work_off(self) -> None:
+        while self._ready:
+            group, self._ready = self._ready[:MOST_TOGETHER], self._ready[MOST_TOGETHER:]
+            outcomes = await self._door(_outcomes, [step for step, _ in group])
+            for (_, answer), outcome in zip(group, outcomes, strict=True):
+                if answer.cancelled():
+                    continue
+                if isinstance(outcome, Exception):
+                    answer.set_exception(outcome)
+                else:
+                    answer.set_result(outcome)
+
+
+def _outcomes(steps: Sequence[Step]) -> list[Any]:
+    """Answers, or what was raised. When they fail together, each is taken by itself.
+
+    A database that fails is never a document's fault. Whether the steps were written, only the rows
+    know: it is as good as a lost lease, and another lease finds how far they are.
+    """
+    try:
+        return filing.take(steps) if len(steps) > 1 else [filing.take_alone(steps[0])]
+    except (OperationalError, InterfaceError) as error:
+        close_old_connections()
+        logger.warning("steps of %d documents are given up: %s", len(steps), error)
+        return [LeaseLost("the database failed") for _ in steps]
+    except Exception as error:  # noqa: BLE001 - raised where the step is awaited
+        if len(steps) == 1:
+            return [error]
+        return [outcome for step in steps for outcome in _outcomes([step])]
 
 
 class FilingDesk:
@@ -59,12 +125,15 @@ class FilingDesk:
     def __init__(
         self,
         door: Door,
+        files: Executor,
         leases: Mapping[int, UUID],
         limits: Limits,
         over: Callable[[WorkItem], None],
         postponed: Callable[[str, Sequence[WorkItem]], None],
     ) -> None:
         self._door = door
+        self._take = Together(door)
+        self._files = files
         self._leases = leases
         self._limits = limits
         self._over = over
@@ -72,25 +141,61 @@ class FilingDesk:
 
     async def take_up(self, item: WorkItem) -> bool:
         budget = self._limits.document_attempts
-        return await self._door(filing.take_up, item.document, self._lease(item), budget=budget)
+        step = TakeUp(document=item.document, lease=self._lease(item), budget=budget)
+        return bool(await self._take(step))
 
     async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
-        return await self._door(_start_checking, item, self._lease(item), fetched)
+        step = StartChecking(
+            document=item.document,
+            lease=self._lease(item),
+            sha256=fetched.sha256,
+            size=fetched.size,
+            portal=fetched.facts,
+            etag=fetched.etag,
+        )
+        is_new = bool(await self._take(step))
+        if not is_new:
+            await self._drop(item)  # the same bytes are in the archive
+        return is_new
 
-    async def conclude(
-        self, item: WorkItem, fetched: Fetched, reading: Reading | Unreadable
-    ) -> None:
-        await self._door(_conclude, item, self._lease(item), fetched, reading)
+    async def unchanged(self, item: WorkItem, answer: Unchanged) -> bool:
+        if item.filed is None:
+            return False
+        step = filing.Unchanged(
+            document=item.document,
+            lease=self._lease(item),
+            sha256=item.filed.sha256,
+            portal=answer.facts,
+        )
+        return bool(await self._take(step))
+
+    async def conclude(self, item: WorkItem, fetched: Fetched, checked: Checked) -> None:
+        """The bytes into the archive, then state and entry: in this order."""
+        await self._in_files(archive().put, fetched.path, fetched.sha256)
+        step = Conclude(
+            document=item.document,
+            lease=self._lease(item),
+            verdict=checked.verdict,
+            pages=checked.pages,
+        )
+        await self._take(step)
+        await self._drop(item)
 
     async def give_up(
         self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, held: bool
     ) -> None:
-        await self._door(filing.give_up, item.document, self._lease(item), code, facts, held=held)
+        lease = self._lease(item)
+        await self._take(
+            GiveUp(document=item.document, lease=lease, code=code, facts=facts, held=held)
+        )
 
     async def fetch_failed(
         self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, wait: float, later: bool
     ) -> None:
-        await self._door(_fetch_failed, item, self._lease(item), code, facts, wait, later)
+        try:
+            await self._door(_fetch_failed, item, self._lease(item), code, facts, wait, later)
+        except OperationalError as error:
+            raise LeaseLost("the database failed") from error
 
     def postpone(self, lane: str, items: Sequence[WorkItem]) -> None:
         self._postponed(lane, items)
@@ -98,17 +203,17 @@ class FilingDesk:
     async def over(self, item: WorkItem) -> None:
         self._over(item)
 
+    async def _drop(self, item: WorkItem) -> None:
+        """What was uploaded is in the archive now."""
+        if item.spooled:
+            await self._in_files(spool.drop, item.spooled)
+
+    async def _in_files(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._files, partial(work, *args, **kwargs))
+
     def _lease(self, item: WorkItem) -> UUID:
         return self._leases[item.chunk]
-
-
-def _start_checking(item: WorkItem, lease: UUID, fetched: Fetched) -> bool:
-    is_new = filing.start_checking(
-        item.document, lease, sha256=fetched.sha256, size=fetched.size, portal=fetched.facts
-    )
-    if item.spooled and not is_new:
-        spool.drop(item.spooled)  # the same bytes are in the archive
-    return is_new
 
 
 def _fetch_failed(
@@ -128,32 +233,4 @@ def _fetch_failed(
         now=database_now(),
         wait=wait,
         later=later,
-    )
-
-
-def _conclude(item: WorkItem, lease: UUID, fetched: Fetched, reading: Reading | Unreadable) -> None:
-    """Check, then the bytes into the archive, then state and entry: in this order."""
-    document = Document.objects.select_related("site__study").get(pk=item.document)
-    verdict = _verdict(document, reading)
-    archive().put(fetched.path, fetched.sha256)
-    pages = len(reading.pages) if isinstance(reading, Reading) else None
-    filing.conclude(item.document, lease, verdict, pages=pages)
-    if item.spooled:
-        spool.drop(item.spooled)
-
-
-def _verdict(document: Document, reading: Reading | Unreadable) -> Verdict:
-    if isinstance(reading, Unreadable):
-        return judge(reading)
-    site = SiteFacts(
-        site_id=document.site.site_id,
-        name=document.site.name,
-        protocol_number=document.site.study.protocol_number,
-    )
-    return check(
-        reading,
-        declared=document.document_type,
-        site=site,
-        today=timezone.now().date(),
-        schema_version=document.schema_version,
     )

@@ -2,7 +2,8 @@
 
 To a cluster by one shared byte, created before it forks: django-q2 never tells a task that its
 cluster is stopping. To a worker by SIGTERM, which a stopping init system sends to every process of
-a unit. A second SIGTERM means now: what is in hand goes back to the queue unfinished.
+a unit, or by SIGHUP, when its parent died. A second SIGTERM means now: what is in hand goes back to
+the queue unfinished.
 """
 
 import asyncio
@@ -13,8 +14,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ingestion.dispatch.ties import ORPHANED
+
 _cluster = multiprocessing.sharedctypes.RawValue(ctypes.c_bool, False)  # no lock: a handler sets it
-_signals = 0  # SIGTERMs that this process got during a shift
+_signals = 0  # to end, that this process got during a shift
 
 
 def start() -> None:
@@ -47,11 +50,18 @@ def on_sigterm(loop: asyncio.AbstractEventLoop, give_up: Callable[[], object]) -
         if _signals > 1:
             give_up()
 
+    def orphaned() -> None:
+        # No second SIGTERM: one to every process ends the parent as well.
+        global _signals  # noqa: PLW0603 - as above
+        _signals = max(_signals, 1)
+
     if threading.current_thread() is not threading.main_thread():
         yield  # only a main thread gets signals; others are a test's
         return
     loop.add_signal_handler(signal.SIGTERM, told)
+    loop.add_signal_handler(ORPHANED, orphaned)
     try:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
+        loop.remove_signal_handler(ORPHANED)

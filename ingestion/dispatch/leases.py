@@ -21,7 +21,7 @@ from django.utils import timezone
 from audit.log import ledger
 from ingestion import batches, filing, retrying, spool
 from ingestion.core.states import ChunkState
-from ingestion.core.work import PortalTerms, WorkItem
+from ingestion.core.work import Filed, PortalTerms, WorkItem
 from ingestion.models import Batch, Chunk, Document, PortalGate
 from sites.models import Portal, Site
 
@@ -103,7 +103,11 @@ def _claim(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
         chunk = Chunk.objects.select_related("site__portal", "batch").get(pk=chunk_id)
         filing.requeue_interrupted(chunk)
         batches.begin(chunk.batch_id)
-        items = tuple(_item(each, chunk, now) for each in _to_do(chunk, now))
+        filed = _filed(chunk)
+        items = tuple(
+            _item(each, chunk, now, filed.get((each.doc_id, each.url)))
+            for each in _to_do(chunk, now)
+        )
     return Lease(chunk_id, chunk.site_id, chunk.batch.reference, chunk.is_urgent, lease_id, items)
 
 
@@ -220,10 +224,21 @@ def _release(chunk_id: int, state: ChunkState, due_at: datetime) -> None:
 
 
 def _to_do(chunk: Chunk, now: datetime) -> Iterable[Document]:
-    return chunk.documents.due(now).select_related("site").order_by("pk")
+    """Suspects last: they may kill the worker before it comes to the others."""
+    return chunk.documents.due(now).select_related("site__study").order_by("attempts", "pk")
 
 
-def _item(document: Document, chunk: Chunk, now: datetime) -> WorkItem:
+def _filed(chunk: Chunk) -> dict[tuple[str, str], Filed]:
+    """The versions on file that the chunk's portal gave, by doc_id and address: the last ones."""
+    doc_ids = chunk.documents.waiting().exclude(url="").values("doc_id")
+    on_file = Document.objects.on_file().with_etag().filter(site=chunk.site_id, doc_id__in=doc_ids)
+    rows = on_file.order_by("pk").values_list("doc_id", "url", "etag", "sha256")
+    return {(doc_id, url): Filed(etag, sha256) for doc_id, url, etag, sha256 in rows}
+
+
+def _item(document: Document, chunk: Chunk, now: datetime, filed: Filed | None) -> WorkItem:
+    if filed and document.expected_sha256 not in {"", filed.sha256}:
+        filed = None  # the manifest announces another version
     return WorkItem(
         document=document.pk,
         chunk=chunk.pk,
@@ -234,9 +249,15 @@ def _item(document: Document, chunk: Chunk, now: datetime) -> WorkItem:
         terms=portal_terms(chunk.site.portal) if document.url else None,
         spooled=document.spooled,
         expected_sha256=document.expected_sha256,
+        declared_type=document.document_type,
+        schema_version=document.schema_version,
+        site_name=document.site.name,
+        protocol_number=document.site.study.protocol_number,
         size=document.size or 0,
         tries=document.fetch_tries,
+        is_suspect=document.attempts > 0,  # whoever was let go in good order was not charged
         deadline=_deadline(document, now),
+        filed=filed,
     )
 
 

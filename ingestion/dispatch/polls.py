@@ -38,7 +38,7 @@ def _poll(batch: Batch, now: datetime) -> bool:
     if seen.scenario is Scenario.ALL_PROCESSED:
         _settle(batch)
     elif seen.scenario is Scenario.RETRIES_EXHAUSTED:
-        batches.hold_unfinished(batch.pk)
+        batches.unless_moved(batches.hold_unfinished, batch.pk)
     return True
 
 

@@ -8,9 +8,9 @@ from contextlib import suppress
 from django.db import DatabaseError
 
 from ingestion.core.breaker import BreakerState, BreakerTerms
-from ingestion.core.gate import Outcome, Standing
-from ingestion.core.limiter import Pace
-from ingestion.core.slots import Grant, probe_slot, slots_of, spacing_of
+from ingestion.core.gate import KEPT_SECONDS, Outcome, Standing
+from ingestion.core.limiter import LATE_SECONDS, Pace
+from ingestion.core.slots import Grant, Slot, probe_slot, run_of, slots_of
 from ingestion.core.work import PortalTerms
 from ingestion.dispatch import gates
 from ingestion.dispatch.desk import Door
@@ -25,9 +25,10 @@ SYNC_SECONDS = 10.0  # between two looks at the database's clock
 LONGEST_LEAD = 1.0  # seconds
 
 # A slack shorter than this is used up by the making of one connection. The first request to such a
-# portal after a pause gets as much room behind it, or the next one would catch up with it.
+# portal after a pause gets as much room behind it, or the next one would catch up with it. There it
+# may be late as well: a worker whose first request is thrown away pays for the room each time.
 COLD_SECONDS = 0.05
-PAUSE_SECONDS = 25.0  # after which a kept connection may be gone
+PAUSE_SECONDS = KEPT_SECONDS - 5.0  # slots lie ahead: until then the kept connection may be gone
 
 
 class DatabaseClock:
@@ -108,16 +109,17 @@ class SharedGate:
     def _reserve(self, tokens: int) -> tuple[Grant, float]:
         """The grant, and when its tokens were spent. In the Door's thread, as what follows."""
         room = self._room()
-        tokens = 1 if room else tokens
+        tokens, late = (1, LATE_SECONDS) if room else (tokens, 0.0)
         reserved = gates.reserve(self._portal, self._pace, tokens + room, lead=self._lead)
         if reserved is None:
             return self._probe()
         self._note(reserved)
         at = reserved.now + self._lead
         go_times = self._pace.go_times(reserved.tat, at, tokens + room)[:tokens]
+        slots = slots_of(self._pace, [self._clock.local(moment) for moment in go_times])
         grant = Grant(
-            slots=slots_of(self._pace, [self._clock.local(moment) for moment in go_times]),
-            spacing=spacing_of(self._pace),
+            slots=tuple(Slot(slot.go_at, slot.spoils_at + late) for slot in slots),
+            run=run_of(self._pace),
             receipt=reserved.receipt,
             is_plenty=self._pace.is_plenty(reserved.tat, at),
         )
@@ -129,7 +131,7 @@ class SharedGate:
         if self._pace.slack >= COLD_SECONDS or now - self._warm_at < PAUSE_SECONDS:
             return 0
         self._warm_at, self._has_room_behind = now, True
-        return math.ceil(COLD_SECONDS / self._pace.interval)
+        return math.ceil((COLD_SECONDS + LATE_SECONDS) / self._pace.interval)
 
     def _probe(self) -> tuple[Grant, float]:
         breaker, reserved = gates.probe(self._portal, self._pace, self._breaker)

@@ -9,25 +9,25 @@ import logging
 import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import DatabaseError, OperationalError
 
 from ingestion import spool
 from ingestion.core.errors import LeaseLost, PortalUnreachable
 from ingestion.core.ingest import Ingest
 from ingestion.core.lanes import Lanes
 from ingestion.core.work import WorkItem
-from ingestion.dispatch import drain, leases
+from ingestion.dispatch import drain, leases, presence
+from ingestion.dispatch.checking import CheckingReader
 from ingestion.dispatch.desk import Door, FilingDesk
 from ingestion.dispatch.leases import Lease
 from ingestion.dispatch.shared_gate import DatabaseClock, SharedGate
 from ingestion.portal import FolderOf, HttpPortals, Sources
-from ingestion.reading.pool import Reader
 
 logger = logging.getLogger(__name__)
 
@@ -80,9 +80,11 @@ class Shift:
         self._in_hand: dict[int, _InHand] = {}
         self._lease_ids: dict[int, UUID] = {}
         self._changed = asyncio.Event()
+        self._one_suspect, self._suspect_is_over = asyncio.Lock(), asyncio.Event()
         self._ends_at = time.monotonic() + settings.SHIFT_SECONDS
         self._looks_at = self._hears_at = 0.0
         self._has_new_room = True
+        self._beaten_at = time.monotonic()  # no lease of ours is older
 
     @classmethod
     async def work(cls) -> None:
@@ -103,14 +105,15 @@ class Shift:
             portals = await stack.enter_async_context(
                 HttpPortals(folders, limits, files, another_token=shift._another_slot)
             )
-            reader = await stack.enter_async_context(Reader(settings.READING_LIMITS))
-            desk = FilingDesk(door, shift._lease_ids, limits, shift._over, shift._postponed)
+            reader = await stack.enter_async_context(CheckingReader.pool())
+            desk = FilingDesk(door, files, shift._lease_ids, limits, shift._over, shift._postponed)
             sources = Sources(portals, Path(settings.SPOOL_DIR))
-            ingest = Ingest(lanes, portal=sources, desk=desk, reader=reader, limits=limits)
+            checker = CheckingReader(reader)
+            ingest = Ingest(lanes, portal=sources, desk=desk, reader=checker, limits=limits)
             try:
                 await shift._run(ingest, first)
             except Exception as error:
-                error.add_note(shift._in_words())  # django-q2 logs it, once
+                error.add_note(shift._in_words())  # for the log, and the page of failed tasks
                 raise
 
     async def _run(self, ingest: Ingest, first: list[Lease]) -> None:
@@ -120,7 +123,7 @@ class Shift:
             new = first
             while new or self._in_hand:
                 for lease in new:
-                    self._begin(lease, ingest, group)
+                    await self._begin(lease, ingest, group)
                 await self._change()
                 await self._hear_of_cancelling()
                 await self._close_finished()
@@ -152,16 +155,26 @@ class Shift:
         if room <= 0:
             return []
         busy = [chunk.lease.site for chunk in own if chunk.is_being_fed]
-        return await self._door(leases.take, room, by=self._owner, busy_sites=busy, urgent=urgent)
+        asked_at = time.monotonic()
+        try:
+            new = await self._door(
+                leases.take, room, by=self._owner, busy_sites=busy, urgent=urgent
+            )
+        except OperationalError as error:
+            logger.warning("nothing is leased, for the database fails: %s", error)
+            return []
+        if new:  # they count from then, also when a heartbeat was written meanwhile
+            self._beaten_at = min(self._beaten_at, asked_at)
+        return new
 
-    def _begin(self, lease: Lease, ingest: Ingest, group: asyncio.TaskGroup) -> None:
+    async def _begin(self, lease: Lease, ingest: Ingest, group: asyncio.TaskGroup) -> None:
         self._lease_ids[lease.chunk] = lease.lease_id
-        self._folders.set(lease.chunk, spool.attempt_folder(lease.lease_id))
-        for item in lease.items:
-            self._open_lane(item)
-
         in_hand = _InHand(lease, {item.document for item in lease.items})
         self._in_hand[lease.chunk] = in_hand
+        folder = await self._door(spool.attempt_folder, lease.lease_id)
+        self._folders.set(lease.chunk, folder)
+        for item in lease.items:
+            self._open_lane(item)
         name = f"feed chunk {lease.chunk} of {lease.batch}"
         in_hand.feeding = group.create_task(self._feed(in_hand, ingest), name=name)
         self._changed.set()
@@ -170,10 +183,19 @@ class Shift:
         for item in in_hand.lease.items:
             if in_hand.is_shut:
                 in_hand.left.discard(item.document)
+            elif item.is_suspect:
+                await self._feed_alone(item, ingest)
             else:
                 await ingest.feed(item)
         self._has_new_room = True
         self._changed.set()
+
+    async def _feed_alone(self, item: WorkItem, ingest: Ingest) -> None:
+        """One suspect at a time: what kills again is charged to it and to no other suspect."""
+        async with self._one_suspect:
+            self._suspect_is_over.clear()
+            await ingest.feed(item)
+            await self._suspect_is_over.wait()
 
     def _open_lane(self, item: WorkItem) -> None:
         if terms := item.terms:
@@ -197,6 +219,8 @@ class Shift:
 
     def _over(self, item: WorkItem) -> None:
         self._in_hand[item.chunk].left.discard(item.document)
+        if item.is_suspect:
+            self._suspect_is_over.set()
         self._changed.set()
 
     async def _change(self) -> None:
@@ -213,9 +237,10 @@ class Shift:
         if time.monotonic() >= self._hears_at:
             self._hears_at = time.monotonic() + HEAR_SECONDS
             held = [in_hand.lease.lease_id for in_hand in self._in_hand.values()]
-            for chunk in await self._door(leases.being_cancelled, held):
-                in_hand = self._in_hand[chunk]
-                in_hand.is_cancelled = in_hand.is_shut = True
+            with suppress(OperationalError):  # then it hears of it a second later
+                for chunk in await self._door(leases.being_cancelled, held):
+                    in_hand = self._in_hand[chunk]
+                    in_hand.is_cancelled = in_hand.is_shut = True
         for chunk, in_hand in self._in_hand.items():
             if in_hand.is_cancelled:
                 self._withdraw(chunk, in_hand)
@@ -230,14 +255,20 @@ class Shift:
 
     async def _close_finished(self) -> None:
         for chunk, in_hand in list(self._in_hand.items()):
-            if not in_hand.left and not in_hand.is_being_fed:
-                await self._close(in_hand.lease, in_hand.untouched)
+            is_over = not in_hand.left and not in_hand.is_being_fed
+            if is_over and await self._close(in_hand.lease, in_hand.untouched):
                 del self._in_hand[chunk]
                 self._has_new_room = True
 
-    async def _close(self, lease: Lease, untouched: Collection[int]) -> None:
-        await self._door(leases.close, lease.chunk, lease.lease_id, untouched=untouched)
+    async def _close(self, lease: Lease, untouched: Collection[int]) -> bool:
+        """False: the database failed. The next look tries again, or the lease expires."""
+        try:
+            await self._door(leases.close, lease.chunk, lease.lease_id, untouched=untouched)
+        except OperationalError as error:
+            logger.warning("chunk %d is not closed, for the database fails: %s", lease.chunk, error)
+            return False
         self._folders.forget(lease.chunk)
+        return True
 
     async def _drain(self, working: "asyncio.Task[None]") -> None:
         """Start nothing; what is in hand may finish within `drain_seconds`."""
@@ -253,8 +284,11 @@ class Shift:
     async def _give_back(self) -> None:
         """Whatever is still in hand when the shift ends goes back to the queue."""
         waiting = {item.document for item in self._lanes.left}
-        for in_hand in self._in_hand.values():
-            await self._close(in_hand.lease, in_hand.untouched | (in_hand.left & waiting))
+        for chunk, in_hand in self._in_hand.items():
+            try:
+                await self._close(in_hand.lease, in_hand.untouched | (in_hand.left & waiting))
+            except Exception:  # what ended the shift is the error to be told
+                logger.exception("chunk %d could not be given back; its lease will expire", chunk)
 
     def _in_words(self) -> str:
         """For whoever reads why a shift failed."""
@@ -262,16 +296,22 @@ class Shift:
         return f"It had in hand: {chunks or 'nothing'}."
 
     async def _beat(self) -> None:
-        """Keep the leases. A worker that cannot stops before they can be given away."""
-        last = time.monotonic()
+        """Keep the leases. A worker that cannot stops before they can be given away.
+
+        It counts from before the last heartbeat that was written, for the database counts from
+        then or later; and it stops a whole heartbeat before that, to be out of the way in time.
+        """
         while True:
-            await asyncio.sleep(settings.HEARTBEAT_SECONDS)
+            stop_at = self._beaten_at + settings.LEASE_SECONDS - settings.HEARTBEAT_SECONDS
+            await asyncio.sleep(min(settings.HEARTBEAT_SECONDS, stop_at - time.monotonic()))
+            presence.sign()
+            asked_at = time.monotonic()
+            if asked_at >= stop_at:
+                raise LeaseLost("the database did not take our heartbeat in time")
             try:
                 held = [in_hand.lease.lease_id for in_hand in self._in_hand.values()]
-                async with asyncio.timeout(settings.HEARTBEAT_SECONDS):
+                async with asyncio.timeout(min(settings.HEARTBEAT_SECONDS, stop_at - asked_at)):
                     await self._door(leases.beat, held)
-                last = time.monotonic()
+                self._beaten_at = asked_at
             except (TimeoutError, DatabaseError) as error:
                 logger.warning("no heartbeat: %s", error)
-            if time.monotonic() - last > settings.LEASE_SECONDS - 2 * settings.HEARTBEAT_SECONDS:
-                raise LeaseLost("the database did not take our heartbeat in time")

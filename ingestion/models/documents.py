@@ -34,6 +34,10 @@ class DocumentQuerySet(models.QuerySet["Document"]):
     def on_file(self) -> Self:
         return self.filter(state=DocumentState.ARCHIVED)
 
+    def with_etag(self) -> Self:
+        """Their portal can be asked whether it has anything else."""
+        return self.exclude(etag="")
+
 
 class Document(models.Model):
     """One file with an identity: (site, doc_id). Its versions are its different bytes."""
@@ -54,6 +58,7 @@ class Document(models.Model):
     expected_sha256 = models.CharField(max_length=64, blank=True)  # as the manifest gives it
     sha256 = models.CharField(max_length=64, blank=True, db_index=True)
     size = models.PositiveBigIntegerField(null=True, blank=True)  # bytes
+    etag = models.CharField(max_length=200, blank=True)  # a strong one, its portal's for its bytes
     pages = models.PositiveIntegerField(null=True, blank=True)
     state = models.CharField(
         max_length=20, choices=of_states(DocumentState), default=DocumentState.RECEIVED

@@ -46,6 +46,18 @@ def raise_for_status(response: httpx.Response) -> None:
     raise error
 
 
+def is_unchanged(response: httpx.Response) -> bool:
+    """The portal has the very bytes that we named in If-None-Match, and no others.
+
+    That one is compared weakly (RFC 9110, 13.1.2), so a portal whose ETag became a weak one may
+    say 304 of other bytes: the answer has to name the same one (15.4.5).
+    """
+    asked = response.request.headers.get("If-None-Match")
+    return (
+        response.status_code == 304 and asked is not None and asked == response.headers.get("ETag")
+    )
+
+
 def refuse_size(size: int, max_bytes: int) -> None:
     """Raises TooLarge."""
     if size > max_bytes:

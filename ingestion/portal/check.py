@@ -6,6 +6,7 @@ One HEAD of its base address, or a GET whose body is not read where it knows no 
 import asyncio
 import hashlib
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,18 +35,30 @@ class Remark:
 
 
 async def look(
-    terms: PortalTerms, limits: Limits, *, resolve: Resolve = system_resolver
+    terms: PortalTerms,
+    limits: Limits,
+    *,
+    waits: tuple[float, float] = (0.0, 0.0),
+    resolve: Resolve = system_resolver,
 ) -> list[Remark]:
-    """What there is to say about the portal, good and bad, in the order in which it was seen."""
-    remarks = [_rate(terms)]
+    """What there is to say about the portal, good and bad, in the order in which it was seen.
+
+    `waits`: seconds from now on until each of two requests may go.
+    """
+    remarks, begun = [_rate(terms)], time.monotonic()
     try:
         line = await asyncio.to_thread(Line.open, terms, limits, resolve)
     except IngestionError as error:
         return [*remarks, Remark(False, f"{error}.")]
     try:
         with named_faults(terms.timeout_seconds):
-            async with asyncio.timeout(terms.timeout_seconds):
-                remarks += await _ask(line, "HEAD") or await _ask(line, "GET")
+            for method, wait in zip(("HEAD", "GET"), waits, strict=True):
+                await asyncio.sleep(begun + wait - time.monotonic())
+                async with asyncio.timeout(terms.timeout_seconds):
+                    found = await _ask(line, method)
+                if found:
+                    break
+            remarks += found
     except IngestionError as error:
         remarks.append(Remark(False, f"It cannot be asked: {error}."))
     finally:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -17,9 +18,9 @@ from ingestion.core.errors import (
     StorageUnavailable,
 )
 from ingestion.core.limits import Limits
-from ingestion.core.work import Fetched, PortalTerms, WorkItem
+from ingestion.core.work import Fetched, PortalTerms, Unchanged, WorkItem
 from ingestion.portal import resume
-from ingestion.portal.answers import raise_for_status, refuse_size, worth_keeping
+from ingestion.portal.answers import is_unchanged, raise_for_status, refuse_size, worth_keeping
 from ingestion.portal.guard import Resolve, system_resolver
 from ingestion.portal.hops import AnotherToken, ask, at_once
 from ingestion.portal.lines import Line
@@ -51,6 +52,7 @@ class HttpPortals:
         self._resolve = resolve
         self._another_token = another_token
         self._lines: dict[PortalTerms, Line] = {}
+        self._begun: set[int] = set()  # documents that were asked for, and did not come yet
         self._opening = asyncio.Lock()  # guards _lines
 
     async def __aenter__(self) -> Self:
@@ -60,7 +62,7 @@ class HttpPortals:
         for line in self._lines.values():
             await line.aclose()
 
-    async def fetch(self, item: WorkItem) -> Fetched:
+    async def fetch(self, item: WorkItem) -> Fetched | Unchanged:
         """As `core.work.Portal` says."""
         if item.terms is None:
             raise NotServed("an upload has no portal")
@@ -69,13 +71,39 @@ class HttpPortals:
             async with asyncio.timeout(seconds) as until:
                 return await self._get(item, item.terms, until)
 
-    async def _get(self, item: WorkItem, terms: PortalTerms, until: asyncio.Timeout) -> Fetched:
-        line = await self._line(terms)
-        part = await self._in_thread(Part.load, self._folder_of(item), item.document)
-        headers = resume.range_headers(part.kept, part.size)
-        async with ask(line, item.url, headers, another_token=self._another_token) as response:
-            raise_for_status(response)
-            return await self._receive(item, part, response, until)
+    async def _get(
+        self, item: WorkItem, terms: PortalTerms, until: asyncio.Timeout, *, is_last: bool = False
+    ) -> Fetched | Unchanged:
+        line, part = await self._line(terms), await self._part(item)
+        ranges = resume.range_headers(part.kept, part.size)
+        condition = {"If-None-Match": item.filed.etag} if item.filed and not ranges else {}
+        async with ask(
+            line, item.url, ranges, condition=condition, another_token=self._another_token
+        ) as response:
+            if is_unchanged(response):
+                return Unchanged(worth_keeping(response) | {"answer": "304 unchanged"})
+            if is_last or not await self._is_worth_another(line, response):
+                raise_for_status(response)
+                return await self._receive(item, part, response, until)
+        await self._another_token(terms.key)
+        if response.status_code == 304:
+            item = replace(item, filed=None)
+        return await self._get(item, terms, until, is_last=True)
+
+    async def _part(self, item: WorkItem) -> Part:
+        """With what an earlier try left; the first one has nothing to look for."""
+        folder = self._folder_of(item)
+        if item.document not in self._begun:
+            self._begun.add(item.document)
+            return Part(folder, item.document)
+        part: Part = await self._in_thread(Part.load, folder, item.document)
+        return part
+
+    async def _is_worth_another(self, line: Line, response: httpx.Response) -> bool:
+        """It refused a secret that was changed since; or is unsure what it said is unchanged."""
+        if response.status_code == 401:
+            return await line.has_news_for(response.request, self._in_thread)
+        return response.status_code == 304 and "If-None-Match" in response.request.headers
 
     async def _receive(
         self, item: WorkItem, part: Part, response: httpx.Response, until: asyncio.Timeout
@@ -99,7 +127,10 @@ class HttpPortals:
             path, sha256, size = await transfer.run(response)
         else:
             path, sha256, size = await transfer.finish()
-        return Fetched(path, sha256, size, facts=facts)
+        self._begun.discard(item.document)
+        # Of another address it would mean nothing.
+        etag = resume.strong_etag(response.headers) if response.url == item.url else ""
+        return Fetched(path, sha256, size, facts=facts, etag=etag)
 
     async def _line(self, terms: PortalTerms) -> Line:
         async with self._opening:

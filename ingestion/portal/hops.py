@@ -30,18 +30,21 @@ async def ask(
     headers: Mapping[str, str],
     *,
     method: str = "GET",
+    condition: Mapping[str, str] | None = None,
     another_token: AnotherToken = at_once,
 ) -> AsyncIterator[httpx.Response]:
     """The answer at the end of the redirects, its body unread. Raises OffLimits, NotServed.
 
     The caller has a token for the first request; `another_token` is awaited before each further
-    one to the portal itself, so that its redirects count for its rate as well.
+    one to the portal itself, so that its redirects count for its rate as well. The `condition` is
+    about this very address (an ETag means nothing elsewhere): where it leads to never sees it.
     """
     url = parsed(address)
     line.hosts.check(url)
     client = line.home if line.hosts.is_home(url) else line.abroad
+    asked = {**headers, **(condition or {})}
     for _ in range(MAX_HOPS + 1):
-        request = client.build_request(method, url, headers=dict(headers))
+        request = client.build_request(method, url, headers=asked)
         response = await client.send(request, stream=True, auth=None)
         try:
             if response.status_code not in REDIRECTS:
@@ -50,6 +53,7 @@ async def ask(
             came_from, url = url, _target(response)
         finally:
             await response.aclose()
+        asked = dict(headers)
         line.hosts.check(url, came_from=came_from)
         if not line.hosts.is_home(url):
             client = line.abroad

@@ -5,14 +5,16 @@ that it may send us to, which never see them.
 """
 
 import ssl
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Self
+from typing import Any, Self
 
 import httpcore2 as httpcore
 import httpx2 as httpx
 
+from ingestion.core.gate import KEPT_SECONDS
 from ingestion.core.limits import Limits
 from ingestion.core.work import PortalTerms
 from ingestion.portal.credentials import Credentials
@@ -25,6 +27,9 @@ ALWAYS = {
     "Accept-Encoding": "identity",
     "Want-Repr-Digest": "sha-256=10",  # RFC 9530, 4
 }
+
+
+InThread = Callable[..., Awaitable[Any]]
 
 
 class GuardedTransport(httpx.AsyncHTTPTransport):
@@ -41,7 +46,7 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
             # A slot in flight is a connection: nobody ever waits for the pool.
             max_connections=connections,
             max_keepalive_connections=connections,
-            keepalive_expiry=5.0,
+            keepalive_expiry=KEPT_SECONDS,
             network_backend=guard,
         )
 
@@ -54,19 +59,18 @@ class Line:
     hosts: Hosts
     home: httpx.AsyncClient
     abroad: httpx.AsyncClient
-    has_secret: bool
+    has_secret: bool = False
 
     @classmethod
     def open(cls, terms: PortalTerms, limits: Limits, resolve: Resolve = system_resolver) -> Self:
         """Reads certificates and secrets from the disk: for a thread. Raises Misconfigured."""
         credentials = Credentials.of(terms.key)
-        secret = {terms.secret_header: credentials.secret} if credentials.secret else {}
 
-        def client(tls: ssl.SSLContext, headers: dict[str, str]) -> httpx.AsyncClient:
+        def client(tls: ssl.SSLContext) -> httpx.AsyncClient:
             guard = GuardedBackend(allow_private=terms.allow_private_hosts, resolve=resolve)
             return httpx.AsyncClient(
                 transport=GuardedTransport(tls, terms.max_in_flight, guard),
-                headers=ALWAYS | headers,
+                headers=ALWAYS,
                 timeout=httpx.Timeout(
                     limits.read_seconds, connect=limits.connect_seconds, pool=None
                 ),
@@ -75,8 +79,26 @@ class Line:
                 trust_env=False,  # a proxy variable would carry us past the guard
             )
 
-        home = client(credentials.tls(), secret)
-        return cls(terms, Hosts.of(terms), home, client(credentials.tls_abroad(), {}), bool(secret))
+        home, abroad = client(credentials.tls()), client(credentials.tls_abroad())
+        line = cls(terms, Hosts.of(terms), home, abroad)
+        line._show(credentials.secret)
+        return line
+
+    async def has_news_for(self, refused: httpx.Request, in_thread: InThread) -> bool:
+        """After a 401: is the secret another one than the request showed? Then it is shown now.
+
+        Compared with the request and not with the line, which another one may have renewed.
+        """
+        if not self.hosts.is_home(refused.url):
+            return False  # nobody else sees it
+        secret = (await in_thread(Credentials.of, self.terms.key)).secret
+        self._show(secret)
+        return bool(secret) and secret != refused.headers.get(self.terms.secret_header)
+
+    def _show(self, secret: str) -> None:
+        if secret:
+            self.home.headers[self.terms.secret_header] = secret
+            self.has_secret = True
 
     async def aclose(self) -> None:
         async with AsyncExitStack() as stack:

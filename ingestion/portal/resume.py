@@ -15,7 +15,9 @@ from ingestion.portal.digests import Claim, claimed
 from ingestion.portal.part import Kept
 
 _CONTENT_RANGE = re.compile(r"bytes (?:(\d{1,15})-(\d{1,15})|\*)/(\d{1,15})")
-_STRONG = re.compile(r'"[\x21\x23-\x7e\x80-\xff]*"')  # RFC 9110, 8.8.3; a weak one starts with W/
+# RFC 9110, 8.8.3; a weak one starts with W/. Shorter than a row has room for, and ASCII: what is
+# more than that could not be sent back as it came.
+_STRONG = re.compile(r'"[\x21\x23-\x7e]{0,198}"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,12 @@ class Start:
     offset: int
     kept: Kept
     has_body: bool = True
+
+
+def strong_etag(headers: Mapping[str, str]) -> str:
+    """Empty where there is none. A weak one says that two files mean the same, no more."""
+    etag = headers.get("ETag", "").strip()
+    return etag if _STRONG.fullmatch(etag) else ""
 
 
 def range_headers(kept: Kept, size: int) -> dict[str, str]:
@@ -58,8 +66,7 @@ def _anew(response: httpx.Response, manifest_sha256: str) -> Start:
     if total is None and not chunked and not claim:
         # It ends when the connection does, for whatever reason: nobody could tell half of it.
         raise NotServed("neither length nor digest", status="200, without length or digest")
-    etag = headers.get("ETag", "").strip()
-    return Start(0, Kept(etag if _STRONG.fullmatch(etag) else "", total, claim))
+    return Start(0, Kept(strong_etag(headers), total, claim))
 
 
 def _kept(kept: Kept, total: int, claim: Claim | None) -> Kept:

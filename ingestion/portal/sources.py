@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from ingestion.core.errors import StorageUnavailable
-from ingestion.core.work import Fetched, Portal, WorkItem
+from ingestion.core.work import Fetched, Portal, Unchanged, WorkItem
 
 
 class FolderOf:
@@ -30,7 +30,7 @@ class Sources:
         self._portals = portals
         self._spool_root = spool_root
 
-    async def fetch(self, item: WorkItem) -> Fetched:
+    async def fetch(self, item: WorkItem) -> Fetched | Unchanged:
         if item.terms is not None:
             return await self._portals.fetch(item)
         path = self._spool_root / item.spooled

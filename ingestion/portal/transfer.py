@@ -3,21 +3,19 @@
 The loop only moves bytes into a block; hashing and writing are done in a thread, a block at a time.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import httpx2 as httpx
 
 from ingestion.core.errors import PermanentError
 from ingestion.portal.answers import refuse_sign_in, refuse_size
+from ingestion.portal.lines import InThread
 from ingestion.portal.pace import Pace
 from ingestion.portal.part import Part
 from ingestion.reading.sniff import LOOKED_AT
 
 BLOCK = 1 << 18  # bytes handed to the disk at a time
-
-InThread = Callable[..., Awaitable[Any]]
 
 
 class Transfer:

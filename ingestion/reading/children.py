@@ -10,7 +10,7 @@ import logging
 import multiprocessing
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -53,8 +53,9 @@ class Killed:
 class Children:
     """Started with the first call. Belongs to one event loop; `scratch` is theirs to write to."""
 
-    def __init__(self, limits: ReadingLimits) -> None:
+    def __init__(self, limits: ReadingLimits, preload: Sequence[str] = ()) -> None:
         self._limits = limits
+        self._preload = [*HEAVY, *preload]
         self._pool: ProcessPool | None = None
         self._starting = asyncio.Lock()
         self._in_flight: set[Future[Any]] = set()
@@ -130,7 +131,7 @@ class Children:
     def _start(self) -> ProcessPool:
         self._stop()
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(HEAVY)
+        context.set_forkserver_preload(self._preload)
         pool = ProcessPool(
             max_workers=self._limits.processes,
             max_tasks=self._limits.tasks_per_process,

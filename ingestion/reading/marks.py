@@ -6,7 +6,9 @@ hand would make it. Whether a mark is somebody's signature is for the rules to s
 """
 
 from collections.abc import Sequence
+from math import ceil
 from statistics import median
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from .facts import Box, Word
 from .render import POINTS, Grey, Picture
 
+Numbers = NDArray[np.integer]
 Mask = NDArray[np.uint8]  # 1 where there is ink
 
 MARKS_DPI = 100
@@ -39,19 +42,32 @@ HARDLY_ANY = 0.0004  # share of a page's pixels: less than one short word
 
 
 def find_marks(picture: Picture, words: Sequence[Word]) -> tuple[Box, ...]:
-    """Boxes in points, from the top of the page down."""
+    """Of a scanned page. Boxes in points, from the top of the page down."""
     small = picture.at(MARKS_DPI)
-    scale = small.dpi / POINTS
-    even = _evened(small.grey)
-    ink, faint = _darker(even, DARK), _darker(even, FAINT)
-    for word in _printed(words):
-        _blank_out(ink, word.box, scale)
-        _blank_out(faint, word.box, scale)
+    ink, faint = _ink(small, words)
     if np.count_nonzero(ink) < LEAST_INK:
         return ()
     _remove_rules(ink, faint)
-    boxes = _clusters(_without_dust(ink), scale)
+    boxes = _clusters(_without_dust(ink), small.dpi / POINTS, small.corner)
     return tuple(sorted(boxes, key=lambda box: (box.top, box.left)))
+
+
+def marks_within(picture: Picture, area: Box, words: Sequence[Word], *, askew: bool) -> list[Box]:
+    """Of an area of a born-digital page; `picture` shows a little more.
+
+    `askew` when it shows a picture, which may be a scan.
+    """
+    ink, faint = _ink(picture, words)
+    if askew:
+        _remove_rules(ink, faint)
+    else:
+        _remove_straight_rules(ink, faint)
+    left, top, right, bottom = _pixels(area, picture, pad=0.0)
+    ink = np.ascontiguousarray(ink[top:bottom, left:right])
+    if np.count_nonzero(ink) < LEAST_INK:
+        return []
+    corner = (picture.corner[0] + left, picture.corner[1] + top)
+    return _clusters(_without_dust(ink), picture.dpi / POINTS, corner)
 
 
 def is_blank(picture: Picture) -> bool:
@@ -60,8 +76,8 @@ def is_blank(picture: Picture) -> bool:
     high, wide = ink.shape
     y, x = int(high * MARGIN), int(wide * MARGIN)
     inner = np.ascontiguousarray(ink[y : high - y, x : wide - x])
-    _, _, stats, _ = cv2.connectedComponentsWithStats(inner, connectivity=8)
-    areas = stats[1:, cv2.CC_STAT_AREA]
+    _, labels = cv2.connectedComponents(inner, connectivity=8)
+    areas = _pieces(labels).ink
     return bool(areas[areas >= SPECK].sum() < HARDLY_ANY * ink.size)
 
 
@@ -116,36 +132,81 @@ def _remove_rules(ink: Mask, faint: Mask) -> None:
             cv2.line(ink, (left, top), (right, bottom), 0, thickness=RULE_WIDTH)
 
 
-def _blank_out(ink: Mask, box: Box, scale: float) -> None:
-    top, bottom = int((box.top - PAD) * scale), int(np.ceil((box.bottom + PAD) * scale))
-    left, right = int((box.left - PAD) * scale), int(np.ceil((box.right + PAD) * scale))
-    ink[max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)] = 0
+def _remove_straight_rules(ink: Mask, faint: Mask) -> None:
+    """What was drawn by a program runs exactly across or down."""
+    thin = faint & ~cv2.morphologyEx(faint, cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
+    across = cv2.morphologyEx(thin, cv2.MORPH_OPEN, np.ones((1, RULE), np.uint8))
+    down = cv2.morphologyEx(thin, cv2.MORPH_OPEN, np.ones((RULE, 1), np.uint8))
+    around = np.ones((RULE_WIDTH, RULE_WIDTH), np.uint8)
+    ink[cv2.dilate(across | down, around) > 0] = 0
+
+
+def _ink(picture: Picture, words: Sequence[Word]) -> tuple[Mask, Mask]:
+    """The ink, and the ink with what is faint, of all that is not a word."""
+    even = _evened(picture.grey)
+    ink, faint = _darker(even, DARK), _darker(even, FAINT)
+    for word in _printed(words):
+        left, top, right, bottom = _pixels(word.box, picture, PAD)
+        ink[top:bottom, left:right] = 0
+        faint[top:bottom, left:right] = 0
+    return ink, faint
+
+
+def _pixels(box: Box, picture: Picture, pad: float) -> tuple[int, int, int, int]:
+    """For slices: nothing is left of the picture or above it."""
+    scale, (x, y) = picture.dpi / POINTS, picture.corner
+    left, top = int((box.left - pad) * scale) - x, int((box.top - pad) * scale) - y
+    right, bottom = ceil((box.right + pad) * scale) - x, ceil((box.bottom + pad) * scale) - y
+    return max(left, 0), max(top, 0), max(right, 0), max(bottom, 0)
 
 
 def _without_dust(ink: Mask) -> Mask:
     """Without specks, and without the short ends of rules and the sides of boxes."""
-    _, labels, stats, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
-    thin = np.minimum(stats[:, cv2.CC_STAT_WIDTH], stats[:, cv2.CC_STAT_HEIGHT]) <= 2
-    dust = stats[:, cv2.CC_STAT_AREA] < DUST
-    keep = ~(thin | dust)
-    keep[0] = False  # the paper
-    return np.asarray(keep[labels], np.uint8)
+    _, labels = cv2.connectedComponents(ink, connectivity=8)
+    pieces = _pieces(labels)
+    thin = np.minimum(pieces.right - pieces.left, pieces.bottom - pieces.top) <= 2
+    keep = np.zeros(labels.max() + 1, np.uint8)
+    keep[pieces.label] = ~(thin | (pieces.ink < DUST))
+    return np.asarray(keep[labels])
 
 
-def _clusters(ink: Mask, scale: float) -> list[Box]:
+def _clusters(ink: Mask, scale: float, corner: tuple[int, int]) -> list[Box]:
+    """The boxes of strokes close together, if of a size and density that a pen leaves."""
     near = cv2.dilate(ink, np.ones(REACH[::-1], np.uint8))
-    count, labels = cv2.connectedComponents(near, connectivity=8)
-    labels[ink == 0] = 0
-    boxes = (_box(labels == each, scale) for each in range(1, count))
-    return [box for box in boxes if box is not None]
+    _, labels = cv2.connectedComponents(near, connectivity=8)
+    pieces = _pieces(np.where(ink, labels, 0))
+    wide, high = pieces.right - pieces.left, pieces.bottom - pieces.top
+    share = pieces.ink / (wide * high)
+    by_hand = (wide >= SMALLEST[0] * scale) & (high >= SMALLEST[1] * scale)
+    by_hand &= (pieces.ink >= LEAST_INK) & (share >= INK_SHARE[0]) & (share <= INK_SHARE[1])
+    edges = np.stack((pieces.left, pieces.top, pieces.right, pieces.bottom), axis=1)
+    boxes = (edges[by_hand] + corner * 2) / scale
+    return [Box(*box) for box in boxes.tolist()]
 
 
-def _box(strokes: NDArray[np.bool_], scale: float) -> Box | None:
-    """The box of one cluster, if it is of a size and density that a pen leaves."""
-    left, top, wide, high = cv2.boundingRect(strokes.astype(np.uint8))
-    if wide < SMALLEST[0] * scale or high < SMALLEST[1] * scale:
-        return None
-    ink = np.count_nonzero(strokes)
-    if ink < LEAST_INK or not INK_SHARE[0] <= ink / (wide * high) <= INK_SHARE[1]:
-        return None
-    return Box(left / scale, top / scale, (left + wide) / scale, (top + high) / scale)
+class _Pieces(NamedTuple):
+    """What hangs together, each with its label, its edges and its pixels of ink."""
+
+    label: Numbers
+    left: Numbers
+    top: Numbers
+    right: Numbers
+    bottom: Numbers
+    ink: Numbers
+
+
+def _pieces(labels: Numbers) -> _Pieces:
+    """By the inked pixels alone: a page is nearly all paper."""
+    y, x = np.nonzero(labels > 0)
+    label = labels[y, x]
+    order = np.argsort(label, kind="stable")
+    label, starts, ink = np.unique(label[order], return_index=True, return_counts=True)
+    x, y = x[order], y[order]
+    return _Pieces(
+        label=label,
+        left=np.minimum.reduceat(x, starts),
+        top=np.minimum.reduceat(y, starts),
+        right=np.maximum.reduceat(x, starts) + 1,
+        bottom=np.maximum.reduceat(y, starts) + 1,
+        ink=ink,
+    )

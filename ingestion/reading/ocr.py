@@ -50,7 +50,10 @@ def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -
     if is_blank(picture):
         return replace(page, is_blank=not page.text)
     best = _upright(_best_pass(picture, engine, seconds))
-    own = tuple(replace(word, box=_turn_box(word.box, best.turn, page)) for word in page.words)
+    own = tuple(
+        Word(word.text, _turn_box(word.box, best.turn, page), word.confidence)
+        for word in page.words
+    )
     words, text = _added(best, own, page.text)
     return replace(
         page,

@@ -6,7 +6,7 @@ place if every page still has what it shows. The original's bytes stay the recor
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,34 +21,39 @@ from .limits import ReadingLimits
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`path` is the file to read from: the original, or its repaired copy."""
+    """`path` is the file to read from, the original or its repaired copy. Whoever has it closes."""
 
     path: Path
-    pages: int
+    pdf: pypdfium2.PdfDocument
     repaired: bool = False
 
 
 @contextmanager
 def document(path: Path) -> Iterator[pypdfium2.PdfDocument]:
     """An open document with its forms loaded. Raises PdfiumError."""
-    opened = pypdfium2.PdfDocument(path, password="")
-    try:
-        opened.init_forms()  # before any page is loaded, or typed values are neither drawn nor read
+    with closing(_document(path)) as opened:
         yield opened
-    finally:
-        opened.close()
 
 
 def open_pdf(path: Path, rewritten: Path, limits: ReadingLimits) -> Opened | Unreadable:
     """`rewritten` is where a repaired copy may be written; whoever calls removes it."""
     try:
-        with document(path) as opened:
-            pages, sound = len(opened), pdfium.FPDF_DocumentHasValidCrossReferenceTable(opened)
+        opened = _document(path)
     except pypdfium2.PdfiumError:
         return _repair(path, rewritten, limits)
+    pages, sound = len(opened), pdfium.FPDF_DocumentHasValidCrossReferenceTable(opened)
+    if sound and 0 < pages <= limits.max_pages:
+        return Opened(path, opened)
+    opened.close()
     if pages > limits.max_pages:
         return _too_long(pages, limits)
-    return Opened(path, pages) if sound and pages else _repair(path, rewritten, limits)
+    return _repair(path, rewritten, limits)
+
+
+def _document(path: Path) -> pypdfium2.PdfDocument:
+    opened = pypdfium2.PdfDocument(path, password="")
+    opened.init_forms()  # before any page is loaded, or typed values are neither drawn nor read
+    return opened
 
 
 def _repair(path: Path, rewritten: Path, limits: ReadingLimits) -> Opened | Unreadable:
@@ -62,8 +67,7 @@ def _repair(path: Path, rewritten: Path, limits: ReadingLimits) -> Opened | Unre
             if not _is_whole(damaged):
                 return Unreadable("CORRUPT_DOCUMENT")
             damaged.save(rewritten, encryption=False)
-        with document(rewritten) as opened:
-            return Opened(rewritten, len(opened), repaired=True)
+        return Opened(rewritten, _document(rewritten), repaired=True)
     except pikepdf.PasswordError:
         return Unreadable("ENCRYPTED_DOCUMENT")
     except (*QPDF_ERRORS, pypdfium2.PdfiumError):

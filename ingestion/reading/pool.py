@@ -9,12 +9,13 @@ blamed on the file.
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from . import tasks
 from .children import Children, Killed, ReadingFault
@@ -24,6 +25,8 @@ from .merge import FirstLook, ReadPages, merge
 
 __all__ = ["Reader", "ReadingFault", "ReadingLimits"]
 
+Answer = TypeVar("Answer")
+
 LONGEST_TASK = 4  # pages
 LANES = 2  # tasks in flight per document and child: enough to keep children busy, and no queue
 
@@ -31,9 +34,10 @@ LANES = 2  # tasks in flight per document and child: enough to keep children bus
 class Reader:
     """Belongs to one event loop. Close it, or use it as a context manager: it owns processes."""
 
-    def __init__(self, limits: ReadingLimits) -> None:
+    def __init__(self, limits: ReadingLimits, *, preload: Sequence[str] = ()) -> None:
+        """`preload`: modules of what `read_then` is given, for the children to start with."""
         self._limits = limits
-        self._children = Children(limits)
+        self._children = Children(limits, preload)
         self._numbers = count(1)
 
     @property
@@ -54,24 +58,39 @@ class Reader:
 
     async def read(self, path: Path, sha256: str) -> Reading | Unreadable:
         """What is in the file. Raises ReadingFault when it is we who cannot tell."""
+        return await self.read_then(_as_it_is, path, sha256)
+
+    async def read_then(
+        self, then: Callable[[Reading | Unreadable], Answer], path: Path, sha256: str
+    ) -> Answer:
+        """`then` of what is in the file; raises as `read`.
+
+        It goes to the child, so that a reading of thousands of words stays there: a function of a
+        module, or a partial of one. Only what needed OCR comes back first, and meets it here.
+        """
         rewritten = self.scratch / f"{sha256[:16]}-{next(self._numbers)}.pdf"
+        look = await self._look(then, path, rewritten)
+        if isinstance(look, tasks.Concluded):
+            return look.answer
         try:
-            look = await self._look(path, rewritten)
-            if isinstance(look, Unreadable):
-                return look
-            return merge(look, await self._read_scans(look))
+            seen = look.as_unreadable() if isinstance(look, Killed) else await self._whole(look)
+            return await asyncio.to_thread(then, seen)
         finally:
             await asyncio.to_thread(rewritten.unlink, missing_ok=True)
+
+    async def _whole(self, look: FirstLook) -> Reading | Unreadable:
+        return merge(look, await self._read_scans(look))
 
     async def close(self) -> None:
         """Leave no child alive, also in the middle of its work. Who waits gets ReadingFault."""
         await self._children.close()
 
-    async def _look(self, path: Path, rewritten: Path) -> FirstLook | Unreadable:
-        look = await self._children.run(tasks.look, path, rewritten, self._limits)
-        if isinstance(look, Killed):
-            look = await self._children.run(tasks.look, path, rewritten, self._limits)
-        return look.as_unreadable() if isinstance(look, Killed) else look
+    async def _look(
+        self, then: Callable[[Reading | Unreadable], Answer], path: Path, rewritten: Path
+    ) -> FirstLook | tasks.Concluded[Answer] | Killed:
+        task = partial(tasks.look_and_conclude, then, path, rewritten, self._limits)
+        look = await self._children.run(task)
+        return await self._children.run(task) if isinstance(look, Killed) else look
 
     async def _read_scans(self, look: FirstLook) -> list[ReadPages]:
         parts = _parts(look, self._limits.processes)
@@ -97,6 +116,10 @@ class Reader:
             return outcome
         error = f"{outcome.reason} (exit code {outcome.exit_code})"
         return ReadPages(tuple(replace(page, error=error) for page in part.pages))
+
+
+def _as_it_is(seen: Reading | Unreadable) -> Reading | Unreadable:
+    return seen
 
 
 def _parts(look: FirstLook, processes: int) -> Iterator[FirstLook]:

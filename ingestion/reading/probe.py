@@ -4,22 +4,24 @@ Values typed into a form, and text typed over a page, live in annotations: they 
 into the page before it is read, or they would be lost without a sign.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from .facts import Page, TextSource
+from .facts import Box, Page, TextSource, Word
 from .limits import ReadingLimits
-from .marks import MARKS_DPI, find_marks
-from .render import MOST_OBJECTS, Placed, page_picture, placed_pictures
+from .marks import MARKS_DPI, RULE, find_marks, marks_within
+from .objects import MOST_OBJECTS, drawn_on
+from .render import POINTS, Placed, page_picture, placed_pictures
 from .routing import MOSTLY, PageFacts, Route, route
+from .unread import MOST_ANNOTATIONS, SILENT, unread_areas
 from .words import text_layer, unreadable_share
 
+EDGE = RULE / 2 * POINTS / MARKS_DPI  # points around an area: a rule shows where it goes on
 TYPED = {pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT}
-SILENT = {pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP}
-MOST_ANNOTATIONS = 5_000  # of one page
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ def first_look(opened: pypdfium2.PdfDocument, number: int, limits: ReadingLimits
         typed = False
         if kinds - SILENT:
             printed = _count(page)
+            if pdfium.FPDF_ANNOT_INK in kinds:  # once drawn, it has a look to be flattened
+                page.render(scale=1 / max(page.get_size())).close()
             pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
             page.close()  # the loaded page does not know yet what was flattened into it
             page = opened.get_page(number - 1)
@@ -52,7 +56,7 @@ def first_look(opened: pypdfium2.PdfDocument, number: int, limits: ReadingLimits
 def _sheet(
     page: pypdfium2.PdfPage, number: int, placed: list[Placed], limits: ReadingLimits
 ) -> Sheet:
-    text, words = text_layer(page)
+    text, words, printed = text_layer(page)
     wide, high = page.get_size()
     coverage = min(1.0, sum(each.area for each in placed) / (wide * high))
     facts = PageFacts(
@@ -68,8 +72,29 @@ def _sheet(
     if way is Route.OCR_AND_TEXT:
         return Sheet(native, needs_ocr=True)
     source = TextSource.OCR_LAYER if way is Route.OCR_LAYER else TextSource.NATIVE
-    marks = find_marks(page_picture(page, MARKS_DPI, limits), words)
+    if way is Route.OCR_LAYER:
+        marks = find_marks(page_picture(page, MARKS_DPI, limits), words)
+    else:
+        marks = _drawn_marks(page, printed, limits, askew=bool(placed))
     return Sheet(replace(native, source=source, marks=marks))
+
+
+def _drawn_marks(
+    page: pypdfium2.PdfPage, words: Sequence[Word], limits: ReadingLimits, *, askew: bool
+) -> tuple[Box, ...]:
+    """The same marks as in a picture of the whole page; only where one may be is it drawn."""
+    marks = []
+    for area in unread_areas(page, words):
+        around = Box(area.left - EDGE, area.top - EDGE, area.right + EDGE, area.bottom + EDGE)
+        picture = page_picture(page, MARKS_DPI, limits, around)
+        near = [word for word in words if _touches(word.box, around)]
+        marks += marks_within(picture, area, near, askew=askew)
+    return tuple(sorted(marks, key=lambda box: (box.top, box.left)))
+
+
+def _touches(one: Box, other: Box) -> bool:
+    across = one.left < other.right and other.left < one.right
+    return across and one.top < other.bottom and other.top < one.bottom
 
 
 def _annotations(page: pypdfium2.PdfPage) -> set[int]:
@@ -90,6 +115,6 @@ def _count(page: pypdfium2.PdfPage) -> int:
 
 
 def _has_hidden_text(page: pypdfium2.PdfPage) -> bool:
-    texts = page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_TEXT,), max_depth=8)
+    texts = (each.raw for each in drawn_on(page) if each.kind == pdfium.FPDF_PAGEOBJ_TEXT)
     modes = (pdfium.FPDFTextObj_GetTextRenderMode(text) for text in islice(texts, MOST_OBJECTS))
     return pdfium.FPDF_TEXTRENDERMODE_INVISIBLE in modes

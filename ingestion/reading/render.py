@@ -4,10 +4,11 @@ The budgets are checked before pdfium or Pillow decodes anything: under a memory
 pdfium answers a picture that does not fit with a blank page and no error.
 """
 
+from ctypes import byref, c_uint
 from dataclasses import dataclass
 from itertools import islice
+from math import ceil, floor
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
@@ -18,13 +19,13 @@ from PIL import Image, ImageOps, ImageSequence
 
 from .facts import Box, Unreadable
 from .limits import ReadingLimits
+from .objects import MOST_OBJECTS, Drawn, drawn_on
 
 Grey = NDArray[np.uint8]
 
 POINTS = 72  # to an inch
 COARSEST = 100  # dpi; below, enlarging a little helps more than it hurts
 LETTER_INCHES = 11.0  # the longer side we take a picture for that does not say its resolution
-MOST_OBJECTS = 20_000  # of one page that are looked at for pictures
 
 
 class PageUnreadable(Exception):
@@ -33,10 +34,11 @@ class PageUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A page as it looks."""
+    """A page as it looks, or an area of it."""
 
     grey: Grey
     dpi: float
+    corner: tuple[int, int] = (0, 0)  # pixels of the page to the left of it and above
 
     @property
     def width(self) -> float:  # points
@@ -80,21 +82,16 @@ def placed_pictures(page: pypdfium2.PdfPage, limits: ReadingLimits) -> list[Plac
     longer = max(page.get_size())
     if not 0 < longer <= limits.max_page_points:
         raise PageUnreadable(f"the page is {longer / POINTS:.0f} inches long")
-    kinds = (pdfium.FPDF_PAGEOBJ_IMAGE,)
-    objects = page.get_objects(filter=kinds, max_depth=8)
-    placed = [_placed(found, page) for found in islice(objects, MOST_OBJECTS)]
+    images = (each for each in drawn_on(page) if each.kind == pdfium.FPDF_PAGEOBJ_IMAGE)
+    placed = [_placed(image, page) for image in islice(images, MOST_OBJECTS)]
     pixels = sum(wide * high for wide, high in {each.pixels for each in placed})
     if pixels > limits.max_image_pixels:
         raise PageUnreadable(f"the page's pictures have {pixels // 1_000_000} megapixels")
     return placed
 
 
-def _placed(found: Any, page: pypdfium2.PdfPage) -> Placed:
-    left, bottom, right, top = found.get_bounds()
-    holder = found.container
-    while holder is not None:  # inside form XObjects the bounds are the form's own
-        left, bottom, right, top = holder.get_matrix().on_rect(left, bottom, right, top)
-        holder = holder.container
+def _placed(image: Drawn, page: pypdfium2.PdfPage) -> Placed:
+    left, bottom, right, top = image.rect
     edges = page.get_bbox()
     inside = Box(
         left=min(max(left, edges[0]), edges[2]),
@@ -102,7 +99,10 @@ def _placed(found: Any, page: pypdfium2.PdfPage) -> Placed:
         right=min(max(right, edges[0]), edges[2]),
         top=min(max(top, edges[1]), edges[3]),
     )
-    return Placed(found.get_px_size(), inside)
+    wide, high = c_uint(), c_uint()
+    if not pdfium.FPDFImageObj_GetImagePixelSize(image.raw, byref(wide), byref(high)):
+        raise pypdfium2.PdfiumError("a picture has no size")
+    return Placed((wide.value, high.value), inside)
 
 
 def ocr_dpi(page: pypdfium2.PdfPage, placed: list[Placed], limits: ReadingLimits) -> float:
@@ -114,18 +114,33 @@ def ocr_dpi(page: pypdfium2.PdfPage, placed: list[Placed], limits: ReadingLimits
     return float(min(max(largest.dpi, COARSEST), limits.ocr_dpi))
 
 
-def page_picture(page: pypdfium2.PdfPage, dpi: float, limits: ReadingLimits) -> Picture:
-    """With annotations and typed values drawn. Call `placed_pictures` first: it guards."""
+def page_picture(
+    page: pypdfium2.PdfPage, dpi: float, limits: ReadingLimits, area: Box | None = None
+) -> Picture:
+    """With annotations and typed values drawn. Call `placed_pictures` first: it guards.
+
+    Of an area, the same pixels as they are in the picture of the whole page.
+    """
     wide, high = page.get_size()
     fits = POINTS * (limits.max_render_pixels / (wide * high)) ** 0.5
     scale = min(dpi, fits) / POINTS
-    bitmap = page.render(scale=scale, grayscale=True)
+    crop = _crop(area, wide, high, scale) if area else (0, 0, 0, 0)
+    # pypdfium2 takes points and rounds the pixels up.
+    points = tuple(max(0.0, cut - 0.5) / scale for cut in crop)
+    bitmap = page.render(scale=scale, grayscale=True, crop=points)
     try:
-        return Picture(
-            bitmap.to_numpy().reshape(bitmap.height, bitmap.width).copy(), scale * POINTS
-        )
+        grey = bitmap.to_numpy().reshape(bitmap.height, bitmap.width).copy()
+        return Picture(grey, scale * POINTS, (crop[0], crop[3]))
     finally:
         bitmap.close()
+
+
+def _crop(area: Box, wide: float, high: float, scale: float) -> tuple[int, int, int, int]:
+    """Pixels to cut off on the left, below, on the right and above."""
+    left, top = floor(area.left * scale), floor(area.top * scale)
+    right = ceil(wide * scale) - ceil(area.right * scale)
+    bottom = ceil(high * scale) - ceil(area.bottom * scale)
+    return max(left, 0), max(bottom, 0), max(right, 0), max(top, 0)
 
 
 def count_frames(path: Path, limits: ReadingLimits) -> int | Unreadable:

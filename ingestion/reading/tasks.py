@@ -7,18 +7,20 @@ a fault of ours comes back as a Fault, and is raised in the parent.
 
 import traceback
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
+import pypdfium2.raw as pdfium
 from pypdfium2 import PdfDocument, PdfiumError
 
 from .active import flags, form_values
 from .engines import engine
-from .facts import MediaType, Page, TextSource, Unreadable
+from .facts import MediaType, Page, Reading, TextSource, Unreadable
 from .guards import page_alarm
 from .limits import ReadingLimits
-from .merge import FirstLook, ReadPages
+from .merge import FirstLook, ReadPages, merge
 from .ocr import read_picture
 from .opening import Opened, document, open_pdf
 from .probe import Sheet, first_look
@@ -61,7 +63,31 @@ def look(path: Path, rewritten: Path, limits: ReadingLimits) -> FirstLook | Unre
         return _look_at_scans(path, media_type, limits)
     with page_alarm(limits.page_seconds):
         opened = open_pdf(path, rewritten, limits)
-    return opened if isinstance(opened, Unreadable) else _look_at_pdf(opened, limits)
+    if isinstance(opened, Unreadable):
+        return opened
+    with closing(opened.pdf):
+        return _look_at_pdf(opened, limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded(Generic[Answer]):
+    """What somebody made of a document that needed no second task."""
+
+    answer: Answer
+
+
+def look_and_conclude(
+    then: Callable[[Reading | Unreadable], Answer],
+    path: Path,
+    rewritten: Path,
+    limits: ReadingLimits,
+) -> FirstLook | Concluded[Answer]:
+    """The first task. Without scans it is the last one too: then only the answer travels."""
+    seen = look(path, rewritten, limits)
+    if not isinstance(seen, Unreadable) and seen.scans:
+        return seen
+    rewritten.unlink(missing_ok=True)
+    return Concluded(then(seen if isinstance(seen, Unreadable) else merge(seen, [])))
 
 
 def read_scans(part: FirstLook, limits: ReadingLimits) -> ReadPages:
@@ -93,13 +119,13 @@ def _look_at_scans(
 
 
 def _look_at_pdf(opened: Opened, limits: ReadingLimits) -> FirstLook:
-    sheets = []
-    with document(opened.path) as pdf:
-        for number in range(1, opened.pages + 1):
-            with page_alarm(limits.page_seconds):
-                sheets.append(_sheet(pdf, number, limits))
+    sheets, pdf = [], opened.pdf
+    has_form = pdf.get_formtype() != pdfium.FORMTYPE_NONE  # asked before pages are flattened
+    for number in range(1, len(pdf) + 1):
+        with page_alarm(limits.page_seconds):
+            sheets.append(_sheet(pdf, number, limits))
     with page_alarm(limits.page_seconds):
-        found, values = flags(opened.path), form_values(opened.path)
+        found, values = flags(opened.path), form_values(opened.path) if has_form else {}
     return FirstLook(
         MediaType.PDF,
         opened.path,

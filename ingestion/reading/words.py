@@ -3,43 +3,61 @@
 import re
 import unicodedata
 from collections.abc import Callable
+from ctypes import byref, c_double, c_ushort
+from typing import NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
 from .facts import Box, Word
-
-Rect = tuple[float, float, float, float]  # left, bottom, right, top; PDF's own, upwards
+from .objects import Rect
+from .routing import GARBLED
 
 HYPHEN = "\x02"  # what pdfium gives for a hyphen at a line's end
 IS_TEXT = "\r\n\t" + HYPHEN
+ONE_BY_ONE = re.compile("\ufffe")
+NOT_ONE_TO_ONE = re.compile("[\0\ud800-\udfff]")  # nothing was written there, or half a character
 
 
-def text_layer(page: pypdfium2.PdfPage) -> tuple[str, tuple[Word, ...]]:
+class TextLayer(NamedTuple):
+    text: str
+    words: tuple[Word, ...]
+    printed: tuple[Word, ...]  # of the words, those that are surely letters
+
+
+def text_layer(page: pypdfium2.PdfPage) -> TextLayer:
     layer = page.get_textpage()
     try:
-        count = layer.count_chars()
-        raw = "".join(chr(pdfium.FPDFText_GetUnicode(layer, at)) for at in range(count))
-        upright = to_points(page)
-        words = (
-            Word(clean(match[0]), upright(rect), 100.0)
-            for match in re.finditer(r"\S+", raw)
-            if (rect := _rect(layer, match.start(), len(match[0]))) is not None
-        )
-        return clean(raw), tuple(words)
+        raw = _characters(layer)
+        rect_of, upright = _measure(layer), to_points(page)
+        words, printed = [], []
+        for match in re.finditer(r"\S+", raw):
+            if (rect := rect_of(match.start(), len(match[0]))) is not None:
+                word = Word(clean(match[0]), upright(rect), 100.0)
+                words.append(word)
+                if not pdfium.FPDFText_HasUnicodeMapError(layer.raw, match.start()):
+                    printed.append(word)
+        # A font without meanings is a signature's when it is the exception, and print when it
+        # is what the page is set in.
+        nearly_all = len(printed) > (1 - GARBLED) * len(words)
+        return TextLayer(clean(raw), tuple(words), tuple(printed if nearly_all else words))
     finally:
         layer.close()
 
 
 def clean(raw: str) -> str:
     """Plain text: line feeds only, half surrogates joined, nothing that cannot be stored."""
+    if raw.isascii() and raw.isprintable():
+        return raw.strip()
     whole = raw.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     whole = whole.replace("\r\n", "\n").replace("\r", "\n").replace(HYPHEN, "-")
-    return "".join(each for each in whole.replace("\xa0", " ") if each != "\0").strip()
+    return whole.replace("\xa0", " ").replace("\0", "").strip()
 
 
 def unreadable_share(text: str) -> float:
     """The share of characters that mean nothing: control, private use, not a character."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return 0.0
     bad = sum(
         unicodedata.category(each) in {"Cc", "Co", "Cn"} for each in text if each not in IS_TEXT
     )
@@ -50,25 +68,53 @@ def unreadable_share(text: str) -> float:
 def to_points(page: pypdfium2.PdfPage) -> Callable[[Rect], Box]:
     """From PDF's coordinates to points from the top left, after the page's rotation."""
     left, bottom, right, top = page.get_bbox()
-    moves: dict[int, Callable[[float, float], tuple[float, float]]] = {
-        0: lambda x, y: (x - left, top - y),
-        90: lambda x, y: (y - bottom, x - left),
-        180: lambda x, y: (right - x, y - bottom),
-        270: lambda x, y: (top - y, right - x),
+    turns: dict[int, Callable[[float, float, float, float], Box]] = {
+        0: lambda x1, y1, x2, y2: Box(x1 - left, top - y2, x2 - left, top - y1),
+        90: lambda x1, y1, x2, y2: Box(y1 - bottom, x1 - left, y2 - bottom, x2 - left),
+        180: lambda x1, y1, x2, y2: Box(right - x2, y1 - bottom, right - x1, y2 - bottom),
+        270: lambda x1, y1, x2, y2: Box(top - y2, right - x2, top - y1, right - x1),
     }
-    move = moves[page.get_rotation()]
-
-    def convert(rect: Rect) -> Box:
-        (x1, y1), (x2, y2) = move(rect[0], rect[1]), move(rect[2], rect[3])
-        return Box(min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2))
-
-    return convert
+    turn = turns[page.get_rotation()]
+    return lambda rect: turn(*rect)
 
 
-def _rect(layer: pypdfium2.PdfTextPage, start: int, length: int) -> Rect | None:
-    """The union of a word's pieces: one per run of the same font."""
-    pieces = [layer.get_rect(at) for at in range(layer.count_rects(start, length))]
-    if not pieces:
-        return None
-    lefts, bottoms, rights, tops = zip(*pieces, strict=True)
-    return min(lefts), min(bottoms), max(rights), max(tops)
+def _characters(layer: pypdfium2.PdfTextPage) -> str:
+    """One for each of pdfium's, so that its numbers hold for places in the text.
+
+    All at once, if none was left out and none takes two units, as an emoji does; else one by one.
+    """
+    count = max(layer.count_chars(), 0)
+    units = (c_ushort * (2 * count + 2))()  # room for all, should each take two
+    pdfium.FPDFText_GetText(layer, 0, count, units)
+    whole = bytes(units)[: 2 * count].decode("utf-16-le", "surrogatepass")
+    if NOT_ONE_TO_ONE.search(whole):
+        return "".join(chr(pdfium.FPDFText_GetUnicode(layer, at)) for at in range(count))
+    # Both ways differ in one sign, which stands for a hyphen at a line's end.
+    return ONE_BY_ONE.sub(lambda at: chr(pdfium.FPDFText_GetUnicode(layer, at.start())), whole)
+
+
+def _measure(layer: pypdfium2.PdfTextPage) -> Callable[[int, int], Rect | None]:
+    """A function from a word's place in the text to the box around its pieces.
+
+    There is one piece per run of the same font. pdfium's functions are called directly, with the
+    same four numbers to write to: a page has hundreds of words.
+    """
+    numbers = [c_double() for _ in range(4)]
+    left, top, right, bottom = numbers
+    to = [byref(number) for number in numbers]
+    text = layer.raw
+
+    def piece(at: int) -> Rect:
+        pdfium.FPDFText_GetRect(text, at, *to)
+        return left.value, bottom.value, right.value, top.value
+
+    def around(start: int, length: int) -> Rect | None:
+        count = pdfium.FPDFText_CountRects(text, start, length)
+        if count == 1:
+            return piece(0)
+        if count < 1:
+            return None
+        lefts, bottoms, rights, tops = zip(*map(piece, range(count)), strict=True)
+        return min(lefts), min(bottoms), max(rights), max(tops)
+
+    return around

@@ -87,6 +87,29 @@ def judge(unreadable: Unreadable) -> Verdict:
     return verdict_of([Finding(unreadable.code, facts=unreadable.facts)])
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A verdict, and how many pages it is about; None where none could be read."""
+
+    verdict: Verdict
+    pages: int | None = None
+
+
+def check_whatever(
+    seen: Reading | Unreadable,
+    *,
+    declared: str,
+    site: SiteFacts,
+    today: date,
+    schema_version: str,
+) -> Checked:
+    """The verdict on a file, readable or not. What a child of the reading pool sends back."""
+    if isinstance(seen, Unreadable):
+        return Checked(judge(seen))
+    verdict = check(seen, declared=declared, site=site, today=today, schema_version=schema_version)
+    return Checked(verdict, len(seen.pages))
+
+
 def verdict_of(
     findings: Iterable[Finding], *, document_type: str = "", fields: Iterable[FieldValue] = ()
 ) -> Verdict:

@@ -4,8 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from django.db import connection
@@ -24,6 +25,7 @@ def environment(settings, **changes):
         "ARCHIVE_DIR": str(settings.ARCHIVE_DIR),
         "LEASE_SECONDS": "4",
         "HEARTBEAT_SECONDS": "1",
+        "WATCHDOG_SECONDS": "3",
         **changes,
     }
 
@@ -31,18 +33,28 @@ def environment(settings, **changes):
 @contextmanager
 def worker_host(settings, **changes):
     """`manage.py workers`, stopped on the way out. Yields the process."""
+    host = start_host(settings, **changes)
+    try:
+        yield host
+    finally:
+        stop_host(host)
+
+
+def start_host(settings, **changes):
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "workers"]
     host = subprocess.Popen(
         command, env=environment(settings, **changes), stdout=subprocess.PIPE, text=True
     )
-    try:
-        assert "Working" in host.stdout.readline()
-        yield host
-    finally:
-        if host.poll() is None:
-            host.send_signal(signal.SIGTERM)
-            host.wait(60)
-        host.stdout.close()
+    assert "Working" in host.stdout.readline()
+    return host
+
+
+def stop_host(host):
+    """Its exit code. It is idempotent."""
+    if host.poll() is None:
+        host.send_signal(signal.SIGTERM)
+    host.stdout.close()
+    return host.wait(70)
 
 
 def eventually(answer, *, seconds=60):
@@ -52,6 +64,52 @@ def eventually(answer, *, seconds=60):
         assert time.monotonic() < until, f"never came true: {last!r}"
         time.sleep(0.1)
     return last
+
+
+def find(host, role):
+    """Living processes of a host by what they are: cluster, sentinel, worker, ..., or parser."""
+    family = descendants(host.pid) - {host.pid}
+    if role == "all":
+        return family
+    if role == "parser":  # each leads a session of its own; so does the cluster's head
+        return {pid for pid in family if os_session(pid) == pid and name_of(pid) != "sl-cluster"}
+    return {pid for pid in family if name_of(pid) == f"sl-{role}"}
+
+
+def kill(host, role, number=signal.SIGKILL):
+    """Those of a host that are `role`, as soon as there are some. Answers how many."""
+    pids = eventually(lambda: find(host, role))
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+    return len(pids)
+
+
+def name_of(pid):
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def os_session(pid):
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return 0
+
+
+def is_running(pid):
+    """A zombie is not: it waits for its parent to look."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def folders_of(host):
+    return list(Path(tempfile.gettempdir()).glob(f"siteledger-host-{host.pid}-*"))
 
 
 def descendants(pid):

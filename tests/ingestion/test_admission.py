@@ -7,10 +7,11 @@ from django.core.files.base import ContentFile
 from django.db import connections
 from django.utils import timezone
 
-from ingestion import admission, filing, register, spool
+from ingestion import admission, register, spool
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import leases
 from ingestion.models import Batch, Chunk, Document
+from tests import steps
 from tests.factories import make_batch, make_site, make_user
 
 pytestmark = pytest.mark.django_db
@@ -72,7 +73,7 @@ def test_what_is_settled_makes_room(settings):
     with pytest.raises(register.AtCapacity):
         make_batch()
     for lease in leases.take(1, by="here:1:1"):
-        filing.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+        steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
     assert make_batch()
 
 

@@ -6,12 +6,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.history import timeline
-from ingestion import batches, filing, retrying
+from ingestion import batches, retrying
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.filing import By
 from ingestion.models import Batch, Chunk, Document
+from tests import steps
 from tests.factories import make_batch, make_site, make_user, verdict
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +32,7 @@ def take():
 
 def settle(lease, items=None):
     for item in lease.items if items is None else items:
-        filing.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+        steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
 
 
 def events(batch):
@@ -122,7 +123,7 @@ def test_a_move_that_was_decided_on_an_old_row_changes_nothing():
 def test_a_cancelled_chunk_whose_worker_dies_is_cancelled_by_the_next_tick():
     batch = make_batch(documents=2)
     lease = take()
-    filing.start_checking(lease.items[0].document, lease.lease_id, sha256="a" * 64, size=1)
+    steps.start_checking(lease.items[0].document, lease.lease_id, sha256="a" * 64, size=1)
     batches.cancel(batch, by=MARA)
     Chunk.objects.update(lease_expires_at="2026-01-01T00:00:00Z")
     leases.recover()
@@ -130,6 +131,27 @@ def test_a_cancelled_chunk_whose_worker_dies_is_cancelled_by_the_next_tick():
     assert batches.carry_out_cancelling() == 1
     assert state_of(batch) == BatchState.CANCELLED
     assert batch.counts() == {CANCELLED: 2}
+
+
+def test_what_was_moved_under_the_ticks_hands_waits_for_the_next_tick(monkeypatch):
+    lost, kept = make_batch(), make_batch()
+    for batch in (lost, kept):
+        lease = take()
+        batches.cancel(batch, by=MARA)
+        Chunk.objects.filter(pk=lease.chunk).update(lease_expires_at="2026-01-01T00:00:00Z")
+    leases.recover()
+    end = batches.end_if_settled
+
+    def moved_meanwhile(batch_id):
+        if batch_id == lost.pk:
+            raise LeaseLost
+        return end(batch_id)
+
+    monkeypatch.setattr(batches, "end_if_settled", moved_meanwhile)
+    assert batches.carry_out_cancelling() == 1
+    assert (state_of(lost), state_of(kept)) == (BatchState.IN_PROGRESS, BatchState.CANCELLED)
+    monkeypatch.undo()
+    assert batches.carry_out_cancelling() == 1
 
 
 def test_cancelling_twice_changes_nothing_more():
@@ -169,14 +191,14 @@ def test_a_large_batch_is_cancelled_in_portions(settings, monkeypatch):
 def test_a_held_document_of_a_cancelled_batch_can_still_be_tried_again():
     batch = make_batch(documents=2)
     lease = take()
-    filing.give_up(lease.items[0].document, lease.lease_id, "INTERNAL_ERROR", {}, held=True)
+    steps.give_up(lease.items[0].document, lease.lease_id, "INTERNAL_ERROR", {}, held=True)
     batches.cancel(batch, by=MARA)
     leases.close(lease.chunk, lease.lease_id)
     assert batch.counts() == {CANCELLED: 1, DocumentState.HELD: 1}
     retrying.try_again(Document.objects.all(), by=By("system:tests", "ops"))
     again = take()
-    filing.start_checking(again.items[0].document, again.lease_id, sha256="a" * 64, size=1)
-    filing.conclude(again.items[0].document, again.lease_id, verdict(), pages=1)
+    steps.start_checking(again.items[0].document, again.lease_id, sha256="a" * 64, size=1)
+    steps.conclude(again.items[0].document, again.lease_id, verdict(), pages=1)
     leases.close(again.chunk, again.lease_id)
     assert batch.counts() == {CANCELLED: 1, DocumentState.ARCHIVED: 1}
     assert state_of(batch) == BatchState.CANCELLED

@@ -38,7 +38,7 @@ def test_the_settings_as_shipped_are_right():
         ("Q_CLUSTER", configured.Q_CLUSTER | {"daemonize_workers": True}, "ingestion.E003"),
         ("Q_CLUSTER", configured.Q_CLUSTER | {"retry": 60}, "ingestion.E004"),
         ("Q_CLUSTER", configured.Q_CLUSTER | {"guard_cycle": 0.7}, "ingestion.E005"),
-        ("Q_BROKER", "carrier pigeon", "ingestion.E006"),
+        ("REDIS_URL", "localhost:6379", "ingestion.E006"),
         (
             "INGEST_LIMITS",
             dataclasses.replace(configured.INGEST_LIMITS, bytes_per_second=0),
@@ -53,6 +53,14 @@ def test_the_settings_as_shipped_are_right():
         ("MAX_UNFINISHED_DOCUMENTS", -1, "ingestion.E041"),
         ("RETENTION_DAYS", -1, "ingestion.E041"),
         ("DISPATCH_DEADLINE_SECONDS", 3600.0, "ingestion.W040"),
+        ("Q_CLUSTER", configured.Q_CLUSTER | {"queue_limit": 4}, "ingestion.E050"),
+        ("Q_CLUSTER", configured.Q_CLUSTER | {"bulk": 10}, "ingestion.E051"),
+        ("Q_CLUSTER", configured.Q_CLUSTER | {"max_attempts": 0}, "ingestion.E052"),
+        ("Q_CLUSTER", configured.Q_CLUSTER | {"ack_failures": False}, "ingestion.E053"),
+        ("Q_CLUSTER", configured.Q_CLUSTER | {"save_limit": 250}, "ingestion.E054"),
+        ("Q_CLUSTER", configured.Q_CLUSTER | {"catch_up": True}, "ingestion.E055"),
+        ("Q_CLUSTER", configured.Q_CLUSTER | {"sync": True}, "ingestion.E056"),
+        ("WATCHDOG_SECONDS", 1, "ingestion.E059"),
         (
             "INGEST_LIMITS",
             dataclasses.replace(configured.INGEST_LIMITS, deadline_seconds=-1),
@@ -78,10 +86,31 @@ def test_a_wrong_setting_is_named(settings, name, value, expected):
     assert expected in ids()
 
 
-def test_sqlite_with_djangos_defaults_is_refused(settings, monkeypatch):
-    engine = {"ENGINE": "django.db.backends.sqlite3", "OPTIONS": {}}
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"transaction_mode": "IMMEDIATE", "timeout": 30},
+        {"init_command": "PRAGMA journal_mode=WAL;", "timeout": 30},
+        {"transaction_mode": "IMMEDIATE", "init_command": "PRAGMA journal_mode=WAL;"},
+    ],
+    ids=["Django's defaults", "no WAL", "DEFERRED", "five seconds"],
+)
+def test_sqlite_that_would_lose_work_is_refused(settings, monkeypatch, options):
+    engine = {"ENGINE": "django.db.backends.sqlite3", "OPTIONS": options}
     monkeypatch.setitem(settings.DATABASES, "default", engine)
     assert ids() == ["ingestion.E008"]
+
+
+@pytest.mark.parametrize("backend", ["locmem.LocMemCache", "dummy.DummyCache"])
+def test_a_cache_that_each_process_has_for_itself_is_refused(settings, backend):
+    settings.CACHES = {"default": {"BACKEND": f"django.core.cache.backends.{backend}"}}
+    assert ids() == ["ingestion.E057"]
+
+
+def test_a_new_connection_for_each_look_of_the_broker_is_refused(settings, monkeypatch):
+    monkeypatch.setitem(settings.DATABASES["default"], "CONN_MAX_AGE", 0)
+    assert ids() == ["ingestion.E058"]
 
 
 def test_a_connection_pool_that_workers_would_share_is_refused(settings, monkeypatch):

@@ -6,12 +6,13 @@ import pytest
 from django.utils import timezone
 
 from audit.history import timeline
-from ingestion import filing, retrying
+from ingestion import retrying
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState
 from ingestion.dispatch import leases
 from ingestion.filing import By
 from ingestion.models import Chunk, Document
+from tests import steps
 from tests.factories import make_batch, make_leased, make_site
 
 pytestmark = pytest.mark.django_db
@@ -27,8 +28,8 @@ def settle(batch, code="PORTAL_UNAVAILABLE", *, held=True):
     """As a worker does whose portal gives nothing. The batch is over then."""
     for lease in leases.take(10, by="here:1:1"):
         for item in lease.items:
-            filing.take_up(item.document, lease.lease_id, budget=5)
-            filing.give_up(item.document, lease.lease_id, code, {"tries": 4}, held=held)
+            steps.take_up(item.document, lease.lease_id, budget=5)
+            steps.give_up(item.document, lease.lease_id, code, {"tries": 4}, held=held)
         leases.close(lease.chunk, lease.lease_id)
     return batch.documents.all()
 
@@ -100,7 +101,7 @@ def test_a_document_that_leaves_in_good_order_is_not_charged_an_attempt():
     chunk, lease = make_leased()
     document = chunk.documents.get()
     for later, attempts in ((False, 1), (True, 1)):
-        filing.take_up(document.pk, lease, budget=5)
+        steps.take_up(document.pk, lease, budget=5)
         fail(document, lease, later=later)
         assert document.attempts == attempts
 
@@ -125,6 +126,6 @@ def test_a_worker_without_the_lease_records_no_failure():
 def test_a_document_that_was_moved_meanwhile_is_left_alone():
     chunk, lease = make_leased()
     document = chunk.documents.get()
-    filing.start_checking(document.pk, lease, sha256="a" * 64, size=1)
+    steps.start_checking(document.pk, lease, sha256="a" * 64, size=1)
     with pytest.raises(LeaseLost):
         fail(document, lease)

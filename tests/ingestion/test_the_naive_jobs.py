@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 import pytest
 from django.db import connections
 
-from ingestion import batches, filing, register, watch
+from ingestion import batches, register, watch
 from ingestion.core.completion import Patience, Polled, Scenario, look
 from ingestion.dispatch import leases
 from ingestion.filing import By
 from ingestion.models import Batch, Chunk, Document
+from tests import steps
 from tests.factories import make_batch, make_site, make_user
 from tests.ingestion.hosts import environment
 from tests.ingestion.test_the_naive_way import asked_of_both
@@ -72,7 +73,7 @@ class Invoker:
 
 def settle(lease):
     for item in lease.items:
-        filing.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+        steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
     leases.close(lease.chunk, lease.lease_id)
 
 

@@ -17,7 +17,6 @@ import pytest
 from django.utils import timezone
 
 from bench import plain, process
-from ingestion import filing
 from ingestion.core import retry
 from ingestion.core.errors import (
     BodyTruncated,
@@ -34,6 +33,7 @@ from ingestion.dispatch.shift import work_shift
 from ingestion.models import Chunk, Document
 from ingestion.reading.children import Children, Killed
 from ingestion.reading.limits import ReadingLimits
+from tests import steps
 from tests.factories import make_batch, make_leased, make_site, verdict
 from tests.ingestion import deadly
 from tests.ingestion.core.fakes import LIMITS, House, make_item
@@ -210,12 +210,12 @@ def naively_after_a_crash():
 def ours_after_a_crash():
     chunk, lost = make_leased()
     document = chunk.documents.get().pk
-    filing.start_checking(document, lost, sha256="a" * 64, size=1)
+    steps.start_checking(document, lost, sha256="a" * 64, size=1)
     Chunk.objects.update(lease_expires_at=timezone.now() - timedelta(1))
     leases.recover()
     [lease] = leases.take(1, by="there:2:2")
-    assert filing.start_checking(document, lease.lease_id, sha256="a" * 64, size=1)
-    return filing.conclude(document, lease.lease_id, verdict(), pages=1)
+    assert steps.start_checking(document, lease.lease_id, sha256="a" * 64, size=1)
+    return steps.conclude(document, lease.lease_id, verdict(), pages=1)
 
 
 @asked_of_both(naively_after_a_crash, ours_after_a_crash)

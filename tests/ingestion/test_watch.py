@@ -7,12 +7,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from ingestion import batches, filing, retrying, watch
+from ingestion import batches, retrying, watch
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.filing import By
 from ingestion.models import Batch, Document
 from ingestion.rules.findings import Finding as Seen
+from tests import steps
 from tests.factories import make_batch, verdict
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +31,7 @@ def take():
 
 
 def end(lease, item, code="DOWNLOAD_FAILED", *, held=False):
-    filing.give_up(item.document, lease.lease_id, code, {}, held=held)
+    steps.give_up(item.document, lease.lease_id, code, {}, held=held)
 
 
 def close(lease):
@@ -142,12 +143,12 @@ def test_the_result_names_each_document_with_what_happened_and_what_to_do(settin
     batch = make_batch(documents=3)
     lease = take()
     filed, rejected = lease.items
-    filing.start_checking(filed.document, lease.lease_id, sha256="a" * 64, size=1)
-    filing.conclude(filed.document, lease.lease_id, verdict(), pages=1)
-    filing.start_checking(rejected.document, lease.lease_id, sha256="b" * 64, size=1)
+    steps.start_checking(filed.document, lease.lease_id, sha256="a" * 64, size=1)
+    steps.conclude(filed.document, lease.lease_id, verdict(), pages=1)
+    steps.start_checking(rejected.document, lease.lease_id, sha256="b" * 64, size=1)
     expired = Seen("ENCRYPTED_DOCUMENT")
     answer = verdict("REJECTED", expired)
-    filing.conclude(rejected.document, lease.lease_id, answer, pages=None)
+    steps.conclude(rejected.document, lease.lease_id, answer, pages=None)
     close(lease)
     first, second, third = watch.result_manifest(batch)
     assert (first.state, first.what, first.sha256) == ("ARCHIVED", "It is on file.", "a" * 64)

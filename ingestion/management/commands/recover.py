@@ -4,12 +4,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from ingestion.dispatch import leases
+from ingestion.dispatch import recovery
 
 
 class Command(BaseCommand):
-    help = "Makes the chunks of workers that fell silent due again, and says how many there were."
+    help = (
+        "Makes the chunks of workers that fell silent due again, removes spool folders that nobody "
+        "holds, and says how many there were. Every host does the same each second."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        recovered = leases.recover()
-        self.stdout.write(f"{recovered} chunks recovered.")
+        self.stdout.write(str(recovery.sweep()))

@@ -5,8 +5,10 @@ import json
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django_q.models import Failure
 
 from ingestion import watch
+from ingestion.dispatch import bell
 
 
 class Command(BaseCommand):
@@ -19,12 +21,20 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *args: Any, as_json: bool, **options: Any) -> None:
-        status = watch.status()
+        status = watch.status() | _tasks()
         if as_json:
             self.stdout.write(json.dumps(status))
             return
         for name, value in status.items():
             self.stdout.write(f"{name.replace('_', ' '):<24} {_shown(value)}")
+
+
+def _tasks() -> dict[str, Any]:
+    """What stands between the rows and the workers."""
+    return {
+        "ring_unanswered": bool(bell.unanswered()),
+        "failed_tasks": Failure.objects.filter(success=False).count(),
+    }
 
 
 def _shown(value: Any) -> str:

@@ -41,14 +41,21 @@ class Desk:
         """How often each site was asked beyond its limit."""
         return Counter(entry.site_id for entry in self.log if entry.status == 429)
 
-    def admit(self, site_id: str, path: str, *, found: bool) -> tuple[Request, float]:
-        """The answer to give; with a 429 the seconds until the site's next token, else zero."""
+    def admit(
+        self, site_id: str, path: str, *, found: bool, held: bool = False
+    ) -> tuple[Request, float]:
+        """The answer to give; with a 429 the seconds until the site's next token, else zero.
+
+        `held`: whoever asks has the document already, as it is.
+        """
         # One lock over buckets and log, so that the log's times are those that the buckets saw.
         with self._lock:
             now, bucket = self._clock(), self._buckets.get(site_id)
             wait = bucket.take(now) if bucket else 0.0
             trouble = self._weather.on(path) if found and not wait else None
             status = _status(found=found, throttled=wait > 0.0, trouble=trouble)
+            if held and status is HTTPStatus.OK:
+                status = HTTPStatus.NOT_MODIFIED
             request = Request(now, site_id, path, status, trouble)
             self._log.append(request)
         return request, wait

@@ -1,6 +1,7 @@
 """The HTTP side of the portal: connections, answers, and answers that go wrong on purpose."""
 
 import contextlib
+import hashlib
 import math
 import re
 import socket
@@ -115,6 +116,10 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
+def _etag(content: bytes) -> str:
+    return f'"{hashlib.sha256(content).hexdigest()}"'
+
+
 class _Answer(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "SamplePortal/1"
@@ -127,11 +132,16 @@ class _Answer(BaseHTTPRequestHandler):
         match = _PATH.fullmatch(path)
         content = self._content(path) if match else None
         site_id = match["site_id"] if match else ""
-        request, wait = self.server.desk.admit(site_id, path, found=content is not None)
-        if content is None or request.status != HTTPStatus.OK:
+        etag = _etag(content or b"")
+        held = self.headers.get("If-None-Match") == etag
+        found = content is not None
+        request, wait = self.server.desk.admit(site_id, path, found=found, held=held)
+        if request.status == HTTPStatus.NOT_MODIFIED:
+            self._unchanged(etag)
+        elif content is None or request.status != HTTPStatus.OK:
             self._refuse(HTTPStatus(request.status), wait)
         else:
-            self._serve(content, request.trouble)
+            self._serve(content, etag, request.trouble)
 
     def _content(self, path: str) -> bytes | None:
         file = self.server.files / path.lstrip("/")
@@ -146,8 +156,14 @@ class _Answer(BaseHTTPRequestHandler):
         self._head("text/plain", len(body))
         self.wfile.write(body)
 
-    def _serve(self, content: bytes, trouble: Trouble | None) -> None:
+    def _unchanged(self, etag: str) -> None:
+        self.send_response(HTTPStatus.NOT_MODIFIED)
+        self.send_header("ETag", etag)
+        self.end_headers()
+
+    def _serve(self, content: bytes, etag: str, trouble: Trouble | None) -> None:
         self.send_response(HTTPStatus.OK)
+        self.send_header("ETag", etag)
         self._head("application/pdf", len(content))
         if trouble is Trouble.SLOW:
             self._drip(content)

@@ -5,8 +5,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.history import timeline
-from ingestion import filing
 from ingestion.models import Batch, Chunk, Document, Finding, Packet
+from tests import steps
 from tests.factories import make_batch, make_user
 from tests.ingestion.web.scenes import FILED, REJECTED, lease_all, make_packet
 
@@ -134,7 +134,7 @@ def test_operations_try_held_documents_again_in_one_click(as_role, site):
     packet = make_packet(site, make_user(sites=(site,)), None, FILED)
     lease = lease_all(packet)
     waiting = packet.documents.get(state="RECEIVED")
-    filing.give_up(waiting.pk, lease, "PORTAL_UNAVAILABLE", {}, held=True)
+    steps.give_up(waiting.pk, lease, "PORTAL_UNAVAILABLE", {}, held=True)
     page = text(try_again(as_role("Operations"), packet))
     assert "1 documents are in the queue again." in page
     assert "1 were passed over" in page

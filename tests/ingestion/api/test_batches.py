@@ -7,11 +7,11 @@ import pytest
 from django.db import connection
 
 from audit.history import timeline
-from ingestion import filing
 from ingestion.api import waiting
 from ingestion.dispatch import leases
 from ingestion.models import Batch, Chunk
 from sites.models import Scope
+from tests import steps
 from tests.factories import make_batch, make_user
 from tests.ingestion.api.conftest import Program, make_token
 from tests.ingestion.api.test_problems import problem
@@ -28,8 +28,8 @@ def finish(batch, *verdicts):
     (lease,) = leases.take(1, by="here:1:1")
     assert Chunk.objects.get(pk=lease.chunk).batch == batch
     for item, decided in zip(lease.items, verdicts, strict=True):
-        filing.start_checking(item.document, lease.lease_id, sha256="ab" * 32, size=10)
-        filing.conclude(item.document, lease.lease_id, decided, pages=1)
+        steps.start_checking(item.document, lease.lease_id, sha256="ab" * 32, size=10)
+        steps.conclude(item.document, lease.lease_id, decided, pages=1)
     leases.close(lease.chunk, lease.lease_id)
 
 

@@ -11,7 +11,7 @@ from ingestion.core.gate import LocalGate
 from ingestion.core.ingest import Ingest
 from ingestion.core.lanes import Lanes
 from ingestion.core.limits import Limits
-from ingestion.core.work import Fetched, PortalTerms, WorkItem
+from ingestion.core.work import Fetched, PortalTerms, Unchanged, WorkItem
 
 LIMITS = Limits(fetchers=4, settlers=2, fetch_tries=3, backoff_base_seconds=0.001, lane_depth=2)
 
@@ -49,16 +49,20 @@ class FakePortal:
         self.faults: defaultdict[int, list[Exception]] = defaultdict(list)
         self.asked: list[int] = []
         self.most_at_once = 0
+        self.turns = 1  # of the event loop, that an answer takes
         self._now = 0
 
-    async def fetch(self, item: WorkItem) -> Fetched:
+    async def fetch(self, item: WorkItem) -> Fetched | Unchanged:
         self.asked.append(item.document)
         self._now += 1
         self.most_at_once = max(self.most_at_once, self._now)
-        await asyncio.sleep(0)
+        for _ in range(self.turns):
+            await asyncio.sleep(0)
         self._now -= 1
         if self.faults[item.document]:
             raise self.faults[item.document].pop(0)
+        if item.filed:
+            return Unchanged({})
         return Fetched(Path(f"/spool/{item.document}"), f"sha-of-{item.document}", 10)
 
 
@@ -81,6 +85,11 @@ class FakeDesk:
         is_new = fetched.sha256 not in self.on_file
         self.moves[item.document].append("VALIDATING" if is_new else "DEDUPED")
         return is_new
+
+    async def unchanged(self, item: WorkItem, answer: Unchanged) -> bool:
+        is_filed = item.filed.sha256 in self.on_file
+        self.moves[item.document].append("DEDUPED" if is_filed else "not on file")
+        return is_filed
 
     async def conclude(self, item: WorkItem, fetched: Fetched, reading: object) -> None:
         self.moves[item.document].append("ARCHIVED")
@@ -113,9 +122,9 @@ class FakeReader:
     def __init__(self) -> None:
         self.faults: dict[Path, Exception] = {}
 
-    async def read(self, path: Path, sha256: str) -> str:
-        if path in self.faults:
-            raise self.faults[path]
+    async def read(self, item: WorkItem, fetched: Fetched) -> str:
+        if fetched.path in self.faults:
+            raise self.faults[fetched.path]
         return "read"
 
 

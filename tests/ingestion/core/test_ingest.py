@@ -14,6 +14,7 @@ from ingestion.core.errors import (
     PortalUnreachable,
     StorageUnavailable,
 )
+from ingestion.core.work import Filed
 from tests.ingestion.core.fakes import LIMITS, House, make_item, terms
 
 
@@ -32,6 +33,7 @@ async def test_every_document_of_many_sites_is_over_exactly_once():
 
 async def test_no_more_documents_are_fetched_at_once_than_there_are_fetchers():
     house = House()
+    house.portal.turns = 5
     await house.ingest([make_item(n, site=str(n)) for n in range(40)])
     assert house.portal.most_at_once == 4
 
@@ -41,6 +43,17 @@ async def test_bytes_that_are_on_file_are_not_read_again():
     house.desk.on_file.add("sha-of-1")
     await house.ingest([make_item(1)])
     assert house.desk.moves[1] == ["DEDUPED"]
+
+
+async def test_what_is_unchanged_is_not_read_and_what_left_the_files_meanwhile_is_fetched():
+    house = House()
+    house.desk.on_file.add("a")
+    unchanged = make_item(1, filed=Filed('"1"', "a"))
+    withdrawn = make_item(2, filed=Filed('"2"', "b"))
+    await house.ingest([unchanged, withdrawn])
+    assert house.desk.moves[1] == ["DEDUPED"]
+    assert house.desk.moves[2] == ["not on file", "VALIDATING", "ARCHIVED"]
+    assert sorted(house.desk.ended) == [1, 2]
 
 
 async def test_a_portal_that_recovers_costs_a_retry_and_not_the_document():

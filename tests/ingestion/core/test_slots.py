@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.core.limiter import Pace
-from ingestion.core.slots import Grant, Slot, Slots, slots_of, spacing_of
+from ingestion.core.slots import Grant, Slot, Slots, run_of, slots_of
 
 # Shares: how late a slot is looked at (of an interval), and how long its request is on the wire (of
 # the wire's half of the slack).
@@ -15,7 +15,7 @@ USES = st.lists(st.tuples(st.floats(0, 3), st.floats(0, 1)), min_size=1, max_siz
 
 
 def granted(pace, go_times):
-    return Slots(Grant(slots=slots_of(pace, go_times), spacing=spacing_of(pace)))
+    return Slots(Grant(slots=slots_of(pace, go_times), run=run_of(pace)))
 
 
 def arrivals(pace: Pace, workers: list[tuple[int, list]]) -> list[float]:
@@ -68,12 +68,40 @@ def test_in_a_run_a_late_request_only_moves_the_next_one():
     assert slots.next_at(0.2) == pytest.approx(0.1 + pace.interval - pace.slack / 2)
 
 
-def test_a_run_ends_in_time_for_the_next_ones_turn():
+def test_a_run_ends_in_time_for_the_next_ones_turn_and_what_it_was_late_is_not_given_back():
     pace = Pace.of(1.0, 1)
-    slots = granted(pace, [0.0, pace.interval])
-    slots.use(pace.slack * 1.1)
+    slots = granted(pace, [0.0, pace.interval, 2 * pace.interval])
+    slots.use(pace.interval + pace.slack * 1.1)
     assert slots.next_at(0.5) is None
-    assert slots.unused == 1
+    assert slots.unused == 0
+
+
+def test_a_run_saves_time_for_its_end_where_a_late_request_would_be_lost():
+    pace = Pace.of(10.0, 1)
+    slots, now = granted(pace, [number * pace.interval for number in range(8)]), 0.0
+    for _ in range(7):
+        now = slots.next_at(now) + pace.slack / 4
+        slots.use(now)
+    late = slots.next_at(now) + pace.slack
+    assert slots.next_at(late) == pytest.approx(late - pace.slack)
+
+
+@given(st.floats(0.1, 100), USES, st.integers(1, 8))
+def test_whoever_goes_when_the_rest_of_a_run_was_given_back_goes_in_time(rate, uses, tokens):
+    pace = Pace.of(rate, 1)
+    tat = pace.spend(0.0, 0.0, tokens)
+    slots, now, last = granted(pace, pace.go_times(tat, 0.0, tokens)), 0.0, None
+    for lateness, _ in uses:
+        if (ready_at := slots.next_at(now)) is None:
+            break
+        last = now = max(now, ready_at) + lateness * pace.slack / 12
+        if now > pace.go_times(tat, 0.0, tokens)[-1] + pace.slack / 2:
+            break
+        slots.use(now)
+    else:
+        after = tat - slots.unused * pace.interval
+        if last is not None:
+            assert after - (last + pace.slack / 2) >= 1 / rate - 1e-6
 
 
 def test_a_probe_keeps():

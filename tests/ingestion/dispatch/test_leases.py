@@ -7,10 +7,13 @@ import pytest
 from django.utils import timezone
 
 from audit.history import timeline
+from audit.log import ledger
 from ingestion import filing, spool
 from ingestion.core.states import BatchState, ChunkState, DocumentState
+from ingestion.core.work import Filed
 from ingestion.dispatch import leases
 from ingestion.models import Chunk, Document, PortalGate
+from tests import steps
 from tests.factories import make_batch, make_site, verdict
 
 pytestmark = pytest.mark.django_db
@@ -32,8 +35,8 @@ def expire(chunk_id):
 def settle(lease):
     for item in lease.items:
         sha256 = uuid.uuid4().hex * 2
-        filing.start_checking(item.document, lease.lease_id, sha256=sha256, size=1)
-        filing.conclude(item.document, lease.lease_id, verdict(), pages=1)
+        steps.start_checking(item.document, lease.lease_id, sha256=sha256, size=1)
+        steps.conclude(item.document, lease.lease_id, verdict(), pages=1)
 
 
 def test_a_chunk_is_given_to_one_worker_only():
@@ -85,7 +88,7 @@ def test_a_chunk_that_is_given_back_is_due_again_and_charges_nobody():
     batch = make_batch(documents=2)
     [lease] = take()
     document = lease.items[0].document
-    filing.take_up(document, lease.lease_id, budget=5)
+    steps.take_up(document, lease.lease_id, budget=5)
     leases.close(lease.chunk, lease.lease_id, untouched=[document])
     assert Document.objects.get(pk=document).attempts == 0
     assert len(take()) == 1
@@ -104,7 +107,7 @@ def test_the_chunk_of_a_silent_worker_is_worked_by_another():
     make_batch()
     [lost] = take()
     sha256 = "c" * 64
-    filing.start_checking(lost.items[0].document, lost.lease_id, sha256=sha256, size=1)
+    steps.start_checking(lost.items[0].document, lost.lease_id, sha256=sha256, size=1)
     (spool.attempt_folder(lost.lease_id) / "half").write_bytes(b"x")
     expire(lost.chunk)
     assert leases.recover() == 1
@@ -190,3 +193,54 @@ def shut(batch, until):
     """The breaker of its portal is open until then."""
     portal = batch.chunks.get().site.portal
     PortalGate.objects.create(portal=portal, breaker="OPEN", shut_until=until.timestamp() * 1e6)
+
+
+@pytest.fixture
+def filed():
+    """A document whose portal gave an ETag with it."""
+    batch = make_batch()
+    [lease] = take()
+    document = batch.documents.get()
+    steps.start_checking(document.pk, lease.lease_id, sha256="a" * 64, size=1, etag='"v1"')
+    steps.conclude(document.pk, lease.lease_id, verdict(), pages=1)
+    return document
+
+
+def again(filed, **columns):
+    """What a worker is told of the same document when it is submitted once more."""
+    batch = make_batch(filed.site)
+    batch.documents.update(**columns)
+    items = [item for lease in take() for item in lease.items]
+    return next(item for item in items if item.document == batch.documents.get().pk)
+
+
+def test_a_worker_is_told_which_version_is_on_file(filed):
+    assert again(filed).filed == Filed('"v1"', "a" * 64)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"url": "http://127.0.0.1:9/moved.pdf"}, {"doc_id": "other"}, {"expected_sha256": "b" * 64}],
+)
+def test_another_address_name_or_announced_version_is_not_the_one_on_file(filed, other):
+    assert again(filed, **other).filed is None
+
+
+def test_what_is_on_file_without_an_etag_is_asked_for_like_anything_else(filed):
+    Document.objects.update(etag="")
+    assert again(filed).filed is None
+
+
+def test_a_version_that_was_withdrawn_is_not_on_file(filed):
+    filed.refresh_from_db()
+    with ledger():
+        filing.move(filed, DocumentState.WITHDRAWN, event="document.withdrawn")
+    assert again(filed).filed is None
+
+
+def test_the_last_version_on_file_counts(filed):
+    newer = again(filed)
+    lease = Chunk.objects.get(pk=newer.chunk).lease_id
+    steps.start_checking(newer.document, lease, sha256="b" * 64, size=1, etag='"v2"')
+    steps.conclude(newer.document, lease, verdict(), pages=1)
+    assert again(filed).filed == Filed('"v2"', "b" * 64)

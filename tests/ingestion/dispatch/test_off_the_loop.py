@@ -26,8 +26,13 @@ def python_work(frame):
     module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
     if module == "django.db.backends.utils" and name == "execute":
         return "database"
-    if module.startswith(("ingestion.rules.", "ingestion.filing")):
-        return "deciding"
+    if name != "__init__":  # a plain value is made where it is needed
+        if module.startswith("ingestion.rules."):
+            return "deciding"
+        if module == "ingestion.filing":
+            return "recording"
+    if module == "ingestion.spool":
+        return "writing"
     return "parsing" if module.partition(".")[0] in PARSERS else None
 
 
@@ -81,12 +86,13 @@ def watched(one_site, submit):
 
 def test_no_blocking_work_runs_in_the_event_loops_thread_and_parsing_in_no_thread_at_all(watched):
     here = threading.current_thread().name
-    assert set(watched.threads) == {"database", "deciding", "hashing", "writing"}
+    kinds = {"database", "deciding", "recording", "hashing", "writing"}
+    assert set(watched.threads) == kinds
     assert [kind for kind, threads in watched.threads.items() if here in threads] == []
 
 
 def test_all_database_work_has_one_thread_whose_connection_is_closed_with_the_shift(watched):
     assert len(watched.threads["database"]) == 1
-    assert watched.threads["deciding"] == watched.threads["database"]
+    assert watched.threads["recording"] == watched.threads["database"]
     assert watched.connections
     assert all(connection.connection is None for connection in watched.connections)

@@ -6,11 +6,12 @@ import pytest
 from django.utils import timezone
 
 from audit.history import timeline
-from ingestion import batches, filing, retrying, watch
+from ingestion import batches, retrying, watch
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import leases, polls
 from ingestion.filing import By
 from ingestion.models import Batch, Chunk, Document
+from tests import steps
 from tests.factories import make_batch
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +54,7 @@ def test_a_batch_that_was_begun_completes_with_its_unfinished_documents_named(se
     batch = make_batch(documents=2)
     [lease] = leases.take(1, by="here:1:1")
     [item] = lease.items
-    filing.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+    steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
     leases.close(lease.chunk, lease.lease_id)
     poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
     assert states(batch)[0] == BatchState.COMPLETED
@@ -67,7 +68,7 @@ def test_progress_gives_the_whole_time_again(settings):
     batch = make_batch(documents=2)
     now = poll_until(batch.created_at + DEADLINE - timedelta(minutes=10))
     [lease] = leases.take(1, by="here:1:1")
-    filing.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+    steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
     leases.close(lease.chunk, lease.lease_id)
     poll_until(now + DEADLINE - timedelta(minutes=10), since=now)
     assert states(batch)[0] == BatchState.IN_PROGRESS
@@ -123,7 +124,7 @@ def test_two_hosts_that_look_at_once_make_one_look():
 def test_a_batch_whose_end_was_missed_is_ended_by_the_next_look():
     batch = make_batch()
     [lease] = leases.take(1, by="here:1:1")
-    filing.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+    steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
     assert states(batch)[0] == BatchState.IN_PROGRESS
     poll_until(batch.created_at + timedelta(minutes=5))
     assert states(batch)[0] == BatchState.COMPLETED

@@ -60,6 +60,28 @@ def test_the_same_packet_a_second_time_is_already_on_file(one_site, submit):
     assert filed == deduped
 
 
+def test_a_portal_says_of_what_it_gave_before_that_it_is_unchanged_and_sends_no_bytes(
+    one_site, submit
+):
+    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
+        submit(one_site, portal)
+        work_shift()
+        submit(one_site, portal)
+        work_shift()
+    filed = Document.objects.on_file().exclude(duplicates=None).first()
+    again = filed.duplicates.get()
+    statuses = [
+        each.status for each in portal.requests if each.path.endswith(f"/{filed.doc_id}.pdf")
+    ]
+    assert statuses == [200, 304]
+    assert (again.state, again.code) == ("DEDUPED", "DUPLICATE_CONTENT")
+    assert (again.doc_id, again.sha256, again.size) == (filed.doc_id, filed.sha256, filed.size)
+    assert Document.objects.on_file().filter(doc_id=filed.doc_id).count() == 1
+    entry = timeline(again.subject)[-1]
+    assert entry.event == "document.already_on_file"
+    assert entry.detail["portal"]["answer"] == "304 unchanged"
+
+
 def test_a_portal_that_is_not_there_leaves_its_documents_held_and_blames_nobody(settings):
     settings.INGEST_LIMITS = impatient(settings.INGEST_LIMITS)
     batch = make_batch(make_site(base_url="http://127.0.0.1:9/x/"), documents=2)

@@ -1,59 +1,28 @@
 """Worker hosts as real processes: started, stopped, and killed in the middle."""
 
+import datetime
 import os
 import signal
 import time
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
+from django.utils import timezone
+from django_q.conf import Conf
+from django_q.models import OrmQ
 
-from audit.history import timeline
-from ingestion.core.states import BatchState
-from ingestion.models import Chunk, Document
-from ingestion.samples.portal import Limit, SamplePortal, limits_of
-from sites.models import Portal
-from tests.ingestion.hosts import descendants, eventually, worker_host
+from ingestion.dispatch import schedules
+from ingestion.models import Chunk
+from ingestion.samples.portal import SamplePortal, limits_of
+from tests.ingestion.hosts import descendants, eventually, is_running, worker_host
+from tests.ingestion.scenes import (
+    each_was_filed_once,
+    everything_is_as_expected,
+    is_completed,
+    slow_portal,
+    some_are_settled,
+)
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
-
-
-@contextmanager
-def slow_portal(corpus, submit, *, per_second):
-    """A submitted batch whose portal gives its documents one by one: there is a middle."""
-    slow = {corpus.expectations[0].site_id: Limit(per_second, 1)}
-    with SamplePortal(corpus.directory, slow, faults=0) as portal:
-        batch = submit(corpus, portal)
-        Portal.objects.update(rate_per_second=per_second, burst=1)
-        yield batch
-
-
-def is_completed(batch):
-    batch.refresh_from_db()
-    return batch.state == BatchState.COMPLETED
-
-
-def some_are_settled(batch):
-    return batch.documents.exclude(settled_at=None).exists()
-
-
-def everything_is_as_expected(corpus, batch):
-    states = {
-        (document.site.site_id, document.doc_id): document.state
-        for document in batch.documents.select_related("site")
-    }
-    for expected in corpus.expectations:
-        assert states[expected.site_id, expected.doc_id] == expected.state
-
-
-def is_running(pid):
-    return Path(f"/proc/{pid}").exists()
-
-
-def each_was_filed_once():
-    for document in Document.objects.on_file():
-        events = [entry.event for entry in timeline(document.subject)]
-        assert events.count("document.filed") == 1
 
 
 def test_a_host_works_what_is_due_and_leaves_nothing_when_it_is_stopped(one_site, submit, settings):
@@ -128,3 +97,13 @@ def test_twice_means_now_and_still_loses_nothing(one_site, submit, settings):
             eventually(lambda: is_completed(batch))
     everything_is_as_expected(one_site, batch)
     each_was_filed_once()
+
+
+@pytest.mark.slow  # django-q2 looks every 30 seconds
+def test_housekeeping_is_done_by_whoever_runs(settings):
+    # A cluster that died had taken it half an hour ago.
+    until = timezone.now() + datetime.timedelta(seconds=Conf.RETRY, minutes=-30)
+    stale = OrmQ.objects.create(key=Conf.CLUSTER_NAME, payload="a ring", lock=until)
+    schedules.install()
+    with worker_host(settings):
+        eventually(lambda: not OrmQ.objects.filter(pk=stale.pk).exists(), seconds=90)

@@ -8,12 +8,13 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from ingestion import filing, watch
+from ingestion import watch
 from ingestion.core.limiter import Pace
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import gates, leases
 from ingestion.management import waiting
 from ingestion.models import Batch, Chunk, Document, PortalGate
+from tests import steps
 from tests.factories import make_batch, make_site
 from tests.ingestion.hosts import environment, eventually
 
@@ -51,7 +52,7 @@ def reject_all(code="DOWNLOAD_FAILED", *, held=False):
     """What a worker does whose portal gives nothing."""
     for lease in leases.take(10, by="here:1:1"):
         for item in lease.items:
-            filing.give_up(item.document, lease.lease_id, code, {}, held=held)
+            steps.give_up(item.document, lease.lease_id, code, {}, held=held)
         leases.close(lease.chunk, lease.lease_id)
 
 
@@ -141,6 +142,7 @@ def test_status_counts_what_waits_and_who_works(capsys):
     status = json.loads(capsys.readouterr().out)
     assert (status["chunks_running"], status["documents_unsettled"]) == (1, 3)
     assert status["workers"] == ["here:17"]
+    assert (status["ring_unanswered"], status["failed_tasks"]) == (False, 0)
     call_command("status")
     assert "here:17" in capsys.readouterr().out
 
@@ -150,7 +152,7 @@ def test_recover_says_how_many_chunks_were_orphaned(capsys):
     leases.take(1, by="dead:1:1")
     Chunk.objects.update(lease_expires_at="2026-01-01T00:00:00Z")
     call_command("recover")
-    assert capsys.readouterr().out == "1 chunks recovered.\n"
+    assert capsys.readouterr().out.startswith("Made 1 chunk of silent workers due again")
     assert Document.objects.get().state == DocumentState.RECEIVED
 
 
@@ -248,7 +250,7 @@ def test_whoever_waits_can_be_killed_and_the_work_does_not_notice(manifest, sett
         waiter.kill()
     assert leases.beat([lease.lease_id]) == {lease.lease_id}
     for item in lease.items:
-        filing.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+        steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
     leases.close(lease.chunk, lease.lease_id)
     batch.refresh_from_db()
     assert batch.state == BatchState.COMPLETED

@@ -26,7 +26,7 @@ async def here(host, port):
     return ["127.0.0.1"]
 
 
-def make_item(url, *, document=1, expected_sha256="", **terms):
+def make_item(url, *, document=1, expected_sha256="", filed=None, **terms):
     values = {
         "key": "site-1001",
         "base_url": url,
@@ -45,6 +45,7 @@ def make_item(url, *, document=1, expected_sha256="", **terms):
         url=url,
         terms=PortalTerms(**values | terms),
         expected_sha256=expected_sha256,
+        filed=filed,
     )
 
 

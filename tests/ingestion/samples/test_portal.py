@@ -32,8 +32,8 @@ def connect(portal):
     return closing(http.client.HTTPConnection(portal.base_url.removeprefix("http://"), timeout=20))
 
 
-def ask(connection, path=PATH):
-    connection.request("GET", path)
+def ask(connection, path=PATH, **headers):
+    connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
     return answer.status, answer.read(), answer.headers
 
@@ -49,6 +49,18 @@ def test_documents_are_served_over_one_kept_connection(folder):
 
     assert [(status, body) for status, body, _ in answers] == [(200, CONTENT)] * 3
     assert answers[0][2]["Content-Type"] == "application/pdf"
+
+
+def test_who_has_a_document_already_is_told_so_and_pays_for_the_question(folder):
+    limits = {"1001": Limit(0.5, 2)}
+    with SamplePortal(folder, limits, faults=0) as portal, connect(portal) as connection:
+        _, _, headers = ask(connection)
+        unchanged = ask(connection, **{"If-None-Match": headers["ETag"]})
+        refused, *_ = ask(connection, **{"If-None-Match": headers["ETag"]})
+
+    assert unchanged[:2] == (304, b"")
+    assert unchanged[2]["ETag"] == headers["ETag"]
+    assert refused == 429
 
 
 def test_beyond_its_burst_a_site_is_told_to_wait_while_another_is_served(folder):

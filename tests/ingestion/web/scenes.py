@@ -7,10 +7,11 @@ from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from ingestion import filing, register
+from ingestion import register
 from ingestion.core.states import ChunkState
 from ingestion.models import Chunk
 from ingestion.rules.findings import Finding
+from tests import steps
 from tests.factories import verdict
 
 UNSIGNED = Finding("SIGNATURE_MISSING", 2, {"page": 2, "role": "the chair", "section": "page 2"})
@@ -64,5 +65,5 @@ def settle(packet, *verdicts):
         if decided is None:
             continue
         sha256 = document.expected_sha256
-        if filing.start_checking(document.pk, lease, sha256=sha256, size=document.size):
-            filing.conclude(document.pk, lease, decided, pages=2)
+        if steps.start_checking(document.pk, lease, sha256=sha256, size=document.size):
+            steps.conclude(document.pk, lease, decided, pages=2)

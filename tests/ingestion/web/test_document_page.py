@@ -5,6 +5,7 @@ from hashlib import sha256
 from audit.log import ledger, record
 from ingestion import filing
 from ingestion.archive import archive
+from tests import steps
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, lease_all, make_packet
 
 
@@ -43,7 +44,7 @@ def test_what_moves_nothing_is_told_too(signed_in, site, mara):
 def test_a_document_whose_worker_died_is_back_in_the_queue(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     lease = lease_all(packet)
-    filing.start_checking(packet.documents.get().pk, lease, sha256="0" * 64, size=9)
+    steps.start_checking(packet.documents.get().pk, lease, sha256="0" * 64, size=9)
     with ledger():
         filing.requeue_interrupted(packet.batch.chunks.get())
     assert "Back in the queue" in shown(signed_in, document_of(packet))

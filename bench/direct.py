@@ -1,0 +1,152 @@
+"""The core called directly: the same lanes, downloader, pool and archive, without rows or ledger.
+
+`python -m bench.direct OFFER RESULT` works an offer and tells what came of it. What the job layer
+costs is the difference to this (bench/dispatch.py).
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import django
+from django.conf import settings
+
+from bench.outcome import outcome, write
+from ingestion.archive import archive
+from ingestion.core.gate import LocalGate
+from ingestion.core.ingest import Ingest
+from ingestion.core.lanes import Lanes
+from ingestion.core.limits import Limits
+from ingestion.core.work import Fetched, PortalTerms, Unchanged, WorkItem
+from ingestion.dispatch.checking import CheckingReader
+from ingestion.portal import HttpPortals
+
+
+class MemoryDesk:
+    """A Desk that stores the bytes and remembers the decision: nothing survives the process."""
+
+    def __init__(self, files: Executor) -> None:
+        self.records: dict[int, tuple[str, str, float]] = {}
+        self._files = files
+
+    async def take_up(self, item: WorkItem) -> bool:
+        return True
+
+    async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
+        return True
+
+    async def unchanged(self, item: WorkItem, answer: Unchanged) -> bool:
+        return False  # nothing is on file
+
+    async def conclude(self, item: WorkItem, fetched: Fetched, checked: Any) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._files, archive().put, fetched.path, fetched.sha256)
+        self._remember(item, checked.verdict.state)
+
+    async def fetch_failed(
+        self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, wait: float, later: bool
+    ) -> None:
+        if later:
+            self._remember(item, "HELD")
+
+    def postpone(self, lane: str, items: Sequence[WorkItem]) -> None:
+        for item in items:
+            self._remember(item, "HELD")
+
+    async def give_up(
+        self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, held: bool
+    ) -> None:
+        self._remember(item, "HELD" if held else "REJECTED")
+
+    async def over(self, item: WorkItem) -> None:
+        pass
+
+    def _remember(self, item: WorkItem, state: str) -> None:
+        self.records[item.document] = (item.site_id, str(state), time.monotonic())
+
+
+def items_of(offer: Path) -> list[WorkItem]:
+    """As the leases would make them, site after site."""
+    sites = {row["site_id"]: row for row in json.loads((offer / "sites.json").read_text())}
+    lines = map(json.loads, (offer / "manifest.ndjson").read_text().splitlines())
+    return [
+        WorkItem(
+            document=number,
+            chunk=0,
+            site_id=line["site_id"],
+            doc_id=line["doc_id"],
+            url=line["url"],
+            terms=PortalTerms(key=line["site_id"], **_terms(sites[line["site_id"]]["portal"])),
+            declared_type=line.get("document_type", ""),
+            schema_version=line["schema_version"],
+            site_name=sites[line["site_id"]]["name"],
+            protocol_number=sites[line["site_id"]]["study"],
+        )
+        for number, line in enumerate(lines, start=1)
+    ]
+
+
+def _terms(portal: Mapping[str, Any]) -> dict[str, Any]:
+    known = PortalTerms.__dataclass_fields__
+    return {name: value for name, value in portal.items() if name in known and name != "key"}
+
+
+async def run(items: Sequence[WorkItem], folder: Path, limits: Limits) -> MemoryDesk:
+    lanes: Lanes[WorkItem] = Lanes(limits.lane_depth)
+    with ThreadPoolExecutor(2, thread_name_prefix="files") as files:
+        desk = MemoryDesk(files)
+        async with (
+            HttpPortals(lambda _: folder, limits, files) as portals,
+            CheckingReader.pool() as pool,
+            asyncio.TaskGroup() as group,
+        ):
+            checker = CheckingReader(pool)
+            core = Ingest(lanes, portal=portals, desk=desk, reader=checker, limits=limits)
+            group.create_task(core.run())
+            await _feed(items, core, lanes)
+            lanes.close()
+    return desk
+
+
+async def _feed(items: Sequence[WorkItem], core: Ingest, lanes: Lanes[WorkItem]) -> None:
+    """One feed for each portal, as a shift has one for each chunk."""
+    by_lane: dict[str, list[WorkItem]] = {}
+    for item in items:
+        by_lane.setdefault(item.lane, []).append(item)
+
+    async def feed(own: Sequence[WorkItem]) -> None:
+        for item in own:
+            await core.feed(item)
+
+    async with asyncio.TaskGroup() as group:
+        for lane, own in by_lane.items():
+            terms = own[0].terms
+            if terms is not None:
+                lanes.open(lane, LocalGate(terms.rate_per_second, terms.burst), terms.max_in_flight)
+            group.create_task(feed(own))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("offer", type=Path)
+    parser.add_argument("result", type=Path)
+    asked = parser.parse_args()
+    django.setup()
+    items = items_of(asked.offer)
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(dir=os.environ.get("DATA_DIR")) as folder:
+        desk = asyncio.run(run(items, Path(folder), settings.INGEST_LIMITS))
+    seconds = time.monotonic() - begun
+    records = [(site, state, at - begun) for site, state, at in desk.records.values()]
+    write(asked.result, outcome(seconds, len(items), records))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""The core's Reader: a file is read and checked in one task of the pool.
+
+Only the verdict travels back. Checking in the shift's own process would cost its one interpreter
+what another core has to spare.
+"""
+
+from functools import partial
+
+from django.conf import settings
+from django.utils import timezone
+
+from ingestion.core.work import Fetched, WorkItem
+from ingestion.reading.pool import Reader
+from ingestion.rules import checks
+
+
+class CheckingReader:
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    @staticmethod
+    def pool() -> Reader:
+        """The pool that this reader wants. Whoever opens it closes it."""
+        return Reader(settings.READING_LIMITS, preload=[checks.__name__])
+
+    async def read(self, item: WorkItem, fetched: Fetched) -> checks.Checked:
+        site = checks.SiteFacts(
+            site_id=item.site_id, name=item.site_name, protocol_number=item.protocol_number
+        )
+        check = partial(
+            checks.check_whatever,
+            declared=item.declared_type,
+            site=site,
+            today=timezone.now().date(),
+            schema_version=item.schema_version,
+        )
+        return await self._reader.read_then(check, fetched.path, fetched.sha256)

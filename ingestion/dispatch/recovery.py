@@ -1,0 +1,49 @@
+"""The sweep after workers that died: their chunks are due again, their folders go.
+
+At the start of every host and at its every tick, and by `manage.py recover`. Any number may sweep
+at once: each chunk is freed by one conditional UPDATE, and a folder can only go once.
+"""
+
+from dataclasses import dataclass
+
+from ingestion import spool
+from ingestion.dispatch import leases
+from ingestion.models import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    chunks: int  # of workers that fell silent; their folders go with them
+    folders: int  # left over from leases that ended in another way
+
+    def __bool__(self) -> bool:
+        return bool(self.chunks or self.folders)
+
+    def __str__(self) -> str:
+        if not self:
+            return "Nothing to recover: no worker fell silent, and no spool folder was left over."
+        return (
+            f"Made {_several(self.chunks, 'chunk')} of silent workers due again and removed "
+            f"{_several(self.folders, 'spool folder')} that nobody holds."
+        )
+
+
+def sweep() -> Swept:
+    return Swept(chunks=leases.recover(), folders=_drop_leftovers())
+
+
+def _drop_leftovers() -> int:
+    """Folders of workers that were killed after their lease had ended in some other way.
+
+    A folder is made after its lease, so that what is listed and not held has no owner any more.
+    """
+    there = set(spool.attempts())
+    held = Chunk.objects.filter(lease_id__in=there).values_list("lease_id", flat=True)
+    leftovers = there.difference(held) if there else set()
+    for lease in leftovers:
+        spool.drop_attempt(lease)
+    return len(leftovers)
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

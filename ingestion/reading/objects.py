@@ -1,0 +1,70 @@
+"""What a page is made of, as pdfium lists it: text, paths, pictures, and forms that hold more.
+
+pdfium's functions are called directly: a page has hundreds of objects, and each is asked little.
+"""
+
+from collections.abc import Iterator
+from ctypes import byref, c_float
+from typing import Any, NamedTuple
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+MOST_OBJECTS = 20_000  # of one page that are looked at
+DEEPEST = 8  # levels, of forms within forms
+
+Rect = tuple[float, float, float, float]  # left, bottom, right, top; PDF's own, upwards
+
+
+class Drawn(NamedTuple):
+    """One object of a page; `form` is the one that holds it."""
+
+    raw: Any
+    kind: int  # pdfium.FPDF_PAGEOBJ_...
+    level: int
+    form: "Drawn | None"
+
+    @property
+    def rect(self) -> Rect:
+        """Where it is on the page. Raises PdfiumError."""
+        numbers = c_float(), c_float(), c_float(), c_float()
+        if not pdfium.FPDFPageObj_GetBounds(self.raw, *map(byref, numbers)):
+            raise pypdfium2.PdfiumError("an object of the page has no bounds")
+        left, bottom, right, top = (number.value for number in numbers)
+        holder = self.form
+        while holder is not None:  # inside a form the bounds are the form's own
+            left, bottom, right, top = holder.matrix.on_rect(left, bottom, right, top)
+            holder = holder.form
+        return left, bottom, right, top
+
+    @property
+    def matrix(self) -> pypdfium2.PdfMatrix:
+        matrix = pdfium.FS_MATRIX()
+        if not pdfium.FPDFPageObj_GetMatrix(self.raw, byref(matrix)):
+            raise pypdfium2.PdfiumError("an object of the page has no matrix")
+        return pypdfium2.PdfMatrix.from_raw(matrix)
+
+
+def drawn_on(page: pypdfium2.PdfPage) -> Iterator[Drawn]:
+    """Every object of the page; what a form holds comes after the form itself."""
+    for at in range(pdfium.FPDFPage_CountObjects(page)):
+        raw = pdfium.FPDFPage_GetObject(page, at)
+        found = Drawn(raw, pdfium.FPDFPageObj_GetType(raw), 0, None)
+        yield found
+        if found.kind == pdfium.FPDF_PAGEOBJ_FORM:
+            yield from _held_by(found)
+
+
+def is_opened(found: Drawn) -> bool:
+    """Whether it is a form whose objects are listed too."""
+    return found.kind == pdfium.FPDF_PAGEOBJ_FORM and found.level < DEEPEST - 1
+
+
+def _held_by(form: Drawn) -> Iterator[Drawn]:
+    if not is_opened(form):
+        return
+    for at in range(pdfium.FPDFFormObj_CountObjects(form.raw)):
+        raw = pdfium.FPDFFormObj_GetObject(form.raw, at)
+        found = Drawn(raw, pdfium.FPDFPageObj_GetType(raw), form.level + 1, form)
+        yield found
+        yield from _held_by(found)

@@ -1,0 +1,55 @@
+"""A document that kills its worker each time is held; whoever was in hand with it is not."""
+
+import os
+import signal
+from contextlib import suppress
+
+import pytest
+
+from ingestion.samples.portal import SamplePortal
+from sites.models import Portal
+from tests.ingestion.hosts import eventually, find, worker_host
+from tests.ingestion.scenes import each_was_filed_once, is_completed
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
+BUDGET = 3
+
+
+def test_poison_is_held_after_its_budget_and_its_neighbours_are_filed(one_site, submit, settings):
+    with (
+        SamplePortal(one_site.directory, {}, faults=0) as portal,
+        worker_host(settings, DOCUMENT_ATTEMPTS=str(BUDGET)) as host,
+    ):
+        batch = submit(one_site, portal)
+        Portal.objects.update(rate_per_second=100.0, burst=100)
+        poison = batch.documents.order_by("pk").first()
+        kills = kill_whoever_reads(poison, host)
+        eventually(lambda: is_completed(batch))
+    poison.refresh_from_db()
+    assert (poison.state, poison.code) == ("HELD", "POISON")
+    assert kills == BUDGET
+    states = dict(batch.documents.values_list("doc_id", "state"))
+    for expected in one_site.expectations:
+        assert expected.doc_id == poison.doc_id or states[expected.doc_id] == expected.state
+    each_was_filed_once()
+
+
+def kill_whoever_reads(poison, host):
+    """Until the document is settled. Answers how many workers it took."""
+    kills = 0
+    while True:
+        poison.refresh_from_db()
+        if poison.settled_at:
+            return kills
+        if poison.state == "VALIDATING":
+            kills += 1
+            for worker in find(host, "worker"):
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+            eventually(lambda: is_let_go(poison))
+
+
+def is_let_go(document):
+    """The lease of its dead reader has run out, and it waits for the next."""
+    document.refresh_from_db()
+    return document.state != "VALIDATING"

@@ -1,0 +1,153 @@
+"""The sweep after workers that died, and the heartbeat that keeps one from being swept."""
+
+import asyncio
+import dataclasses
+import threading
+import traceback
+import uuid
+
+import pytest
+from django.core.management import call_command
+from django.db import OperationalError, connection, connections
+from django_q.models import Schedule
+
+from ingestion import spool, tasks
+from ingestion.core.errors import LeaseLost
+from ingestion.core.lanes import Lanes
+from ingestion.core.states import ChunkState
+from ingestion.dispatch import leases, presence, recovery, schedules
+from ingestion.dispatch.desk import Door
+from ingestion.dispatch.shift import Shift
+from ingestion.models import Chunk
+from ingestion.portal import FolderOf
+from tests.factories import make_batch, make_leased
+
+pytestmark = [pytest.mark.django_db(transaction=True)]
+
+
+def test_folders_of_leases_that_nobody_holds_are_removed_and_those_in_use_are_not():
+    _, held = make_leased()
+    mine, leftover = spool.attempt_folder(held), spool.attempt_folder(uuid.uuid4())
+    (leftover / "1.part").write_bytes(b"half a document")
+    swept = recovery.sweep()
+    assert (swept.chunks, swept.folders) == (0, 1)
+    assert mine.exists()
+    assert not leftover.exists()
+
+
+def test_recover_says_in_a_sentence_what_it_did(capsys):
+    chunk, lease = make_leased()
+    spool.attempt_folder(lease)
+    Chunk.objects.filter(pk=chunk.pk).update(lease_expires_at="2026-01-01T00:00Z")
+    for _ in range(3):
+        spool.attempt_folder(uuid.uuid4())
+    call_command("recover")
+    call_command("recover")
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == (
+        "Made 1 chunk of silent workers due again and removed 3 spool folders that nobody holds."
+    )
+    assert second.startswith("Nothing to recover")
+    chunk.refresh_from_db()
+    assert chunk.state == ChunkState.WAITING
+
+
+def test_a_worker_that_cannot_write_its_heartbeat_stops_before_its_lease_can_be_given_away(
+    settings,
+):
+    """The database hangs: it neither answers nor fails."""
+    settings.LEASE_SECONDS, settings.HEARTBEAT_SECONDS = 4, 1
+    make_batch()
+    answers = threading.Event()
+
+    async def beat_against_a_wall():
+        async with Door() as door:
+            shift = Shift(door, Lanes(4), FolderOf())
+            assert await shift._due()
+            hanging = asyncio.create_task(door(answers.wait, 30))
+            with pytest.raises(LeaseLost):
+                await shift._beat()
+            answers.set()
+            await hanging
+
+    asyncio.run(beat_against_a_wall())
+    assert leases.recover() == 0
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's cannot be dropped")
+def test_a_connection_that_the_server_dropped_is_not_used_again():
+    """django-q2 mends its own thread's connections; the door's is ours to mend."""
+
+    def drop_it():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    async def look_again():
+        async with Door() as door:
+            with pytest.raises(OperationalError):
+                await door(drop_it)
+            return await door(Chunk.objects.count)
+
+    assert asyncio.run(look_again()) == 0
+
+
+def test_a_task_leaves_no_connection_open_and_none_in_use_that_the_server_dropped():
+    def task():
+        tasks.purge_rings()
+        open_ones.extend(each for each in connections.all() if each.connection is not None)
+
+    open_ones = []
+    worker = threading.Thread(target=task)
+    worker.start()
+    worker.join()
+    assert open_ones == []
+
+
+def test_a_shift_that_fails_names_the_chunks_it_had_in_hand(settings, monkeypatch):
+    settings.INGEST_LIMITS = dataclasses.replace(settings.INGEST_LIMITS, deadline_seconds=0)
+    chunk = make_batch().chunks.get()
+
+    def broken(*_, **__):
+        message = "a bug of ours"
+        raise ValueError(message)
+
+    monkeypatch.setattr(leases, "close", broken)
+    with pytest.raises(ExceptionGroup) as failed:
+        tasks.work_shift()
+    assert f"It had in hand: chunk {chunk.pk}" in "".join(traceback.format_exception(failed.value))
+
+
+def test_the_schedules_are_installed_once_and_those_that_are_gone_are_removed():
+    Schedule.objects.create(name=f"{schedules.PREFIX}what we used to do", func="gone")
+    other = Schedule.objects.create(name="somebody else's", func="theirs")
+    for _ in range(2):
+        schedules.install()
+    ours = Schedule.objects.filter(name__startswith=schedules.PREFIX)
+    assert ours.count() == len(schedules.SCHEDULES)
+    assert Schedule.objects.filter(pk=other.pk).exists()
+
+
+def test_installing_again_leaves_the_next_run_alone():
+    schedules.install()
+    first = Schedule.objects.order_by("pk").values_list("name", "next_run").first()
+    schedules.install()
+    assert Schedule.objects.order_by("pk").values_list("name", "next_run").first() == first
+
+
+@pytest.mark.parametrize("name", sorted(schedules.SCHEDULES))
+def test_what_is_scheduled_can_be_run(name):
+    function, _ = schedules.SCHEDULES[name]
+    module, _, task = function.rpartition(".")
+    assert module == "ingestion.tasks"
+    getattr(tasks, task)()
+
+
+def test_a_worker_is_at_work_from_its_first_sign_to_the_end_of_its_shift(tmp_path, monkeypatch):
+    monkeypatch.setattr(presence, "_folder", tmp_path)
+    with presence.at_work():
+        [first] = presence.read(tmp_path)
+        presence.sign()
+        [second] = presence.read(tmp_path)
+    assert first.began == second.began
+    assert first.seen <= second.seen
+    assert presence.read(tmp_path) == []

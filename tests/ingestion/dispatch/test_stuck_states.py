@@ -1,0 +1,185 @@
+"""One SIGKILL is enough to stop a django-q2 cluster for good, without a word. Not ours.
+
+Each of its silent stuck states, on a real host: work goes on, and nothing is left when it is
+stopped. The databases and both brokers; Redis loses what a killed process had taken.
+"""
+
+import os
+import signal
+from contextlib import contextmanager
+
+import pytest
+from django.core.files.base import ContentFile
+from django_q.models import Failure, OrmQ
+from django_q.tasks import async_task
+
+from ingestion import register
+from ingestion.dispatch.session import sweep_folders
+from ingestion.models import Chunk
+from tests.factories import make_site, make_user
+from tests.ingestion.brokers import redis_server
+from tests.ingestion.hosts import (
+    descendants,
+    eventually,
+    find,
+    folders_of,
+    is_running,
+    kill,
+    stop_host,
+    worker_host,
+)
+from tests.ingestion.scenes import (
+    each_was_filed_once,
+    everything_is_as_expected,
+    is_completed,
+    slow_portal,
+    some_are_settled,
+)
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
+ROLES = ["worker", "monitor", "pusher", "sentinel", "cluster", "all"]
+
+
+@pytest.fixture
+def upload(one_site):
+    """Sends one document that is read in no time. Answers its batch."""
+    expected = one_site.expectations[0]
+    content = (one_site.files / expected.site_id / f"{expected.doc_id}.pdf").read_bytes()
+    site, user = make_site("1001"), make_user()
+
+    def upload():
+        file = register.UploadedDocument("cv.pdf", "cv", "Ada", ContentFile(content, "cv.pdf"))
+        return register.upload_packet(site=site, user=user, files=[file]).batch
+
+    return upload
+
+
+@pytest.fixture(params=["database", pytest.param("redis", marks=pytest.mark.slow)])
+def broker(request):
+    """What carries the rings, as a host's environment says it."""
+    if request.param == "database":
+        yield {}
+        return
+    with redis_server() as url:
+        yield {"REDIS_URL": url}
+
+
+def is_stopped_without_a_trace(host, settings):
+    family = descendants(host.pid)
+    code = stop_host(host)
+    eventually(lambda: not [pid for pid in family if is_running(pid)], seconds=10)
+    assert not folders_of(host)
+    assert not Chunk.objects.exclude(lease_id=None).exists()
+    assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
+    return code == 0
+
+
+def is_idle(host):
+    """All its processes are up, and none has a shift in hand."""
+    signs = [sign for folder in folders_of(host) for sign in (folder / "at-work").glob("*")]
+    return find(host, "pusher") and find(host, "worker") and not signs
+
+
+@contextmanager
+def idle_host(settings, upload, **broker):
+    """A host that has worked something and waits for more: its processes hold their locks."""
+    with worker_host(settings, **broker) as host:
+        batch = upload()
+        eventually(lambda: is_completed(batch))
+        eventually(lambda: is_idle(host))
+        yield host
+
+
+@contextmanager
+def busy_host(corpus, submit, settings, *, per_second=4.0, **broker):
+    with (
+        slow_portal(corpus, submit, per_second=per_second) as batch,
+        worker_host(settings, **broker) as host,
+    ):
+        eventually(lambda: some_are_settled(batch))
+        yield host, batch
+        eventually(lambda: is_completed(batch), seconds=90)
+        assert is_stopped_without_a_trace(host, settings)
+    everything_is_as_expected(corpus, batch)
+    each_was_filed_once()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_an_idle_host_works_on_whichever_of_its_processes_is_killed(role, broker, upload, settings):
+    with idle_host(settings, upload, **broker) as host:
+        kill(host, role)
+        batch = upload()
+        eventually(lambda: is_completed(batch))
+        assert is_stopped_without_a_trace(host, settings)
+
+
+def slowly(*roles):
+    return [pytest.param(role, marks=pytest.mark.slow) for role in roles]
+
+
+@pytest.mark.parametrize(
+    "role", ["worker", *slowly("cluster", "parser", "monitor", "pusher", "sentinel", "all")]
+)
+def test_a_busy_host_works_on_whichever_of_its_processes_is_killed(
+    role, broker, one_site, submit, settings
+):
+    with busy_host(one_site, submit, settings, **broker) as (host, _):
+        kill(host, role)
+
+
+def test_a_worker_that_dies_with_its_timers_lock_is_replaced_though_the_sentinel_hangs(
+    upload, settings
+):
+    with idle_host(settings, upload) as host:
+        async_task("tests.ingestion.dispatch.deadly.die_with_the_timers_lock", ack_failure=True)
+        eventually(lambda: not find(host, "worker"))
+        batch = upload()
+        eventually(lambda: is_completed(batch))
+        assert is_stopped_without_a_trace(host, settings)
+
+
+def test_a_worker_that_is_frozen_at_work_is_killed_and_its_work_goes_on(one_site, submit, settings):
+    with busy_host(one_site, submit, settings) as (host, _):
+        [frozen] = find(host, "worker")
+        kill(host, "worker", signal.SIGSTOP)
+        eventually(lambda: not is_running(frozen))
+
+
+def test_a_killed_monitor_takes_nothing_with_it(upload, settings):
+    """What a later task says of its failure is kept, and no ring stays behind as unacknowledged."""
+    with idle_host(settings, upload) as host:
+        kill(host, "monitor")
+        eventually(lambda: find(host, "monitor"))
+        async_task("tests.ingestion.dispatch.deadly.fail", ack_failure=True)
+        failure = eventually(Failure.objects.first)
+        assert "this one fails" in failure.result
+        eventually(lambda: not OrmQ.objects.exists())
+        assert is_stopped_without_a_trace(host, settings)
+
+
+def test_a_host_that_is_killed_itself_leaves_no_processes_and_loses_nothing(
+    one_site, submit, settings
+):
+    with slow_portal(one_site, submit, per_second=4.0) as batch:
+        with worker_host(settings) as host:
+            eventually(lambda: some_are_settled(batch))
+            family = descendants(host.pid)
+            os.kill(host.pid, signal.SIGKILL)
+            host.wait()
+            sweep_folders()
+            assert folders_of(host)  # its cluster still drains, and needs it
+            eventually(lambda: not [pid for pid in family if is_running(pid)])
+        with worker_host(settings) as next_host:
+            eventually(lambda: is_completed(batch))
+            assert is_stopped_without_a_trace(next_host, settings)
+        assert not folders_of(host)
+    everything_is_as_expected(one_site, batch)
+    each_was_filed_once()
+
+
+def test_when_host_and_head_are_killed_together_nobody_goes_on_consuming(upload, settings):
+    with idle_host(settings, upload) as host:
+        family = descendants(host.pid)
+        for pid in (host.pid, *find(host, "cluster")):
+            os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not [pid for pid in family if is_running(pid)], seconds=20)

@@ -1,0 +1,81 @@
+"""Steps that are ready at the same moment share a transaction, and nothing else."""
+
+import asyncio
+import threading
+import uuid
+
+import pytest
+
+from audit.history import timeline
+from ingestion.core.errors import LeaseLost
+from ingestion.core.states import DocumentState
+from ingestion.dispatch.desk import Door, Together
+from ingestion.filing import Conclude, StartChecking
+from ingestion.models import Document
+from tests.factories import make_leased, make_site, verdict
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(60)]
+
+
+async def while_the_thread_is_busy(steps):
+    """Every step is asked for while the thread has other work, so that they wait together."""
+    async with Door() as door:
+        busy, take = threading.Event(), Together(door)
+        working = asyncio.create_task(door(busy.wait, 30))
+        asked = [asyncio.create_task(take(step)) for step in steps]
+        await asyncio.sleep(0)
+        busy.set()
+        await working
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+
+def starting(documents, lease, *, shas=None):
+    shas = shas or [f"{number:064x}" for number, _ in enumerate(documents)]
+    return [
+        StartChecking(document=document.pk, lease=lease, sha256=sha, size=1)
+        for document, sha in zip(documents, shas, strict=True)
+    ]
+
+
+def recorded_at(document):
+    return timeline(document.subject)[-1].recorded_at
+
+
+def test_what_is_ready_together_is_recorded_in_one_transaction():
+    chunk, lease = make_leased(documents=3)
+    documents = list(chunk.documents.all())
+    steps = starting(documents, lease)
+    assert asyncio.run(while_the_thread_is_busy(steps)) == [True, True, True]
+    # A transaction's entries share the moment that was read under the chain's lock.
+    assert len({recorded_at(document) for document in documents}) == 1
+
+
+def test_a_step_that_fails_fails_alone():
+    chunk, lease = make_leased(documents=2)
+    other, _ = make_leased()
+    lost = starting([other.documents.get()], uuid.uuid4())
+    first, second = starting(list(chunk.documents.all()), lease)
+    answers = asyncio.run(while_the_thread_is_busy([first, *lost, second]))
+    assert answers[0] is True
+    assert isinstance(answers[1], LeaseLost)
+    assert answers[2] is True
+    assert other.documents.get().state == DocumentState.RECEIVED
+
+
+def test_two_documents_with_the_same_bytes_in_one_group_are_filed_once():
+    site, sha = make_site(), "a" * 64
+    pairs = [make_leased(site=site) for _ in range(2)]
+    documents = [chunk.documents.get() for chunk, _ in pairs]
+    steps = [
+        step
+        for (_, lease), document in zip(pairs, documents, strict=True)
+        for step in starting([document], lease, shas=[sha])
+    ]
+    assert asyncio.run(while_the_thread_is_busy(steps)) == [True, True]
+    deciding = [
+        Conclude(document=document.pk, lease=lease, verdict=verdict(), pages=1)
+        for (_, lease), document in zip(pairs, documents, strict=True)
+    ]
+    answers = asyncio.run(while_the_thread_is_busy(deciding))
+    assert sorted(answers) == [DocumentState.ARCHIVED, DocumentState.DEDUPED]
+    assert Document.objects.filter(site=site, sha256=sha).on_file().count() == 1

@@ -1,0 +1,89 @@
+"""When a cluster is started anew, and when it is left alone: on a clock of the test's own."""
+
+import pytest
+
+from ingestion.dispatch.presence import AtWork
+from ingestion.dispatch.watchdog import Patience, Watchdog
+
+PATIENCE = Patience(ring=10.0, silence=55.0, work=930.0)
+
+
+class Watched:
+    """A watchdog over a host with so many workers, booted some time ago."""
+
+    def __init__(self, workers=1):
+        self.now = 1000.0
+        self.dog = Watchdog(PATIENCE, workers, clock=lambda: self.now)
+        self.dog.started()
+        self.now += 10.0
+
+    def looks(self, ring, *, at_work=0, after=1.0):
+        self.now += after
+        busy = [AtWork(pid, began=self.now, seen=self.now) for pid in range(at_work)]
+        return self.dog.is_stuck(ring, busy)
+
+
+def test_a_ring_that_nobody_takes_while_a_worker_is_idle_gives_a_stuck_cluster_away():
+    host = Watched()
+    assert not host.looks("ring 1")
+    assert not host.looks("ring 1", after=9.0)
+    assert host.looks("ring 1", after=2.0)
+
+
+def test_a_host_whose_workers_are_all_busy_is_never_stuck():
+    host = Watched(workers=2)
+    assert not any(host.looks("ring 1", at_work=2, after=60.0) for _ in range(10))
+
+
+def test_a_ring_counts_only_from_when_a_worker_had_nothing_to_do():
+    host = Watched()
+    host.looks("ring 1", at_work=1, after=100.0)
+    assert not host.looks("ring 1")
+    assert not host.looks("ring 1", after=9.0)
+    assert host.looks("ring 1", after=2.0)
+
+
+def test_rings_that_are_answered_one_after_the_other_are_no_reason():
+    host = Watched()
+    assert not any(host.looks(f"ring {number}", after=8.0) for number in range(20))
+
+
+def test_a_cluster_that_was_just_started_gets_time_to_boot():
+    host = Watched()
+    host.dog.started()
+    assert not host.looks("ring 1", after=5.0)
+    assert not host.looks("ring 1", after=20.0)
+
+
+def test_each_start_that_did_not_help_gives_the_next_one_longer():
+    host, waits = Watched(), []
+    for _ in range(4):
+        host.dog.started()
+        began = host.now
+        while not host.looks("ring 1"):
+            pass
+        waits.append(host.now - began)
+    assert waits == sorted(set(waits))
+    assert waits[-1] > 2 * waits[0]
+
+
+def test_a_worker_that_was_seen_at_work_ends_the_series():
+    host = Watched()
+    for _ in range(5):
+        host.dog.started()
+    assert host.dog.rest_seconds > 10
+    host.looks("", at_work=1)
+    assert host.dog.rest_seconds == 0
+
+
+@pytest.mark.parametrize(
+    ("began", "seen", "is_overdue"),
+    [(0, 0, False), (-900, -10, False), (-60, -60, True), (-931, -1, True)],
+    ids=["new", "long at work", "silent", "over its time"],
+)
+def test_a_worker_is_killed_when_it_is_silent_for_as_long_as_a_lease_lasts_or_over_its_time(
+    began, seen, is_overdue
+):
+    host = Watched()
+    worker = AtWork(7, began=host.now + began, seen=host.now + seen)
+    assert host.dog.overdue([worker]) == ([7] if is_overdue else [])

@@ -1,0 +1,45 @@
+"""A worker's single steps with one document, for tests that walk it by hand."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from ingestion import filing
+from ingestion.core.states import DocumentState
+from ingestion.rules.checks import Verdict
+
+
+def take_up(document: int, lease: UUID, *, budget: int) -> bool:
+    return filing.take_alone(filing.TakeUp(document=document, lease=lease, budget=budget))
+
+
+def start_checking(
+    document: int,
+    lease: UUID,
+    *,
+    sha256: str,
+    size: int,
+    portal: Mapping[str, str | int] | None = None,
+    etag: str = "",
+) -> bool:
+    step = filing.StartChecking(
+        document=document, lease=lease, sha256=sha256, size=size, portal=portal, etag=etag
+    )
+    return filing.take_alone(step)
+
+
+def unchanged(document: int, lease: UUID, *, sha256: str, portal: Mapping[str, str | int]) -> bool:
+    step = filing.Unchanged(document=document, lease=lease, sha256=sha256, portal=portal)
+    return filing.take_alone(step)
+
+
+def conclude(document: int, lease: UUID, verdict: Verdict, *, pages: int | None) -> DocumentState:
+    step = filing.Conclude(document=document, lease=lease, verdict=verdict, pages=pages)
+    return filing.take_alone(step)
+
+
+def give_up(
+    document: int, lease: UUID, code: str, facts: Mapping[str, str | int], *, held: bool
+) -> None:
+    filing.take_alone(
+        filing.GiveUp(document=document, lease=lease, code=code, facts=facts, held=held)
+    )
