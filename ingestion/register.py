@@ -40,6 +40,7 @@ __all__ = [
     "Refused",
     "Submission",
     "UploadedDocument",
+    "refuse_faulty",
     "register_files",
     "register_folder",
     "register_manifest",
@@ -122,14 +123,19 @@ def upload_packet(
 
 def register_files(site: Site, files: Sequence[UploadedDocument], submission: Submission) -> Packet:
     """Files with what each is, sent by a person or a program. Raises as `upload_packet` does."""
-    if faults := list(_upload_faults(files)):
-        raise Refused(faults)
+    refuse_faulty(files)
     _admit([site.site_id] * len(files), submission)
     documents = [
         _spooled(site, upload.content, upload.filename, _doc_id(upload), upload.document_type)
         for upload in files
     ]
     return _register(documents, [""] * len(documents), submission).packets.get()
+
+
+def refuse_faulty(files: Sequence[UploadedDocument]) -> None:
+    """What can be told without their bytes. Raises Refused."""
+    if faults := list(_upload_faults(files)):
+        raise Refused(faults)
 
 
 def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:

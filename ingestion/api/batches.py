@@ -124,6 +124,11 @@ def address(request: HttpRequest, batch: Batch) -> str:
     return request.build_absolute_uri(reverse("api:one_batch", args=[batch.reference]))
 
 
+def accepted(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
+    response["Location"] = address(request, batch)
+    return standing(request, response, batch)
+
+
 def standing(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
     """Where it stands, after the wait that the request prefers: 200 when it is final, else 202."""
     now = _looked_at(request, response, batch)

@@ -30,13 +30,13 @@ def described(request: HttpRequest) -> bytes:
     return request.POST[PACKET].encode(errors="surrogatepass")
 
 
-def site_of(token: ApiToken, packet: FilesIn) -> Site:
+def site_of(token: ApiToken, site_id: str) -> Site:
     """The one that it names; a site's token need not name it."""
-    if token.site and not packet.site_id:
+    if token.site and not site_id:
         return token.site
-    found = reach.sites(token).filter(site_id=packet.site_id).first()
+    found = reach.sites(token).filter(site_id=site_id).first() if "\0" not in site_id else None
     if found is None:
-        message = f"there is no site {packet.site_id!r}" if packet.site_id else "is missing"
+        message = f"there is no site {site_id!r}" if site_id else "is missing"
         raise Refused([Fault(0, "site_id", message)])
     return found
 

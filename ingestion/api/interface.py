@@ -15,8 +15,9 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.schema import OpenAPISchema
 
-from ingestion.api import auth, batches, documents, packets, problems, sites
+from ingestion.api import auth, batches, bodies, documents, gathered, packets, problems, sites
 from ingestion.api.problems import Problem
+from ingestion.register import AtCapacity, KeyReused, Refused
 
 logger = logging.getLogger(__name__)
 DESCRIPTION = (
@@ -29,7 +30,7 @@ class Interface(NinjaAPI):
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
         """Ninja says that errors are application/json, and repeats GET's operation for HEAD."""
         schema = super().get_openapi_schema(**options)
-        schema["components"]["schemas"] |= packets.COMPONENTS
+        schema["components"]["schemas"] |= bodies.COMPONENTS
         for operations in schema["paths"].values():
             operations.pop("head", None)
             for operation in operations.values():
@@ -43,13 +44,14 @@ def build() -> Interface:
     interface = Interface(
         title="SiteLedger", version="1", description=DESCRIPTION, urls_namespace="api"
     )
-    for prefix, resource in {
-        "/packets": packets,
-        "/batches": batches,
-        "/sites": sites,
-        "/documents": documents,
-    }.items():
-        interface.add_router(prefix, resource.router, tags=[prefix[1:]])
+    for name, router in (
+        ("packets", packets.router),
+        ("packets", gathered.router),
+        ("batches", batches.router),
+        ("sites", sites.router),
+        ("documents", documents.router),
+    ):
+        interface.add_router(f"/{name}", router, tags=[name])
     for kind, handler in _HANDLERS.items():
         interface.add_exception_handler(kind, handler)
     return interface
@@ -80,6 +82,21 @@ def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     return problems.answer(request, said)
 
 
+def _refused(request: HttpRequest, error: Refused) -> HttpResponse:
+    return problems.answer(request, problems.refused(error.faults))
+
+
+def _key_reused(request: HttpRequest, error: KeyReused) -> HttpResponse:
+    detail = "The key was used for another submission. Send this one under a new key."
+    return problems.answer(request, Problem(422, detail, kind=problems.KEY_REUSED))
+
+
+def _at_capacity(request: HttpRequest, error: AtCapacity) -> HttpResponse:
+    headers = {"Retry-After": str(error.retry_after)}
+    said = Problem(429, str(error), kind=problems.AT_CAPACITY, headers=headers)
+    return problems.answer(request, said)
+
+
 def _too_large(request: HttpRequest, error: SuspiciousOperation) -> HttpResponse:
     return problems.answer(request, Problem(413, "The request is larger than we take in."))
 
@@ -98,6 +115,9 @@ def _ours(request: HttpRequest, error: Exception) -> HttpResponse:
 
 _HANDLERS: dict[type[Exception], Any] = {
     Problem: _problem,
+    Refused: _refused,
+    KeyReused: _key_reused,
+    AtCapacity: _at_capacity,
     Http404: _not_found,
     AuthenticationError: _unauthenticated,
     HttpError: _ninjas_own,

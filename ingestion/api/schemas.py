@@ -65,6 +65,49 @@ class FilesIn(Schema):
     documents: Annotated[list[FileLine], Field(min_length=1)]
 
 
+class FileToCome(Schema):
+    """A file that will be put on its own."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    filename: Annotated[str, Field(min_length=1, max_length=255, pattern=PRINTABLE)]
+    document_type: Annotated[str, Field(max_length=40)] = ""
+    person: Annotated[str, Field(max_length=120, pattern=PRINTABLE)] = ""
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    size: Annotated[int, Field(ge=1, le=2**53, description="Bytes.")]
+
+
+class OpenIn(Schema):
+    """A packet whose files come one by one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    site_id: Annotated[str, Field(max_length=60, description="Not needed with a site's token.")] = (
+        ""
+    )
+    priority: Priority = 2
+    files: Annotated[list[FileToCome], Field(min_length=1)]
+
+
+class FileOut(Schema):
+    number: int
+    filename: str
+    sha256: str
+    received: bool
+    url: str
+
+
+class OpenPacketOut(Schema):
+    """An open packet: put what is not received, then submit it."""
+
+    id: str
+    site_id: str
+    priority: int
+    files: list[FileOut]
+    url: str
+    submit_url: str
+
+
 class ProgressOut(Schema):
     step: str
     total: int

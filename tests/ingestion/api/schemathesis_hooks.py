@@ -5,12 +5,14 @@ it brings files, the names of these files. Every submission has a key of its own
 another body is 422 by contract, which a schema cannot say either. Invalid cases stay as they are.
 """
 
+import hashlib
 import os
 import uuid
 from urllib.parse import urlencode
 
 import schemathesis
 
+CONTENT = b"%PDF-1.7 from schemathesis"
 SITE, PORTAL = os.environ["SITELEDGER_KNOWN"].split()
 
 
@@ -22,13 +24,30 @@ def filter_query(context, query):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    if case.operation.label != "POST /api/v1/packets" or not case.meta.generation.mode.is_positive:
+    if not case.meta.generation.mode.is_positive:
         return
-    case.headers["Idempotency-Key"] = str(uuid.uuid4())
-    if case.media_type == "application/json":
-        make_registrable(case.body["documents"])
-    else:
+    if case.operation.label == "PUT /api/v1/packets/{packet_id}/documents/{number}":
+        case.body = CONTENT
+    elif case.operation.label == "POST /api/v1/packets":
+        case.headers["Idempotency-Key"] = str(uuid.uuid4())
+        make_acceptable(case)
+
+
+def make_acceptable(case):
+    if case.media_type != "application/json":
         with_its_file(case.body)
+    elif "files" in case.body:
+        make_openable(case.body)
+    else:
+        make_registrable(case.body["documents"])
+
+
+def make_openable(body):
+    body["site_id"] = SITE
+    sha256 = hashlib.sha256(CONTENT).hexdigest()
+    declared = {"document_type": "cv", "sha256": sha256, "size": len(CONTENT)}
+    for number, each in enumerate(body["files"]):
+        each.update(declared, filename=f"{number}.pdf", person=f"Person {number}")
 
 
 def make_registrable(lines):
@@ -39,7 +58,7 @@ def make_registrable(lines):
 
 
 def with_its_file(body):
-    body["files"] = ["%PDF-1.7 from schemathesis"]  # named as the document's example has it
+    body["files"] = [CONTENT.decode()]  # named as the document's example has it
     body["packet"]["site_id"] = SITE
     body["packet"]["documents"] = [
         {"file": "IRB.pdf", "document_type": "irb-approval", "person": ""}

@@ -46,12 +46,15 @@ class Asked:
         self.body = response.read()
 
 
-def ask(address, method, path, *, body=None, **headers):
-    """One request on a connection of its own; nothing follows redirects or repairs a thing."""
+def ask(address, method, path, *, body=None, hang_up=False, **headers):
+    """One request on a connection of its own; nothing follows redirects or repairs a thing.
+
+    `hang_up`: gone when the body is sent, without waiting for an answer.
+    """
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     try:
         connection.request(method, path, body=body, headers=names)
-        return Asked(connection.getresponse())
+        return None if hang_up else Asked(connection.getresponse())
     finally:
         connection.close()
