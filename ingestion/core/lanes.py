@@ -92,6 +92,7 @@ class _Lane(Generic[Item]):
         self.waiting = deque(item for item in self.waiting if not unwanted(item))
         self.later = [entry for entry in self.later if not unwanted(entry[2])]
         heapq.heapify(self.later)
+        self.room.set()
         return waiting + later
 
     def empty(self) -> list[Item]:

@@ -1,6 +1,7 @@
 """The downloader: httpx2 behind the core's fetch port. Nothing that a portal sends is trusted.
 
 hosts        which addresses a portal may name: scheme, host, port
+sockets      connections as the pool wants them, in plain asyncio
 guard        which IP addresses its names may stand for, checked where the socket is opened
 credentials  secrets, CA bundles and client certificates, by reference
 lines        the clients of one portal: TLS, limits, headers

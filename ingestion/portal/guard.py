@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 import httpcore2 as httpcore
 
 from ingestion.core.errors import OffLimits
+from ingestion.portal.sockets import Network
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -73,7 +74,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     ) -> None:
         self._allow_private = allow_private
         self._resolve = resolve
-        self._network = network or httpcore.AnyIOBackend()
+        self._network = network or Network()
 
     async def connect_tcp(
         self,

@@ -1,15 +1,13 @@
 """What a PDF could do or carry besides showing pages: scripts, launches, attachments, XFA.
 
-Nothing is ever executed or fetched; the flags are for the rules and the reviewer. And the
-form values by name, as pypdf reads them.
+Nothing is ever executed or fetched; the flags are for the rules and the reviewer. Imported where
+a file is not plainly `inert`: pikepdf takes longer to start than a file to read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pikepdf
-import pypdf
 
 MOST_OWNERS = 20_000  # objects looked at in one document
 QPDF_ERRORS = (pikepdf.PdfError, RuntimeError, ValueError, MemoryError)
@@ -28,29 +26,6 @@ def flags(path: Path) -> frozenset[str]:
             return frozenset(_flags(opened))
     except QPDF_ERRORS:
         return frozenset()
-
-
-def form_values(path: Path) -> Mapping[str, str]:
-    """Every named field that has a value. pypdf's own limits bound the time and the memory."""
-    try:
-        with pypdf.PdfReader(path, strict=False) as reader:
-            if reader.is_encrypted:
-                reader.decrypt("")
-            fields = reader.get_fields() or {}
-            values = {name: field.value for name, field in fields.items()}
-    except Exception:  # noqa: BLE001 - pypdf raises eight unrelated types on hostile input
-        return {}
-    # pypdf's names are a class of its own, which would be unpickled in the parent.
-    found = {str(name): _as_text(value) for name, value in values.items()}
-    return {name: value for name, value in found.items() if value}
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_as_text, value))
-    if isinstance(value, pypdf.generic.NameObject):
-        return "" if value == "/Off" else value.removeprefix("/")
-    return value.strip() if isinstance(value, str) else ""  # a signature's value is a dictionary
 
 
 def _flags(opened: pikepdf.Pdf) -> Iterator[str]:

@@ -31,7 +31,9 @@ logger = logging.getLogger(__name__)
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
-HEAVY = ["cv2", "numpy", "pikepdf", "pypdf", "pypdfium2", "pytesseract", "ingestion.reading.tasks"]
+# What every child needs, imported once for all of them: pebble, of which a child is made, and what
+# every document passes through. Qpdf, forms and OCR are imported by the children that need them.
+HEAVY = ["pebble", "ingestion.reading.tasks"]
 
 
 class ReadingFault(OurFault):

@@ -6,7 +6,7 @@ a fault of ours comes back as a Fault, and is raised in the parent.
 """
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,13 +15,11 @@ from typing import Generic, TypeVar
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfDocument, PdfiumError
 
-from .active import flags, form_values
-from .engines import engine
 from .facts import MediaType, Page, Reading, TextSource, Unreadable
 from .guards import page_alarm
+from .inert import is_inert
 from .limits import ReadingLimits
 from .merge import FirstLook, ReadPages, merge
-from .ocr import read_picture
 from .opening import Opened, document, open_pdf
 from .probe import Sheet, first_look
 from .render import (
@@ -92,6 +90,9 @@ def look_and_conclude(
 
 def read_scans(part: FirstLook, limits: ReadingLimits) -> ReadPages:
     """OCR of the pages of `part`, which is a document with some of its pages."""
+    from .engines import engine  # noqa: PLC0415 - most documents have no scan
+    from .ocr import read_picture  # noqa: PLC0415
+
     reader = engine(limits.engine, limits.languages)
     pages = []
     for native in part.pages:
@@ -125,7 +126,7 @@ def _look_at_pdf(opened: Opened, limits: ReadingLimits) -> FirstLook:
         with page_alarm(limits.page_seconds):
             sheets.append(_sheet(pdf, number, limits))
     with page_alarm(limits.page_seconds):
-        found, values = flags(opened.path), form_values(opened.path) if has_form else {}
+        found, values = _flags(opened.path), _form_values(opened.path) if has_form else {}
     return FirstLook(
         MediaType.PDF,
         opened.path,
@@ -135,6 +136,20 @@ def _look_at_pdf(opened: Opened, limits: ReadingLimits) -> FirstLook:
         flags=found,
         repaired=opened.repaired,
     )
+
+
+def _flags(path: Path) -> frozenset[str]:
+    if is_inert(path):
+        return frozenset()
+    from .active import flags  # noqa: PLC0415 - most documents are inert
+
+    return flags(path)
+
+
+def _form_values(path: Path) -> Mapping[str, str]:
+    from .forms import form_values  # noqa: PLC0415 - most documents have no form
+
+    return form_values(path)
 
 
 def _sheet(pdf: PdfDocument, number: int, limits: ReadingLimits) -> Sheet:

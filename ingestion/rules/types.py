@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 _STRICT = ConfigDict(extra="forbid")
@@ -170,7 +170,7 @@ T = TypeVar("T")
 
 def _read(shape: type[T], where: str, table: dict[str, Any]) -> T:
     try:
-        return TypeAdapter(shape).validate_python(table)
+        return shape(**table)
     except ValidationError as error:
         faults = "; ".join(
             f"{'.'.join(str(step) for step in fault['loc'])}: {fault['msg']}"

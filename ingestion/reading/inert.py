@@ -1,0 +1,31 @@
+"""Whether a PDF's bytes alone show that it can do nothing but show pages.
+
+Most can: then nobody has to walk through their objects (`active`). Whatever a PDF can do is named
+in its dictionaries. Those stand in the file as they are, unless it keeps them compressed in object
+streams, which takes a cross-reference stream; and each letter of a name may be written as #41.
+"""
+
+import re
+from pathlib import Path
+
+LARGEST = 1_000_000  # bytes; reading through more of them costs as much as the walk
+
+_TELLING = re.compile(
+    rb"/(?:JavaScript|Launch|GoToE|Rendition|EmbeddedFiles|AF|FileAttachment|XFA|NeedsRendering|Sig"
+    rb"|XRef|ObjStm)"
+)
+_ESCAPED = re.compile(rb"/[A-Za-z]*#[4-7][0-9A-Fa-f][A-Za-z0-9#]*")
+_ESCAPE = re.compile(rb"#([0-9A-Fa-f]{2})")
+
+
+def is_inert(path: Path) -> bool:
+    """True for what surely has none of the flags. False also where only the walk can tell."""
+    with path.open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST or _TELLING.search(content):
+        return False
+    return not any(_TELLING.match(_plain(name[0])) for name in _ESCAPED.finditer(content))
+
+
+def _plain(name: bytes) -> bytes:
+    return _ESCAPE.sub(lambda escape: bytes.fromhex(escape[1].decode()), name)

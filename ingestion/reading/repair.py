@@ -1,0 +1,60 @@
+"""A damaged PDF, rewritten by qpdf if every page still has what it shows.
+
+Imported where a file is damaged, which few are: pikepdf takes longer to start than such a file
+to read.
+"""
+
+from pathlib import Path
+
+import pikepdf
+
+from .active import QPDF_ERRORS
+from .facts import Unreadable
+from .limits import ReadingLimits
+from .opening import too_long
+
+
+def repair(path: Path, rewritten: Path, limits: ReadingLimits) -> Unreadable | None:
+    """Nothing, once `rewritten` is there to be read in its place."""
+    # A file that only its permissions lock comes this way too when pdfium does not
+    # know the cipher: qpdf writes it without the lock.
+    try:
+        with pikepdf.open(path, password="") as damaged:
+            pages = len(damaged.pages)
+            if pages > limits.max_pages:
+                return too_long(pages, limits)
+            if not _is_whole(damaged):
+                return Unreadable("CORRUPT_DOCUMENT")
+            damaged.save(rewritten, encryption=False)
+    except pikepdf.PasswordError:
+        return Unreadable("ENCRYPTED_DOCUMENT")
+    except QPDF_ERRORS:
+        return Unreadable("CORRUPT_DOCUMENT")
+    return None
+
+
+def _is_whole(damaged: pikepdf.Pdf) -> bool:
+    """Every page that is counted is there, with its contents and its pictures."""
+    pages = list(damaged.pages)
+    counted = damaged.Root.Pages.get("/Count")
+    return 0 < len(pages) == counted and all(_has_contents(page.obj) for page in pages)
+
+
+def _has_contents(page: pikepdf.Object) -> bool:
+    contents = page.get("/Contents")
+    streams = list(contents) if isinstance(contents, pikepdf.Array) else [contents]
+    if not all(isinstance(stream, pikepdf.Stream) for stream in streams):
+        return False
+    placed = _pictures(page)
+    return any(stream.read_bytes().strip() for stream in streams) and all(
+        isinstance(placed.get(name), pikepdf.Stream)
+        for name in placed.keys()  # noqa: SIM118 - not a dict
+    )
+
+
+def _pictures(page: pikepdf.Object) -> pikepdf.Object:
+    found: pikepdf.Object = pikepdf.Dictionary()
+    resources = page.get("/Resources")
+    if isinstance(resources, pikepdf.Dictionary):
+        found = resources.get("/XObject")
+    return found if isinstance(found, pikepdf.Dictionary) else pikepdf.Dictionary()

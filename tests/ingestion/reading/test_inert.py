@@ -1,0 +1,134 @@
+"""Which PDFs need no walk through their objects, and that none is passed over which does."""
+
+from pathlib import Path
+
+import pikepdf
+import pytest
+
+from ingestion.reading.active import flags
+from ingestion.reading.inert import is_inert
+from tests.ingestion.reading.papers import save, typed
+
+
+def script(pdf):
+    return pikepdf.Dictionary(S=pikepdf.Name.JavaScript, JS="app.alert(1)")
+
+
+def opens_with_a_script(pdf):
+    pdf.Root.OpenAction = script(pdf)
+
+
+def has_a_script_by_name(pdf):
+    pdf.Root.Names = pikepdf.Dictionary(JavaScript=pikepdf.Dictionary(Names=["a", script(pdf)]))
+
+
+def starts_a_program(pdf):
+    pdf.Root.OpenAction = pikepdf.Dictionary(S=pikepdf.Name.Launch, F="a.exe")
+
+
+def goes_to_an_attachment(pdf):
+    pdf.pages[0].AA = pikepdf.Dictionary(O=pikepdf.Dictionary(S=pikepdf.Name.GoToE))
+
+
+def plays_an_attachment(pdf):
+    pdf.Root.OpenAction = pikepdf.Dictionary(S=pikepdf.Name.Rendition)
+
+
+def has_an_attachment(pdf):
+    pdf.attachments["a.txt"] = b"attached"
+
+
+def has_an_associated_file(pdf):
+    pdf.Root.AF = pikepdf.Array([])
+
+
+def has_an_attachment_on_a_page(pdf):
+    note = pikepdf.Dictionary(Subtype=pikepdf.Name.FileAttachment, Rect=[0, 0, 9, 9])
+    pdf.pages[0].Annots = pikepdf.Array([pdf.make_indirect(note)])
+
+
+def is_drawn_by_xfa(pdf):
+    pdf.Root.AcroForm = pikepdf.Dictionary(XFA="", Fields=[])
+
+
+def says_please_wait(pdf):
+    pdf.Root.NeedsRendering = True
+
+
+def is_digitally_signed(pdf):
+    field = pikepdf.Dictionary(FT=pikepdf.Name.Sig, V=pikepdf.Dictionary(), T="sig")
+    pdf.Root.AcroForm = pikepdf.Dictionary(Fields=[pdf.make_indirect(field)])
+
+
+ACTIVE = [
+    opens_with_a_script,
+    has_a_script_by_name,
+    starts_a_program,
+    goes_to_an_attachment,
+    plays_an_attachment,
+    has_an_attachment,
+    has_an_associated_file,
+    has_an_attachment_on_a_page,
+    is_drawn_by_xfa,
+    says_please_wait,
+    is_digitally_signed,
+]
+
+
+@pytest.fixture
+def paper(tmp_path):
+    return save(tmp_path, typed())
+
+
+def written(paper, change, **how):
+    path = paper.with_name("active.pdf")
+    with pikepdf.open(paper) as pdf:
+        change(pdf)
+        pdf.save(path, **how)
+    return path
+
+
+def escaped(content: bytes) -> bytes:
+    """The second letter of each telling name as a number: PDF reads it as the same name."""
+    for name in (b"JavaScript", b"Launch", b"GoToE", b"Rendition", b"EmbeddedFiles", b"AF"):
+        content = content.replace(b"/" + name, b"/%c#%02x%b" % (name[0], name[1], name[2:]))
+    for name in (b"FileAttachment", b"XFA", b"NeedsRendering", b"Sig"):
+        content = content.replace(b"/" + name, b"/#%02X%b" % (name[0], name[1:]))
+    return content
+
+
+def test_a_paper_that_shows_only_pages_is_inert(paper):
+    assert is_inert(paper)
+    assert flags(paper) == frozenset()
+
+
+@pytest.mark.parametrize("change", ACTIVE)
+def test_what_could_do_more_is_not_inert(change, paper):
+    path = written(paper, change)
+    assert flags(path)
+    assert not is_inert(path)
+
+
+@pytest.mark.parametrize("change", ACTIVE)
+def test_nor_is_it_with_its_names_spelt_in_numbers(change, paper):
+    path = written(paper, change)
+    path.write_bytes(escaped(path.read_bytes()))
+    assert flags(path)  # qpdf finds its way where the table of places is now wrong
+    assert not is_inert(path)
+
+
+@pytest.mark.parametrize("change", ACTIVE)
+def test_nor_is_it_with_its_dictionaries_compressed(change, paper):
+    how = {"object_stream_mode": pikepdf.ObjectStreamMode.generate, "compress_streams": True}
+    assert not is_inert(written(paper, change, **how))
+
+
+def test_a_number_that_spells_no_telling_name_changes_nothing(paper):
+    path: Path = paper
+    path.write_bytes(path.read_bytes() + b"% /F#6fnt /A#42C")
+    assert is_inert(path)
+
+
+def test_a_large_file_is_not_read_through(paper):
+    paper.write_bytes(paper.read_bytes() + b"%" * 1_000_001)
+    assert not is_inert(paper)
