@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from ingestion.api import problems
 from ingestion.api.problems import Problem
 
-PREFIX = "/api/"
+PREFIX = "/api/"  # and /api itself
 _ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,64}").fullmatch  # of a header that goes into logs
 _OF_THE_PAGE = ("content-type", "content-length")  # of what is put in its place
 _SAID = {
@@ -35,7 +35,7 @@ class ApiMiddleware:
         request_id = given if _ACCEPTABLE(given) else str(uuid.uuid4())
         vars(request)["request_id"] = request_id
         response = self._get_response(request)
-        if request.path.startswith(PREFIX):
+        if f"{request.path}/".startswith(PREFIX):
             response = _as_api(request, response)
         response["X-Request-ID"] = request_id
         return response

@@ -25,6 +25,8 @@ def test_the_settings_as_shipped_are_right():
         ("WORKERS", 0, "ingestion.E001"),
         ("CHUNK_SIZE", 0, "ingestion.E001"),
         ("MAX_DOCUMENT_MB", -1, "ingestion.E001"),
+        ("WEB_THREADS", 0, "ingestion.E040"),
+        ("READY_FREE_MB", 0, "ingestion.E040"),
         (
             "INGEST_LIMITS",
             dataclasses.replace(configured.INGEST_LIMITS, fetchers=0),

@@ -36,7 +36,7 @@ def test_only_a_hash_of_the_secret_is_kept(site):
     token, secret = make_token(site=site)
     row = ApiToken.objects.filter(pk=token.pk).values().get()
     assert secret not in str(row)
-    assert secret.rsplit("_", 1)[1] not in str(row)
+    assert secret.split("_", 2)[2] not in str(row)
     assert token.digest == tokens.parse(secret).digest
     assert ApiToken.objects.presented(secret) == token
 
@@ -95,7 +95,8 @@ def test_an_address_that_keeps_trying_is_told_to_wait(program, settings, caplog)
     bad = Program(program.token, tokens.new_secret().text)
     answers = [bad.get("sites") for _ in range(12)]
     assert {answer.status_code for answer in answers} == {401, 429}
-    assert answers[-1]["Retry-After"] == "60"
+    told = [answer["Retry-After"] for answer in answers if answer.status_code == 429]
+    assert set(told) == {"60"}
     assert program.get("sites").status_code == 200, "a good token still opens"
     lines = [each for each in caplog.messages if "bad API token" in each]
     assert 1 <= len(lines) <= 2  # one in each minute that the test touches
