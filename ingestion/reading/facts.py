@@ -4,7 +4,7 @@ Coordinates are PDF points from the page's top left corner, y downwards, after
 the page's rotation: the same for a text layer and for a scan.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -34,6 +34,10 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
+    def touches(self, other: "Box") -> bool:
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
 
 class Word(NamedTuple):
     text: str
@@ -49,7 +53,7 @@ class Page:
     text: str  # lines separated by \n, in reading order
     source: TextSource
     words: tuple[Word, ...] = ()
-    marks: tuple[Box, ...] = ()  # ink that is neither text nor rule: signatures, stamps, drawings
+    marks: Sequence[Box] = ()  # ink that is neither text nor rule: signatures, stamps, drawings
     confidence: float = 100.0  # mean of the words' confidence
     dpi: int = 0  # at which it was read by OCR; 0 for a text layer
     turned: int = (

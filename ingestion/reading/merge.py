@@ -1,10 +1,10 @@
 """The reading of a document, from its first look and its pages read by OCR. Pure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from .facts import MediaType, Page, Reading, Unreadable
+from .facts import MediaType, Page, Reading, TextSource, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,15 @@ class FirstLook:
         wanted = frozenset(numbers)
         pages = tuple(page for page in self.pages if page.number in wanted)
         return FirstLook(self.media_type, self.path, pages)
+
+    def without(self, number: int, error: str) -> "FirstLook":
+        """With a page that cannot be read in the place of one."""
+        pages = (not_read(number, error) if page.number == number else page for page in self.pages)
+        return replace(self, pages=tuple(pages))
+
+
+def not_read(number: int, error: str) -> Page:
+    return Page(number, 0.0, 0.0, "", TextSource.NATIVE, error=error)
 
 
 @dataclass(frozen=True, slots=True)

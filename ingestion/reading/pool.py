@@ -20,6 +20,7 @@ from typing import Self, TypeVar
 from . import tasks
 from .children import Children, Killed, ReadingFault
 from .facts import Reading, Unreadable
+from .late import settled
 from .limits import ReadingLimits
 from .merge import FirstLook, ReadPages, merge
 
@@ -66,7 +67,8 @@ class Reader:
         """`then` of what is in the file; raises as `read`.
 
         It goes to the child, so that a reading of thousands of words stays there: a function of a
-        module, or a partial of one. Only what needed OCR comes back first, and meets it here.
+        module, or a partial of one. There its pages have LateMarks, which cannot be sent back. Only
+        what needed OCR comes back first, and meets it here.
         """
         rewritten = self.scratch / f"{sha256[:16]}-{next(self._numbers)}.pdf"
         look = await self._look(then, path, rewritten)
@@ -119,7 +121,9 @@ class Reader:
 
 
 def _as_it_is(seen: Reading | Unreadable) -> Reading | Unreadable:
-    return seen
+    if isinstance(seen, Unreadable):
+        return seen
+    return replace(seen, pages=tuple(map(settled, seen.pages)))
 
 
 def _parts(look: FirstLook, processes: int) -> Iterator[FirstLook]:

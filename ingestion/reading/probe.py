@@ -4,23 +4,22 @@ Values typed into a form, and text typed over a page, live in annotations: they 
 into the page before it is read, or they would be lost without a sign.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from .facts import Box, Page, TextSource, Word
+from .facts import Page, TextSource
+from .ink import drawn_marks, scanned_marks
 from .limits import ReadingLimits
-from .marks import MARKS_DPI, RULE, find_marks, marks_within
 from .objects import MOST_OBJECTS, drawn_on
-from .render import POINTS, Placed, page_picture, placed_pictures
+from .pages import OpenPages
+from .render import Placed, placed_pictures
 from .routing import MOSTLY, PageFacts, Route, route
-from .unread import MOST_ANNOTATIONS, SILENT, unread_areas
+from .unread import MOST_ANNOTATIONS, SILENT
 from .words import text_layer, unreadable_share
 
-EDGE = RULE / 2 * POINTS / MARKS_DPI  # points around an area: a rule shows where it goes on
 TYPED = {pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT}
 
 
@@ -32,30 +31,25 @@ class Sheet:
     needs_ocr: bool = False
 
 
-def first_look(opened: pypdfium2.PdfDocument, number: int, limits: ReadingLimits) -> Sheet:
-    """Page `number`, from 1. Raises PageUnreadable, PdfiumError, MemoryError."""
-    page = opened.get_page(number - 1)
-    try:
-        placed = placed_pictures(page, limits)
-        kinds = _annotations(page)
-        typed = False
-        if kinds - SILENT:
-            printed = _count(page)
-            if pdfium.FPDF_ANNOT_INK in kinds:  # once drawn, it has a look to be flattened
-                page.render(scale=1 / max(page.get_size())).close()
-            pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
-            page.close()  # the loaded page does not know yet what was flattened into it
-            page = opened.get_page(number - 1)
-            typed = bool(kinds & TYPED) and _count(page) > printed
-        sheet = _sheet(page, number, placed, limits)
-    finally:
-        page.close()
-    return replace(sheet, page=replace(sheet.page, source=TextSource.FORM)) if typed else sheet
+def first_look(pages: OpenPages, number: int, limits: ReadingLimits) -> Sheet:
+    """Raises PageUnreadable, PdfiumError, MemoryError."""
+    page = pages.load(number)
+    placed = placed_pictures(page, limits)
+    typed = False
+    if kinds := _annotations(page) - SILENT:
+        printed = _count(page)
+        if pdfium.FPDF_ANNOT_INK in kinds:  # once drawn, it has a look to be flattened
+            page.render(scale=1 / max(page.get_size())).close()
+        pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
+        pages.unload(number)  # the loaded page does not know yet what was flattened into it
+        typed = bool(kinds & TYPED) and _count(pages.load(number)) > printed
+    return _sheet(pages, number, placed, limits, typed=typed)
 
 
 def _sheet(
-    page: pypdfium2.PdfPage, number: int, placed: list[Placed], limits: ReadingLimits
+    pages: OpenPages, number: int, placed: list[Placed], limits: ReadingLimits, *, typed: bool
 ) -> Sheet:
+    page = pages.load(number)
     text, words, printed = text_layer(page)
     wide, high = page.get_size()
     coverage = min(1.0, sum(each.area for each in placed) / (wide * high))
@@ -66,35 +60,18 @@ def _sheet(
         hidden_text=coverage >= MOSTLY and _has_hidden_text(page),
     )
     way = route(facts)
-    native = Page(number, wide, high, text, TextSource.NATIVE, words)
+    native = TextSource.FORM if typed else TextSource.NATIVE
     if way is Route.OCR:
-        return Sheet(replace(native, text="", words=()), needs_ocr=True)
+        return Sheet(Page(number, wide, high, "", native), needs_ocr=True)
     if way is Route.OCR_AND_TEXT:
-        return Sheet(native, needs_ocr=True)
-    source = TextSource.OCR_LAYER if way is Route.OCR_LAYER else TextSource.NATIVE
+        return Sheet(Page(number, wide, high, text, native, words), needs_ocr=True)
     if way is Route.OCR_LAYER:
-        marks = find_marks(page_picture(page, MARKS_DPI, limits), words)
+        source = TextSource.FORM if typed else TextSource.OCR_LAYER
+        marks = scanned_marks(pages, number, words, limits)
     else:
-        marks = _drawn_marks(page, printed, limits, askew=bool(placed))
-    return Sheet(replace(native, source=source, marks=marks))
-
-
-def _drawn_marks(
-    page: pypdfium2.PdfPage, words: Sequence[Word], limits: ReadingLimits, *, askew: bool
-) -> tuple[Box, ...]:
-    """The same marks as in a picture of the whole page; only where one may be is it drawn."""
-    marks = []
-    for area in unread_areas(page, words):
-        around = Box(area.left - EDGE, area.top - EDGE, area.right + EDGE, area.bottom + EDGE)
-        picture = page_picture(page, MARKS_DPI, limits, around)
-        near = [word for word in words if _touches(word.box, around)]
-        marks += marks_within(picture, area, near, askew=askew)
-    return tuple(sorted(marks, key=lambda box: (box.top, box.left)))
-
-
-def _touches(one: Box, other: Box) -> bool:
-    across = one.left < other.right and other.left < one.right
-    return across and one.top < other.bottom and other.top < one.bottom
+        source = native
+        marks = drawn_marks(pages, number, printed, limits, askew=bool(placed))
+    return Sheet(Page(number, wide, high, text, source, words, marks))
 
 
 def _annotations(page: pypdfium2.PdfPage) -> set[int]:

@@ -32,6 +32,13 @@ class PageUnreadable(Exception):
     """This page cannot be read. Stays inside the child; its text becomes `Page.error`."""
 
 
+UNREADABLE = (PageUnreadable, pypdfium2.PdfiumError, MemoryError)  # what a page may fail with
+
+
+def reason(error: Exception) -> str:
+    return str(error) or "the page needs more memory than one page may have"
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A page as it looks, or an area of it."""

@@ -6,30 +6,32 @@ a fault of ours comes back as a Fault, and is raised in the parent.
 """
 
 import traceback
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import pypdfium2.raw as pdfium
-from pypdfium2 import PdfDocument, PdfiumError
 
 from .facts import MediaType, Page, Reading, TextSource, Unreadable
 from .guards import page_alarm
 from .inert import is_inert
+from .late import MarksUnreadableError, settled
 from .limits import ReadingLimits
-from .merge import FirstLook, ReadPages, merge
+from .merge import FirstLook, ReadPages, merge, not_read
 from .opening import Opened, document, open_pdf
+from .pages import OpenPages
 from .probe import Sheet, first_look
 from .render import (
-    PageUnreadable,
+    UNREADABLE,
     Picture,
     count_frames,
     frame_picture,
     ocr_dpi,
     page_picture,
     placed_pictures,
+    reason,
 )
 from .sniff import sniff
 
@@ -54,17 +56,8 @@ def guarded(call: Callable[[], Answer]) -> Answer | Fault:
 
 def look(path: Path, rewritten: Path, limits: ReadingLimits) -> FirstLook | Unreadable:
     """The first task of a document: everything but OCR."""
-    media_type = sniff(path, limits)
-    if isinstance(media_type, Unreadable):
-        return media_type
-    if media_type is not MediaType.PDF:
-        return _look_at_scans(path, media_type, limits)
-    with page_alarm(limits.page_seconds):
-        opened = open_pdf(path, rewritten, limits)
-    if isinstance(opened, Unreadable):
-        return opened
-    with closing(opened.pdf):
-        return _look_at_pdf(opened, limits)
+    with _looked_at(path, rewritten, limits) as seen:
+        return seen if isinstance(seen, Unreadable) else _settled(seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +73,17 @@ def look_and_conclude(
     rewritten: Path,
     limits: ReadingLimits,
 ) -> FirstLook | Concluded[Answer]:
-    """The first task. Without scans it is the last one too: then only the answer travels."""
-    seen = look(path, rewritten, limits)
-    if not isinstance(seen, Unreadable) and seen.scans:
-        return seen
-    rewritten.unlink(missing_ok=True)
-    return Concluded(then(seen if isinstance(seen, Unreadable) else merge(seen, [])))
+    """The first task. Without scans it is the last one too: then only the answer travels.
+
+    `then` is given the document while it is open, and marks are looked for where it asks.
+    """
+    with _looked_at(path, rewritten, limits) as seen:
+        if isinstance(seen, FirstLook) and seen.scans:
+            return _settled(seen)
+        rewritten.unlink(missing_ok=True)  # as long as it is open, it can be read all the same
+        if isinstance(seen, Unreadable):
+            return Concluded(then(seen))
+        return Concluded(_with_marks(seen, lambda look: then(merge(look, []))))
 
 
 def read_scans(part: FirstLook, limits: ReadingLimits) -> ReadPages:
@@ -101,10 +99,44 @@ def read_scans(part: FirstLook, limits: ReadingLimits) -> ReadPages:
                 picture = _picture(part, native.number, limits)
                 page = _placed(native, picture)
                 page = read_picture(picture, page, reader, limits.page_seconds * ENGINE_SHARE)
-            except (PageUnreadable, PdfiumError, MemoryError) as error:
-                page = replace(native, error=_reason(error))
+            except UNREADABLE as error:
+                page = replace(native, error=reason(error))
         pages.append(page)
     return ReadPages(tuple(pages), reader.version if any(page.dpi for page in pages) else "")
+
+
+@contextmanager
+def _looked_at(
+    path: Path, rewritten: Path, limits: ReadingLimits
+) -> Iterator[FirstLook | Unreadable]:
+    """Open within the block, for the marks of its pages are still to be looked for."""
+    media_type = sniff(path, limits)
+    if isinstance(media_type, Unreadable):
+        yield media_type
+    elif media_type is not MediaType.PDF:
+        yield _look_at_scans(path, media_type, limits)
+    else:
+        with page_alarm(limits.page_seconds):
+            opened = open_pdf(path, rewritten, limits)
+        if isinstance(opened, Unreadable):
+            yield opened
+        else:
+            with closing(opened.pdf):
+                yield _look_at_pdf(opened, limits)
+
+
+def _with_marks(seen: FirstLook, use: Callable[[FirstLook], Answer]) -> Answer:
+    """`use` of it. A page whose marks cannot be looked for is a page that cannot be read."""
+    while True:
+        try:
+            return use(seen)
+        except MarksUnreadableError as error:
+            seen = seen.without(error.number, error.reason)
+
+
+def _settled(seen: FirstLook) -> FirstLook:
+    """With marks that can travel."""
+    return _with_marks(seen, lambda look: replace(look, pages=tuple(map(settled, look.pages))))
 
 
 def _look_at_scans(
@@ -120,11 +152,11 @@ def _look_at_scans(
 
 
 def _look_at_pdf(opened: Opened, limits: ReadingLimits) -> FirstLook:
-    sheets, pdf = [], opened.pdf
-    has_form = pdf.get_formtype() != pdfium.FORMTYPE_NONE  # asked before pages are flattened
-    for number in range(1, len(pdf) + 1):
+    sheets, pages = [], OpenPages(opened.pdf)
+    has_form = opened.pdf.get_formtype() != pdfium.FORMTYPE_NONE  # before pages are flattened
+    for number in range(1, len(opened.pdf) + 1):
         with page_alarm(limits.page_seconds):
-            sheets.append(_sheet(pdf, number, limits))
+            sheets.append(_sheet(pages, number, limits))
     with page_alarm(limits.page_seconds):
         found, values = _flags(opened.path), _form_values(opened.path) if has_form else {}
     return FirstLook(
@@ -152,11 +184,11 @@ def _form_values(path: Path) -> Mapping[str, str]:
     return form_values(path)
 
 
-def _sheet(pdf: PdfDocument, number: int, limits: ReadingLimits) -> Sheet:
+def _sheet(pages: OpenPages, number: int, limits: ReadingLimits) -> Sheet:
     try:
-        return first_look(pdf, number, limits)
-    except (PageUnreadable, PdfiumError, MemoryError) as error:
-        return Sheet(Page(number, 0.0, 0.0, "", TextSource.NATIVE, error=_reason(error)))
+        return first_look(pages, number, limits)
+    except UNREADABLE as error:
+        return Sheet(not_read(number, reason(error)))
 
 
 def _picture(part: FirstLook, number: int, limits: ReadingLimits) -> Picture:
@@ -174,7 +206,3 @@ def _picture(part: FirstLook, number: int, limits: ReadingLimits) -> Picture:
 def _placed(page: Page, picture: Picture) -> Page:
     """A picture file has no size in points until it is decoded."""
     return page if page.width else replace(page, width=picture.width, height=picture.height)
-
-
-def _reason(error: Exception) -> str:
-    return str(error) or "the page needs more memory than one page may have"

@@ -117,15 +117,6 @@ def distance(one: Box, other: Box) -> float:
     return abs(one.left - other.left) + 4 * abs(one.top - other.top)
 
 
-def touches(one: Box, other: Box) -> bool:
-    return (
-        one.left < other.right
-        and other.left < one.right
-        and one.top < other.bottom
-        and other.top < one.bottom
-    )
-
-
 def same_line(one: Box, other: Box) -> bool:
     """Whether the middle of either lies within the height of the other."""
     return one.top < (other.top + other.bottom) / 2 < one.bottom or (

@@ -13,7 +13,7 @@ from ingestion.reading.facts import Box, Page, Reading, Word
 from ingestion.rules import places
 from ingestion.rules.fields import SCANS, FieldValue, date_in, form_date, form_value
 from ingestion.rules.places import Place
-from ingestion.rules.spots import RIGHT, Spot, marks, spots
+from ingestion.rules.spots import RIGHT, Spot, has_marks, has_marks_in, spots
 from ingestion.rules.types import SignatureRule
 
 _BESIDE = 45.0  # points above and below a caption between which the date of its signature stands
@@ -50,7 +50,7 @@ def find_signature(reading: Reading, rule: SignatureRule, *, month_first: bool) 
         return Signature(Ink.SIGNED, spot.page.number, spot.area, signed_on, doubt)
     if spot:
         return Signature(Ink.EMPTY, spot.page.number, spot.area)
-    if any(True for page in reading.pages for _ in marks(page)):
+    if any(map(has_marks, reading.pages)):
         return Signature(Ink.UNSEEN)
     return Signature(Ink.EMPTY, reading.pages[-1].number if reading.pages else 0)
 
@@ -92,9 +92,9 @@ def _may_be_dated(spot: Spot) -> bool:
     for caption in captions:
         box = caption.box
         area = Box(box.right, box.top - 18, box.right + RIGHT / 2, box.bottom + 4)
-        if any(places.touches(mark, area) for mark in marks(spot.page)):
+        if has_marks_in(spot.page, area):
             return True
-        written = (word for word in _beside(spot) if places.touches(word.box, area))
+        written = (word for word in _beside(spot) if word.box.touches(area))
         if any(sign.isdigit() for word in written for sign in word.text):
             return True
     return not captions and spot.page.source in SCANS

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ingestion.reading.facts import Box, Page, Reading
+from ingestion.reading.late import marks_near
 from ingestion.rules import places
 from ingestion.rules.places import Place
 from ingestion.rules.types import SignatureRule
@@ -27,7 +28,7 @@ class Spot:
 
     @property
     def is_signed(self) -> bool:
-        return any(places.touches(mark, self.area) for mark in marks(self.page))
+        return has_marks_in(self.page, self.area)
 
 
 def spots(reading: Reading, rule: SignatureRule) -> list[Spot]:
@@ -54,9 +55,15 @@ def _stands_alone(spot: Spot) -> bool:
     return places.begins_alone(page, label) and places.ends_alone(page, label)
 
 
-def marks(page: Page) -> Iterator[Box]:
-    """What may be somebody's hand."""
-    for mark in page.marks:
-        wide, high = mark.right - mark.left, mark.bottom - mark.top
-        if wide < _PAGE_WIDE * page.width or high < _PAGE_WIDE * page.height:
-            yield mark
+def has_marks_in(page: Page, area: Box) -> bool:
+    return any(_by_hand(mark, page) and mark.touches(area) for mark in marks_near(page, area))
+
+
+def has_marks(page: Page) -> bool:
+    return any(_by_hand(mark, page) for mark in page.marks)
+
+
+def _by_hand(mark: Box, page: Page) -> bool:
+    """Whether it may be somebody's hand."""
+    wide, high = mark.right - mark.left, mark.bottom - mark.top
+    return wide < _PAGE_WIDE * page.width or high < _PAGE_WIDE * page.height

@@ -13,7 +13,6 @@ from ingestion.reading.marks import find_marks
 from ingestion.reading.render import page_picture
 from ingestion.reading.unread import unread_areas
 from ingestion.reading.words import text_layer
-from ingestion.rules.places import touches
 from ingestion.samples.faults import Fault
 from ingestion.samples.pages import FILLABLE, PAGES
 from ingestion.samples.renditions import Rendition
@@ -276,7 +275,7 @@ def test_areas_do_not_touch():
         drawn(pdf, " ".join(lines).encode())
 
     first, second = areas(rewritten(typed(), scattered))
-    assert not touches(first, second)
+    assert not first.touches(second)
 
 
 def whole(path):
@@ -298,8 +297,8 @@ def test_the_same_marks_are_found_as_in_a_picture_of_the_whole_page(tmp_path, ki
         content = specimen(kind, today=date(2026, 11, 20), rendition=rendition, fault=fault)
         path = save(tmp_path, content)
         for page, seen in zip(read(path).pages, whole(path), strict=True):
-            assert all(any(touches(mark, other) for other in page.marks) for mark in seen)
-            assert all(any(touches(mark, other) for other in seen) for mark in page.marks)
+            assert all(any(mark.touches(other) for other in page.marks) for mark in seen)
+            assert all(any(mark.touches(other) for other in seen) for mark in page.marks)
 
 
 def test_what_is_small_is_looked_at_only_where_the_edge_may_have_cut_it_off():
