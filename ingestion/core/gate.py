@@ -102,6 +102,7 @@ class LocalGate:
             run=run_of(self._pace),
             receipt=self._number,
             is_plenty=self._pace.is_plenty(self._tat, now),
+            keeps=self._pace.holds_many,
         )
 
     async def give_back(self, grant: Grant, unused: int) -> None:

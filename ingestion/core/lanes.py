@@ -63,6 +63,8 @@ class _Lane(Generic[Item]):
         if room <= 0:
             return 0
         due = len(self.waiting) + sum(1 for at, _, _ in self.later if at <= now)
+        if due and self.slots.grant.keeps:
+            return MOST_SLOTS
         return min(due, MOST_SLOTS if self.slots.grant.is_plenty else min(room, MOST_SLOTS))
 
     def pop(self, now: float) -> Item:
@@ -172,8 +174,10 @@ class Lanes(Generic[Item]):
 
     async def tell(self, key: str, outcome: Outcome) -> Standing:
         """Tell the portal's gate what became of a request, before its place is freed."""
-        gate = self._lanes[key].gate
-        return await gate.tell(outcome) if gate else Standing()
+        lane = self._lanes[key]
+        if outcome is Outcome.FAILED and lane.slots.grant.keeps:
+            lane.slots = Slots(Grant())  # its breaker is looked at before the next one goes
+        return await lane.gate.tell(outcome) if lane.gate else Standing()
 
     async def take(self) -> Item | None:
         """The next item that may go at once. None: nothing will come any more, leave."""
@@ -233,7 +237,7 @@ class Lanes(Generic[Item]):
             await self._give_back(lane)
 
     async def _give_back(self, lane: _Lane[Item]) -> None:
-        if lane.gate and lane.slots.unused:
+        if lane.gate and lane.slots.unused and not lane.slots.grant.keeps:
             await lane.gate.give_back(lane.slots.grant, lane.slots.unused)
 
     def withdraw(self, key: str, unwanted: Callable[[Item], bool]) -> list[Item]:

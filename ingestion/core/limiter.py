@@ -20,6 +20,9 @@ HEADROOM_OF_ONE = 0.965
 # At a fast portal one token is worth less time than an event loop needs to wake up: there as many
 # are held back as go in this time.
 LATE_SECONDS = 0.05
+# So many held back are more than all workers together ever have reserved and not used: there a
+# request may be late as it likes.
+MANY = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Pace:
     tolerance: float  # how far the requests may run ahead of that
     slack: float  # how late a request may go after its go-time
     holds_one: bool = False  # the burst is one: no two requests are ever closer than the rate says
+    holds_many: bool = False  # lateness does not matter: what is held back makes up for all of it
 
     @classmethod
     def of(cls, rate: float, burst: int) -> Self:
@@ -39,7 +43,9 @@ class Pace:
         held_back = min(burst - 1, max(1, math.ceil(rate * LATE_SECONDS)))
         interval = 1 / (rate * (HEADROOM if held_back else HEADROOM_OF_ONE))
         slack = held_back * interval if held_back else interval - 1 / rate
-        return cls(interval, (burst - held_back - 1) * interval, slack, holds_one=not held_back)
+        tolerance = (burst - held_back - 1) * interval
+        is_much = held_back >= MANY
+        return cls(interval, tolerance, slack, holds_one=not held_back, holds_many=is_much)
 
     def spend(self, tat: float, at: float, tokens: int = 1) -> float:
         """The arrival time after `tokens` were spent at the time `at`."""

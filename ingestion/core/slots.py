@@ -17,6 +17,8 @@ from dataclasses import dataclass
 
 from ingestion.core.limiter import Pace
 
+KEEP_SECONDS = 10.0  # where lateness does not matter; a breaker that opened is noticed by then
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:
@@ -34,6 +36,7 @@ class Grant:
     run: Pace | None = None  # its slots are a run at this pace
     receipt: int = 0  # names the reservation when the rest of it is given back
     is_plenty: bool = False  # slots that spoil unused would be missed by nobody
+    keeps: bool = False  # its slots are not worth giving back, nor asking for one by one
     is_probe: bool = False  # the one slot is a probe: until it is over there is no other
     is_shut: bool = False
     again_seconds: float = 0.0
@@ -44,7 +47,8 @@ def slots_of(pace: Pace, go_times: Sequence[float]) -> tuple[Slot, ...]:
     if pace.holds_one:
         sooner, ends_at = pace.slack / 8, go_times[-1] + pace.slack / 2
         return tuple(Slot(go_at - n * sooner, ends_at) for n, go_at in enumerate(go_times))
-    return tuple(Slot(go_at, go_at + pace.slack / 2) for go_at in go_times)
+    late = KEEP_SECONDS if pace.holds_many else pace.slack / 2
+    return tuple(Slot(go_at, go_at + late) for go_at in go_times)
 
 
 def run_of(pace: Pace) -> Pace | None:

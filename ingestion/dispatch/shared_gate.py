@@ -122,6 +122,7 @@ class SharedGate:
             run=run_of(self._pace),
             receipt=reserved.receipt,
             is_plenty=self._pace.is_plenty(reserved.tat, at),
+            keeps=self._pace.holds_many,
         )
         return grant, self._clock.local(reserved.now)
 

@@ -23,6 +23,7 @@ from ingestion.portal import resume
 from ingestion.portal.answers import is_unchanged, raise_for_status, refuse_size, worth_keeping
 from ingestion.portal.guard import Resolve, system_resolver
 from ingestion.portal.hops import AnotherToken, ask, at_once
+from ingestion.portal.hosts import parsed
 from ingestion.portal.lines import Line
 from ingestion.portal.pace import Pace
 from ingestion.portal.part import Part
@@ -129,7 +130,7 @@ class HttpPortals:
             path, sha256, size = await transfer.finish()
         self._begun.discard(item.document)
         # Of another address it would mean nothing.
-        etag = resume.strong_etag(response.headers) if response.url == item.url else ""
+        etag = resume.strong_etag(response.headers) if response.url == parsed(item.url) else ""
         return Fetched(path, sha256, size, facts=facts, etag=etag)
 
     async def _line(self, terms: PortalTerms) -> Line:

@@ -41,11 +41,10 @@ async def ask(
     """
     url = parsed(address)
     line.hosts.check(url)
-    client = line.home if line.hosts.is_home(url) else line.abroad
+    transport = line.home if line.hosts.is_home(url) else line.abroad
     asked = {**headers, **(condition or {})}
     for _ in range(MAX_HOPS + 1):
-        request = client.build_request(method, url, headers=asked)
-        response = await client.send(request, stream=True, auth=None)
+        response = await transport.ask(method, url, asked)
         try:
             if response.status_code not in REDIRECTS:
                 yield response
@@ -56,7 +55,7 @@ async def ask(
         asked = dict(headers)
         line.hosts.check(url, came_from=came_from)
         if not line.hosts.is_home(url):
-            client = line.abroad
+            transport = line.abroad
         else:
             await another_token(line.terms.key)
     raise NotServed(f"more than {MAX_HOPS} redirects", status=response.status_code)

@@ -5,6 +5,7 @@ disagree about what the host is.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import httpx2 as httpx
@@ -16,8 +17,9 @@ DEFAULT_PORT = {"https": 443, "http": 80}
 Origin = tuple[str, str, int]
 
 
+@lru_cache(maxsize=256)
 def parsed(address: str) -> httpx.URL:
-    """Raises OffLimits."""
+    """Raises OffLimits. Remembers the last ones: of one document it is asked more than once."""
     try:
         return httpx.URL(address)
     except (httpx.InvalidURL, ValueError) as error:

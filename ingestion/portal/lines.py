@@ -1,14 +1,13 @@
-"""The clients of one portal: limits, connections, certificates and headers are its own.
+"""The connections to one portal: limits, certificates and headers are its own.
 
 Two of them: `home` for the portal's own address, with its credentials, and `abroad` for the hosts
 that it may send us to, which never see them.
 """
 
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Self
 
 import httpcore2 as httpcore
@@ -22,6 +21,8 @@ from ingestion.portal.guard import GuardedBackend, Resolve, system_resolver
 from ingestion.portal.hosts import Hosts
 
 ALWAYS = {
+    "Accept": "*/*",
+    "Connection": "keep-alive",
     "User-Agent": "SiteLedger",
     # A compressed answer is a bomb until proven otherwise, and its digest is another one.
     "Accept-Encoding": "identity",
@@ -35,12 +36,18 @@ InThread = Callable[..., Awaitable[Any]]
 class GuardedTransport(httpx.AsyncHTTPTransport):
     """httpx2's transport over a pool whose every connection is opened by our guard.
 
+    There is no client around it: that one would follow redirects, keep cookies, and ask the
+    environment for proxies and passwords, which is all not wanted here and costs each request.
     `_pool` is private to httpx2: `tests/ingestion/portal/test_guard.py` holds a canary that fails
     when an upgrade no longer sends its requests through it.
     """
 
-    def __init__(self, tls: ssl.SSLContext, connections: int, guard: GuardedBackend) -> None:
+    def __init__(
+        self, tls: ssl.SSLContext, connections: int, guard: GuardedBackend, timeout: httpx.Timeout
+    ) -> None:
         super().__init__(verify=tls, trust_env=False)
+        self.headers = httpx.Headers(ALWAYS)  # of every request
+        self._extensions = {"timeout": timeout.as_dict()}
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=tls,
             # A slot in flight is a connection: nobody ever waits for the pool.
@@ -50,6 +57,16 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
             network_backend=guard,
         )
 
+    async def ask(self, method: str, url: httpx.URL, headers: Mapping[str, str]) -> httpx.Response:
+        """The answer, its body unread; whoever asked closes it."""
+        own = [(name.encode(), value.encode()) for name, value in headers.items()]
+        request = httpx.Request(
+            method, url, headers=[*self.headers.raw, *own], extensions=self._extensions
+        )
+        response = await self.handle_async_request(request)
+        response.request = request
+        return response
+
 
 @dataclass(slots=True)
 class Line:
@@ -57,8 +74,8 @@ class Line:
 
     terms: PortalTerms
     hosts: Hosts
-    home: httpx.AsyncClient
-    abroad: httpx.AsyncClient
+    home: GuardedTransport
+    abroad: GuardedTransport
     has_secret: bool = False
 
     @classmethod
@@ -66,20 +83,13 @@ class Line:
         """Reads certificates and secrets from the disk: for a thread. Raises Misconfigured."""
         credentials = Credentials.of(terms.key)
 
-        def client(tls: ssl.SSLContext) -> httpx.AsyncClient:
-            guard = GuardedBackend(allow_private=terms.allow_private_hosts, resolve=resolve)
-            return httpx.AsyncClient(
-                transport=GuardedTransport(tls, terms.max_in_flight, guard),
-                headers=ALWAYS,
-                timeout=httpx.Timeout(
-                    limits.read_seconds, connect=limits.connect_seconds, pool=None
-                ),
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # none is ever kept
-                follow_redirects=False,
-                trust_env=False,  # a proxy variable would carry us past the guard
-            )
+        timeout = httpx.Timeout(limits.read_seconds, connect=limits.connect_seconds, pool=None)
 
-        home, abroad = client(credentials.tls()), client(credentials.tls_abroad())
+        def transport(tls: ssl.SSLContext) -> GuardedTransport:
+            guard = GuardedBackend(allow_private=terms.allow_private_hosts, resolve=resolve)
+            return GuardedTransport(tls, terms.max_in_flight, guard, timeout)
+
+        home, abroad = transport(credentials.tls()), transport(credentials.tls_abroad())
         line = cls(terms, Hosts.of(terms), home, abroad)
         line._show(credentials.secret)
         return line

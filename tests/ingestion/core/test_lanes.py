@@ -4,7 +4,7 @@ import asyncio
 import time
 from contextlib import asynccontextmanager
 
-from ingestion.core.gate import LocalGate, Standing
+from ingestion.core.gate import LocalGate, Outcome, Standing
 from ingestion.core.lanes import Lanes
 from ingestion.core.slots import Grant, Slot
 
@@ -168,6 +168,27 @@ async def test_slots_that_nobody_used_are_given_back():
     async with paced(lanes):
         await lanes.take()
     assert gate.given_back == 2
+
+
+async def test_slots_that_keep_are_reserved_many_at_once_and_not_given_back():
+    gate = ScriptedGate(grant(0, keeps=True), grant(*[0] * 8, keeps=True))
+    lanes = await gated(gate, "one", "two")
+    async with paced(lanes):
+        assert [await lanes.take() for _ in range(2)] == ["one", "two"]
+    assert (gate.wanted, gate.given_back) == ([2, 8], 0)
+
+
+async def test_slots_that_keep_are_not_used_once_the_portal_failed():
+    gate = ScriptedGate(grant(0, 0, keeps=True), Grant(is_shut=True))
+    lanes, sent_away = await gated(gate, "one", "two"), asyncio.Event()
+    pacing = asyncio.create_task(lanes.pace(lambda *_: sent_away.set()))
+    assert await lanes.take() == "one"
+    await lanes.tell("a", Outcome.FAILED)
+    second = asyncio.create_task(lanes.take())
+    await sent_away.wait()
+    lanes.abandon()
+    assert await second is None
+    await pacing
 
 
 async def test_a_gate_that_cannot_be_reached_is_asked_again_later():

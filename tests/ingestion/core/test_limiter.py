@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.core.limiter import Pace
+from ingestion.core.limiter import MANY, Pace
 
 RATES, BURSTS = st.floats(0.1, 200), st.integers(1, 50)
 # How long after the one before somebody reserves, how many tokens, and which share of the slack
@@ -76,3 +76,16 @@ def test_after_a_pause_the_bucket_is_full_and_no_fuller():
 def test_what_could_never_be_served_is_refused_at_once(rate, burst):
     with pytest.raises(ValueError, match="positive"):
         Pace.of(rate, burst)
+
+
+@pytest.mark.parametrize(("rate", "burst"), [(1e6, 1_000_000), (20_000, 1_001), (1e6, 2_000)])
+def test_where_lateness_does_not_matter_all_late_requests_fit_into_what_is_held_back(rate, burst):
+    pace = Pace.of(rate, burst)
+    whole_burst = 1 + int(pace.tolerance / pace.interval + 0.5)
+    assert pace.holds_many
+    assert whole_burst + MANY <= burst
+
+
+@pytest.mark.parametrize(("rate", "burst"), [(1e6, 1), (1000, 1000), (1e6, 1000)])
+def test_lateness_matters_where_less_is_held_back(rate, burst):
+    assert not Pace.of(rate, burst).holds_many

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.core.limiter import Pace
-from ingestion.core.slots import Grant, Slot, Slots, run_of, slots_of
+from ingestion.core.slots import KEEP_SECONDS, Grant, Slot, Slots, run_of, slots_of
 
 # Shares: how late a slot is looked at (of an interval), and how long its request is on the wire (of
 # the wire's half of the slack).
@@ -52,6 +52,10 @@ def test_a_slot_that_is_late_by_more_than_its_share_is_thrown_away():
     slots = granted(pace, [0.0, 1.0])
     assert slots.next_at(pace.slack * 0.6) == 1.0
     assert slots.unused == 2
+
+
+def test_a_slot_keeps_where_so_much_is_held_back_that_lateness_does_not_matter():
+    assert granted(Pace.of(1e6, 1_000_000), [0.0]).next_at(KEEP_SECONDS / 2) == 0.0
 
 
 def test_what_was_thrown_away_before_one_was_used_cannot_be_given_back():

@@ -225,7 +225,7 @@ async def test_no_more_connections_are_open_than_documents_in_flight(portal, por
         for _ in range(6):
             await opened.fetch(item)
         (line,) = opened._lines.values()
-        pool = line.home._transport._pool
+        pool = line.home._pool
         assert (pool._max_connections, len(pool.connections)) == (3, 1)
 
 

@@ -205,17 +205,14 @@ async def test_canary_the_library_still_opens_its_connections_through_our_guard(
 
     item = make_item("https://portal.example/", allow_http=False, allow_private_hosts=False)
     line = Line.open(item.terms, Limits(), resolve)
-    for client in (line.home, line.abroad):
-        assert isinstance(client._transport._pool._network_backend, GuardedBackend)
-        assert client._transport._pool._uds is None
-        assert (client.trust_env, client.follow_redirects) == (False, False)
+    for transport in (line.home, line.abroad):
+        assert type(transport._pool) is httpcore.AsyncConnectionPool
+        assert isinstance(transport._pool._network_backend, GuardedBackend)
+        assert (transport._pool._uds, transport._pool._proxy) == (None, None)
         with pytest.raises(OffLimits):
-            await client.get("https://portal.example/")
+            await transport.ask("GET", httpx.URL("https://portal.example/"), {})
     assert asked == [("portal.example", 443)] * 2
-    assert (
-        httpx.AsyncHTTPTransport.handle_async_request
-        is type(line.home._transport).handle_async_request
-    )
+    assert httpx.AsyncHTTPTransport.handle_async_request is type(line.home).handle_async_request
     await line.aclose()
 
 
