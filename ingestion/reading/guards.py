@@ -6,6 +6,7 @@ which do not run while C code is at work, nor to PR_SET_PDEATHSIG, which under a
 watches the forkserver and not the owner. Linux only: it reads /proc.
 """
 
+import gc
 import logging
 import os
 import resource
@@ -52,6 +53,7 @@ def enter(owner: Owner, memory_bytes: int, scratch: Path) -> None:
     tempfile.tempdir = str(scratch)  # what a killed child leaves there, the owner removes
     for noisy in ("pikepdf", "pypdf", "pypdfium2"):  # what they say of a file, we say ourselves
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    gc.freeze()  # what every child was started with never becomes garbage
     # Blocked in all threads, SIGTERM waits for the watch to take it.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     Finalize(None, _clean_up_after, args=(owner, scratch), exitpriority=0)

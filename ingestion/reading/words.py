@@ -15,6 +15,7 @@ from .routing import GARBLED
 
 HYPHEN = "\x02"  # what pdfium gives for a hyphen at a line's end
 IS_TEXT = "\r\n\t" + HYPHEN
+UNCLEAN = re.compile("[\0\x02\ud800-\udfff]")  # what `clean` would change within a word
 ONE_BY_ONE = re.compile("\ufffe")
 NOT_ONE_TO_ONE = re.compile("[\0\ud800-\udfff]")  # nothing was written there, or half a character
 
@@ -30,12 +31,14 @@ def text_layer(page: pypdfium2.PdfPage) -> TextLayer:
     try:
         raw = _characters(layer)
         rect_of, upright = _measure(layer), to_points(page)
+        tidy = clean if UNCLEAN.search(raw) else str
         words, printed = [], []
         for match in re.finditer(r"\S+", raw):
-            if (rect := rect_of(match.start(), len(match[0]))) is not None:
-                word = Word(clean(match[0]), upright(rect), 100.0)
+            start, end = match.span()
+            if (rect := rect_of(start, end - start)) is not None:
+                word = Word(tidy(match[0]), upright(rect), 100.0)
                 words.append(word)
-                if not pdfium.FPDFText_HasUnicodeMapError(layer.raw, match.start()):
+                if not pdfium.FPDFText_HasUnicodeMapError(layer.raw, start):
                     printed.append(word)
         # A font without meanings is a signature's when it is the exception, and print when it
         # is what the page is set in.
@@ -68,14 +71,13 @@ def unreadable_share(text: str) -> float:
 def to_points(page: pypdfium2.PdfPage) -> Callable[[Rect], Box]:
     """From PDF's coordinates to points from the top left, after the page's rotation."""
     left, bottom, right, top = page.get_bbox()
-    turns: dict[int, Callable[[float, float, float, float], Box]] = {
-        0: lambda x1, y1, x2, y2: Box(x1 - left, top - y2, x2 - left, top - y1),
-        90: lambda x1, y1, x2, y2: Box(y1 - bottom, x1 - left, y2 - bottom, x2 - left),
-        180: lambda x1, y1, x2, y2: Box(right - x2, y1 - bottom, right - x1, y2 - bottom),
-        270: lambda x1, y1, x2, y2: Box(top - y2, right - x2, top - y1, right - x1),
+    turns: dict[int, Callable[[Rect], Box]] = {
+        0: lambda at: Box(at[0] - left, top - at[3], at[2] - left, top - at[1]),
+        90: lambda at: Box(at[1] - bottom, at[0] - left, at[3] - bottom, at[2] - left),
+        180: lambda at: Box(right - at[2], at[1] - bottom, right - at[0], at[3] - bottom),
+        270: lambda at: Box(top - at[3], right - at[2], top - at[1], right - at[0]),
     }
-    turn = turns[page.get_rotation()]
-    return lambda rect: turn(*rect)
+    return turns[page.get_rotation()]
 
 
 def _characters(layer: pypdfium2.PdfTextPage) -> str:
@@ -99,14 +101,14 @@ def _measure(layer: pypdfium2.PdfTextPage) -> Callable[[int, int], Rect | None]:
     There is one piece per run of the same font. pdfium's functions are called directly, with the
     same four numbers to write to: a page has hundreds of words.
     """
-    numbers = [c_double() for _ in range(4)]
-    left, top, right, bottom = numbers
-    to = [byref(number) for number in numbers]
+    numbers = (c_double * 4)()
+    left, top, right, bottom = (byref(c_double.from_buffer(numbers, 8 * at)) for at in range(4))
     text = layer.raw
 
     def piece(at: int) -> Rect:
-        pdfium.FPDFText_GetRect(text, at, *to)
-        return left.value, bottom.value, right.value, top.value
+        pdfium.FPDFText_GetRect(text, at, left, top, right, bottom)
+        x1, y2, x2, y1 = numbers[:]
+        return x1, y1, x2, y2
 
     def around(start: int, length: int) -> Rect | None:
         count = pdfium.FPDFText_CountRects(text, start, length)

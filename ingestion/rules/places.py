@@ -35,9 +35,10 @@ def occurrences(page: Page, phrase: str) -> Iterator[Place]:
     """
     if not wording.holds(page.text, phrase):
         return
-    pattern, wanted = wording.phrase(phrase), wording.letters(phrase)
+    pattern, wanted, letters = wording.phrase(phrase), wording.letters(phrase), wording.letters
     for start, word in enumerate(page.words):
-        if not _opens(wording.letters(word.text), wanted):
+        seen = letters(word.text)
+        if not seen or not (wanted.startswith(seen) or seen.startswith(wanted)):
             continue
         end = _reach(page.words, start, len(wanted))
         words = page.words[start:end]
@@ -49,7 +50,9 @@ def behind(page: Page, place: Place) -> tuple[Word, ...]:
     """The words to the right on the same line, which may run a little askew."""
     line: list[Word] = []
     last = page.words[place.end - 1].box
-    for word in sorted(page.words, key=lambda word: word.box.left):
+    edge = last.right - 1
+    to_the_right = [word for word in page.words if word.box.left > edge]
+    for word in sorted(to_the_right, key=_left):
         if word.box.left > last.right - 1 and same_line(last, word.box) and _alike(last, word.box):
             line.append(word)
             last = word.box
@@ -124,14 +127,14 @@ def same_line(one: Box, other: Box) -> bool:
     )
 
 
+def _left(word: Word) -> float:
+    return word.box.left
+
+
 def _alike(one: Box, other: Box) -> bool:
     """Of sizes that stand on one line: a watermark across the page is on none."""
     high, higher = sorted((one.bottom - one.top, other.bottom - other.top))
     return higher <= max(3 * high, _TALL)
-
-
-def _opens(letters: str, wanted: str) -> bool:
-    return letters != "" and (wanted.startswith(letters) or letters.startswith(wanted))
 
 
 def _reach(words: Sequence[Word], start: int, length: int) -> int:
