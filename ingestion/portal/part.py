@@ -1,8 +1,9 @@
 """The bytes of one document on the disk: hashed, counted, and kept when the portal breaks off.
 
-Three files in the folder of the lease, and gone with it: `<document>.part` while it comes,
-`<document>` when it is whole, and `<document>.json` with what a next try has to know. Runs in a
-thread; the lock lets whoever cleans up wait for a write that its caller no longer waits for.
+Three files in the folder of the lease, and gone with it: `<document>.part` while it comes (a small
+one comes whole), `<document>` when it is whole, and `<document>.json` with what a next try has to
+know. Runs in a thread; the lock lets whoever cleans up wait for a write that its caller no longer
+waits for.
 """
 
 import hashlib
@@ -48,6 +49,7 @@ class Part:
         self._path = folder / f"{document}.part"
         self._lock = threading.Lock()  # guards the file and what is counted
         self._file: BinaryIO | None = None
+        self._is_first = True  # no earlier try left anything
         self.kept = Kept()
         self.size = 0  # bytes that are on the disk for good
 
@@ -55,6 +57,7 @@ class Part:
     def load(cls, folder: Path, document: int) -> Self:
         """With what an earlier try left, if it can be gone on with."""
         part = cls(folder, document)
+        part._is_first = False
         if part._memo.exists():
             part.kept = Kept.from_json(part._memo.read_text())
             if part.kept.etag and part._path.exists():
@@ -76,6 +79,8 @@ class Part:
         Raises BodyTruncated; ChecksumDiffers the first time and ChecksumMismatch the second.
         """
         with self._lock:
+            if self._is_first and self._file is None:
+                self._path = self._whole  # it came in one piece: nobody will ever go on with it
             self._append(rest)
             self._close()
         if self.kept.total not in {None, self.size}:
@@ -83,8 +88,10 @@ class Part:
             raise BodyTruncated(f"{self.size} of {self.kept.total} bytes came")
         sha256 = self._sha256.hexdigest()
         self._compare(sha256)
-        self._memo.unlink(missing_ok=True)
-        return self._path.replace(self._whole), sha256, self.size
+        if self._path != self._whole:
+            self._memo.unlink(missing_ok=True)
+            self._path.replace(self._whole)
+        return self._whole, sha256, self.size
 
     def interrupt(self, rest: bytes) -> None:
         """The portal broke off. Keep what came, if a next try can go on from there."""
@@ -122,8 +129,10 @@ class Part:
         self._digests = [self._sha256]
         if self.kept.claim and self.kept.claim.algorithm != "sha256":
             self._digests.append(hashlib.new(self.kept.claim.algorithm))
-        self._file = self._path.open("r+b" if self.size else "wb")
-        left = self.size
+        if not self.size:
+            self._file = self._path.open("wb")
+            return self._file
+        self._file, left = self._path.open("r+b"), self.size
         while left and (block := self._file.read(min(left, 1 << 18))):
             for digest in self._digests:
                 digest.update(block)
