@@ -4,6 +4,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
 from tests.audit.support import guards_down_for_flush
 
@@ -18,6 +19,8 @@ def pytest_collection_modifyitems(items):
         marked = item.get_closest_marker("django_db") is not None
         if marked or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.database)
+        if item.get_closest_marker("storm") and connection.vendor == "postgresql":
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

@@ -37,7 +37,7 @@ from tests.ingestion.hosts import (
 from tests.ingestion.scenes import is_completed
 
 logger = logging.getLogger(__name__)
-pytestmark = [pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.storm]
 
 KINDS = ["worker", "parser", "monitor", "pusher", "sentinel", "cluster", "all", "host"]
 HOSTS, SETTLERS = 2, 2

@@ -36,7 +36,11 @@ from tests.ingestion.scenes import (
     some_are_settled,
 )
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(150),
+    pytest.mark.storm,
+]
 ROLES = ["worker", "monitor", "pusher", "sentinel", "cluster", "all"]
 
 
