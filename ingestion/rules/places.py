@@ -122,9 +122,9 @@ def distance(one: Box, other: Box) -> float:
 
 def same_line(one: Box, other: Box) -> bool:
     """Whether the middle of either lies within the height of the other."""
-    return one.top < (other.top + other.bottom) / 2 < one.bottom or (
-        other.top < (one.top + one.bottom) / 2 < other.bottom
-    )
+    _, top, _, bottom = one
+    _, its_top, _, its_bottom = other
+    return top < (its_top + its_bottom) / 2 < bottom or its_top < (top + bottom) / 2 < its_bottom
 
 
 def _left(word: Word) -> float:
