@@ -11,7 +11,11 @@ from sites.models import Portal
 from tests.ingestion.hosts import eventually, find, worker_host
 from tests.ingestion.scenes import each_was_filed_once, is_completed
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(150),
+    pytest.mark.storm,
+]
 BUDGET = 3
 
 
