@@ -213,7 +213,7 @@ WATCHDOG_SECONDS = env.int("WATCHDOG_SECONDS", default=15)  # for a ring that no
 
 INGEST_LIMITS = Limits(
     fetchers=env.int("FETCHERS", default=16),
-    settlers=env.int("SETTLERS", default=4),
+    settlers=env.int("SETTLERS", default=16),
     fetch_tries=env.int("FETCH_TRIES", default=4),
     bytes_per_second=env.int("PORTAL_BYTES_PER_SECOND", default=16_000),
     reschedule_seconds=env.float("RESCHEDULE_SECONDS", default=5.0),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     fetchers: int = 16  # documents being fetched at a time, over all sites
-    settlers: int = 4  # documents being read and filed at a time
+    settlers: int = 16  # documents being read and filed at a time; of scans the pool takes fewer
     lane_depth: int = 4  # documents of one portal that wait in memory; its feed blocks beyond it
     connect_seconds: float = 10.0
     read_seconds: float = 30.0  # longest silence of a portal in mid-answer

@@ -31,6 +31,7 @@ from ingestion.portal import FolderOf, HttpPortals, Sources
 
 logger = logging.getLogger(__name__)
 
+FED_TOGETHER = 4  # documents of a chunk; if their worker dies, all of them are suspects
 LOOK_SECONDS = 0.25  # between two looks for due chunks, and for the drain flag
 NAMED = 5  # documents of a chunk, in the log
 HEAR_SECONDS = 1.0  # between two looks for batches that somebody cancelled
@@ -180,13 +181,13 @@ class Shift:
         self._changed.set()
 
     async def _feed(self, in_hand: _InHand, ingest: Ingest) -> None:
-        for item in in_hand.lease.items:
+        for group in _in_groups(in_hand.lease.items):
             if in_hand.is_shut:
-                in_hand.left.discard(item.document)
-            elif item.is_suspect:
-                await self._feed_alone(item, ingest)
+                in_hand.left -= {item.document for item in group}
+            elif group[0].is_suspect:
+                await self._feed_alone(group[0], ingest)
             else:
-                await ingest.feed(item)
+                await asyncio.gather(*map(ingest.feed, group))
         self._has_new_room = True
         self._changed.set()
 
@@ -315,3 +316,10 @@ class Shift:
                 self._beaten_at = asked_at
             except (TimeoutError, DatabaseError) as error:
                 logger.warning("no heartbeat: %s", error)
+
+
+def _in_groups(items: Sequence[WorkItem]) -> list[Sequence[WorkItem]]:
+    """A few at a time, to be taken up in one transaction; then the suspects, one by one."""
+    fresh = [item for item in items if not item.is_suspect]
+    groups = [fresh[at : at + FED_TOGETHER] for at in range(0, len(fresh), FED_TOGETHER)]
+    return [*groups, *([item] for item in items if item.is_suspect)]

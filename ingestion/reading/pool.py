@@ -29,6 +29,7 @@ __all__ = ["Reader", "ReadingFault", "ReadingLimits"]
 Answer = TypeVar("Answer")
 
 LONGEST_TASK = 4  # pages
+LONG = 2  # documents per child whose scans are read at a time: others' first looks go between
 LANES = 2  # tasks in flight per document and child: enough to keep children busy, and no queue
 
 
@@ -40,6 +41,7 @@ class Reader:
         self._limits = limits
         self._children = Children(limits, preload)
         self._numbers = count(1)
+        self._long = asyncio.Semaphore(LONG * limits.processes)
 
     @property
     def scratch(self) -> Path:
@@ -81,7 +83,8 @@ class Reader:
             await asyncio.to_thread(rewritten.unlink, missing_ok=True)
 
     async def _whole(self, look: FirstLook) -> Reading | Unreadable:
-        return merge(look, await self._read_scans(look))
+        async with self._long:
+            return merge(look, await self._read_scans(look))
 
     async def close(self) -> None:
         """Leave no child alive, also in the middle of its work. Who waits gets ReadingFault."""
