@@ -23,7 +23,8 @@ PROCESSES = 4
 WORKERS = 8  # of each process
 SECONDS = 30.0  # that a saturated portal is asked for
 LIMITS = (
-    Limit(1.0, 1), Limit(5.0, 1), Limit(5.0, 5), Limit(20.0, 5), Limit(50.0, 10), Limit(200.0, 40),
+    Limit(1.0, 1), Limit(5.0, 1), Limit(5.0, 5), Limit(10.0, 1), Limit(20.0, 5), Limit(50.0, 10),
+    Limit(200.0, 40),
 )  # fmt: skip
 SITE = "1001"
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Min, QuerySet
 
 from audit.log import ledger
-from ingestion import batches, filing
+from ingestion import batches, filing, steps
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import bell
@@ -40,7 +40,7 @@ def fetch_failed(  # noqa: PLR0913 - what is on record of a failed request
     `later`: it leaves its worker's hands in good order, so its attempt is not charged.
     """
     with ledger():
-        document = filing.ours(document_id, lease)
+        document = steps.ours(document_id, lease)
         if document.state != DocumentState.RECEIVED:
             raise LeaseLost(f"{document.subject} was moved by somebody else")
         document.transitions += 1

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from ingestion import filing
+from ingestion import steps
 from ingestion.core.states import DocumentState
 from ingestion.rules.checks import Verdict
 
 
 def take_up(document: int, lease: UUID, *, budget: int) -> bool:
-    return filing.take_alone(filing.TakeUp(document=document, lease=lease, budget=budget))
+    return steps.take_alone(steps.TakeUp(document=document, lease=lease, budget=budget))
 
 
 def start_checking(
@@ -21,25 +21,25 @@ def start_checking(
     portal: Mapping[str, str | int] | None = None,
     etag: str = "",
 ) -> bool:
-    step = filing.StartChecking(
+    step = steps.StartChecking(
         document=document, lease=lease, sha256=sha256, size=size, portal=portal, etag=etag
     )
-    return filing.take_alone(step)
+    return steps.take_alone(step)
 
 
 def unchanged(document: int, lease: UUID, *, sha256: str, portal: Mapping[str, str | int]) -> bool:
-    step = filing.Unchanged(document=document, lease=lease, sha256=sha256, portal=portal)
-    return filing.take_alone(step)
+    step = steps.Unchanged(document=document, lease=lease, sha256=sha256, portal=portal)
+    return steps.take_alone(step)
 
 
 def conclude(document: int, lease: UUID, verdict: Verdict, *, pages: int | None) -> DocumentState:
-    step = filing.Conclude(document=document, lease=lease, verdict=verdict, pages=pages)
-    return filing.take_alone(step)
+    step = steps.Conclude(document=document, lease=lease, verdict=verdict, pages=pages)
+    return steps.take_alone(step)
 
 
 def give_up(
     document: int, lease: UUID, code: str, facts: Mapping[str, str | int], *, held: bool
 ) -> None:
-    filing.take_alone(
-        filing.GiveUp(document=document, lease=lease, code=code, facts=facts, held=held)
+    steps.take_alone(
+        steps.GiveUp(document=document, lease=lease, code=code, facts=facts, held=held)
     )

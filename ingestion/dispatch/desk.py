@@ -16,14 +16,14 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connections
 
-from ingestion import filing, retrying, spool
+from ingestion import retrying, spool, steps
 from ingestion.archive import archive
 from ingestion.core.errors import LeaseLost
 from ingestion.core.limits import Limits
 from ingestion.core.work import Fetched, Unchanged, WorkItem
 from ingestion.dispatch.leases import database_now
-from ingestion.filing import Conclude, GiveUp, StartChecking, Step, TakeUp
 from ingestion.rules.checks import Checked
+from ingestion.steps import Conclude, GiveUp, StartChecking, Step, TakeUp
 
 logger = logging.getLogger(__name__)
 
@@ -101,22 +101,22 @@ class Together:
                     answer.set_result(outcome)
 
 
-def _outcomes(steps: Sequence[Step]) -> list[Any]:
+def _outcomes(group: Sequence[Step]) -> list[Any]:
     """Answers, or what was raised. When they fail together, each is taken by itself.
 
     A database that fails is never a document's fault. Whether the steps were written, only the rows
     know: it is as good as a lost lease, and another lease finds how far they are.
     """
     try:
-        return filing.take(steps) if len(steps) > 1 else [filing.take_alone(steps[0])]
+        return steps.take(group) if len(group) > 1 else [steps.take_alone(group[0])]
     except (OperationalError, InterfaceError) as error:
         close_old_connections()
-        logger.warning("steps of %d documents are given up: %s", len(steps), error)
-        return [LeaseLost("the database failed") for _ in steps]
+        logger.warning("steps of %d documents are given up: %s", len(group), error)
+        return [LeaseLost("the database failed") for _ in group]
     except Exception as error:  # noqa: BLE001 - raised where the step is awaited
-        if len(steps) == 1:
+        if len(group) == 1:
             return [error]
-        return [outcome for step in steps for outcome in _outcomes([step])]
+        return [outcome for step in group for outcome in _outcomes([step])]
 
 
 class FilingDesk:
@@ -161,7 +161,7 @@ class FilingDesk:
     async def unchanged(self, item: WorkItem, answer: Unchanged) -> bool:
         if item.filed is None:
             return False
-        step = filing.Unchanged(
+        step = steps.Unchanged(
             document=item.document,
             lease=self._lease(item),
             sha256=item.filed.sha256,

@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from audit.history import timeline
 from audit.log import ledger
 from ingestion import filing
+from ingestion import steps as worker_steps
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState, IllegalMove
 from ingestion.models import Chunk, Document
@@ -159,7 +160,7 @@ def test_what_a_portal_showed_of_itself_is_in_the_ledgers_detail():
 
 def arriving(chunk, lease, sha256=SHA):
     return [
-        filing.StartChecking(document=document.pk, lease=lease, sha256=sha256, size=10)
+        worker_steps.StartChecking(document=document.pk, lease=lease, sha256=sha256, size=10)
         for document in chunk.documents.order_by("pk")
     ]
 
@@ -169,9 +170,9 @@ def test_steps_of_several_documents_are_taken_in_one_transaction_or_none_is():
     other, _ = make_leased()
     strangers = arriving(other, uuid.uuid4())
     with pytest.raises(LeaseLost):
-        filing.take([*arriving(chunk, lease), *strangers])
+        worker_steps.take([*arriving(chunk, lease), *strangers])
     assert set(chunk.documents.values_list("state", flat=True)) == {"RECEIVED"}
-    assert filing.take(arriving(chunk, lease)) == [True, True]
+    assert worker_steps.take(arriving(chunk, lease)) == [True, True]
     assert set(chunk.documents.values_list("state", flat=True)) == {"VALIDATING"}
 
 
@@ -179,11 +180,11 @@ def test_a_group_takes_steps_of_every_kind():
     chunk, lease = make_leased(documents=3)
     first, second, third = chunk.documents.order_by("pk")
     checked(first, lease)
-    answers = filing.take(
+    answers = worker_steps.take(
         [
-            filing.Conclude(document=first.pk, lease=lease, verdict=verdict(), pages=1),
-            filing.TakeUp(document=second.pk, lease=lease, budget=5),
-            filing.GiveUp(
+            worker_steps.Conclude(document=first.pk, lease=lease, verdict=verdict(), pages=1),
+            worker_steps.TakeUp(document=second.pk, lease=lease, budget=5),
+            worker_steps.GiveUp(
                 document=third.pk,
                 lease=lease,
                 code="DOWNLOAD_FAILED",
@@ -201,7 +202,7 @@ def test_a_lease_of_one_chunk_is_none_of_another():
     chunk, lease = make_leased()
     other, _ = make_leased()
     with pytest.raises(LeaseLost):
-        filing.take([*arriving(chunk, lease), *arriving(other, lease)])
+        worker_steps.take([*arriving(chunk, lease), *arriving(other, lease)])
 
 
 def test_what_its_portal_says_is_unchanged_is_a_duplicate_of_what_is_on_file():

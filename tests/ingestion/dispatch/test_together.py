@@ -10,8 +10,8 @@ from audit.history import timeline
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.desk import Door, Together
-from ingestion.filing import Conclude, StartChecking
 from ingestion.models import Document
+from ingestion.steps import Conclude, StartChecking
 from tests.factories import make_leased, make_site, verdict
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(60)]

@@ -1,0 +1,235 @@
+"""What a worker does with the documents in its hands, several in one transaction (docs/adr/0012).
+
+Each step is fenced by the lease of the document's chunk: a worker that lost it gets LeaseLost and
+has written nothing. The moves themselves are made by `filing`.
+"""
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+from uuid import UUID
+
+from django.db import IntegrityError
+
+from audit.log import ledger
+from ingestion.core.errors import LeaseLost
+from ingestion.core.states import DocumentState
+from ingestion.filing import move
+from ingestion.models import Chunk, Document
+from ingestion.rules.checks import Verdict
+from ingestion.rules.findings import Finding as Seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(ABC):
+    """One move that a worker makes with a document in its hands: a row's key, its chunk's lease."""
+
+    document: int
+    lease: UUID
+
+    @abstractmethod
+    def take(self, document: Document, on_file: "OnFile") -> Any:
+        """Inside ledger(), the row being locked and the lease known to be ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeUp(Step):
+    """Charge one attempt, before anything can crash. False: it was held as POISON."""
+
+    budget: int
+
+    def take(self, document: Document, on_file: "OnFile") -> bool:
+        if document.attempts < self.budget:
+            Document.objects.filter(pk=document.pk).update(attempts=document.attempts + 1)
+            return True
+        poison = Seen("POISON", facts={"attempts": document.attempts})
+        move(document, DocumentState.HELD, findings=[poison], primary=poison)
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartChecking(Step):
+    """VALIDATING, or DEDUPED when the same bytes are on file. False: DEDUPED.
+
+    `portal` is what its portal showed of itself, for the record: `core.work.Fetched.facts`.
+    """
+
+    sha256: str
+    size: int
+    portal: Mapping[str, str | int] | None = None
+    etag: str = ""
+
+    def take(self, document: Document, on_file: "OnFile") -> bool:
+        document.sha256, document.size = self.sha256, self.size
+        if twin := on_file.twin(document):
+            _dedupe(document, twin)
+            return False
+        move(
+            document,
+            DocumentState.VALIDATING,
+            portal=self.portal,
+            sha256=self.sha256,
+            size=self.size,
+            etag=self.etag,
+        )
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unchanged(Step):
+    """DEDUPED: its portal says that it still has the bytes on file. False: they no longer are."""
+
+    sha256: str
+    portal: Mapping[str, str | int]
+
+    def take(self, document: Document, on_file: "OnFile") -> bool:
+        document.sha256 = self.sha256
+        if twin := on_file.twin(document):
+            document.size = twin.size
+            _dedupe(document, twin, portal=self.portal)
+        return twin is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclude(Step):
+    """Record the decision. The bytes must be in the archive already: that is the commit order.
+
+    Bytes durable, then state and entry together. If we die in between, the document is still
+    VALIDATING, and the next lease finds its bytes stored and goes the same way again.
+    """
+
+    verdict: Verdict
+    pages: int | None
+
+    def take(self, document: Document, on_file: "OnFile") -> DocumentState:
+        verdict = self.verdict
+        if verdict.state is DocumentState.ARCHIVED and (twin := on_file.twin(document)):
+            return _dedupe(document, twin)
+        move(
+            document,
+            verdict.state,
+            findings=verdict.findings,
+            primary=verdict.primary,
+            pages=self.pages,
+            document_type=document.document_type or verdict.document_type,
+            rules_version=verdict.rules_version,
+        )
+        return verdict.state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveUp(Step):
+    """Reject or hold a document that was not read."""
+
+    code: str
+    facts: Mapping[str, str | int]
+    held: bool
+
+    def take(self, document: Document, on_file: "OnFile") -> None:
+        seen = Seen(self.code, facts=self.facts)
+        state = DocumentState.HELD if self.held else DocumentState.REJECTED
+        move(document, state, findings=[seen], primary=seen)
+
+
+def take(steps: Sequence[Step]) -> list[Any]:
+    """Take steps of different documents in one transaction: all of them or, raising, none.
+
+    Raises LeaseLost, and IntegrityError when two of them file the same bytes.
+    """
+    with ledger():
+        documents = _ours({step.document: step.lease for step in steps})
+        shas = {step.sha256 for step in steps if isinstance(step, StartChecking | Unchanged)}
+        on_file = OnFile.of(documents.values(), shas)
+        return [step.take(documents[step.document], on_file) for step in steps]
+
+
+def take_alone(step: Step) -> Any:
+    """Take one step."""
+    try:
+        return take([step])[0]
+    except IntegrityError:
+        # PostgreSQL: another worker filed the same bytes between our look and our write, and
+        # `document_is_filed_once` refused us. Now the look sees it.
+        return take([step])[0]
+
+
+def ours(document_id: int, lease: UUID) -> Document:
+    """The document, locked, if the lease is still ours. Raises LeaseLost."""
+    return _ours({document_id: lease})[document_id]
+
+
+def _ours(leases: Mapping[int, UUID]) -> dict[int, Document]:
+    """The documents, locked, each under the lease of its chunk. Raises LeaseLost.
+
+    The chunks' rows are locked first, so that nobody can give them away under our hands; everybody
+    locks in this order: chunk, document, batch, the ledger.
+    """
+    held = Chunk.objects.lock_held(leases.values())
+    rows = Document.objects.select_for_update(of=("self",)).select_related("site")
+    documents = {row.pk: row for row in rows.filter(pk__in=leases, chunk__in=held).order_by("pk")}
+    for document, lease in leases.items():
+        found = documents.get(document)
+        if found is None or held[found.chunk_id or 0] != lease:
+            raise LeaseLost(f"document:{document} belongs to another worker now")
+    return documents
+
+
+class Filed(NamedTuple):
+    """What there is to know of a filed document: a row of its own would cost four times as much."""
+
+    pk: int
+    site: int
+    sha256: str
+    doc_id: str
+    size: int | None
+    packet: str  # its reference
+
+
+_FILED = ("pk", "site", "sha256", "doc_id", "size", "packet__reference")
+
+
+class OnFile:
+    """The filed documents whose bytes some others may repeat."""
+
+    def __init__(self, filed: Iterable[Filed]) -> None:
+        self._filed: defaultdict[tuple[int, str], list[Filed]] = defaultdict(list)
+        for each in filed:
+            self._filed[each.site, each.sha256].append(each)
+
+    @classmethod
+    def of(cls, documents: Collection[Document], arriving: Iterable[str]) -> Self:
+        """What may be the twin of these documents, of which some arrive with new fingerprints."""
+        shas = {document.sha256 for document in documents if document.sha256} | set(arriving)
+        if not shas:
+            return cls(())
+        sites = {document.site_id for document in documents}
+        same = Document.objects.on_file().filter(site__in=sites, sha256__in=shas)
+        return cls(Filed(*row) for row in same.values_list(*_FILED))
+
+    def twin(self, document: Document) -> Filed | None:
+        """The filed document with the same bytes: decision 12."""
+        for filed in self._filed[document.site_id, document.sha256]:
+            # Only an upload is matched under any doc_id.
+            is_same = not document.url or filed.doc_id == document.doc_id
+            if is_same and filed.pk != document.pk:
+                return filed
+        return None
+
+
+def _dedupe(
+    document: Document, twin: Filed, *, portal: Mapping[str, str | int] | None = None
+) -> DocumentState:
+    on_file = Seen("DUPLICATE_CONTENT", facts={"twin": twin.doc_id, "reference": twin.packet})
+    move(
+        document,
+        DocumentState.DEDUPED,
+        findings=[on_file],
+        primary=on_file,
+        portal=portal,
+        sha256=document.sha256,
+        size=document.size,
+        duplicate_of_id=twin.pk,
+    )
+    return DocumentState.DEDUPED
