@@ -32,12 +32,13 @@ POSTGRESQL = "scripts/with-postgresql"
 @dataclass(frozen=True, slots=True)
 class Size:
     one_page: int  # documents in all
+    mixes: int  # how often the sample mix is repeated in one run
     rounds: int
     large: int  # documents of the batch that an upload comes into
 
 
-QUICK = Size(one_page=200, rounds=1, large=1000)
-FULL = Size(one_page=1000, rounds=3, large=10_000)
+QUICK = Size(one_page=200, mixes=1, rounds=1, large=1000)
+FULL = Size(one_page=1000, mixes=3, rounds=3, large=10_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Bench:
             ONE_PAGE: write_offer(
                 folder / "one-page", url, limits=free, documents=size.one_page // 10
             ),
-            MIXED: write_mix(folder / "mixed", url),
+            MIXED: write_mix(folder / "mixed", url, times=size.mixes),
             LARGE: write_offer(folder / "large", url, limits=free, documents=size.large // 10),
         }
 

@@ -56,8 +56,12 @@ def write_offer(
     return offer
 
 
-def write_mix(directory: Path, base_url: str) -> Offer:
-    """The sample corpus, scans and faulty documents included, from portals without a limit."""
+def write_mix(directory: Path, base_url: str, *, times: int = 1) -> Offer:
+    """The sample corpus, scans and faulty documents included, from portals without a limit.
+
+    Several times over, the copies made distinct as above: so that a run's start and its end, when
+    the last scan occupies one core, are a small part of it.
+    """
     corpus = write_corpus(directory, base_url=base_url, today=datetime.now(UTC).date())
     rows = json.loads(corpus.sites.read_text())
     for row in rows:
@@ -67,7 +71,20 @@ def write_mix(directory: Path, base_url: str) -> Offer:
             "max_in_flight": IN_FLIGHT,
         }
     corpus.sites.write_text(json.dumps(rows))
-    return Offer(directory, corpus.documents)
+    lines = [json.loads(line) for line in corpus.manifest.read_text().splitlines()]
+    copies = [_copy(line, number, corpus.files) for number in range(1, times) for line in lines]
+    corpus.manifest.write_text("".join(json.dumps(line) + "\n" for line in [*lines, *copies]))
+    return Offer(directory, times * corpus.documents)
+
+
+def _copy(line: dict[str, str], number: int, files: Path) -> dict[str, str]:
+    """The line of a copy, which is written."""
+    site, doc_id = line["site_id"], f"{line['doc_id']}-{number}"
+    content = (files / site / f"{line['doc_id']}.pdf").read_bytes() + b"%%%d\n" % number
+    (files / site / f"{doc_id}.pdf").write_bytes(content)
+    url = line["url"].replace(f"/{line['doc_id']}.pdf", f"/{doc_id}.pdf")
+    kept = {name: value for name, value in line.items() if name != "sha256"}
+    return {**kept, "doc_id": doc_id, "url": url}
 
 
 def _documents(site: SampleSite, documents: int) -> Iterator[tuple[str, str, bytes]]:

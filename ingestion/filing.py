@@ -70,13 +70,8 @@ def move(  # noqa: PLR0913 - what a move carries; callers name each
     columns["next_attempt_at"] = None
     if state.is_settled:
         columns["settled_at"] = timezone.now()
-    moved = Document.objects.filter(
-        pk=document.pk, state=old, transitions=document.transitions
-    ).update(**columns)
-    if moved != 1:
+    if not document.change(columns):
         raise LeaseLost(f"{document.subject} was moved by somebody else")
-    for name, value in columns.items():
-        setattr(document, name, value)
     _keep(document, findings, primary)
     enter(
         document,

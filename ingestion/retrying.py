@@ -102,7 +102,7 @@ def _requeue(document: Document, chunk: Chunk, by: By) -> None:
         DocumentState.RECEIVED,
         by=by,
         event="document.tried_again",
-        chunk=chunk,
+        chunk_id=chunk.pk,
         attempts=0,
         fetch_tries=0,
         failing_since=None,

@@ -7,7 +7,7 @@ has written nothing. The moves themselves are made by `filing`.
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from audit.log import ledger
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.filing import move
-from ingestion.models import Chunk, Document
+from ingestion.models import Document
 from ingestion.rules.checks import Verdict
 from ingestion.rules.findings import Finding as Seen
 
@@ -33,6 +33,10 @@ class Step(ABC):
     def take(self, document: Document, on_file: "OnFile") -> Any:
         """Inside ledger(), the row being locked and the lease known to be ours."""
 
+    def repeats(self, document: Document) -> str:
+        """The fingerprint of which `take` has to know whether it is on file; "" if of none."""
+        return ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeUp(Step):
@@ -42,7 +46,8 @@ class TakeUp(Step):
 
     def take(self, document: Document, on_file: "OnFile") -> bool:
         if document.attempts < self.budget:
-            Document.objects.filter(pk=document.pk).update(attempts=document.attempts + 1)
+            if not document.change({"attempts": document.attempts + 1}):
+                raise LeaseLost(f"{document.subject} was moved by somebody else")
             return True
         poison = Seen("POISON", facts={"attempts": document.attempts})
         move(document, DocumentState.HELD, findings=[poison], primary=poison)
@@ -76,6 +81,9 @@ class StartChecking(Step):
         )
         return True
 
+    def repeats(self, document: Document) -> str:
+        return self.sha256
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unchanged(Step):
@@ -91,6 +99,9 @@ class Unchanged(Step):
             _dedupe(document, twin, portal=self.portal)
         return twin is not None
 
+    def repeats(self, document: Document) -> str:
+        return self.sha256
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conclude(Step):
@@ -102,6 +113,7 @@ class Conclude(Step):
 
     verdict: Verdict
     pages: int | None
+    was_refused: bool = False  # the constraint said that the same bytes are on file
 
     def take(self, document: Document, on_file: "OnFile") -> DocumentState:
         verdict = self.verdict
@@ -117,6 +129,15 @@ class Conclude(Step):
             rules_version=verdict.rules_version,
         )
         return verdict.state
+
+    def repeats(self, document: Document) -> str:
+        """What a portal gave is looked for when its checking starts, and not once more.
+
+        Should the same bytes have been filed meanwhile, `document_is_filed_once` refuses, and the
+        step is taken again. Between an upload and what a portal gave under another name no
+        constraint can stand: an upload is looked for twice.
+        """
+        return document.sha256 if self.was_refused or not document.url else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,9 +161,10 @@ def take(steps: Sequence[Step]) -> list[Any]:
     """
     with ledger():
         documents = _ours({step.document: step.lease for step in steps})
-        shas = {step.sha256 for step in steps if isinstance(step, StartChecking | Unchanged)}
+        taken = [(step, documents[step.document]) for step in steps]
+        shas = {step.repeats(document) for step, document in taken} - {""}
         on_file = OnFile.of(documents.values(), shas)
-        return [step.take(documents[step.document], on_file) for step in steps]
+        return [step.take(document, on_file) for step, document in taken]
 
 
 def take_alone(step: Step) -> Any:
@@ -150,9 +172,9 @@ def take_alone(step: Step) -> Any:
     try:
         return take([step])[0]
     except IntegrityError:
-        # PostgreSQL: another worker filed the same bytes between our look and our write, and
-        # `document_is_filed_once` refused us. Now the look sees it.
-        return take([step])[0]
+        # Somebody filed the same bytes since we looked, and a constraint refused us.
+        again = replace(step, was_refused=True) if isinstance(step, Conclude) else step
+        return take([again])[0]
 
 
 def ours(document_id: int, lease: UUID) -> Document:
@@ -166,12 +188,11 @@ def _ours(leases: Mapping[int, UUID]) -> dict[int, Document]:
     The chunks' rows are locked first, so that nobody can give them away under our hands; everybody
     locks in this order: chunk, document, batch, the ledger.
     """
-    held = Chunk.objects.lock_held(leases.values())
-    rows = Document.objects.select_for_update(of=("self",)).select_related("site")
-    documents = {row.pk: row for row in rows.filter(pk__in=leases, chunk__in=held).order_by("pk")}
+    held = Document.objects.lock_held(leases.values()).filter(pk__in=leases)
+    documents = {row.pk: row for row in held}
     for document, lease in leases.items():
         found = documents.get(document)
-        if found is None or held[found.chunk_id or 0] != lease:
+        if found is None or found.chunk is None or found.chunk.lease_id != lease:
             raise LeaseLost(f"document:{document} belongs to another worker now")
     return documents
 
@@ -199,9 +220,8 @@ class OnFile:
             self._filed[each.site, each.sha256].append(each)
 
     @classmethod
-    def of(cls, documents: Collection[Document], arriving: Iterable[str]) -> Self:
-        """What may be the twin of these documents, of which some arrive with new fingerprints."""
-        shas = {document.sha256 for document in documents if document.sha256} | set(arriving)
+    def of(cls, documents: Iterable[Document], shas: Collection[str]) -> Self:
+        """What may be the twin of these documents, by these fingerprints."""
         if not shas:
             return cls(())
         sites = {document.site_id for document in documents}

@@ -1,7 +1,6 @@
 """Batches, packets and chunks: what was submitted, and in which portions it is worked."""
 
 import uuid
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
@@ -162,12 +161,6 @@ class ChunkQuerySet(models.QuerySet["Chunk"]):
     def waiting_for(self, portal: int) -> Self:
         """Not leased, and their site's documents come from this portal."""
         return self.waiting().filter(site__portal=portal)
-
-    def lock_held(self, leases: Iterable[uuid.UUID]) -> dict[int, uuid.UUID]:
-        """Lock the rows that are held under these leases until the transaction ends."""
-        held = self.select_for_update(of=("self",), no_key=True).filter(lease_id__in=set(leases))
-        rows = held.order_by("pk").values_list("pk", "lease_id")
-        return {chunk: lease for chunk, lease in rows if lease}
 
     def lock_if_held(self, lease: uuid.UUID, **which: Any) -> bool:
         """Lock the chunk's row until the transaction ends, if it is held under this lease."""

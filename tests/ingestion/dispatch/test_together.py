@@ -79,3 +79,19 @@ def test_two_documents_with_the_same_bytes_in_one_group_are_filed_once():
     answers = asyncio.run(while_the_thread_is_busy(deciding))
     assert sorted(answers) == [DocumentState.ARCHIVED, DocumentState.DEDUPED]
     assert Document.objects.filter(site=site, sha256=sha).on_file().count() == 1
+
+
+def test_two_uploads_of_the_same_bytes_under_two_names_are_filed_once():
+    """Decision 12: an upload is a twin under any name."""
+    chunk, lease = make_leased(documents=2)
+    documents = list(chunk.documents.all())
+    for document in documents:
+        Document.objects.filter(pk=document.pk).update(url="", spooled=f"uploads/{document.pk}")
+    steps = starting(documents, lease, shas=["a" * 64] * 2)
+    assert asyncio.run(while_the_thread_is_busy(steps)) == [True, True]
+    deciding = [
+        Conclude(document=document.pk, lease=lease, verdict=verdict(), pages=1)
+        for document in documents
+    ]
+    answers = asyncio.run(while_the_thread_is_busy(deciding))
+    assert sorted(answers) == [DocumentState.ARCHIVED, DocumentState.DEDUPED]
