@@ -9,6 +9,7 @@ from datetime import timedelta
 from django.core.management import call_command
 from django.db import close_old_connections, connections
 
+from ingestion import retention
 from ingestion.dispatch import bell, drain, presence, shift
 
 # A ring that is so old is of no use, for others were rung since. Sooner than `retry`, at which the
@@ -40,7 +41,7 @@ def purge_rings() -> None:
 def prune() -> None:
     """What finished batches needed while they were worked, by the policy of retention."""
     with _connections_of_its_own():
-        call_command("prune")
+        retention.prune()
 
 
 def clear_sessions() -> None:

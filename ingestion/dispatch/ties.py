@@ -31,6 +31,7 @@ def end_with(parent: int, number: int = ORPHANED) -> None:
 
 def tie_forks() -> None:
     """Whatever this process forks from now on is named and ends with its parent. Call it once."""
+    signal.signal(ORPHANED, signal.SIG_DFL)  # under nohup it is ignored, which forks inherit
     os.register_at_fork(before=_remember, after_in_child=_tie)
 
 

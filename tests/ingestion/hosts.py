@@ -31,17 +31,18 @@ def environment(settings, **changes):
 
 
 @contextmanager
-def worker_host(settings, **changes):
+def worker_host(settings, *before, **changes):
     """`manage.py workers`, stopped on the way out. Yields the process."""
-    host = start_host(settings, **changes)
+    host = start_host(settings, *before, **changes)
     try:
         yield host
     finally:
         stop_host(host)
 
 
-def start_host(settings, **changes):
-    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "workers"]
+def start_host(settings, *before, **changes):
+    """With what stands `before` the command, as `nohup`."""
+    command = [*before, sys.executable, str(settings.BASE_DIR / "manage.py"), "workers"]
     host = subprocess.Popen(
         command, env=environment(settings, **changes), stdout=subprocess.PIPE, text=True
     )

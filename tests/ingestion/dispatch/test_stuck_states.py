@@ -85,9 +85,9 @@ def is_idle(host):
 
 
 @contextmanager
-def idle_host(settings, upload, **broker):
+def idle_host(settings, upload, *before, **broker):
     """A host that has worked something and waits for more: its processes hold their locks."""
-    with worker_host(settings, **broker) as host:
+    with worker_host(settings, *before, **broker) as host:
         batch = upload()
         eventually(lambda: is_completed(batch))
         eventually(lambda: is_idle(host))
@@ -112,6 +112,15 @@ def busy_host(corpus, submit, settings, *, per_second=4.0, **broker):
 def test_an_idle_host_works_on_whichever_of_its_processes_is_killed(role, broker, upload, settings):
     with idle_host(settings, upload, **broker) as host:
         kill(host, role)
+        batch = upload()
+        eventually(lambda: is_completed(batch))
+        assert is_stopped_without_a_trace(host, settings)
+
+
+def test_a_host_that_was_started_with_nohup_leaves_no_orphans(upload, settings):
+    """Nohup has all below it ignore the signal by which they hear that their parent died."""
+    with idle_host(settings, upload, "nohup") as host:
+        kill(host, "cluster")
         batch = upload()
         eventually(lambda: is_completed(batch))
         assert is_stopped_without_a_trace(host, settings)
