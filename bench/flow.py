@@ -19,7 +19,8 @@ from bench.offer import UNLIMITED, Offer, write_offer
 from bench.report import Measured, Report, write_report
 from ingestion.samples.portal import Limit
 
-PLAIN, SAME, OURS = "plain", "plain, our reading", "ours"
+PLAIN, OURS = "plain", "ours"
+SAME, DURABLE = "plain, our reading", "plain, our reading, on disk"
 LIMITED = Limit(2.0, 4)  # of one portal; all together stay below what either side can work off
 SLOW = Limit(1.0, 1)
 SLOW_DOCUMENTS = 20  # of each site: the slow one outlasts the others
@@ -106,6 +107,8 @@ def throughput(bench: Bench, size: Size) -> Iterator[Measured]:
         for side in (PLAIN, OURS):
             yield bench.measure(scene, side)
         yield replace(bench.measure(scene, PLAIN, "--same-reading"), side=SAME)
+        durable = bench.measure(scene, PLAIN, "--same-reading", "--on-disk")
+        yield replace(durable, side=DURABLE)
         for faults in (0.0, 0.3):
             scene = Scene(f"limits, {faults:.0%} faults", limited, size.limited, faults)
             for side in (PLAIN, OURS):

@@ -6,6 +6,8 @@ point at work. Not for use.
 
 `python -m bench.plain OFFER RESULT` works an offer and tells what came of it. `--same-reading`: its
 pool reads as ours does, marks and form values included, which leaves the flow to compare.
+`--on-disk`: what it files and what it records is durable before it goes on, which its design asks
+for ("archive", "WORM") and its code leaves out.
 """
 
 import argparse
@@ -14,6 +16,7 @@ import hashlib
 import io
 import json
 import logging
+import os
 import random
 import tempfile
 import time
@@ -56,17 +59,21 @@ class Record:
 
 
 class Chain:
-    """Each record's hash goes into the next one's. In memory."""
+    """Each record's hash goes into the next one's. In memory, and in a file if it is given one."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path | None = None) -> None:
         self.records: list[Record] = []
         self.head = "0" * 64
+        self._path = path
         self._lock = asyncio.Lock()
 
     async def append(self, item: Item, state: str, *, sha256: str = "", code: str = "") -> None:
         body = json.dumps([item.site, item.doc_id, state, sha256, code])
         async with self._lock:
             self.head = hashlib.sha256((self.head + body).encode()).hexdigest()
+            if self._path:
+                line = f"{body}\t{self.head}\n".encode()
+                await asyncio.to_thread(_write_durably, self._path, line)
             self.records.append(Record(item, state, sha256, code, time.monotonic()))
 
     @property
@@ -129,6 +136,13 @@ def read_as_ours(payload: bytes) -> int:
     return 0 if isinstance(look, Unreadable) else sum(len(page.text) for page in look.pages)
 
 
+def _write_durably(path: Path, content: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def _fingerprint(payload: bytes) -> str:
     return hashlib.sha256(payload).hexdigest()
 
@@ -147,12 +161,13 @@ class Plain:
         tries: int = 4,
         seconds: float = 60.0,
         read: Callable[[bytes], int] = read,
+        archive: Path | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.chain = chain or Chain()
         self._client, self._pool, self._buckets = client, pool, buckets
         self._tries, self._seconds, self._sleep = tries, seconds, sleep
-        self._read = read
+        self._read, self._archive = read, archive
         self._slots = asyncio.Semaphore(at_once)
         self._seen: set[tuple[str, str, str]] = set()
 
@@ -174,6 +189,8 @@ class Plain:
             except Exception:  # noqa: BLE001 - whatever it was, the document is blamed
                 await self.chain.append(item, "REJECTED", sha256=sha256, code="PARSER_FAILURE")
                 return
+            if self._archive:
+                await in_thread(None, _write_durably, self._archive / sha256, payload)
             await self.chain.append(item, "ARCHIVED", sha256=sha256)
 
     async def _fetch(self, item: Item) -> bytes | None:
@@ -223,7 +240,7 @@ async def _consume(queue: asyncio.Queue[Item | None], plain: Plain) -> None:
             logger.exception("not caught: %s", item)
 
 
-async def _measure(offer: Path, result: Path, *, same_reading: bool) -> None:
+async def _measure(offer: Path, result: Path, *, same_reading: bool, on_disk: bool) -> None:
     rows = json.loads((offer / "sites.json").read_text())
     lines = map(json.loads, (offer / "manifest.ndjson").read_text().splitlines())
     items = [Item(line["site_id"], line["doc_id"], line["url"]) for line in lines]
@@ -232,7 +249,14 @@ async def _measure(offer: Path, result: Path, *, same_reading: bool) -> None:
     buckets = {key: Bucket(row["rate_per_second"], row["burst"]) for key, row in terms.items()}
     with ProcessPoolExecutor(2) as pool:
         async with httpx.AsyncClient(timeout=None) as client:
-            plain = Plain(client, pool, buckets, read=read_as_ours if same_reading else read)
+            plain = Plain(
+                client,
+                pool,
+                buckets,
+                chain=Chain(result.parent / "chain" if on_disk else None),
+                read=read_as_ours if same_reading else read,
+                archive=result.parent if on_disk else None,
+            )
             await run(items, plain)
     seconds = time.monotonic() - begun
     records = [(r.item.site, r.state, r.at - begun) for r in plain.chain.final.values()]
@@ -244,9 +268,11 @@ def main() -> None:
     parser.add_argument("offer", type=Path)
     parser.add_argument("result", type=Path)
     parser.add_argument("--same-reading", action="store_true")
+    parser.add_argument("--on-disk", action="store_true")
     asked = parser.parse_args()
     logging.disable()  # thousands of tracebacks would only slow it down
-    asyncio.run(_measure(asked.offer, asked.result, same_reading=asked.same_reading))
+    how = {"same_reading": asked.same_reading, "on_disk": asked.on_disk}
+    asyncio.run(_measure(asked.offer, asked.result, **how))
 
 
 if __name__ == "__main__":

@@ -5,9 +5,7 @@ Requests that go late bunch with those of others that go in time. How late one m
 
 Where a portal holds several (burst > 1), each slot has its own slack. Where it holds one, the slots
 of one grant are a run: ours from the first go-time to the last. Inside of it a late request only
-moves the next one, and each goes a little sooner than its time: what that saves stands at the end,
-where a late request would be in the way of the next worker's. That matters because there the slack
-is a few milliseconds.
+moves the next one. That matters because there the slack is a few milliseconds.
 """
 
 import math
@@ -45,8 +43,8 @@ class Grant:
 def slots_of(pace: Pace, go_times: Sequence[float]) -> tuple[Slot, ...]:
     """Of one reservation, in order."""
     if pace.holds_one:
-        sooner, ends_at = pace.slack / 8, go_times[-1] + pace.slack / 2
-        return tuple(Slot(go_at - n * sooner, ends_at) for n, go_at in enumerate(go_times))
+        ends_at = go_times[-1] + pace.slack / 2
+        return tuple(Slot(go_at, ends_at) for go_at in go_times)
     late = KEEP_SECONDS if pace.holds_many else pace.slack / 2
     return tuple(Slot(go_at, go_at + late) for go_at in go_times)
 

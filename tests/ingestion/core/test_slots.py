@@ -80,16 +80,6 @@ def test_a_run_ends_in_time_for_the_next_ones_turn_and_what_it_was_late_is_not_g
     assert slots.unused == 0
 
 
-def test_a_run_saves_time_for_its_end_where_a_late_request_would_be_lost():
-    pace = Pace.of(10.0, 1)
-    slots, now = granted(pace, [number * pace.interval for number in range(8)]), 0.0
-    for _ in range(7):
-        now = slots.next_at(now) + pace.slack / 4
-        slots.use(now)
-    late = slots.next_at(now) + pace.slack
-    assert slots.next_at(late) == pytest.approx(late - pace.slack)
-
-
 @given(st.floats(0.1, 100), USES, st.integers(1, 8))
 def test_whoever_goes_when_the_rest_of_a_run_was_given_back_goes_in_time(rate, uses, tokens):
     pace = Pace.of(rate, 1)
