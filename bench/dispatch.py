@@ -38,7 +38,7 @@ class Size:
 
 
 QUICK = Size(one_page=200, mixes=1, rounds=1, large=1000)
-FULL = Size(one_page=1000, mixes=3, rounds=3, large=10_000)
+FULL = Size(one_page=1000, mixes=2, rounds=3, large=10_000)
 
 
 @dataclass(frozen=True, slots=True)

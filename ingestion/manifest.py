@@ -130,7 +130,7 @@ def _against_the_register(
         if portal is None:
             message = f"there is no site {descriptor.site_id!r}; load it with load_sites first"
             yield Fault(line, "site_id", message)
-        elif problem := _not_of(portal, descriptor.url):
+        elif problem := not_of(portal, descriptor.url):
             yield Fault(line, "url", problem)
         if descriptor.schema_version not in SCHEMA_VERSIONS:
             known = ", ".join(SCHEMA_VERSIONS)
@@ -142,7 +142,7 @@ def _against_the_register(
             yield Fault(line, "document_type", message)
 
 
-def _not_of(portal: Portal, url: str) -> str:
+def not_of(portal: Portal, url: str) -> str:
     """Why this address may not be asked; "" when it may. A manifest sends us nowhere else."""
     try:
         asked, base = urlsplit(url), urlsplit(portal.base_url)

@@ -73,6 +73,7 @@ class Submission:
     priority: int = 5
     idempotency_key: str = ""
     owner: str = ""  # for whom the actor stands; several tokens of one owner stand for each other
+    asks_for: str = ""  # in the sender's words, where it is not these very documents
 
     @property
     def submitter(self) -> str:
@@ -200,14 +201,14 @@ def _admit(sites: Sequence[str], submission: Submission) -> None:
 
     Work that is on record already is attached to, and needs no room.
     """
-    if _known(submission.idempotency_key):
+    if known(submission.idempotency_key):
         return
     admission.refuse_what_can_never_be(Counter(sites).values())
     try:
         admission.look(len(sites))
     except AtCapacity:
         # Unless it is this very submission that has just filled the last place.
-        if not _known(submission.idempotency_key):
+        if not known(submission.idempotency_key):
             raise
 
 
@@ -216,13 +217,13 @@ def _register(
 ) -> Batch:
     digest = _digest(documents, labels, submission)
     try:
-        if known := _known(submission.idempotency_key):
-            return _attach(known, digest, documents)
+        if first := known(submission.idempotency_key):
+            return _attach(first, digest, documents)
         return _insert(documents, labels, submission, digest)
     except (IntegrityError, AtCapacity):
         # The same submission came in twice at once, and the other one was first.
-        if known := _known(submission.idempotency_key):
-            return _attach(known, digest, documents)
+        if first := known(submission.idempotency_key):
+            return _attach(first, digest, documents)
         _forget(documents)
         raise
     except BaseException:
@@ -249,6 +250,8 @@ def _insert(
 def _digest(documents: Sequence[Document], labels: Sequence[str], submission: Submission) -> str:
     """Who asks for what. A key that comes again with another digest is a mistake, or a trespass."""
     said = [submission.source, submission.submitter, submission.priority]
+    if submission.asks_for:
+        return hashlib.sha256(json.dumps([said, submission.asks_for]).encode()).hexdigest()
     lines = [
         [
             document.site.site_id, document.doc_id, document.document_type, document.filename,
@@ -259,7 +262,8 @@ def _digest(documents: Sequence[Document], labels: Sequence[str], submission: Su
     return hashlib.sha256(json.dumps([said, lines]).encode()).hexdigest()
 
 
-def _known(key: str) -> Batch | None:
+def known(key: str) -> Batch | None:
+    """What was registered under this key."""
     return Batch.objects.filter(idempotency_key=key).first() if key else None
 
 

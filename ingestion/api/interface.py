@@ -3,6 +3,7 @@
 import logging
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import (
     RequestDataTooBig,
     SuspiciousOperation,
@@ -92,7 +93,12 @@ def _key_reused(request: HttpRequest, error: KeyReused) -> HttpResponse:
 
 
 def _at_capacity(request: HttpRequest, error: AtCapacity) -> HttpResponse:
-    headers = {"Retry-After": str(error.retry_after)}
+    ceiling, seconds = settings.MAX_UNFINISHED_DOCUMENTS, error.retry_after
+    headers = {
+        "Retry-After": str(seconds),
+        "RateLimit-Policy": f'"unfinished-documents";q={ceiling}',
+        "RateLimit": f'"unfinished-documents";r=0;t={seconds}',
+    }
     said = Problem(429, str(error), kind=problems.AT_CAPACITY, headers=headers)
     return problems.answer(request, said)
 

@@ -39,7 +39,9 @@ def of_owner(token: ApiToken, key: str) -> str:
     return f"api:{token.owner}:{key}"
 
 
-def submission(token: ApiToken, source: Source, *, priority: int, key: str) -> Submission:
+def submission(
+    token: ApiToken, source: Source, *, key: str, priority: int = 5, asks_for: str = ""
+) -> Submission:
     return Submission(
         source,
         token.actor,
@@ -48,4 +50,5 @@ def submission(token: ApiToken, source: Source, *, priority: int, key: str) -> S
         priority=priority,
         idempotency_key=of_owner(token, key),
         owner=token.owner,
+        asks_for=asks_for,
     )

@@ -1,17 +1,20 @@
-"""The sites that a token sees, and whether their portals answer: `/sites`."""
+"""The sites that a token sees, whether their portals answer, and asking them again: `/sites`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from ninja import Path, Query, Router
 from pydantic import Field
 
-from ingestion.api import problems, reach
+from ingestion.api import batches, keys, problems, reach, waiting
 from ingestion.api.auth import ApiRequest, Bearer
 from ingestion.api.paging import Cursor, page
-from ingestion.api.schemas import SiteList, SiteOut, answers
+from ingestion.api.problems import Problem
+from ingestion.api.schemas import BatchOut, SiteList, SiteOut, answers
 from ingestion.core.breaker import BreakerState
+from ingestion.models import Source
+from ingestion.pulling import NothingToPull, PortalSilent, pull
 from sites.models import Scope, Site
 
 router = Router()
@@ -31,10 +34,36 @@ def list_sites(request: ApiRequest, response: HttpResponse, asked: Query[Cursor]
     summary="One site",
 )
 def one_site(request: ApiRequest, site_id: Path[SiteId]) -> SiteOut:
+    return _out(request, _site(request, site_id))
+
+
+@router.post(
+    "/{site_id}/pulls",
+    response=answers(BatchOut, 200, 202, errors=(400, 404, 409)),
+    auth=Bearer(Scope.OPERATE),
+    summary="Ask a site's portal again for what it gave us",
+    openapi_extra={"parameters": [keys.DESCRIBED, waiting.DESCRIBED]},
+)
+def pull_site(request: ApiRequest, response: HttpResponse, site_id: Path[SiteId]) -> Any:
+    """202 with the batch to watch. What the portal says is unchanged ends as already on file."""
+    site, key = _site(request, site_id), keys.sent_key(request)
+    submission = keys.submission(request.auth, Source.PULL, key=key, asks_for=site.site_id)
+    try:
+        batch = pull(site, submission)
+    except PortalSilent as error:
+        detail = f"Nothing was registered: {error}."
+        raise Problem(409, detail, headers={"Retry-After": str(error.seconds)}) from None
+    except NothingToPull:
+        detail = "Its portal gave nothing yet that is not being asked for already."
+        raise Problem(409, detail) from None
+    return batches.accepted(request, response, batch)
+
+
+def _site(request: ApiRequest, site_id: str) -> Site:
     site = reach.sites(request.auth).filter(site_id=site_id).first()
     if site is None:
         raise problems.not_found("site")
-    return _out(request, site)
+    return site
 
 
 def _out(request: HttpRequest, site: Site) -> SiteOut:

@@ -21,6 +21,7 @@ class Source(models.TextChoices):
     MANIFEST = "manifest", "Manifest"
     FOLDER = "folder", "Folder"
     UPLOAD = "upload", "Web upload"
+    PULL = "pull", "Portal asked again"
 
 
 class BatchQuerySet(models.QuerySet["Batch"]):

@@ -271,6 +271,8 @@ def test_more_than_can_be_kept_up_with_is_429_and_says_when(program, site, make_
     full = program.send({"documents": [make_line(site, doc_id="c")]})
     assert problem(full, 429)["type"].endswith("at-capacity")
     assert int(full["Retry-After"]) >= 1
+    assert full["RateLimit"] == f'"unfinished-documents";r=0;t={full["Retry-After"]}'
+    assert full["RateLimit-Policy"] == '"unfinished-documents";q=2'
     assert program.send(body, key="k").status_code == 202, "what is on record attaches"
 
 

@@ -7,12 +7,12 @@ import pytest
 from django.core.files.base import ContentFile
 
 from audit.history import timeline
-from ingestion import register
+from ingestion import pulling, register
 from ingestion.archive import archive
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import drain, leases
 from ingestion.dispatch.shift import work_shift
-from ingestion.models import Chunk, Document
+from ingestion.models import Chunk, Document, Source
 from ingestion.samples.portal import SamplePortal, limits_of
 from tests.factories import make_batch, make_site, make_user
 
@@ -80,6 +80,27 @@ def test_a_portal_says_of_what_it_gave_before_that_it_is_unchanged_and_sends_no_
     entry = timeline(again.subject)[-1]
     assert entry.event == "document.already_on_file"
     assert entry.detail["portal"]["answer"] == "304 unchanged"
+
+
+def test_a_portal_that_is_asked_again_gives_what_changed_and_the_rest_is_on_file_already(
+    one_site, submit
+):
+    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
+        first = submit(one_site, portal)
+        work_shift()
+        changed, *others = first.documents.on_file()
+        source = one_site.files / changed.site.site_id / f"{changed.doc_id}.pdf"
+        before = source.read_bytes()
+        try:
+            source.write_bytes(before + b"%a new version\n")
+            again = pulling.pull(changed.site, register.Submission(Source.PULL, "user:olga", "ops"))
+            work_shift()
+        finally:
+            source.write_bytes(before)
+    assert again.documents.count() == first.documents.count()
+    assert again.documents.get(doc_id=changed.doc_id).state == DocumentState.ARCHIVED
+    unchanged = again.documents.filter(doc_id__in=[each.doc_id for each in others])
+    assert {document.state for document in unchanged} == {DocumentState.DEDUPED}
 
 
 def test_a_portal_that_is_not_there_leaves_its_documents_held_and_blames_nobody(settings):

@@ -1,0 +1,68 @@
+"""Ask a site's portal again for all that it gave us, without anybody sending a manifest.
+
+What it still has is on file already, and costs one conditional request; what it has changed is a
+new version, and what was rejected may have been mended there. What a portal holds that nobody named
+is not found: portals have no listing to ask for (decision 26).
+"""
+
+import math
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.utils import timezone
+
+from ingestion.core.states import UNSETTLED, DocumentState
+from ingestion.manifest import Descriptor, not_of
+from ingestion.models import Batch, Document, PortalGate
+from ingestion.register import Submission, known, register_manifest
+from sites.models import Site
+
+_PASSED_OVER = {*UNSETTLED, DocumentState.CANCELLED}  # asked for already, or not wanted
+
+
+class NothingToPull(Exception):
+    """The site's portal gave nothing yet, or all of it is being asked for just now."""
+
+
+class PortalSilent(Exception):
+    """The site's portal does not answer. Nothing was registered."""
+
+    def __init__(self, next_probe_at: datetime) -> None:
+        super().__init__(
+            f"the portal does not answer; it is tried next at {next_probe_at:%H:%M} UTC"
+        )
+        until = (next_probe_at - timezone.now()).total_seconds()
+        self.seconds = max(1, math.ceil(until))
+
+
+def pull(site: Site, submission: Submission) -> Batch:
+    """A batch with a document for each that the site's portal gave. The same key, the same batch.
+
+    Raises NothingToPull, PortalSilent, and what `register_manifest` raises.
+    """
+    lines: list[Descriptor] = []
+    if not known(submission.idempotency_key):
+        if gate := PortalGate.objects.shut().filter(portal=site.portal_id).first():
+            raise PortalSilent(gate.next_probe_at)
+        lines = list(_given_before(site))
+        if not lines:
+            raise NothingToPull(f"site {site.site_id}")
+    return register_manifest(lines, submission)
+
+
+def _given_before(site: Site) -> Iterator[Descriptor]:
+    """The last that is known of each doc_id. No fingerprint: other bytes are what is hoped for."""
+    seen: set[str] = set()
+    for document in Document.objects.filter(site=site).exclude(url="").order_by("-pk").iterator():
+        if document.doc_id in seen:
+            continue
+        seen.add(document.doc_id)
+        if document.state not in _PASSED_OVER and not not_of(site.portal, document.url):
+            yield Descriptor(
+                site_id=site.site_id,
+                doc_id=document.doc_id,
+                url=document.url,
+                schema_version=document.schema_version,
+                document_type=document.document_type,
+                filename=document.filename,
+            )
