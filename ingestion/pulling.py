@@ -14,7 +14,8 @@ from django.utils import timezone
 from ingestion.core.states import UNSETTLED, DocumentState
 from ingestion.manifest import Descriptor, not_of
 from ingestion.models import Batch, Document, PortalGate
-from ingestion.register import Submission, known, register_manifest
+from ingestion.register import register_manifest
+from ingestion.submission import Submission, known
 from sites.models import Site
 
 _PASSED_OVER = {*UNSETTLED, DocumentState.CANCELLED}  # asked for already, or not wanted

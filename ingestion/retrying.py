@@ -18,8 +18,8 @@ from ingestion.core.states import DocumentState
 from ingestion.dispatch import bell
 from ingestion.filing import By
 from ingestion.models import Chunk, Document
-from ingestion.register import another_chunk
 from ingestion.rules.findings import Finding as Seen
+from ingestion.submission import another_chunk
 
 AT_ONCE = 500  # held documents that one transaction takes
 
