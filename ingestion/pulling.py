@@ -47,7 +47,10 @@ def pull(site: Site, submission: Submission) -> Batch:
             raise PortalSilent(gate.next_probe_at)
         lines = list(_given_before(site))
         if not lines:
-            raise NothingToPull(f"site {site.site_id}")
+            raise NothingToPull(
+                f"the portal of site {site.site_id} gave nothing yet that is not being asked for "
+                "already"
+            )
     return register_manifest(lines, submission)
 
 

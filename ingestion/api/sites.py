@@ -51,11 +51,10 @@ def pull_site(request: ApiRequest, response: HttpResponse, site_id: Path[SiteId]
     try:
         batch = pull(site, submission)
     except PortalSilent as error:
-        detail = f"Nothing was registered: {error}."
-        raise Problem(409, detail, headers={"Retry-After": str(error.seconds)}) from None
-    except NothingToPull:
-        detail = "Its portal gave nothing yet that is not being asked for already."
-        raise Problem(409, detail) from None
+        detail, headers = str(error), {"Retry-After": str(error.seconds)}
+        raise Problem(409, f"Nothing was registered: {detail}.", headers=headers) from None
+    except NothingToPull as error:
+        raise Problem(409, f"Nothing was registered: {error}.") from None
     return batches.accepted(request, response, batch)
 
 

@@ -1,4 +1,4 @@
-"""What `ingest_manifest` and `ingest_folder` share: waiting for a batch, telling how it ended."""
+"""What commands that submit share: waiting for a batch, telling how it ended."""
 
 import argparse
 import json

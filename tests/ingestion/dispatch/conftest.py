@@ -1,4 +1,4 @@
-"""A small corpus, and how it is submitted."""
+"""A small corpus, how it is submitted, and what carries the rings."""
 
 import datetime
 
@@ -8,6 +8,7 @@ from django.core.management import call_command
 from ingestion import manifest, register
 from ingestion.models import Source
 from ingestion.samples.corpus import write_corpus
+from tests.ingestion.brokers import redis_server
 
 SUBMISSION = register.Submission(Source.MANIFEST, "system:tests", "ops")
 NOWHERE = "http://127.0.0.1:1"
@@ -38,3 +39,13 @@ def submit(tmp_path):
         return register.register_manifest(manifest.read(files[1].read_text()), SUBMISSION)
 
     return submit
+
+
+@pytest.fixture(params=["database", pytest.param("redis", marks=pytest.mark.slow)])
+def broker(request):
+    """What carries the rings, as a host's environment says it."""
+    if request.param == "database":
+        yield {}
+        return
+    with redis_server() as url:
+        yield {"REDIS_URL": url}

@@ -78,8 +78,9 @@ def submit(corpus, portal, *, copies):
 class Storm:
     """Strikes hosts, and starts those again that were killed themselves, as an init would."""
 
-    def __init__(self, settings, seed, stack):
+    def __init__(self, settings, seed, stack, broker):
         self._settings = settings
+        self._terms = TERMS | broker
         self._dice = random.Random(seed)
         self._stack = stack
         self.hosts = []
@@ -123,7 +124,7 @@ class Storm:
         self._start()
 
     def _start(self):
-        host = start_host(self._settings, **TERMS)
+        host = start_host(self._settings, **self._terms)
         self._stack.callback(stop_host, host)
         self.hosts.append(host)
         self.started.append(host)
@@ -161,12 +162,12 @@ def work_done_again(batch):
     return sum(n - 1 for (_, event), n in events.items() if event == "document.checking")
 
 
-def ride_out(corpus, settings, *, seed, copies, strikes):
+def ride_out(corpus, settings, broker, *, seed, copies, strikes):
     """Answers the share of work that was done again."""
     settings.CHUNK_SIZE = 10
     with SamplePortal(corpus.directory, {}, faults=0.05, seed=seed) as portal, ExitStack() as stack:
         batch = submit(corpus, portal, copies=copies)
-        storm = Storm(settings, seed, stack)
+        storm = Storm(settings, seed, stack, broker)
         storm.rage(batch, strikes)
         eventually(lambda: is_completed(batch), seconds=180)
         storm.ends_without_a_trace()
@@ -183,14 +184,14 @@ def ride_out(corpus, settings, *, seed, copies, strikes):
 
 @seeds(1)
 @pytest.mark.timeout(240)
-def test_a_batch_outlives_a_storm(seed, corpus_of, settings):
-    ride_out(corpus_of(3), settings, seed=seed, copies=2, strikes=4)
+def test_a_batch_outlives_a_storm(seed, broker, corpus_of, settings):
+    ride_out(corpus_of(3), settings, broker, seed=seed, copies=2, strikes=4)
 
 
 @seeds(2026)
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_long_batch_outlives_a_long_storm_and_hardly_any_work_is_done_twice(
-    seed, corpus_of, settings
+    seed, broker, corpus_of, settings
 ):
-    assert ride_out(corpus_of(12), settings, seed=seed, copies=3, strikes=12) < 0.05
+    assert ride_out(corpus_of(12), settings, broker, seed=seed, copies=3, strikes=12) < 0.05

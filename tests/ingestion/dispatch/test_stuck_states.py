@@ -17,7 +17,6 @@ from ingestion import register
 from ingestion.dispatch.session import sweep_folders
 from ingestion.models import Chunk
 from tests.factories import make_site, make_user
-from tests.ingestion.brokers import redis_server
 from tests.ingestion.hosts import (
     descendants,
     eventually,
@@ -56,16 +55,6 @@ def upload(one_site):
         return register.upload_packet(site=site, user=user, files=[file]).batch
 
     return upload
-
-
-@pytest.fixture(params=["database", pytest.param("redis", marks=pytest.mark.slow)])
-def broker(request):
-    """What carries the rings, as a host's environment says it."""
-    if request.param == "database":
-        yield {}
-        return
-    with redis_server() as url:
-        yield {"REDIS_URL": url}
 
 
 def is_stopped_without_a_trace(host, settings):

@@ -15,7 +15,7 @@ from ingestion.dispatch import gates, leases
 from ingestion.management import waiting
 from ingestion.models import Batch, Chunk, Document, PortalGate
 from tests import steps
-from tests.factories import make_batch, make_site
+from tests.factories import make_batch, make_filed, make_site
 from tests.ingestion.hosts import environment, eventually
 
 pytestmark = pytest.mark.django_db
@@ -133,6 +133,27 @@ def test_a_folder_of_files_becomes_a_batch(tmp_path, capsys):
 def test_a_folder_for_an_unknown_site_is_refused(tmp_path):
     with pytest.raises(CommandError, match="there is no site '9'"):
         call_command("ingest_folder", str(tmp_path), site="9")
+
+
+def test_a_portal_is_asked_again_and_under_the_same_key_once(capsys):
+    site = make_site("1001")
+    make_filed(site, "doc-1", "a" * 64)
+    for _ in range(2):
+        call_command("pull", "1001", key="monday")
+    assert Batch.objects.filter(source="pull").count() == 1
+    assert capsys.readouterr().out.count("0 of 1 documents settled") == 2
+
+
+def test_a_portal_that_gave_nothing_or_does_not_answer_is_not_asked_again():
+    with pytest.raises(CommandError, match="there is no site '9'"):
+        call_command("pull", "9")
+    site = make_site("1001")
+    with pytest.raises(CommandError, match="gave nothing yet"):
+        call_command("pull", "1001")
+    make_filed(site, "doc-1", "a" * 64)
+    PortalGate.objects.create(portal=site.portal, breaker="OPEN", shut_until=1_900_000_000_000_000)
+    with pytest.raises(CommandError, match="does not answer; it is tried next at"):
+        call_command("pull", "1001")
 
 
 def test_status_counts_what_waits_and_who_works(capsys):

@@ -1,0 +1,43 @@
+"""A site's portal is asked again for all that it gave: a batch without a manifest."""
+
+import argparse
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from ingestion.management import waiting
+from ingestion.models import PRIORITIES, Source
+from ingestion.pulling import NothingToPull, PortalSilent, pull
+from ingestion.submission import Submission
+from sites.models import Site
+
+
+class Command(BaseCommand):
+    help = (
+        "Asks a site's portal again for what it gave before. What is unchanged ends as already on "
+        "file, what has changed is a new version."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("site", metavar="SITE")
+        parser.add_argument("--priority", type=int, default=5, choices=PRIORITIES, metavar="1-10")
+        waiting.add_key(parser)
+        waiting.add_arguments(parser)
+
+    def handle(self, *args: Any, site: str, **options: Any) -> None:
+        found = Site.objects.select_related("portal").filter(site_id=site).first()
+        if found is None:
+            raise CommandError(f"there is no site {site!r}; load it with load_sites first")
+        submission = Submission(
+            Source.PULL,
+            "system:pull",
+            "ops",
+            priority=options["priority"],
+            idempotency_key=options["key"],
+            asks_for=found.site_id,
+        )
+        try:
+            batch = waiting.admitted(lambda: pull(found, submission))
+        except (NothingToPull, PortalSilent) as error:
+            raise CommandError(f"{error}; nothing was registered") from error
+        waiting.report(batch, self, options)
