@@ -13,7 +13,8 @@ from tests.factories import make_site, make_user
 @pytest.fixture(autouse=True)
 def _folders(settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
-    settings.STATIC_ROOT = tmp_path  # WhiteNoise warns where there is no folder
+    settings.STATIC_ROOT = tmp_path / "static"  # WhiteNoise walks through it, and warns without it
+    settings.STATIC_ROOT.mkdir()
 
 
 def make_token(*scopes, **columns):
