@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 from datetime import datetime
 
+from django.db.models import Max
 from django.utils import timezone
 
 from ingestion.core.states import UNSETTLED, DocumentState
@@ -17,8 +18,6 @@ from ingestion.models import Batch, Document, PortalGate
 from ingestion.register import register_manifest
 from ingestion.submission import Submission, known
 from sites.models import Site
-
-_PASSED_OVER = {*UNSETTLED, DocumentState.CANCELLED}  # asked for already, or not wanted
 
 
 class NothingToPull(Exception):
@@ -41,27 +40,27 @@ def pull(site: Site, submission: Submission) -> Batch:
 
     Raises NothingToPull, PortalSilent, and what `register_manifest` raises.
     """
-    lines: list[Descriptor] = []
-    if not known(submission.idempotency_key):
-        if gate := PortalGate.objects.shut().filter(portal=site.portal_id).first():
-            raise PortalSilent(gate.next_probe_at)
-        lines = list(_given_before(site))
-        if not lines:
-            raise NothingToPull(
-                f"the portal of site {site.site_id} gave nothing yet that is not being asked for "
-                "already"
-            )
+    if known(submission.idempotency_key):
+        return register_manifest([], submission)
+    if gate := PortalGate.objects.shut().filter(portal=site.portal_id).first():
+        raise PortalSilent(gate.next_probe_at)
+    lines = list(_given_before(site))
+    # None are left, too, when the same pull was registered since we looked.
+    if not lines and not known(submission.idempotency_key):
+        raise NothingToPull(
+            f"the portal of site {site.site_id} gave nothing yet that is not being asked for "
+            "already"
+        )
     return register_manifest(lines, submission)
 
 
 def _given_before(site: Site) -> Iterator[Descriptor]:
     """The last that is known of each doc_id. No fingerprint: other bytes are what is hoped for."""
-    seen: set[str] = set()
-    for document in Document.objects.filter(site=site).exclude(url="").order_by("-pk").iterator():
-        if document.doc_id in seen:
-            continue
-        seen.add(document.doc_id)
-        if document.state not in _PASSED_OVER and not not_of(site.portal, document.url):
+    given = Document.objects.filter(site=site).exclude(url="")
+    wanted = given.exclude(state=DocumentState.CANCELLED)  # what stood before it still stands
+    last = wanted.order_by().values("doc_id").annotate(last=Max("pk")).values("last")
+    for document in given.filter(pk__in=last).exclude(state__in=UNSETTLED):
+        if not not_of(site.portal, document.url):
             yield Descriptor(
                 site_id=site.site_id,
                 doc_id=document.doc_id,

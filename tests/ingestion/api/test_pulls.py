@@ -44,6 +44,15 @@ def test_each_is_asked_for_once_and_no_upload_and_nothing_that_was_cancelled(ops
     assert (asked.doc_id, asked.expected_sha256) == ("doc-7", "")
 
 
+def test_a_pull_that_was_cancelled_can_be_made_again(ops, site):
+    rejected(site)
+    first = pull(ops, "0203").json()["id"]
+    batches.cancel(Batch.objects.get(reference=first), by=By("user:olga", "ops"))
+    again = pull(ops, "0203", key="again-2")
+    assert again.status_code == 202
+    assert again.json()["id"] != first
+
+
 def test_what_is_being_asked_for_is_not_asked_for_twice(ops, site):
     make_batch(site)
     said = problem(pull(ops, "0203"), 409)
