@@ -178,7 +178,7 @@ class Scope(models.TextChoices):
     READ = "read", "Look: batches, documents and sites"
     DOWNLOAD = "download", "Download originals"
     SUBMIT = "submit", "Submit packets, and cancel them"
-    OPERATE = "operate", "Operate: cancel any batch, read the metrics (staff only)"
+    OPERATE = "operate", "Operate: cancel any batch, have portals asked again, see metrics (staff)"
 
 
 TOKEN_LIFE = timedelta(days=365)

@@ -135,8 +135,8 @@ class Document(models.Model):
     def change(self, columns: Mapping[str, Any]) -> bool:
         """Change these columns (`chunk_id`, not `chunk`), unless somebody moved the row: False.
 
-        No statement runs more often. Django would build it anew each time, which takes four times
-        as long as running it; its text depends on the names of the columns alone.
+        No statement runs more often, and Django would build it anew each time. Its text depends on
+        the names of the columns alone.
         """
         fields = _fields()
         values = [fields[name].get_db_prep_save(new, connection) for name, new in columns.items()]
