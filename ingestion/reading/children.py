@@ -3,11 +3,14 @@
 Pebble's pool with our walls around each child (`guards`). A call ends in its answer, in Killed
 when the child that ran it died or had to be stopped, or in ReadingFault when it is we who failed.
 Nothing is tried twice here but a call whose pool broke under it: that is nobody's fault.
+
+Pebble's children share one pipe and two locks on it. A child that is killed in the instant in which
+it holds them takes them along: the others wait for a minute, then die of it, and their calls seem
+to have killed them. So we look whether the locks can still be had, and start the pool again if not.
 """
 
 import asyncio
 import logging
-import multiprocessing
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -15,6 +18,9 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
+from multiprocessing.synchronize import RLock
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -34,6 +40,9 @@ Answer = TypeVar("Answer")
 # What every child needs, imported once for all of them: pebble, of which a child is made, and what
 # every document passes through. Qpdf, forms and OCR are imported by the children that need them.
 HEAVY = ["pebble", "ingestion.reading.tasks"]
+
+LOOK_SECONDS = 1.0  # between two looks at the locks, while there are calls
+LOCK_SECONDS = 5.0  # nobody holds one for longer: sending an answer takes less than a millisecond
 
 
 class ReadingFault(OurFault):
@@ -57,8 +66,9 @@ class Children:
 
     def __init__(self, limits: ReadingLimits, preload: Sequence[str] = ()) -> None:
         self._limits = limits
-        self._preload = [*HEAVY, *preload]
+        self._preload = preload
         self._pool: ProcessPool | None = None
+        self._watch: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._in_flight: set[Future[Any]] = set()
         self._closed = False
@@ -76,7 +86,7 @@ class Children:
         try:
             return await self._attempt(call)
         except BrokenProcessPool:
-            # Pebble gives up when a child dies between two tasks.
+            # A child died between two tasks, which Pebble gives up at, or with the locks.
             logger.warning("the reading pool broke and is started again")
         try:
             return await self._attempt(call)
@@ -86,6 +96,8 @@ class Children:
     async def close(self) -> None:
         """Stop every child, also in the middle of its work. Whoever waits gets ReadingFault."""
         self._closed = True
+        if self._watch is not None:
+            self._watch.cancel()
         for future in tuple(self._in_flight):
             future.cancel()
         async with self._starting:
@@ -126,14 +138,29 @@ class Children:
     async def _running(self) -> ProcessPool:
         if self._pool is not None and self._pool.active:
             return self._pool
-        pool = await asyncio.to_thread(self._start)
+        context = _Context(self._preload)
+        pool = await asyncio.to_thread(self._start, context)
         self._pool = pool
+        self._watch = asyncio.create_task(self._keep(pool, context.locks), name="pool-watch")
         return pool
 
-    def _start(self) -> ProcessPool:
+    async def _keep(self, pool: ProcessPool, locks: Sequence[RLock]) -> None:
+        while self._pool is pool:
+            await asyncio.sleep(LOOK_SECONDS)
+            if len(self._in_flight) > 0 and await asyncio.to_thread(_is_any_lost, locks):
+                logger.warning("a child was killed while it held the pool's locks")
+                await self._give_up(pool)
+
+    async def _give_up(self, pool: ProcessPool) -> None:
+        async with self._starting:
+            if self._pool is pool:
+                await asyncio.to_thread(self._stop)
+                for future in self._in_flight:  # none of a later pool: that waits for us
+                    if not future.done():
+                        future.set_exception(BrokenProcessPool("a child died with its locks"))
+
+    def _start(self, context: ForkServerContext) -> ProcessPool:
         self._stop()
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(self._preload)
         pool = ProcessPool(
             max_workers=self._limits.processes,
             max_tasks=self._limits.tasks_per_process,
@@ -151,6 +178,33 @@ class Children:
             self._pool.stop()
             self._pool.join()
             self._pool = None
+
+
+class _Context(ForkServerContext):
+    """How children are started. It remembers the locks that it made for them."""
+
+    def __init__(self, preload: Sequence[str]) -> None:
+        self.locks: list[RLock] = []
+        self.set_forkserver_preload([*HEAVY, *preload])
+
+    def RLock(self) -> RLock:  # noqa: N802 - multiprocessing's name
+        lock = super().RLock()
+        self.locks.append(lock)
+        return lock
+
+
+def warm_up(preload: Sequence[str] = ()) -> None:
+    """Start what children are forked from: else this process's first document waits for imports."""
+    _Context(preload)
+    forkserver.ensure_running()
+
+
+def _is_any_lost(locks: Sequence[RLock]) -> bool:
+    for lock in locks:
+        if not lock.acquire(timeout=LOCK_SECONDS):
+            return True
+        lock.release()
+    return False
 
 
 def _is_cancelled() -> bool:

@@ -9,9 +9,11 @@ import sys
 import tempfile
 import textwrap
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
+from ingestion.reading.children import Children, Killed
 from ingestion.reading.facts import MediaType, Page, Reading, TextSource, Unreadable
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook, ReadPages, merge
@@ -128,6 +130,26 @@ async def test_children_killed_while_idle_are_replaced(tmp_path):
         for child in children():
             os.kill(child, signal.SIGKILL)
         assert await reader.read(path, SHA256) == before
+
+
+def die_with_the_locks() -> None:
+    """As a child that is killed between taking the locks and giving them back."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and "channel" not in frame.f_locals:
+        frame = frame.f_back
+    assert frame is not None
+    assert frame.f_locals["channel"].mutex.acquire(timeout=10)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.timeout(45)  # without our looking, Pebble's children take two minutes to give up
+async def test_a_child_killed_with_the_locks_costs_the_others_nothing():
+    pool = Children(LIMITS)
+    try:
+        assert isinstance(await pool.run(die_with_the_locks), Killed)
+        assert isinstance(await pool.run(os.getpid), int)
+    finally:
+        await pool.close()
 
 
 async def test_closing_in_the_middle_of_work_leaves_nothing_behind(tmp_path, scanned):
