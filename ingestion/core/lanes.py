@@ -7,6 +7,9 @@ ever waits for one portal while another could be served, and a retry that waits 
 Slots are reserved ahead by `pace`, beside the workers: a gate may be a database away, and nothing
 slow may stand between a slot and its request. A slot that was not used in time is thrown away.
 
+Lanes without a gate hold what people sent, a few documents each. While there are any, every other
+turn is theirs: somebody waits for them, and in the round of many portals they would wait long.
+
 Not here: what is done with an item, and what an error means (`ingest`).
 """
 
@@ -116,7 +119,9 @@ class Lanes(Generic[Item]):
         self._depth = depth
         self._clock = clock
         self._lanes: dict[str, _Lane[Item]] = {}
-        self._turn: deque[str] = deque()  # whose turn it is: round robin over the portals
+        self._portals: deque[str] = deque()  # whose turn it is: round robin
+        self._sent: deque[str] = deque()  # the same, of lanes without a gate
+        self._was_sent = False  # the last one was of these
         self._front = asyncio.Lock()  # held by the worker that looks
         self._changed = asyncio.Event()  # it has to look again
         self._hungry = asyncio.Event()  # some lane could go on with a slot
@@ -132,7 +137,7 @@ class Lanes(Generic[Item]):
         """Idempotent: a portal keeps its gate for as long as the lanes live. None: no limit."""
         if key not in self._lanes:
             self._lanes[key] = _Lane(gate, max_in_flight)
-            self._turn.append(key)
+            (self._portals if gate else self._sent).append(key)
 
     async def put(self, key: str, item: Item) -> None:
         """Queue the item, then wait while the lane is over its depth: this is the backpressure.
@@ -204,16 +209,19 @@ class Lanes(Generic[Item]):
     def _first_ready(self, now: float) -> tuple[_Lane[Item] | None, float | None]:
         """The lane whose turn it is; or None, and when the first one will be ready."""
         soonest = math.inf
-        for _ in range(len(self._turn)):
-            lane = self._lanes[self._turn[0]]
-            self._turn.rotate(-1)
-            ready_at = lane.ready_at(now)
-            if ready_at is not None and ready_at <= now:
-                return lane, None
-            if ready_at is not None:
-                soonest = min(soonest, ready_at)
-            elif lane.wants(now):
-                self._hungry.set()
+        for is_sent in (not self._was_sent, self._was_sent):
+            turn = self._sent if is_sent else self._portals
+            for _ in range(len(turn)):
+                lane = self._lanes[turn[0]]
+                turn.rotate(-1)
+                ready_at = lane.ready_at(now)
+                if ready_at is not None and ready_at <= now:
+                    self._was_sent = is_sent
+                    return lane, None
+                if ready_at is not None:
+                    soonest = min(soonest, ready_at)
+                elif lane.wants(now):
+                    self._hungry.set()
         return None, None if soonest == math.inf else soonest
 
     async def pace(self, shut: Shut[Item]) -> None:

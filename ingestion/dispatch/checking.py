@@ -5,13 +5,22 @@ what another core has to spare.
 """
 
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
 
 from ingestion.core.work import Fetched, WorkItem
+from ingestion.reading import children
 from ingestion.reading.pool import Reader
 from ingestion.rules import checks
+
+PRELOAD = [checks.__name__]
+
+
+def warm_up(**_: Any) -> None:
+    """Called in a new worker: a coordinator's first upload shall not wait for our imports."""
+    children.warm_up(PRELOAD)
 
 
 class CheckingReader:
@@ -21,7 +30,7 @@ class CheckingReader:
     @staticmethod
     def pool() -> Reader:
         """The pool that this reader wants. Whoever opens it closes it."""
-        return Reader(settings.READING_LIMITS, preload=[checks.__name__])
+        return Reader(settings.READING_LIMITS, preload=PRELOAD)
 
     async def read(self, item: WorkItem, fetched: Fetched) -> checks.Checked:
         site = checks.SiteFacts(

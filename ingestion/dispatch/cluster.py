@@ -19,7 +19,9 @@ def main(folder: Path, host: int) -> None:
     django.setup()
 
     # django-q2 reads the settings when it is imported.
-    from ingestion.dispatch import presence, session, ties  # noqa: PLC0415
+    from django_q.signals import post_spawn  # noqa: PLC0415
+
+    from ingestion.dispatch import checking, presence, session, ties  # noqa: PLC0415
     from ingestion.dispatch.mended import Cluster  # noqa: PLC0415
 
     session.hold(folder)
@@ -27,6 +29,7 @@ def main(folder: Path, host: int) -> None:
     presence.keep_in(folder / presence.FOLDER)
     ties.name("cluster")
     ties.tie_forks()
+    post_spawn.connect(checking.warm_up)
     cluster = Cluster()
     ties.end_with(host, signal.SIGTERM)  # a host that was killed has its cluster drain
     cluster.run()

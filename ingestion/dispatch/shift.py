@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 FED_TOGETHER = 4  # documents of a chunk; if their worker dies, all of them are suspects
 LOOK_SECONDS = 0.25  # between two looks for due chunks, and for the drain flag
+URGENT_SECONDS = 0.1  # the same for urgent ones, while work goes on: somebody waits for them
 NAMED = 5  # documents of a chunk, in the log
 HEAR_SECONDS = 1.0  # between two looks for batches that somebody cancelled
 
@@ -83,7 +84,8 @@ class Shift:
         self._changed = asyncio.Event()
         self._one_suspect, self._suspect_is_over = asyncio.Lock(), asyncio.Event()
         self._ends_at = time.monotonic() + settings.SHIFT_SECONDS
-        self._looks_at = self._hears_at = 0.0
+        self._looks_at = {True: 0.0, False: 0.0}  # by urgency
+        self._hears_at = 0.0
         self._has_new_room = True
         self._beaten_at = time.monotonic()  # no lease of ours is older
 
@@ -138,12 +140,15 @@ class Shift:
 
     async def _due(self) -> list[Lease]:
         """New leases, while there is room and time."""
-        now = time.monotonic()
-        is_too_soon = now < self._looks_at and not self._has_new_room
-        if is_too_soon or now > self._ends_at or drain.is_draining():
+        now, has_new_room = time.monotonic(), self._has_new_room
+        if now > self._ends_at or drain.is_draining():
             return []
-        self._looks_at, self._has_new_room = now + LOOK_SECONDS, False
-        return await self._take(urgent=True) + await self._take(urgent=False)
+        self._has_new_room, new = False, []
+        for urgent, seconds in ((True, URGENT_SECONDS), (False, LOOK_SECONDS)):
+            if has_new_room or now >= self._looks_at[urgent]:
+                self._looks_at[urgent] = now + seconds
+                new += await self._take(urgent=urgent)
+        return new
 
     async def _take(self, *, urgent: bool) -> list[Lease]:
         """Urgent chunks have room of their own: a small packet never waits for a large batch.
@@ -227,7 +232,7 @@ class Shift:
     async def _change(self) -> None:
         """Until a document is over, or it is time to look around."""
         try:
-            async with asyncio.timeout(LOOK_SECONDS):
+            async with asyncio.timeout(URGENT_SECONDS):
                 await self._changed.wait()
         except TimeoutError:
             pass

@@ -56,6 +56,20 @@ async def gated(gate, *items, max_in_flight=100):
     return lanes
 
 
+async def test_what_people_sent_gets_every_other_turn_beside_many_portals():
+    lanes = open_lanes("sent")
+    for key in ("a", "b", "c"):
+        lanes.open(key, ScriptedGate(grant(0, 0)), 100)
+        for number in range(2):
+            await lanes.put(key, f"{key}{number}")
+    async with paced(lanes):
+        assert await lanes.take() == "a0"  # each portal has given its slots by now
+        for number in range(3):
+            await lanes.put("sent", f"sent{number}")
+        taken = [await lanes.take() for _ in range(8)]
+    assert taken == ["sent0", "b0", "sent1", "c0", "sent2", "a1", "b1", "c1"]
+
+
 async def test_portals_take_turns():
     lanes = open_lanes("a", "b")
     for item in ("a1", "a2", "a3"):
