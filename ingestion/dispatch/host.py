@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from types import FrameType
 
@@ -17,6 +17,7 @@ from django.db import DatabaseError, close_old_connections
 
 from ingestion import batches
 from ingestion.dispatch import bell, leases, polls, recovery, session, ties
+from ingestion.dispatch.presence import AtWork
 from ingestion.dispatch.session import Session
 from ingestion.dispatch.watchdog import Patience, Watchdog
 
@@ -54,7 +55,7 @@ class Host:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         ties.name("host")
-        session.sweep_folders()
+        _give_back(session.sweep_folders())
         self._start()
         ready()
         try:
@@ -78,6 +79,9 @@ class Host:
             self._start_again("the cluster died")
         try:
             close_old_connections()
+            for worker in self._session.fallen():
+                _recover_from(worker)
+                self._session.forget(worker)
             self._watch(tick())
         except DatabaseError:
             logger.exception("the dispatcher cannot reach the database; it tries again")
@@ -97,7 +101,7 @@ class Host:
 
     def _start_again(self, why: str) -> None:
         logger.error("%s; starting another cluster", why)
-        self._session.kill()
+        _give_back(self._session.kill())
         self._pause(self._watchdog.rest_seconds)
         self._start()
 
@@ -106,4 +110,19 @@ class Host:
         if not self._now:
             self._session.ask_to_stop()
             self._session.await_end(unless=lambda: self._now)
-        self._session.kill()
+        _give_back(self._session.kill())
+
+
+def _give_back(fallen: Iterable[AtWork]) -> None:
+    """What they had in hand. Where the database cannot be reached, their leases will expire."""
+    try:
+        for worker in fallen:
+            _recover_from(worker)
+    except DatabaseError:
+        logger.exception("what killed workers had in hand waits for its leases to expire")
+
+
+def _recover_from(worker: AtWork) -> None:
+    """Whoever was killed will not come back: its work need not wait until its leases expire."""
+    if chunks := leases.recover_from(worker.owner):
+        logger.warning("worker %d died at its work; chunks due again: %d", worker.pid, chunks)

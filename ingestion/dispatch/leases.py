@@ -4,9 +4,7 @@ A worker owns a chunk while its lease id stands on the row and the lease has not
 made by the worker and written in the claiming UPDATE, so that nobody can adopt another's lease.
 """
 
-import os
 import random
-import socket
 import time
 import uuid
 from collections.abc import Collection, Iterable
@@ -49,11 +47,6 @@ def database_now() -> datetime:
         cursor.execute("SELECT clock_timestamp()")
         now: datetime = cursor.fetchone()[0]
         return now
-
-
-def owner() -> str:
-    """This process and moment, so that no later process with the same number is taken for it."""
-    return f"{socket.gethostname()}:{os.getpid()}:{time.time_ns()}"
 
 
 def take(
@@ -189,14 +182,21 @@ def _next_dispatch(chunk: Chunk, now: datetime) -> datetime:
 def recover() -> int:
     """Make the chunks of silent workers due again. Answers how many there were."""
     now = database_now()
+    return _make_due(Chunk.objects.orphaned(now), now)
+
+
+def recover_from(owner: str) -> int:
+    """The same for one whose process is known to be dead: it will not come back to its leases."""
+    return _make_due(Chunk.objects.running().filter(lease_owner=owner), database_now())
+
+
+def _make_due(lost: "QuerySet[Chunk]", now: datetime) -> int:
     recovered = 0
-    for chunk_id, lease_id, losses in Chunk.objects.orphaned(now).values_list(
-        "pk", "lease_id", "losses"
-    ):
+    for chunk_id, lease_id, losses in lost.values_list("pk", "lease_id", "losses"):
         due_at = now + timedelta(seconds=_pause(losses))
-        freed = Chunk.objects.filter(
-            pk=chunk_id, lease_id=lease_id, lease_expires_at__lt=now
-        ).update(**_FREE, state=ChunkState.WAITING, next_dispatch_at=due_at, losses=losses + 1)
+        freed = lost.filter(pk=chunk_id, lease_id=lease_id).update(
+            **_FREE, state=ChunkState.WAITING, next_dispatch_at=due_at, losses=losses + 1
+        )
         if freed and lease_id:
             recovered += 1
             spool.drop_attempt(lease_id)

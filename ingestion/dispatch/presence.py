@@ -6,6 +6,7 @@ processes of a machine share.
 """
 
 import os
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +16,7 @@ from pathlib import Path
 FOLDER = "at-work"  # in the folder of a session
 
 _folder: Path | None = None  # none: no host watches, as under a plain `qcluster`
-_began = 0.0
+_began, _owner = 0.0, ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class AtWork:
     pid: int
     began: float  # monotonic seconds, as the next
     seen: float
+    owner: str = ""  # as it stands on its leases
 
 
 def keep_in(folder: Path) -> None:
@@ -34,14 +36,25 @@ def keep_in(folder: Path) -> None:
 
 @contextmanager
 def at_work() -> Iterator[None]:
-    global _began  # noqa: PLW0603 - a worker does one thing at a time
-    _began = time.monotonic()
+    global _began, _owner  # noqa: PLW0603 - a worker does one thing at a time
+    _began, _owner = time.monotonic(), _this_moment()
     sign()
     try:
         yield
     finally:
+        _owner = ""
         if _folder:
             (_folder / str(os.getpid())).unlink(missing_ok=True)
+
+
+def owner() -> str:
+    """Who holds the leases of this shift."""
+    return _owner or _this_moment()
+
+
+def _this_moment() -> str:
+    """This process and now, so that no later process with the same number is taken for it."""
+    return f"{socket.gethostname()}:{os.getpid()}:{time.time_ns()}"
 
 
 def sign() -> None:
@@ -49,7 +62,7 @@ def sign() -> None:
     if _folder is None:
         return
     own = _folder / str(os.getpid())
-    own.with_suffix(".new").write_text(f"{_began} {time.monotonic()}")
+    own.with_suffix(".new").write_text(f"{_began} {time.monotonic()} {_owner}")
     own.with_suffix(".new").replace(own)
 
 
@@ -60,6 +73,11 @@ def read(folder: Path) -> list[AtWork]:
         for file in folder.iterdir():
             if file.name.isdigit():
                 with suppress(FileNotFoundError):  # its shift is over
-                    began, seen = map(float, file.read_text().split())
-                    found.append(AtWork(int(file.name), began, seen))
+                    began, seen, owner = file.read_text().split()
+                    found.append(AtWork(int(file.name), float(began), float(seen), owner))
     return found
+
+
+def forget(folder: Path, worker: AtWork) -> None:
+    """It died, and its leases are given back."""
+    (folder / str(worker.pid)).unlink(missing_ok=True)

@@ -59,11 +59,16 @@ class Session:
     def at_work(self) -> list[presence.AtWork]:
         """Its living workers that have a shift in hand."""
         members = self.members()
-        return [
-            worker
-            for worker in presence.read(self.folder / presence.FOLDER)
-            if worker.pid in members
-        ]
+        return [worker for worker in self._signs() if worker.pid in members]
+
+    def fallen(self) -> list[presence.AtWork]:
+        """Workers that died with a shift in hand, until they are forgotten."""
+        signs = self._signs()  # first: whoever begins after this is not taken for dead
+        members = self.members() if signs else set()
+        return [worker for worker in signs if worker.pid not in members]
+
+    def forget(self, worker: presence.AtWork) -> None:
+        presence.forget(self.folder / presence.FOLDER, worker)
 
     def ask_to_stop(self) -> None:
         self._head.terminate()
@@ -77,8 +82,8 @@ class Session:
         while self.members() and time.monotonic() < until and not unless():
             time.sleep(0.1)
 
-    def kill(self) -> None:
-        """Whatever is left goes at once, its parsers and its folder with it."""
+    def kill(self) -> list[presence.AtWork]:
+        """Whatever is left goes at once, its parsers and its folder with it. Answers the fallen."""
         until = time.monotonic() + STOP_SECONDS  # a process in the disk's hands goes when it may
         while (members := self.members()) and time.monotonic() < until:
             self.was_killed = True
@@ -87,7 +92,12 @@ class Session:
                     os.kill(member, signal.SIGKILL)
             time.sleep(0.02)
         self._head.wait()
+        fallen = self.fallen()
         shutil.rmtree(self.folder, ignore_errors=True)
+        return fallen
+
+    def _signs(self) -> list[presence.AtWork]:
+        return presence.read(self.folder / presence.FOLDER)
 
     def members(self) -> set[int]:
         """Living processes of the session, and their children, some in sessions of their own."""
@@ -104,12 +114,18 @@ def hold(folder: Path) -> None:
     fcntl.flock(held, fcntl.LOCK_EX)  # forks share the lock; it goes with the last of them
 
 
-def sweep_folders() -> None:
-    """Of hosts that were killed themselves. Their clusters may still drain: those keep theirs."""
+def sweep_folders() -> list[presence.AtWork]:
+    """Of hosts that were killed themselves. Their clusters may still drain: those keep theirs.
+
+    Answers the workers that died in the others with a shift in hand.
+    """
+    fallen: list[presence.AtWork] = []
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         owner = folder.name.removeprefix(PREFIX).partition("-")[0]
         if not Path(f"/proc/{owner}").exists() and not _is_held(folder):
+            fallen += presence.read(folder / presence.FOLDER)
             shutil.rmtree(folder, ignore_errors=True)
+    return fallen
 
 
 def _is_held(folder: Path) -> bool:

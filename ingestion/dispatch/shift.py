@@ -78,7 +78,7 @@ class Shift:
         self._lanes = lanes
         self._folders = folders
         self._clock = DatabaseClock()
-        self._owner = leases.owner()
+        self._owner = presence.owner()
         self._in_hand: dict[int, _InHand] = {}
         self._lease_ids: dict[int, UUID] = {}
         self._changed = asyncio.Event()

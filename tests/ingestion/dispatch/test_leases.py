@@ -117,6 +117,16 @@ def test_the_chunk_of_a_silent_worker_is_worked_by_another():
     assert Document.objects.get().state == DocumentState.RECEIVED
 
 
+def test_what_a_dead_worker_had_in_hand_is_due_at_once_and_nobody_elses():
+    make_batch(documents=1)
+    make_batch(documents=1)
+    [lost] = take(room=1, by="here:1:1")
+    [kept] = take(room=1, by="here:1:2")  # a later process with the same number
+    assert leases.recover_from("here:1:1") == 1
+    assert leases.beat([lost.lease_id, kept.lease_id]) == {kept.lease_id}
+    assert Chunk.objects.due(timezone.now()).get().pk == lost.chunk
+
+
 def test_a_chunk_that_kills_one_worker_after_the_other_is_given_to_the_next_ever_later():
     """After the first one at once: that is how a killed process looks."""
     make_batch()

@@ -148,6 +148,8 @@ def test_a_worker_is_at_work_from_its_first_sign_to_the_end_of_its_shift(tmp_pat
         [first] = presence.read(tmp_path)
         presence.sign()
         [second] = presence.read(tmp_path)
-    assert first.began == second.began
+        assert presence.owner() == second.owner
+    assert (first.began, first.owner) == (second.began, second.owner)
     assert first.seen <= second.seen
     assert presence.read(tmp_path) == []
+    assert presence.owner() != second.owner  # the next shift is somebody else

@@ -129,6 +129,15 @@ def test_a_busy_host_works_on_whichever_of_its_processes_is_killed(
         kill(host, role)
 
 
+@pytest.mark.parametrize("role", ["worker", "all"])
+def test_what_a_killed_worker_had_in_hand_goes_on_long_before_its_leases_expire(
+    role, one_site, submit, settings
+):
+    long = {"LEASE_SECONDS": "3600", "HEARTBEAT_SECONDS": "60"}
+    with busy_host(one_site, submit, settings, **long) as (host, _):
+        kill(host, role)
+
+
 def test_a_worker_that_dies_with_its_timers_lock_is_replaced_though_the_sentinel_hangs(
     upload, settings
 ):
