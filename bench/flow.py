@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from bench import outcome, process
-from bench.offer import UNLIMITED, Offer, write_offer
+from bench.offer import UNLIMITED, Offer, Originals, real_documents, samples, write_offer
 from bench.report import Measured, Report, write_report
 from ingestion.samples.portal import Limit
 
@@ -23,6 +23,7 @@ PLAIN, OURS = "plain", "ours"
 SAME, DURABLE = "plain, our reading", "plain, our reading, on disk"
 LIMITED = Limit(2.0, 4)  # of one portal; all together stay below what either side can work off
 SLOW = Limit(1.0, 1)
+CORPUS = Path(__file__).parents[2] / "shared" / "corpus"  # real documents, where they are at hand
 SLOW_DOCUMENTS = 20  # of each site: the slow one outlasts the others
 
 
@@ -47,6 +48,7 @@ class Scene:
     limits: Sequence[Limit]
     documents: int
     faults: float = 0.0
+    originals: Originals = samples
 
 
 class Bench:
@@ -83,6 +85,7 @@ class Bench:
                 f"http://127.0.0.1:{self._port}",
                 limits=scene.limits,
                 documents=scene.documents,
+                originals=scene.originals,
             )
         return self._offers[scene.title]
 
@@ -109,6 +112,11 @@ def throughput(bench: Bench, size: Size) -> Iterator[Measured]:
         yield replace(bench.measure(scene, PLAIN, "--same-reading"), side=SAME)
         durable = bench.measure(scene, PLAIN, "--same-reading", "--on-disk")
         yield replace(durable, side=DURABLE)
+        if CORPUS.exists():
+            real = real_documents(CORPUS)
+            scene = Scene("the same, real documents", free, size.documents, originals=real)
+            for side in (PLAIN, OURS):
+                yield bench.measure(scene, side)
         for faults in (0.0, 0.3):
             scene = Scene(f"limits, {faults:.0%} faults", limited, size.limited, faults)
             for side in (PLAIN, OURS):

@@ -1,12 +1,13 @@
-"""What a measurement is fed with: many small, sound, born-digital documents, no two alike."""
+"""What a measurement is fed with: many small, born-digital documents, no two alike."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench import plain
 from ingestion.samples.corpus import SCHEMA_VERSION, write_corpus
 from ingestion.samples.pages import PAGES
 from ingestion.samples.people_and_sites import SITES, SampleSite
@@ -15,6 +16,10 @@ from ingestion.samples.specimens import specimen
 
 UNLIMITED = Limit(1_000_000.0, 1_000_000)
 IN_FLIGHT = 8  # requests that one portal takes at a time
+SMALL = 100_000  # bytes of a small document
+
+# (document type, content): what a site's documents are copies of, at most so many.
+Originals = Callable[[SampleSite], Sequence[tuple[str, bytes]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +38,43 @@ class Offer:
         return self.directory / "manifest.ndjson"
 
 
+def samples(site: SampleSite) -> Sequence[tuple[str, bytes]]:
+    """One sound document of each type, made for the site."""
+    today = datetime.now(UTC).date()
+    return [(kind, specimen(kind, today=today, site=site)) for kind in PAGES]
+
+
+def real_documents(corpus: Path) -> Originals:
+    """Every small born-digital PDF of a corpus in which the usual way finds text, too.
+
+    `corpus` is a folder with a `manifest.json` that tells of each file what kind it is. What type
+    they are is no matter here: they are declared as curricula vitae, and read and judged as such.
+    """
+    rows = json.loads((corpus / "manifest.json").read_text())
+    paths = [corpus / row["file"] for row in rows if row["kind"] == "born-digital"]
+    contents = [path.read_bytes() for path in paths if path.suffix == ".pdf"]
+    found = [each for each in contents if len(each) <= SMALL and plain.has_text(each)]
+    return lambda _: [("cv", content) for content in found]
+
+
 def write_offer(
-    directory: Path, base_url: str, *, limits: Sequence[Limit], documents: int
+    directory: Path,
+    base_url: str,
+    *,
+    limits: Sequence[Limit],
+    documents: int,
+    originals: Originals = samples,
 ) -> Offer:
     """As many sites as there are `limits`, each with `documents` documents.
 
-    A site's ten documents are made once and then told apart by a comment behind their end, which
-    no reader minds: five thousand take seconds.
+    A site's `originals` are copied and then told apart by a comment behind their end, which no
+    reader minds: five thousand take seconds.
     """
     rows, lines = [], []
     for number, limit in enumerate(limits):
         site = replace(SITES[number % len(SITES)], site_id=str(3001 + number))
         rows.append(_row(site, limit, base_url))
-        for doc_id, kind, content in _documents(site, documents):
+        for doc_id, kind, content in _copies(originals(site), documents):
             path = directory / "files" / site.site_id / f"{doc_id}.pdf"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
@@ -87,11 +116,11 @@ def _copy(line: dict[str, str], number: int, files: Path) -> dict[str, str]:
     return {**kept, "doc_id": doc_id, "url": url}
 
 
-def _documents(site: SampleSite, documents: int) -> Iterator[tuple[str, str, bytes]]:
-    today = datetime.now(UTC).date()
-    made = [(kind, specimen(kind, today=today, site=site)) for kind in list(PAGES)[:documents]]
+def _copies(
+    originals: Sequence[tuple[str, bytes]], documents: int
+) -> Iterator[tuple[str, str, bytes]]:
     for number in range(documents):
-        kind, content = made[number % len(made)]
+        kind, content = originals[number % len(originals)]
         yield f"{kind}-{number:04d}", kind, content + b"%%%d\n" % number
 
 

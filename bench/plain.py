@@ -115,9 +115,18 @@ def pause(attempt: int) -> float:
 
 def read(payload: bytes) -> int:
     """How many characters are in it. Runs in the pool."""
+    characters = _extracted(payload)
+    return characters if characters >= FEWEST_CHARACTERS else _recognized(payload)
+
+
+def has_text(payload: bytes) -> bool:
+    """Whether it is read without OCR."""
+    return _extracted(payload) >= FEWEST_CHARACTERS
+
+
+def _extracted(payload: bytes) -> int:
     pages = [page.extract_text() for page in PdfReader(io.BytesIO(payload)).pages]
-    text = "\n".join(pages).strip()
-    return len(text) if len(text) >= FEWEST_CHARACTERS else _recognized(payload)
+    return len("\n".join(pages).strip())
 
 
 def _recognized(payload: bytes) -> int:

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from types import FrameType
 
@@ -79,15 +79,15 @@ class Host:
             self._start_again("the cluster died")
         try:
             close_old_connections()
-            for worker in self._session.fallen():
+            at_work, fallen = self._session.workers()
+            for worker in fallen:
                 _recover_from(worker)
                 self._session.forget(worker)
-            self._watch(tick())
+            self._watch(tick(), at_work)
         except DatabaseError:
             logger.exception("the dispatcher cannot reach the database; it tries again")
 
-    def _watch(self, ring: str) -> None:
-        at_work = self._session.at_work()
+    def _watch(self, ring: str, at_work: Collection[AtWork]) -> None:
         for pid in self._watchdog.overdue(at_work):
             logger.error("worker %d is at work and gives no sign; it is killed", pid)
             with suppress(ProcessLookupError):

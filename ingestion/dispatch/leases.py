@@ -57,6 +57,8 @@ def take(
     Urgent chunks and others are two queues: neither ever waits for room that the other fills.
     """
     now = database_now()
+    if not _is_any_due(now, urgent):
+        return []
     full = {*busy_sites, *_full_sites(urgent)}
     picked = list(next_of_each_site(now, full, urgent)[: min(room, MOST_AT_ONCE)])
     return [lease for chunk in picked if (lease := _claim(chunk, by=by, now=now))]
@@ -77,7 +79,15 @@ def next_of_each_site(now: datetime, full: Collection[int], urgent: bool) -> "Qu
 def anything_due() -> bool:
     """Is there a chunk that a shift could take now?"""
     now = database_now()
-    return any(next_of_each_site(now, _full_sites(of), of).exists() for of in (True, False))
+    return any(
+        _is_any_due(now, of) and next_of_each_site(now, _full_sites(of), of).exists()
+        for of in (True, False)
+    )
+
+
+def _is_any_due(now: datetime, urgent: bool) -> bool:
+    """Most looks find nothing: they shall cost one probe of an index."""
+    return Chunk.objects.due(now).of_urgency(urgent).exists()
 
 
 def _full_sites(urgent: bool) -> set[int]:

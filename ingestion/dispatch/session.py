@@ -56,16 +56,14 @@ class Session:
         self._headless_since = self._headless_since or now
         return not self.members() or now - self._headless_since > STOP_SECONDS
 
-    def at_work(self) -> list[presence.AtWork]:
-        """Its living workers that have a shift in hand."""
-        members = self.members()
-        return [worker for worker in self._signs() if worker.pid in members]
-
-    def fallen(self) -> list[presence.AtWork]:
-        """Workers that died with a shift in hand, until they are forgotten."""
-        signs = self._signs()  # first: whoever begins after this is not taken for dead
-        members = self.members() if signs else set()
-        return [worker for worker in signs if worker.pid not in members]
+    def workers(self) -> tuple[list[presence.AtWork], list[presence.AtWork]]:
+        """Those with a shift in hand: who is alive, and who died and is not forgotten yet."""
+        signs = presence.read(self.folder / presence.FOLDER)
+        members = (
+            self.members() if signs else set()
+        )  # later: nobody who just began is taken for dead
+        living = [worker for worker in signs if worker.pid in members]
+        return living, [worker for worker in signs if worker.pid not in members]
 
     def forget(self, worker: presence.AtWork) -> None:
         presence.forget(self.folder / presence.FOLDER, worker)
@@ -92,12 +90,9 @@ class Session:
                     os.kill(member, signal.SIGKILL)
             time.sleep(0.02)
         self._head.wait()
-        fallen = self.fallen()
+        _, fallen = self.workers()
         shutil.rmtree(self.folder, ignore_errors=True)
         return fallen
-
-    def _signs(self) -> list[presence.AtWork]:
-        return presence.read(self.folder / presence.FOLDER)
 
     def members(self) -> set[int]:
         """Living processes of the session, and their children, some in sessions of their own."""

@@ -52,7 +52,7 @@ class Page:
     height: float
     text: str  # lines separated by \n, in reading order
     source: TextSource
-    words: tuple[Word, ...] = ()
+    words: Sequence[Word] = ()  # in reading order
     marks: Sequence[Box] = ()  # ink that is neither text nor rule: signatures, stamps, drawings
     confidence: float = 100.0  # mean of the words' confidence
     dpi: int = 0  # at which it was read by OCR; 0 for a text layer

@@ -1,15 +1,13 @@
 """Looking for marks on the pages of an open document, late: where and when somebody asks."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from .facts import Box, Word
-from .guards import page_alarm
-from .late import LateMarks, MarksUnreadableError
+from .late import LateMarks, looking
 from .limits import ReadingLimits
 from .marks import MARKS_DPI, RULE, find_marks, marks_within
 from .pages import OpenPages
-from .render import POINTS, UNREADABLE, page_picture, reason
+from .render import POINTS, page_picture
 from .unread import unread_areas
 
 EDGE = RULE / 2 * POINTS / MARKS_DPI  # points around an area: a rule shows where it goes on
@@ -21,13 +19,13 @@ def drawn_marks(
     """The same marks as in a picture of the whole page; only where one may be is it drawn."""
 
     def areas() -> Sequence[Box]:
-        with _looking(number, limits):
+        with looking(number, limits):
             return unread_areas(pages.load(number), words)
 
     def look(area: Box) -> Sequence[Box]:
         around = Box(area.left - EDGE, area.top - EDGE, area.right + EDGE, area.bottom + EDGE)
         near = [word for word in words if word.box.touches(around)]
-        with _looking(number, limits):
+        with looking(number, limits):
             picture = page_picture(pages.load(number), MARKS_DPI, limits, around)
             return marks_within(picture, area, near, askew=askew)
 
@@ -40,20 +38,11 @@ def scanned_marks(
     """Of a page that is one picture, which is looked at as a whole."""
 
     def areas() -> Sequence[Box]:
-        with _looking(number, limits):
+        with looking(number, limits):
             return [Box(0.0, 0.0, *pages.load(number).get_size())]
 
     def look(_: Box) -> Sequence[Box]:
-        with _looking(number, limits):
+        with looking(number, limits):
             return find_marks(page_picture(pages.load(number), MARKS_DPI, limits), words)
 
     return LateMarks(areas, look)
-
-
-@contextmanager
-def _looking(number: int, limits: ReadingLimits) -> Iterator[None]:
-    try:
-        with page_alarm(limits.page_seconds):
-            yield
-    except UNREADABLE as error:
-        raise MarksUnreadableError(number, reason(error)) from error

@@ -1,34 +1,92 @@
-"""Marks that are looked for when somebody asks, while their document is open.
+"""What is looked for on a page when somebody asks, while its document is open: words and marks.
 
-Rendering a page to look for a hand on it takes longer than reading all its words, and most pages
-are never asked whether somebody signed there. A page that nobody asked about does not claim to
-have no marks: it has LateMarks, which look when they are counted, listed or compared.
+Placing every word of a page takes twice as long as reading its text, and rendering it to look for a
+hand on it longer still; most pages are never asked where a word stands, or whether somebody signed
+there. A page that nobody asked about does not claim to have none: it has LateWords and LateMarks,
+which look when they are counted, listed or compared.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import NoReturn, overload
+from typing import NoReturn, TypeVar, overload
 
-from .facts import Box, Page
+from .facts import Box, Page, Word
+from .guards import page_alarm
+from .limits import ReadingLimits
+from .render import UNREADABLE, reason
+
+Found = TypeVar("Found")
 
 PIXEL = 1.0  # points, rounded up: a mark may reach as far out of its area
 
 
-class MarksUnreadableError(Exception):
-    """Page `number` cannot be drawn, and so cannot be read. Stays inside the child."""
+class LateUnreadableError(Exception):
+    """Page `number` fails when it is looked at again, so it cannot be read. Stays in the child."""
 
     def __init__(self, number: int, reason: str) -> None:
         super().__init__(number, reason)
         self.number, self.reason = number, reason
 
 
-class LateMarks(Sequence[Box]):
-    """As the tuple of marks that it stands for, from the top of the page down.
+@contextmanager
+def looking(number: int, limits: ReadingLimits) -> Iterator[None]:
+    """Around a late look at a page: bounded as the first one was. Raises LateUnreadableError."""
+    try:
+        with page_alarm(limits.page_seconds):
+            yield
+    except UNREADABLE as error:
+        raise LateUnreadableError(number, reason(error)) from error
+
+
+class Late(Sequence[Found]):
+    """As the tuple that it stands for. For the process that has the document open.
+
+    `settled` before it travels. Looking may raise LateUnreadableError.
+    """
+
+    @cached_property
+    def _all(self) -> tuple[Found, ...]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Found]:
+        return iter(self._all)
+
+    @overload
+    def __getitem__(self, at: int) -> Found: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Found, ...]: ...
+    def __getitem__(self, at: int | slice) -> Found | tuple[Found, ...]:
+        return self._all[at]
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(other) == self._all if isinstance(other, Late) else other == self._all
+
+    __hash__ = None  # type: ignore[assignment]  # equal to a tuple that it does not hash as
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("words and marks are to be settled before a page is sent anywhere")
+
+
+class LateWords(Late[Word]):
+    """In reading order; all of them are found at once."""
+
+    def __init__(self, find: Callable[[], Sequence[Word]]) -> None:
+        self._find = find
+
+    @cached_property
+    def _all(self) -> tuple[Word, ...]:
+        return tuple(self._find())
+
+
+class LateMarks(Late[Box]):
+    """From the top of the page down.
 
     `areas` says where on the page marks may be at all; each is looked at with `look`, once.
-    Both may raise MarksUnreadableError. For the process that has the document open: `settled`
-    before it travels.
     """
 
     def __init__(
@@ -58,24 +116,6 @@ class LateMarks(Sequence[Box]):
             self._seen[area] = self._look(area)
         return self._seen[area]
 
-    def __len__(self) -> int:
-        return len(self._all)
-
-    @overload
-    def __getitem__(self, at: int) -> Box: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Box, ...]: ...
-    def __getitem__(self, at: int | slice) -> Box | tuple[Box, ...]:
-        return self._all[at]
-
-    def __eq__(self, other: object) -> bool:
-        return tuple(other) == self._all if isinstance(other, LateMarks) else other == self._all
-
-    __hash__ = None  # type: ignore[assignment]  # equal to a tuple that it does not hash as
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("marks are to be settled before a page is sent anywhere")
-
 
 def marks_near(page: Page, place: Box) -> Sequence[Box]:
     """At least the marks that touch the place; where none were looked for yet, it looks there."""
@@ -83,5 +123,7 @@ def marks_near(page: Page, place: Box) -> Sequence[Box]:
 
 
 def settled(page: Page) -> Page:
-    """With its marks as plain data."""
-    return replace(page, marks=tuple(page.marks)) if isinstance(page.marks, LateMarks) else page
+    """With its words and marks as plain data."""
+    if isinstance(page.words, Late) or isinstance(page.marks, Late):
+        return replace(page, words=tuple(page.words), marks=tuple(page.marks))
+    return page

@@ -45,14 +45,15 @@ class Drawn(NamedTuple):
         return pypdfium2.PdfMatrix.from_raw(matrix)
 
 
-def drawn_on(page: pypdfium2.PdfPage) -> Iterator[Drawn]:
-    """Every object of the page; what a form holds comes after the form itself."""
+def drawn_on(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[Drawn]:
+    """Every object of the page, or those of some kinds; what a form holds comes after the form."""
     for at in range(pdfium.FPDFPage_CountObjects(page)):
         raw = pdfium.FPDFPage_GetObject(page, at)
-        found = Drawn(raw, pdfium.FPDFPageObj_GetType(raw), 0, None)
-        yield found
-        if found.kind == pdfium.FPDF_PAGEOBJ_FORM:
-            yield from _held_by(found)
+        kind = pdfium.FPDFPageObj_GetType(raw)
+        if not kinds or kind in kinds:
+            yield Drawn(raw, kind, 0, None)
+        if kind == pdfium.FPDF_PAGEOBJ_FORM:
+            yield from _held_by(Drawn(raw, kind, 0, None), kinds)
 
 
 def is_opened(found: Drawn) -> bool:
@@ -60,11 +61,12 @@ def is_opened(found: Drawn) -> bool:
     return found.kind == pdfium.FPDF_PAGEOBJ_FORM and found.level < DEEPEST - 1
 
 
-def _held_by(form: Drawn) -> Iterator[Drawn]:
+def _held_by(form: Drawn, kinds: tuple[int, ...]) -> Iterator[Drawn]:
     if not is_opened(form):
         return
     for at in range(pdfium.FPDFFormObj_CountObjects(form.raw)):
         raw = pdfium.FPDFFormObj_GetObject(form.raw, at)
         found = Drawn(raw, pdfium.FPDFPageObj_GetType(raw), form.level + 1, form)
-        yield found
-        yield from _held_by(found)
+        if not kinds or found.kind in kinds:
+            yield found
+        yield from _held_by(found, kinds)

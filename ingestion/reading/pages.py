@@ -8,12 +8,14 @@ MOST_LOADED = 8  # more are not seen again before their marks are asked for, and
 class OpenPages:
     """By their numbers, from 1. Those loaded last stay loaded, until their document is closed.
 
-    Loading is most of what a page costs, and its marks may be asked for after it was read.
+    Loading is most of what a page costs, and its words and marks may be asked for after it was
+    read.
     """
 
     def __init__(self, opened: pypdfium2.PdfDocument) -> None:
         self._opened = opened
         self._loaded: dict[int, pypdfium2.PdfPage] = {}
+        self._layers: dict[int, pypdfium2.PdfTextPage] = {}
 
     def load(self, number: int) -> pypdfium2.PdfPage:
         """Raises PdfiumError."""
@@ -23,5 +25,14 @@ class OpenPages:
             self._loaded[number] = self._opened.get_page(number - 1)
         return self._loaded[number]
 
+    def text_layer(self, number: int) -> pypdfium2.PdfTextPage:
+        """Raises PdfiumError."""
+        page = self.load(number)
+        if number not in self._layers:
+            self._layers[number] = page.get_textpage()
+        return self._layers[number]
+
     def unload(self, number: int) -> None:
+        if layer := self._layers.pop(number, None):
+            layer.close()
         self._loaded.pop(number).close()

@@ -69,8 +69,8 @@ class Reader:
         """`then` of what is in the file; raises as `read`.
 
         It goes to the child, so that a reading of thousands of words stays there: a function of a
-        module, or a partial of one. There its pages have LateMarks, which cannot be sent back. Only
-        what needed OCR comes back first, and meets it here.
+        module, or a partial of one. There its pages have late words and marks, which cannot be
+        sent back. Only what needed OCR comes back first, and meets it here.
         """
         rewritten = self.scratch / f"{sha256[:16]}-{next(self._numbers)}.pdf"
         look = await self._look(then, path, rewritten)

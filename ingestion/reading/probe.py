@@ -4,6 +4,7 @@ Values typed into a form, and text typed over a page, live in annotations: they 
 into the page before it is read, or they would be lost without a sign.
 """
 
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
@@ -18,7 +19,7 @@ from .pages import OpenPages
 from .render import Placed, placed_pictures
 from .routing import MOSTLY, PageFacts, Route, route
 from .unread import MOST_ANNOTATIONS, SILENT
-from .words import text_layer, unreadable_share
+from .words import late_words, read_text, unreadable_share
 
 TYPED = {pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT}
 
@@ -37,12 +38,13 @@ def first_look(pages: OpenPages, number: int, limits: ReadingLimits) -> Sheet:
     placed = placed_pictures(page, limits)
     typed = False
     if kinds := _annotations(page) - SILENT:
-        printed = _count(page)
+        with closing(page.get_textpage()) as layer:
+            printed = layer.count_chars()
         if pdfium.FPDF_ANNOT_INK in kinds:  # once drawn, it has a look to be flattened
             page.render(scale=1 / max(page.get_size())).close()
         pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
         pages.unload(number)  # the loaded page does not know yet what was flattened into it
-        typed = bool(kinds & TYPED) and _count(pages.load(number)) > printed
+        typed = bool(kinds & TYPED) and pages.text_layer(number).count_chars() > printed
     return _sheet(pages, number, placed, limits, typed=typed)
 
 
@@ -50,7 +52,7 @@ def _sheet(
     pages: OpenPages, number: int, placed: list[Placed], limits: ReadingLimits, *, typed: bool
 ) -> Sheet:
     page = pages.load(number)
-    text, words, printed = text_layer(page)
+    text, words = read_text(pages.text_layer(number)), late_words(pages, number, limits)
     wide, high = page.get_size()
     coverage = min(1.0, sum(each.area for each in placed) / (wide * high))
     facts = PageFacts(
@@ -64,14 +66,14 @@ def _sheet(
     if way is Route.OCR:
         return Sheet(Page(number, wide, high, "", native), needs_ocr=True)
     if way is Route.OCR_AND_TEXT:
-        return Sheet(Page(number, wide, high, text, native, words), needs_ocr=True)
+        return Sheet(Page(number, wide, high, text, native, words.all), needs_ocr=True)
     if way is Route.OCR_LAYER:
         source = TextSource.FORM if typed else TextSource.OCR_LAYER
-        marks = scanned_marks(pages, number, words, limits)
+        marks = scanned_marks(pages, number, words.all, limits)
     else:
         source = native
-        marks = drawn_marks(pages, number, printed, limits, askew=bool(placed))
-    return Sheet(Page(number, wide, high, text, source, words, marks))
+        marks = drawn_marks(pages, number, words.printed, limits, askew=bool(placed))
+    return Sheet(Page(number, wide, high, text, source, words.all, marks))
 
 
 def _annotations(page: pypdfium2.PdfPage) -> set[int]:
@@ -83,15 +85,7 @@ def _annotations(page: pypdfium2.PdfPage) -> set[int]:
     return kinds
 
 
-def _count(page: pypdfium2.PdfPage) -> int:
-    layer = page.get_textpage()
-    try:
-        return int(layer.count_chars())
-    finally:
-        layer.close()
-
-
 def _has_hidden_text(page: pypdfium2.PdfPage) -> bool:
-    texts = (each.raw for each in drawn_on(page) if each.kind == pdfium.FPDF_PAGEOBJ_TEXT)
-    modes = (pdfium.FPDFTextObj_GetTextRenderMode(text) for text in islice(texts, MOST_OBJECTS))
+    texts = islice(drawn_on(page, pdfium.FPDF_PAGEOBJ_TEXT), MOST_OBJECTS)
+    modes = (pdfium.FPDFTextObj_GetTextRenderMode(text.raw) for text in texts)
     return pdfium.FPDF_TEXTRENDERMODE_INVISIBLE in modes

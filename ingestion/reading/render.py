@@ -89,8 +89,8 @@ def placed_pictures(page: pypdfium2.PdfPage, limits: ReadingLimits) -> list[Plac
     longer = max(page.get_size())
     if not 0 < longer <= limits.max_page_points:
         raise PageUnreadable(f"the page is {longer / POINTS:.0f} inches long")
-    images = (each for each in drawn_on(page) if each.kind == pdfium.FPDF_PAGEOBJ_IMAGE)
-    placed = [_placed(image, page) for image in islice(images, MOST_OBJECTS)]
+    images = islice(drawn_on(page, pdfium.FPDF_PAGEOBJ_IMAGE), MOST_OBJECTS)
+    placed = [_placed(image, page) for image in images]
     pixels = sum(wide * high for wide, high in {each.pixels for each in placed})
     if pixels > limits.max_image_pixels:
         raise PageUnreadable(f"the page's pictures have {pixels // 1_000_000} megapixels")

@@ -17,7 +17,7 @@ import pypdfium2.raw as pdfium
 from .facts import MediaType, Page, Reading, TextSource, Unreadable
 from .guards import page_alarm
 from .inert import is_inert
-from .late import MarksUnreadableError, settled
+from .late import LateUnreadableError, settled
 from .limits import ReadingLimits
 from .merge import FirstLook, ReadPages, merge, not_read
 from .opening import Opened, document, open_pdf
@@ -75,7 +75,7 @@ def look_and_conclude(
 ) -> FirstLook | Concluded[Answer]:
     """The first task. Without scans it is the last one too: then only the answer travels.
 
-    `then` is given the document while it is open, and marks are looked for where it asks.
+    `then` is given the document while it is open: words and marks are looked for where it asks.
     """
     with _looked_at(path, rewritten, limits) as seen:
         if isinstance(seen, FirstLook) and seen.scans:
@@ -83,7 +83,7 @@ def look_and_conclude(
         rewritten.unlink(missing_ok=True)  # as long as it is open, it can be read all the same
         if isinstance(seen, Unreadable):
             return Concluded(then(seen))
-        return Concluded(_with_marks(seen, lambda look: then(merge(look, []))))
+        return Concluded(_late(seen, lambda look: then(merge(look, []))))
 
 
 def read_scans(part: FirstLook, limits: ReadingLimits) -> ReadPages:
@@ -109,7 +109,7 @@ def read_scans(part: FirstLook, limits: ReadingLimits) -> ReadPages:
 def _looked_at(
     path: Path, rewritten: Path, limits: ReadingLimits
 ) -> Iterator[FirstLook | Unreadable]:
-    """Open within the block, for the marks of its pages are still to be looked for."""
+    """Open within the block, for more of its pages is still to be looked for."""
     media_type = sniff(path, limits)
     if isinstance(media_type, Unreadable):
         yield media_type
@@ -125,18 +125,18 @@ def _looked_at(
                 yield _look_at_pdf(opened, limits)
 
 
-def _with_marks(seen: FirstLook, use: Callable[[FirstLook], Answer]) -> Answer:
-    """`use` of it. A page whose marks cannot be looked for is a page that cannot be read."""
+def _late(seen: FirstLook, use: Callable[[FirstLook], Answer]) -> Answer:
+    """`use` of it. A page that fails when it is looked at again is a page that cannot be read."""
     while True:
         try:
             return use(seen)
-        except MarksUnreadableError as error:
+        except LateUnreadableError as error:
             seen = seen.without(error.number, error.reason)
 
 
 def _settled(seen: FirstLook) -> FirstLook:
-    """With marks that can travel."""
-    return _with_marks(seen, lambda look: replace(look, pages=tuple(map(settled, look.pages))))
+    """With words and marks that can travel."""
+    return _late(seen, lambda look: replace(look, pages=tuple(map(settled, look.pages))))
 
 
 def _look_at_scans(

@@ -1,16 +1,21 @@
-"""The text layer of a page: its text, and its words with the boxes they fill."""
+"""The text layer of a page: its text, and its words with the boxes they fill, where asked for."""
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from ctypes import byref, c_double, c_ushort
+from functools import cache
 from typing import NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
 from .facts import Box, Word
+from .late import LateWords, looking
+from .limits import ReadingLimits
 from .objects import Rect
+from .pages import OpenPages
 from .routing import GARBLED
 
 HYPHEN = "\x02"  # what pdfium gives for a hyphen at a line's end
@@ -20,32 +25,42 @@ ONE_BY_ONE = re.compile("\ufffe")
 NOT_ONE_TO_ONE = re.compile("[\0\ud800-\udfff]")  # nothing was written there, or half a character
 
 
-class TextLayer(NamedTuple):
-    text: str
-    words: tuple[Word, ...]
-    printed: tuple[Word, ...]  # of the words, those that are surely letters
+class Words(NamedTuple):
+    all: Sequence[Word]  # in reading order
+    printed: Sequence[Word]  # of these, those that are surely letters
 
 
-def text_layer(page: pypdfium2.PdfPage) -> TextLayer:
-    layer = page.get_textpage()
-    try:
-        raw = _characters(layer)
-        rect_of, upright = _measure(layer), to_points(page)
-        tidy = clean if UNCLEAN.search(raw) else str
-        words, printed = [], []
-        for match in re.finditer(r"\S+", raw):
-            start, end = match.span()
-            if (rect := rect_of(start, end - start)) is not None:
-                word = Word(tidy(match[0]), upright(rect), 100.0)
-                words.append(word)
-                if not pdfium.FPDFText_HasUnicodeMapError(layer.raw, start):
-                    printed.append(word)
-        # A font without meanings is a signature's when it is the exception, and print when it
-        # is what the page is set in.
-        nearly_all = len(printed) > (1 - GARBLED) * len(words)
-        return TextLayer(clean(raw), tuple(words), tuple(printed if nearly_all else words))
-    finally:
-        layer.close()
+def read_text(layer: pypdfium2.PdfTextPage) -> str:
+    return clean(_characters(layer))
+
+
+def late_words(pages: OpenPages, number: int, limits: ReadingLimits) -> Words:
+    """Found when somebody asks."""
+
+    @cache
+    def found() -> Words:
+        with looking(number, limits):
+            return find_words(pages.load(number), pages.text_layer(number))
+
+    return Words(LateWords(lambda: found().all), LateWords(lambda: found().printed))
+
+
+def find_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> Words:
+    raw = _characters(layer)
+    rect_of, upright = _measure(layer), to_points(page)
+    tidy = clean if UNCLEAN.search(raw) else str
+    words, printed = [], []
+    for match in re.finditer(r"\S+", raw):
+        start, end = match.span()
+        if (rect := rect_of(start, end - start)) is not None:
+            word = Word(tidy(match[0]), upright(rect), 100.0)
+            words.append(word)
+            if not pdfium.FPDFText_HasUnicodeMapError(layer.raw, start):
+                printed.append(word)
+    # A font without meanings is a signature's when it is the exception, and print when it
+    # is what the page is set in.
+    nearly_all = len(printed) > (1 - GARBLED) * len(words)
+    return Words(tuple(words), tuple(printed if nearly_all else words))
 
 
 def clean(raw: str) -> str:
@@ -61,11 +76,14 @@ def unreadable_share(text: str) -> float:
     """The share of characters that mean nothing: control, private use, not a character."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return 0.0
-    bad = sum(
-        unicodedata.category(each) in {"Cc", "Co", "Cn"} for each in text if each not in IS_TEXT
-    )
-    bad += text.count("\ufffd")
+    bad = sum(count for each, count in Counter(text).items() if _is_unreadable(each))
     return bad / len(text) if text else 0.0
+
+
+def _is_unreadable(character: str) -> bool:
+    if character in IS_TEXT:
+        return False
+    return character == "\ufffd" or unicodedata.category(character) in {"Cc", "Co", "Cn"}
 
 
 def to_points(page: pypdfium2.PdfPage) -> Callable[[Rect], Box]:

@@ -94,15 +94,21 @@ def _judge(declared: str, scores: list[Score]) -> Classification:
 
 def _scores(reading: Reading, types: Mapping[str, DocumentType], *, patient: bool) -> list[Score]:
     """The best first; among equals, in the order of the file of types."""
+    text = "\n".join(page.text for page in reading.pages)
     scores = [
-        Score(slug, tuple(_sightings(reading, kind, patient=patient)))
+        Score(slug, tuple(_sightings(reading, text, kind, patient=patient)))
         for slug, kind in types.items()
     ]
     return sorted(scores, key=lambda score: -score.points)
 
 
-def _sightings(reading: Reading, kind: DocumentType, *, patient: bool) -> Iterator[Sighting]:
+def _sightings(
+    reading: Reading, text: str, kind: DocumentType, *, patient: bool
+) -> Iterator[Sighting]:
+    """`text`: of all pages. Most landmarks are nowhere in it."""
     for landmark in kind.landmarks:
+        if not patient and not any(wording.may_hold(text, words) for words in landmark.phrases):
+            continue
         pages = reading.pages[:1] if landmark.where == "heading" else reading.pages
         for page in pages:
             if _shows(page, landmark, patient=patient and page.number <= _PATIENT_PAGES):

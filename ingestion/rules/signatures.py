@@ -62,7 +62,8 @@ def _typed(reading: Reading) -> Spot | None:
             for place in places.occurrences(page, phrase):
                 if any(word.text[0].isalpha() for word in places.behind(page, place)[:1]):
                     return Spot(page, place)
-        for at, word in enumerate(page.words):
+        slashed = page.words if "/s/" in page.text.casefold() else ()
+        for at, word in enumerate(slashed):
             if word.text.casefold().startswith("/s/"):
                 return Spot(page, Place(word.box, word.confidence, at, at + 1))
     return None

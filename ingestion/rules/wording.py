@@ -39,7 +39,12 @@ def phrase(text: str) -> re.Pattern[str]:
 
 def holds(text: str, words: str) -> bool:
     """Whether the phrase stands in the text. Fast where it does not, which is the usual case."""
-    return letters(words) in _letters_of_page(text) and phrase(words).search(text) is not None
+    return may_hold(text, words) and phrase(words).search(text) is not None
+
+
+def may_hold(text: str, words: str) -> bool:
+    """False: the phrase stands neither in the text nor in a part of it."""
+    return letters(words) in _letters_of_page(text)
 
 
 @lru_cache(maxsize=16_384)

@@ -7,7 +7,7 @@ import pytest
 
 from ingestion.reading import tasks
 from ingestion.reading.facts import Box, Page, TextSource, Unreadable
-from ingestion.reading.late import LateMarks, MarksUnreadableError, marks_near, settled
+from ingestion.reading.late import LateMarks, LateUnreadableError, marks_near, settled
 from ingestion.reading.merge import merge
 from ingestion.rules.checks import SiteFacts, check_whatever
 from ingestion.rules.types import TYPES
@@ -94,7 +94,7 @@ def test_a_page_whose_marks_cannot_be_looked_for_cannot_be_read(tmp_path, monkey
     def fails_on_the_second(pages, number, *args, **kwargs):
         def areas():
             if number == 2:
-                raise MarksUnreadableError(number, "torn")
+                raise LateUnreadableError(number, "torn")
             return []
 
         return LateMarks(areas, lambda _: [])

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 from ingestion.reading.marks import find_marks
 from ingestion.reading.render import page_picture
 from ingestion.reading.unread import unread_areas
-from ingestion.reading.words import text_layer
+from ingestion.reading.words import find_words
 from ingestion.samples.faults import Fault
 from ingestion.samples.pages import FILLABLE, PAGES
 from ingestion.samples.renditions import Rendition
@@ -255,7 +255,7 @@ def table(pdf):
 def areas(content):
     with pypdfium2.PdfDocument(content) as document:
         page = document[0]
-        return unread_areas(page, text_layer(page).printed)
+        return unread_areas(page, find_words(page, page.get_textpage()).printed)
 
 
 def test_of_print_and_rules_nothing_has_to_be_drawn():
@@ -285,7 +285,7 @@ def whole(path):
         for page in document:
             pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
         for page in document:
-            words = text_layer(page).words
+            words = find_words(page, page.get_textpage()).all
             yield find_marks(page_picture(page, 100, LIMITS), words)
 
 
