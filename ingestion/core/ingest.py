@@ -1,8 +1,8 @@
 """One document's way through the core: fetched, claimed, read, concluded. And many at a time.
 
 Two groups of workers: fetchers wait for portals, settlers wait for the parser pool, so that slow
-portals never keep the pool idle and a long scan never keeps a portal idle. Between them a bounded
-queue: when reading falls behind, fetching stops taking new items.
+portals never keep the pool idle and a long scan never keeps a portal idle. Between them is a
+bounded `handover`: when reading falls behind, fetching stops taking new items.
 
 The expected errors are those of `errors`; everything else is caught in exactly one place
 (`_guarded`), held as INTERNAL_ERROR and logged, and never blamed on the document.
@@ -17,13 +17,12 @@ from dataclasses import dataclass, replace
 from ingestion.core import retry
 from ingestion.core.errors import IngestionError, LeaseLost, OurFault, TransientError
 from ingestion.core.gate import Outcome, outcome_of
+from ingestion.core.handover import Handover
 from ingestion.core.lanes import Lanes
 from ingestion.core.limits import Limits
 from ingestion.core.work import Desk, Fetched, Portal, Reader, Unchanged, WorkItem
 
 logger = logging.getLogger(__name__)
-
-_Ready = tuple[WorkItem, Fetched]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class Ingest:
         self._desk = desk
         self._reader = reader
         self._limits = limits
-        self._fetched: asyncio.Queue[_Ready | None] = asyncio.Queue(maxsize=limits.settlers)
+        self._fetched = Handover(limits.settlers)
 
     async def run(self) -> None:
         """Returns when the lanes are closed and the last document is out of hand.
@@ -59,8 +58,7 @@ class Ingest:
             for number in range(self._limits.settlers):
                 group.create_task(self._settle_all(), name=f"settler-{number:02d}")
             await asyncio.gather(*fetchers)
-            for _ in range(self._limits.settlers):  # one poison pill each
-                await self._fetched.put(None)
+            self._fetched.end(takers=self._limits.settlers)
 
     async def feed(self, item: WorkItem) -> None:
         """Take an item up and put it into its lane; waits while the lane is full.
@@ -130,7 +128,7 @@ class Ingest:
                 self._lanes.done(item.lane)
             else:
                 self._lanes.put_back(item.lane, again.item, again.wait)
-        await self._fetched.put((item, replace(fetched, tries=item.tries + 1)))
+        await self._fetched.put(item, replace(fetched, tries=item.tries + 1))
         return False
 
     async def _failed(self, item: WorkItem, error: IngestionError) -> "_Again | None":

@@ -5,7 +5,6 @@ Whom we may connect to is not known here (`guard`).
 """
 
 import asyncio
-import select
 import socket
 import ssl
 from collections.abc import Iterable
@@ -59,11 +58,9 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._fault: Exception | None = None  # what ended it, when it was no proper end
         self._is_full = False  # the portal does not take what we write
         self._waiting: asyncio.Future[None] | None = None  # the task, until something changes
-        self._poll = select.poll()
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        self._poll.register(transport.get_extra_info("socket"), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
         self._came += data
@@ -153,7 +150,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         if info == "is_readable":  # an idle connection that is will not serve another request
-            return self._is_over or bool(self._came) or bool(self._poll.poll(0))
+            return self._is_over or bool(self._came)
         return self._transport.get_extra_info(_AS_ASYNCIO_NAMES_IT.get(info, info))
 
     async def _change(self, seconds: float | None) -> None:
