@@ -8,10 +8,11 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, NamedTuple, Self
 from uuid import UUID
 
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 
 from audit.log import ledger
 from ingestion.core.errors import LeaseLost
@@ -188,11 +189,9 @@ def _ours(leases: Mapping[int, UUID]) -> dict[int, Document]:
     The chunks' rows are locked first, so that nobody can give them away under our hands; everybody
     locks in this order: chunk, document, batch, the ledger.
     """
-    held = Document.objects.lock_held(leases.values()).filter(pk__in=leases)
-    documents = {row.pk: row for row in held}
-    for document, lease in leases.items():
-        found = documents.get(document)
-        if found is None or found.chunk is None or found.chunk.lease_id != lease:
+    documents = Document.objects.lock_held(leases)
+    for document in leases:
+        if document not in documents:
             raise LeaseLost(f"document:{document} belongs to another worker now")
     return documents
 
@@ -211,6 +210,15 @@ class Filed(NamedTuple):
 _FILED = ("pk", "site", "sha256", "doc_id", "size", "packet__reference")
 
 
+@cache
+def _same_on_file(sites: int, shas: int) -> tuple[str, tuple[str, ...]]:
+    """A query, written once, and its first parameters; then come so many sites and fingerprints."""
+    of_sites = Document.objects.on_file().order_by().filter(site__in=range(sites))
+    same = of_sites.filter(sha256__in=map(str, range(shas)))
+    query, parameters = same.values_list(*_FILED).query.sql_with_params()
+    return query, parameters[: -(sites + shas)]
+
+
 class OnFile:
     """The filed documents whose bytes some others may repeat."""
 
@@ -225,8 +233,10 @@ class OnFile:
         if not shas:
             return cls(())
         sites = {document.site_id for document in documents}
-        same = Document.objects.on_file().filter(site__in=sites, sha256__in=shas)
-        return cls(Filed(*row) for row in same.values_list(*_FILED))
+        query, states = _same_on_file(len(sites), len(shas))
+        with connection.cursor() as cursor:
+            cursor.execute(query, (*states, *sites, *shas))
+            return cls(Filed(*row) for row in cursor.fetchall())
 
     def twin(self, document: Document) -> Filed | None:
         """The filed document with the same bytes: decision 12."""

@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="chunk",
             index=models.Index(
-                fields=["state", "is_urgent", "next_dispatch_at"], name="chunks_waiting"
+                fields=["is_urgent", "state", "next_dispatch_at"], name="chunks_waiting"
             ),
         ),
     ]

@@ -197,7 +197,7 @@ class Chunk(models.Model):
                 fields=["site", "state", "is_urgent", "rank", "id", "next_dispatch_at"],
                 name="chunks_due",
             ),
-            models.Index(fields=["state", "is_urgent", "next_dispatch_at"], name="chunks_waiting"),
+            models.Index(fields=["is_urgent", "state", "next_dispatch_at"], name="chunks_waiting"),
             models.Index(
                 fields=["lease_expires_at"],
                 condition=Q(state=ChunkState.RUNNING),
