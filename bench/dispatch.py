@@ -32,13 +32,14 @@ POSTGRESQL = "scripts/with-postgresql"
 @dataclass(frozen=True, slots=True)
 class Size:
     one_page: int  # documents in all
-    mixes: int  # how often the sample mix is repeated in one run
+    mixes: int  # how often the sample mix is repeated in one run: its start and end count less
     rounds: int
+    mixed_rounds: int
     large: int  # documents of the batch that an upload comes into
 
 
-QUICK = Size(one_page=200, mixes=1, rounds=1, large=1000)
-FULL = Size(one_page=1000, mixes=2, rounds=3, large=10_000)
+QUICK = Size(one_page=200, mixes=1, rounds=1, mixed_rounds=1, large=1000)
+FULL = Size(one_page=1000, mixes=5, rounds=3, mixed_rounds=2, large=10_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +139,10 @@ def throughput(bench: Bench, size: Size, found: Sequence[Side]) -> Iterator[str]
     yield "| documents | core directly, documents/s |"
     yield "".join(f" {side.name} | of the core |" for side in found)
     yield f"\n|---|---|{'---|---|' * len(found)}\n"
-    for documents in (ONE_PAGE, MIXED):
+    for documents, rounds in ((ONE_PAGE, size.rounds), (MIXED, size.mixed_rounds)):
         core: list[float] = []
         layers: dict[str, list[float]] = {side.name: [] for side in found}
-        for _ in range(size.rounds):
+        for _ in range(rounds):
             core.append(bench.direct(documents))
             for side in found:
                 answer = bench.layer(side, "throughput", documents)

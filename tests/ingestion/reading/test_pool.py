@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -67,7 +68,11 @@ async def until(condition):
 def reading_tesseract() -> int:
     """The child whose tesseract is at work, or 0."""
     leaders = children()
-    return next((os.getpgid(pid) for pid in groups(leaders) if pid not in leaders), 0)
+    for pid in groups(leaders):
+        if pid not in leaders:
+            with suppress(ProcessLookupError):  # it has just ended
+                return os.getpgid(pid)
+    return 0
 
 
 async def test_a_document_is_read_in_the_pool_as_in_this_process(tmp_path, scanned):
