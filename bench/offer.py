@@ -18,7 +18,7 @@ UNLIMITED = Limit(1_000_000.0, 1_000_000)
 IN_FLIGHT = 8  # requests that one portal takes at a time
 SMALL = 100_000  # bytes of a small document
 
-# (document type, content): what a site's documents are copies of, at most so many.
+# (document type, content): what a site's documents are copies of.
 Originals = Callable[[SampleSite], Sequence[tuple[str, bytes]]]
 
 

@@ -96,11 +96,11 @@ class Children:
     async def close(self) -> None:
         """Stop every child, also in the middle of its work. Whoever waits gets ReadingFault."""
         self._closed = True
-        if self._watch is not None:
-            self._watch.cancel()
         for future in tuple(self._in_flight):
             future.cancel()
-        async with self._starting:
+        async with self._starting:  # not while the watch stops the pool itself
+            if self._watch is not None:
+                self._watch.cancel()
             await asyncio.to_thread(self._stop)
         await asyncio.to_thread(shutil.rmtree, self.scratch, ignore_errors=True)
 
@@ -147,7 +147,9 @@ class Children:
     async def _keep(self, pool: ProcessPool, locks: Sequence[RLock]) -> None:
         while self._pool is pool:
             await asyncio.sleep(LOOK_SECONDS)
-            if len(self._in_flight) > 0 and await asyncio.to_thread(_is_any_lost, locks):
+            if not self._in_flight:
+                continue
+            if await asyncio.to_thread(_is_any_lost, locks):
                 logger.warning("a child was killed while it held the pool's locks")
                 await self._give_up(pool)
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from .facts import Box, Word
-from .late import LateMarks, looking
+from .late import LateMarks
 from .limits import ReadingLimits
 from .marks import MARKS_DPI, RULE, find_marks, marks_within
-from .pages import OpenPages
+from .pages import OpenPages, looking
 from .render import POINTS, page_picture
 from .unread import unread_areas
 

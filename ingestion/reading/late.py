@@ -7,15 +7,11 @@ which look when they are counted, listed or compared.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import NoReturn, TypeVar, overload
 
 from .facts import Box, Page, Word
-from .guards import page_alarm
-from .limits import ReadingLimits
-from .render import UNREADABLE, reason
 
 Found = TypeVar("Found")
 
@@ -28,16 +24,6 @@ class LateUnreadableError(Exception):
     def __init__(self, number: int, reason: str) -> None:
         super().__init__(number, reason)
         self.number, self.reason = number, reason
-
-
-@contextmanager
-def looking(number: int, limits: ReadingLimits) -> Iterator[None]:
-    """Around a late look at a page: bounded as the first one was. Raises LateUnreadableError."""
-    try:
-        with page_alarm(limits.page_seconds):
-            yield
-    except UNREADABLE as error:
-        raise LateUnreadableError(number, reason(error)) from error
 
 
 class Late(Sequence[Found]):

@@ -1,6 +1,14 @@
 """The pages of an open document."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pypdfium2
+
+from .guards import page_alarm
+from .late import LateUnreadableError
+from .limits import ReadingLimits
+from .render import UNREADABLE, reason
 
 MOST_LOADED = 8  # more are not seen again before their marks are asked for, and fill the memory
 
@@ -36,3 +44,13 @@ class OpenPages:
         if layer := self._layers.pop(number, None):
             layer.close()
         self._loaded.pop(number).close()
+
+
+@contextmanager
+def looking(number: int, limits: ReadingLimits) -> Iterator[None]:
+    """Around a late look at a page: bounded as the first one was. Raises LateUnreadableError."""
+    try:
+        with page_alarm(limits.page_seconds):
+            yield
+    except UNREADABLE as error:
+        raise LateUnreadableError(number, reason(error)) from error

@@ -109,7 +109,7 @@ def read_scans(part: FirstLook, limits: ReadingLimits) -> ReadPages:
 def _looked_at(
     path: Path, rewritten: Path, limits: ReadingLimits
 ) -> Iterator[FirstLook | Unreadable]:
-    """Open within the block, for more of its pages is still to be looked for."""
+    """Open within the block, for words and marks may still be looked for."""
     media_type = sniff(path, limits)
     if isinstance(media_type, Unreadable):
         yield media_type

@@ -12,10 +12,10 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from .facts import Box, Word
-from .late import LateWords, looking
+from .late import LateWords
 from .limits import ReadingLimits
 from .objects import Rect
-from .pages import OpenPages
+from .pages import OpenPages, looking
 from .routing import GARBLED
 
 HYPHEN = "\x02"  # what pdfium gives for a hyphen at a line's end
