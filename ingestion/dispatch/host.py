@@ -6,8 +6,8 @@ itself, and any number of hosts may run it against one database.
 
 import logging
 import os
+import select
 import signal
-import time
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from types import FrameType
@@ -47,6 +47,8 @@ class Host:
     def __init__(self) -> None:
         # Plain flags: an Event's lock could be held by the very thread that a signal interrupts.
         self._stop = self._now = False
+        self._woken, self._wakes = os.pipe()  # written by a signal, and never read
+        os.set_blocking(self._wakes, False)
         self._watchdog = Watchdog(Patience.from_settings(), settings.WORKERS)
         self._session: Session
 
@@ -54,6 +56,7 @@ class Host:
         """The exit code: 0 after a clean drain, 1 when it had to be killed."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
+        signal.set_wakeup_fd(self._wakes)
         ties.name("host")
         _give_back(session.sweep_folders())
         self._start()
@@ -70,9 +73,8 @@ class Host:
         self._now, self._stop = self._stop, True
 
     def _pause(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while not self._stop and time.monotonic() < until:
-            time.sleep(0.05)
+        """As long, or until we are told to stop. To wake up and look costs more than a tick."""
+        select.select([self._woken], [], [], seconds)
 
     def _tick(self) -> None:
         if self._session.is_over:

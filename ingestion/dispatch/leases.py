@@ -10,6 +10,8 @@ import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -57,8 +59,6 @@ def take(
     Urgent chunks and others are two queues: neither ever waits for room that the other fills.
     """
     now = database_now()
-    if not _is_any_due(now, urgent):
-        return []
     full = {*busy_sites, *_full_sites(urgent)}
     picked = list(next_of_each_site(now, full, urgent)[: min(room, MOST_AT_ONCE)])
     return [lease for chunk in picked if (lease := _claim(chunk, by=by, now=now))]
@@ -80,14 +80,31 @@ def anything_due() -> bool:
     """Is there a chunk that a shift could take now?"""
     now = database_now()
     return any(
-        _is_any_due(now, of) and next_of_each_site(now, _full_sites(of), of).exists()
-        for of in (True, False)
+        next_of_each_site(now, _full_sites(of), of).exists() for of in queues_due((True, False))
     )
 
 
-def _is_any_due(now: datetime, urgent: bool) -> bool:
-    """Most looks find nothing: they shall cost one probe of an index."""
-    return Chunk.objects.due(now).of_urgency(urgent).exists()
+def queues_due(queues: Iterable[bool]) -> list[bool]:
+    """Of the queues (is it the urgent one?) those in which a chunk is due.
+
+    Most looks find nothing: each costs one probe of an index, by a query that is written once.
+    """
+    query, (waiting, *_) = _due()
+    now = connection.ops.adapt_datetimefield_value(database_now())
+    due = []
+    with connection.cursor() as cursor:
+        for urgent in queues:
+            cursor.execute(query, (waiting, now, urgent))
+            if cursor.fetchone():
+                due.append(urgent)
+    return due
+
+
+@cache
+def _due() -> tuple[str, tuple[Any, ...]]:
+    """A query, and the parameters that it was written with: a state, a time, an urgency."""
+    due = Chunk.objects.due(timezone.now()).of_urgency(urgent=False)
+    return due.order_by().values_list("pk")[:1].query.sql_with_params()
 
 
 def _full_sites(urgent: bool) -> set[int]:

@@ -59,9 +59,8 @@ class Session:
     def workers(self) -> tuple[list[presence.AtWork], list[presence.AtWork]]:
         """Those with a shift in hand: who is alive, and who died and is not forgotten yet."""
         signs = presence.read(self.folder / presence.FOLDER)
-        members = (
-            self.members() if signs else set()
-        )  # later: nobody who just began is taken for dead
+        # Looked for later than the signs: nobody who just began is taken for dead.
+        members = self.members() if signs else set()
         living = [worker for worker in signs if worker.pid in members]
         return living, [worker for worker in signs if worker.pid not in members]
 

@@ -143,34 +143,39 @@ class Shift:
         now, has_new_room = time.monotonic(), self._has_new_room
         if now > self._ends_at or drain.is_draining():
             return []
-        self._has_new_room, new = False, []
+        self._has_new_room, queues = False, []
         for urgent, seconds in ((True, URGENT_SECONDS), (False, LOOK_SECONDS)):
             if has_new_room or now >= self._looks_at[urgent]:
                 self._looks_at[urgent] = now + seconds
-                new += await self._take(urgent=urgent)
-        return new
+                queues.append(urgent)
+        queues = [urgent for urgent in queues if self._room(urgent) > 0]
+        return await self._take(queues) if queues else []
 
-    async def _take(self, *, urgent: bool) -> list[Lease]:
-        """Urgent chunks have room of their own: a small packet never waits for a large batch.
+    def _room(self, urgent: bool) -> int:
+        """Urgent chunks have room of their own: a small packet never waits for a large batch."""
+        most: int = settings.SHIFT_MAX_CHUNKS
+        return most - len(self._own(urgent))
 
-        A site's next chunk is taken when its last one is fed, so that its portal is kept busy while
-        the end of that one is still being read.
+    def _own(self, urgent: bool) -> list[_InHand]:
+        return [chunk for chunk in self._in_hand.values() if chunk.lease.urgent == urgent]
+
+    async def _take(self, queues: Collection[bool]) -> list[Lease]:
+        """A site's next chunk is taken when its last one is fed.
+
+        So its portal is kept busy while the end of that one is still being read.
         """
-        own = [chunk for chunk in self._in_hand.values() if chunk.lease.urgent == urgent]
-        room = settings.SHIFT_MAX_CHUNKS - len(own)
-        if room <= 0:
-            return []
-        busy = [chunk.lease.site for chunk in own if chunk.is_being_fed]
-        asked_at = time.monotonic()
+        new: list[Lease] = []
         try:
-            new = await self._door(
-                leases.take, room, by=self._owner, busy_sites=busy, urgent=urgent
-            )
+            for urgent in await self._door(leases.queues_due, queues):
+                busy = [chunk.lease.site for chunk in self._own(urgent) if chunk.is_being_fed]
+                room, asked_at = self._room(urgent), time.monotonic()
+                new += await self._door(
+                    leases.take, room, by=self._owner, busy_sites=busy, urgent=urgent
+                )
+                if new:  # they count from then, also when a heartbeat was written meanwhile
+                    self._beaten_at = min(self._beaten_at, asked_at)
         except OperationalError as error:
-            logger.warning("nothing is leased, for the database fails: %s", error)
-            return []
-        if new:  # they count from then, also when a heartbeat was written meanwhile
-            self._beaten_at = min(self._beaten_at, asked_at)
+            logger.warning("nothing more is leased, for the database fails: %s", error)
         return new
 
     async def _begin(self, lease: Lease, ingest: Ingest, group: asyncio.TaskGroup) -> None:

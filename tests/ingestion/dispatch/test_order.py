@@ -82,11 +82,12 @@ def test_a_look_asks_the_same_questions_however_much_waits(backlog):
 
 def test_a_look_while_nothing_is_due_is_one_probe_of_an_index(backlog):
     with CaptureQueriesContext(connection) as asked:
-        assert take(urgent=True) == []
+        assert leases.queues_due([True]) == []
     of_rows = [each for each in asked if "ingestion_chunk" in each["sql"]]
     assert len(of_rows) == 1
     told = plan(Chunk.objects.due(timezone.now()).of_urgency(True).order_by()[:1].query)
     assert "chunks_waiting" in told
+    assert leases.queues_due([True, False]) == [False]
 
 
 def test_no_more_of_a_site_run_than_allowed_over_all_shifts(settings):
