@@ -3,6 +3,8 @@
 `manage.py check` names the setting, what is wrong with it, and what to write instead.
 """
 
+import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,10 @@ from typing import Any
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
+
+# A socket's path has 107 bytes (unix(7)), and ends like "/siteledger-host-4194304-abcdefgh" and
+# "/pymp-abcdefgh/listener-abcdefgh".
+LONGEST_TEMPORARY = 107 - 33 - 32
 
 AT_LEAST_ONE = ("WORKERS", "CHUNK_SIZE", "SHIFT_MAX_CHUNKS", "SHIFT_SECONDS", "HEARTBEAT_SECONDS")
 
@@ -166,6 +172,12 @@ def _folders() -> Iterator[CheckMessage]:
             "ARCHIVE_DIR and SPOOL_DIR are the same folder; the spool is emptied.",
             hint="Give each a folder of its own.",
             id="ingestion.E011",
+        )
+    if (length := len(os.fsencode(tempfile.gettempdir()))) > LONGEST_TEMPORARY:
+        yield Error(
+            f"The temporary folder's path is too long for the parsers' sockets: {length} bytes.",
+            hint=f"Set TMPDIR to a folder whose path has at most {LONGEST_TEMPORARY}.",
+            id="ingestion.E014",
         )
 
 

@@ -1,6 +1,7 @@
 """Each setting that can be wrong is named by a system check, before anything runs."""
 
 import dataclasses
+import tempfile
 
 import pytest
 from django.conf import settings as configured
@@ -17,6 +18,16 @@ def ids(check=checks.check_settings):
 def test_the_settings_as_shipped_are_right():
     assert ids() == []
     assert ids(site_checks.check_settings) == []
+
+
+def test_a_temporary_folder_in_which_no_socket_can_be_made_is_named(monkeypatch):
+    # What multiprocessing makes in a host's folder, at its longest.
+    rest = "/siteledger-host-4194304-abcdefgh/pymp-abcdefgh/listener-abcdefgh"
+    longest = 107 - len(rest)
+    monkeypatch.setattr(tempfile, "tempdir", "/" + "a" * (longest - 1))
+    assert ids() == []
+    monkeypatch.setattr(tempfile, "tempdir", "/" + "a" * longest)
+    assert ids() == ["ingestion.E014"]
 
 
 @pytest.mark.parametrize(
