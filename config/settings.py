@@ -233,6 +233,8 @@ READING_LIMITS = ReadingLimits(
     languages=env.str("OCR_LANGUAGES", default="eng"),
 )
 
+CLAMD = env.str("CLAMD", default="")  # "": no virus scanner
+
 # References, never in the database (decision 27): secrets themselves, or paths of certificates.
 PORTAL_SECRETS = {
     name: value

@@ -13,6 +13,8 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
+from ingestion.scanner import scanner
+
 # A socket's path has 107 bytes (unix(7)), and ends like "/siteledger-host-4194304-abcdefgh" and
 # "/pymp-abcdefgh/listener-abcdefgh".
 LONGEST_TEMPORARY = 107 - 33 - 32
@@ -229,6 +231,17 @@ def _reading() -> Iterator[CheckMessage]:
         )
 
 
+def _scanner() -> Iterator[CheckMessage]:
+    try:
+        scanner()
+    except ValueError as error:
+        yield Error(
+            f"CLAMD: {error}.",
+            hint="Write unix:/run/clamav/clamd.ctl or tcp://host:3310; empty means no scanner.",
+            id="ingestion.E015",
+        )
+
+
 def _portals() -> Iterator[CheckMessage]:
     if settings.INGEST_LIMITS.bytes_per_second < 1:
         yield Error("PORTAL_BYTES_PER_SECOND has to be at least 1.", id="ingestion.E030")
@@ -257,5 +270,6 @@ _CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (
     _patience,
     _batches,
     _reading,
+    _scanner,
     _portals,
 )

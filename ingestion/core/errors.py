@@ -15,6 +15,7 @@ IngestionError
 │   └── ChecksumMismatch    other bytes than announced, again
 └── OurFault                the document is held; its site is never blamed
     ├── StorageUnavailable
+    ├── ScannerUnavailable  what nobody has scanned is not read
     └── Misconfigured       a certificate or secret of ours that cannot be used
 """
 
@@ -105,6 +106,12 @@ class StorageUnavailable(OurFault):
     """Our own disk or database refused to take the document."""
 
     code = "STORAGE_UNAVAILABLE"
+
+
+class ScannerUnavailable(OurFault):
+    """Our virus scanner did not look at the document."""
+
+    code = "SCANNER_UNAVAILABLE"
 
 
 class Misconfigured(OurFault):

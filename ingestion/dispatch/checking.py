@@ -14,6 +14,8 @@ from ingestion.core.work import Fetched, WorkItem
 from ingestion.reading import children
 from ingestion.reading.pool import Reader
 from ingestion.rules import checks
+from ingestion.rules.findings import Finding
+from ingestion.scanner import scanner
 
 PRELOAD = [checks.__name__]
 
@@ -24,8 +26,11 @@ def warm_up(**_: Any) -> None:
 
 
 class CheckingReader:
+    """Scanned for viruses first, where there is a scanner: a file that it names is not opened."""
+
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._scanner = scanner()
 
     @staticmethod
     def pool() -> Reader:
@@ -33,6 +38,10 @@ class CheckingReader:
         return Reader(settings.READING_LIMITS, preload=PRELOAD)
 
     async def read(self, item: WorkItem, fetched: Fetched) -> checks.Checked:
+        """Raises ScannerUnavailable, and ReadingFault: neither is the document's."""
+        if self._scanner and (found := await self._scanner.scan(fetched.path)):
+            alarm = Finding("MALWARE_SUSPECTED", facts={"signature": found})
+            return checks.Checked(checks.verdict_of([alarm]))
         site = checks.SiteFacts(
             site_id=item.site_id, name=item.site_name, protocol_number=item.protocol_number
         )

@@ -66,6 +66,7 @@ _REGISTRY = (
     FindingCode("DOWNLOAD_FAILED", _C.TRANSPORT, _MAJOR, _REJECT, _OPS, retryable=True),
     FindingCode("PORTAL_UNAVAILABLE", _C.TRANSPORT, _MAJOR, _HOLD, _OPS, retryable=True),
     FindingCode("STORAGE_UNAVAILABLE", _C.TRANSPORT, _MAJOR, _HOLD, _OPS, retryable=True),
+    FindingCode("SCANNER_UNAVAILABLE", _C.TRANSPORT, _MAJOR, _HOLD, _OPS, retryable=True),
     FindingCode("CAPACITY", _C.TRANSPORT, _MINOR, _HOLD, _OPS, retryable=True),
     FindingCode("INTERNAL_ERROR", _C.TRANSPORT, _MAJOR, _HOLD, _OPS, retryable=True),
     FindingCode("POISON", _C.TRANSPORT, _MAJOR, _HOLD, _OPS),

@@ -60,6 +60,12 @@ COPY: Mapping[str, Copy] = {
         ("The fault is on our side; nothing is wrong with the document.",),
         ("Leave it with us: we try again as soon as the storage is back.",),
     ),
+    "SCANNER_UNAVAILABLE": Copy(
+        "Our virus scanner did not answer",
+        ("Our virus scanner could not look at this {type}.",),
+        ("The fault is on our side; as far as we know nothing is wrong with the document.",),
+        ("Leave it with us: we go on with it as soon as the scanner is back.",),
+    ),
     "CAPACITY": Copy(
         "Waiting for room on our side",
         ("We had no room to take this {type} in.",),

@@ -52,6 +52,10 @@ def test_a_temporary_folder_in_which_no_socket_can_be_made_is_named(monkeypatch)
         ("Q_CLUSTER", configured.Q_CLUSTER | {"retry": 60}, "ingestion.E004"),
         ("Q_CLUSTER", configured.Q_CLUSTER | {"guard_cycle": 0.7}, "ingestion.E005"),
         ("REDIS_URL", "localhost:6379", "ingestion.E006"),
+        ("CLAMD", "localhost:3310", "ingestion.E015"),
+        ("CLAMD", "unix:", "ingestion.E015"),
+        ("CLAMD", "tcp://localhost", "ingestion.E015"),
+        ("CLAMD", "tcp://localhost:none", "ingestion.E015"),
         (
             "INGEST_LIMITS",
             dataclasses.replace(configured.INGEST_LIMITS, bytes_per_second=0),

@@ -1,0 +1,56 @@
+"""A small real server of clamd's INSTREAM command, as clamd(8) describes it."""
+
+import socketserver
+import threading
+from contextlib import contextmanager
+
+# The harmless file that every scanner names (eicar.org), in two parts so that no scanner names us.
+EICAR = rb"X5O!P%@AP[4\PZX54(P^)7CC)7}$" + rb"EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
+FOUND = "Eicar-Test-Signature"
+
+
+class _Conversation(socketserver.StreamRequestHandler):
+    def handle(self):
+        command = b""
+        while not command.endswith(b"\0"):
+            command += self.rfile.read(1)
+        assert command == b"zINSTREAM\0"
+        self.server.asked += 1
+        content = b""
+        while length := int.from_bytes(self.rfile.read(4), "big"):
+            content += self.rfile.read(length)
+            if len(content) > self.server.longest:
+                self.wfile.write(b"INSTREAM size limit exceeded. ERROR\0")
+                return
+        self.server.scanned.append(content)
+        if self.server.answer is None:
+            threading.Event().wait(self.server.silence)
+            return
+        found = f"{FOUND} FOUND" if EICAR in content else "OK"
+        self.wfile.write(self.server.answer.format(found).encode() + b"\0")
+
+
+class _Tcp(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+
+
+@contextmanager
+def clamd(socket_path=None, *, port=0, longest=25_000_000, answer="stream: {}", silence=0.0):
+    """Yields the server; `address` is what CLAMD names. `answer=None` says nothing and hangs up."""
+    if socket_path:
+        server = socketserver.ThreadingUnixStreamServer(str(socket_path), _Conversation)
+        server.address = f"unix:{socket_path}"
+    else:
+        server = _Tcp(("127.0.0.1", port), _Conversation)
+        server.address = "tcp://127.0.0.1:{1}".format(*server.server_address)
+    server.daemon_threads = True
+    server.longest, server.answer, server.silence = longest, answer, silence
+    server.scanned, server.asked = [], 0
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
