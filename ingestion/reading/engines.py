@@ -9,6 +9,7 @@ import importlib.metadata
 import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
 from typing import Any, Protocol
 
@@ -17,7 +18,14 @@ from PIL import Image
 
 from .render import Grey, PageUnreadable
 
-PAGE_SEGMENTATION = 3  # automatic, without orientation detection: that costs 23 % and finds little
+
+class Layout(IntEnum):
+    """What tesseract is to expect: its page segmentation modes."""
+
+    PAGE = 3  #: anything. Not 1, which looks for the orientation: that costs 23 %, finds little
+    LINE = 7  #: nothing but one line
+
+
 LSTM_ONLY = 1
 WORD_LEVEL = "5"
 
@@ -38,7 +46,9 @@ class Token:
 class Engine(Protocol):
     version: str
 
-    def tokens(self, grey: Grey, dpi: int, seconds: float) -> list[Token]:
+    def tokens(
+        self, grey: Grey, dpi: int, seconds: float, layout: Layout = Layout.PAGE
+    ) -> list[Token]:
         """In reading order. Raises PageUnreadable."""
         ...
 
@@ -55,10 +65,12 @@ class Pytesseract:
         self.version = f"pytesseract {ours}, tesseract {theirs}, {languages}"
         self._languages = languages
 
-    def tokens(self, grey: Grey, dpi: int, seconds: float) -> list[Token]:
+    def tokens(
+        self, grey: Grey, dpi: int, seconds: float, layout: Layout = Layout.PAGE
+    ) -> list[Token]:
         picture: Any = Image.fromarray(grey)
         picture.format = "PPM"  # handed over as it is; pytesseract would compress it to PNG
-        config = f"--psm {PAGE_SEGMENTATION} --oem {LSTM_ONLY} --dpi {dpi}"
+        config = f"--psm {layout} --oem {LSTM_ONLY} --dpi {dpi}"
         try:
             table = pytesseract.image_to_data(
                 picture, lang=self._languages, config=config, timeout=seconds
@@ -76,10 +88,13 @@ class Tesserocr:
         ours, theirs = importlib.metadata.version("tesserocr"), tesserocr.tesseract_version()
         self.version = f"tesserocr {ours}, {theirs.splitlines()[0]}, {languages}"
         self._api = tesserocr.PyTessBaseAPI(
-            lang=languages, psm=tesserocr.PSM.AUTO, oem=tesserocr.OEM.LSTM_ONLY
+            lang=languages, psm=Layout.PAGE, oem=tesserocr.OEM.LSTM_ONLY
         )
 
-    def tokens(self, grey: Grey, dpi: int, seconds: float) -> list[Token]:
+    def tokens(
+        self, grey: Grey, dpi: int, seconds: float, layout: Layout = Layout.PAGE
+    ) -> list[Token]:
+        self._api.SetPageSegMode(layout)
         self._api.SetImage(Image.fromarray(grey))
         self._api.SetSourceResolution(dpi)
         # Layout analysis cannot be interrupted; the page's alarm is what bounds it.

@@ -31,7 +31,8 @@ REACH = (13, 7)  # pixels sideways and down within which strokes belong together
 DUST = 6  # pixels of ink
 PAD = 1.5  # points around a word: its box leaves out the edges of its letters
 SURE = 60.0  # of a word's confidence; below, OCR may have "read" a signature
-TALL = 1.5  # times the usual height of a word
+TYPED = 100.0  # the confidence of a text layer, whose words are print at any size
+TALL, TALL_AND_SURE = 1.5, 2.0  # times the usual height of a word
 BESIDE = 10.0  # points between words of one line
 SMALLEST = (20.0, 6.0)  # points wide and high
 LEAST_INK = 50  # pixels; the corner of a table has fewer
@@ -99,17 +100,26 @@ def _darker(even: Grey, than: int) -> Mask:
 def _printed(words: Sequence[Word]) -> list[Word]:
     """Words that are surely print. OCR "reads" signatures too: unsure, and larger than the print.
 
-    An unsure word counts when it is no taller than the others and stands right beside one.
+    An unsure word counts when it is no taller than the others and stands right beside one. Now and
+    then OCR is sure of what it "read" there: then it is twice as tall as print. A heading may be as
+    well; taken for a mark it does no harm, and a signature taken for print would cost a rejection.
     """
     sure = [word for word in words if word.confidence >= SURE]
-    usual = median(word.box.bottom - word.box.top for word in sure) if sure else 0.0
-    return sure + [
+    usual = median(map(_height, sure)) if sure else 0.0
+    printed = [
+        word for word in sure if word.confidence >= TYPED or _height(word) < TALL_AND_SURE * usual
+    ]
+    return printed + [
         word
         for word in words
         if word.confidence < SURE
-        and word.box.bottom - word.box.top < TALL * usual
-        and any(_beside(word.box, other.box) for other in sure)
+        and _height(word) < TALL * usual
+        and any(_beside(word.box, other.box) for other in printed)
     ]
+
+
+def _height(word: Word) -> float:
+    return word.box.bottom - word.box.top
 
 
 def _beside(box: Box, other: Box) -> bool:

@@ -6,14 +6,15 @@ upside down and sideways.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from statistics import median
 
 import cv2
 import numpy as np
 
-from .engines import Engine, Token
+from .engines import Engine, Layout, Token
 from .facts import Box, Page, TextSource, Word
 from .marks import find_marks, is_blank
 from .render import POINTS, Grey, PageUnreadable, Picture
@@ -22,6 +23,13 @@ BILEVEL = 0.97  # share of pixels that are black or white
 GOOD = 70.0  # confidence; below, the page may lie upside down
 TURNS = {180: cv2.ROTATE_180, 270: cv2.ROTATE_90_COUNTERCLOCKWISE}
 RETRY_SHARE = 0.5  # of the page's time that must be left for another try
+
+# What the engine may have passed over, in heights of the page's usual word.
+LOW, HIGH, GAP = 0.6, 2.2, 3.0
+LONG = 2.0  # times its own height
+MOST_PASSED_OVER = 6  # on one page; a drawing has many such marks
+LEAST_SECONDS = 1.0
+RIM = (12.0, 6.0)  # points beside and above it: its small ends may not have made a mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +57,16 @@ def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -
     """
     if is_blank(picture):
         return replace(page, is_blank=not page.text)
+    deadline = time.monotonic() + seconds
     best = _upright(_best_pass(picture, engine, seconds))
     own = tuple(
         Word(word.text, _turn_box(word.box, best.turn, page), word.confidence)
         for word in page.words
     )
     words, text = _added(best, own, page.text)
+    marks = find_marks(best.picture, words)
+    for lines in _passed_over(best.picture, marks, words, engine, deadline):
+        words, text = _added(lines, words, text)
     return replace(
         page,
         width=best.picture.width,
@@ -62,7 +74,7 @@ def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -
         text=text,
         source=TextSource.OCR,
         words=words,
-        marks=find_marks(best.picture, words),
+        marks=marks,
         confidence=round(best.confidence, 1),
         dpi=round(picture.dpi),
         turned=best.turn,
@@ -83,6 +95,69 @@ def _best_pass(picture: Picture, engine: Engine, seconds: float) -> Pass:
         except PageUnreadable:
             break  # what the first pass read stands
     return max(passes, key=lambda each: each.good_characters)
+
+
+def _passed_over(
+    picture: Picture,
+    marks: Sequence[Box],
+    words: Sequence[Word],
+    engine: Engine,
+    deadline: float,
+) -> Iterator[Pass]:
+    """Lines that the engine took for no text, each looked at by itself.
+
+    Tesseract leaves out a short line now and then, as a date beside a signature, and is sure of all
+    the others: no confidence tells. What it left is among the marks, and stays there, for it may be
+    somebody's hand after all.
+    """
+    sure = [word.box.bottom - word.box.top for word in words if word.confidence >= GOOD]
+    usual = median(sure) if sure else 0.0
+    for line in _lines_in(marks, usual)[:MOST_PASSED_OVER]:
+        left = deadline - time.monotonic()
+        if left < LEAST_SECONDS:
+            return
+        piece, x, y = _cut_out(picture, line)
+        try:
+            tokens = engine.tokens(smoothed(piece), round(picture.dpi), left, Layout.LINE)
+        except PageUnreadable:
+            return
+        read = [
+            replace(token, left=token.left + x, top=token.top + y)
+            for token in tokens
+            if token.confidence >= GOOD
+        ]
+        yield Pass(picture, read)
+
+
+def _lines_in(marks: Sequence[Box], usual: float) -> list[Box]:
+    """What is as high as one of the page's lines, which may run askew, joined to such lines."""
+    lines: list[Box] = []
+    for mark in sorted(marks):  # from the left
+        if not LOW * usual < mark.bottom - mark.top < HIGH * usual:
+            continue
+        near = (n for n, line in enumerate(lines) if _goes_on(line, mark, GAP * usual))
+        at = next(near, None)
+        if at is None:
+            lines.append(mark)
+        else:
+            left, top, right, bottom = lines[at]
+            right, bottom = max(right, mark.right), max(bottom, mark.bottom)
+            lines[at] = Box(left, min(top, mark.top), right, bottom)
+    return [line for line in lines if line.right - line.left > LONG * (line.bottom - line.top)]
+
+
+def _goes_on(line: Box, mark: Box, gap: float) -> bool:
+    return mark.left - line.right < gap and line.top < (mark.top + mark.bottom) / 2 < line.bottom
+
+
+def _cut_out(picture: Picture, line: Box) -> tuple[Grey, int, int]:
+    """With a rim, from which tesseract knows the paper; and where it was."""
+    scale, (high, wide) = picture.dpi / POINTS, picture.grey.shape
+    (x, y) = RIM
+    left, top = max(int((line.left - x) * scale), 0), max(int((line.top - y) * scale), 0)
+    right, bottom = int((line.right + x) * scale), int((line.bottom + y) * scale)
+    piece = picture.grey[top : min(bottom, high), left : min(right, wide)]
+    return np.ascontiguousarray(piece), left, top
 
 
 def smoothed(grey: Grey) -> Grey:

@@ -29,12 +29,21 @@ def some_are_settled(batch):
 
 
 def everything_is_as_expected(corpus, batch):
-    states = {
-        (document.site.site_id, document.doc_id): document.state
+    documents = {
+        (document.site.site_id, document.doc_id): document
         for document in batch.documents.select_related("site")
     }
     for expected in corpus.expectations:
-        assert states[expected.site_id, expected.doc_id] == expected.state
+        assert_as_expected(documents[expected.site_id, expected.doc_id], expected)
+
+
+def assert_as_expected(document, expected):
+    """What its generator says; or, for a scan with a date that was hard to read, a person looks.
+
+    A corpus of today has other dates tomorrow: how well scans are read is asserted elsewhere.
+    """
+    if document.code != "OCR_LOW_CONFIDENCE":
+        assert document.state == expected.state, expected
 
 
 def each_was_filed_once():

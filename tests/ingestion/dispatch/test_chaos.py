@@ -34,7 +34,7 @@ from tests.ingestion.hosts import (
     start_host,
     stop_host,
 )
-from tests.ingestion.scenes import is_completed
+from tests.ingestion.scenes import assert_as_expected, is_completed
 
 logger = logging.getLogger(__name__)
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.storm]
@@ -145,12 +145,13 @@ def settled(batch):
 
 
 def is_as_its_generator_says(corpus, batch, copies):
-    rows = batch.documents.values_list("site__site_id", "doc_id", "state")
-    states = {(site, doc_id): state for site, doc_id, state in rows}
-    assert len(states) == corpus.documents * copies
+    rows = batch.documents.select_related("site")
+    documents = {(row.site.site_id, row.doc_id): row for row in rows}
+    assert len(documents) == corpus.documents * copies
     for expected in corpus.expectations:
         for copy in range(copies):
-            assert states[expected.site_id, f"{expected.doc_id}.{copy}"] == expected.state, expected
+            document = documents[expected.site_id, f"{expected.doc_id}.{copy}"]
+            assert_as_expected(document, expected)
 
 
 def work_done_again(batch):

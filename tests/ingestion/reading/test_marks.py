@@ -1,3 +1,4 @@
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -30,6 +31,23 @@ def test_a_signature_is_a_mark_and_print_is_none(tmp_path):
     (mark,) = read(save(tmp_path, typed(signed=True))).pages[0].marks
     assert is_over_the_line(mark)
     assert read(save(tmp_path, typed())).pages[0].marks == ()
+
+
+@pytest.mark.parametrize("confidence", [45, 77])
+def test_a_signature_that_ocr_reads_as_a_word_is_a_mark_all_the_same(confidence):
+    picture = Picture(np.asarray(picture_of(typed(signed=True), dpi=200)), 200)
+    printed = [Word("print", Box(72 + 40 * n, 82, 108 + 40 * n, 92), 96) for n in range(5)]
+    signature = Word("CHC", Box(85, 540, 220, 580), confidence)
+    marks = find_marks(picture, [*printed, signature])
+    assert any(is_over_the_line(mark) for mark in marks)
+
+
+def test_a_large_heading_of_a_text_layer_is_no_mark():
+    grey = sheet()
+    cv2.putText(grey, "PROTOCOL", (100, 200), cv2.FONT_HERSHEY_SIMPLEX, 2.0, 0, 4)
+    heading = Word("PROTOCOL", Box(68, 108, 290, 148), 100.0)
+    printed = [Word("print", Box(72 + 40 * n, 300, 108 + 40 * n, 308), 100.0) for n in range(5)]
+    assert find_marks(Picture(grey, 100), [*printed, heading]) == ()
 
 
 @pytest.mark.parametrize("askew", [-1.5, 0.7])

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ingestion.reading.engines import Token, engine, parse
-from ingestion.reading.facts import MediaType, TextSource, Unreadable
+from ingestion.reading.engines import Layout, Token, engine, parse
+from ingestion.reading.facts import MediaType, Page, TextSource, Unreadable
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.ocr import smoothed
-from tests.ingestion.reading.papers import LABEL, picture_of, pictured, read, save, typed
+from ingestion.reading.ocr import MOST_PASSED_OVER, read_picture, smoothed
+from ingestion.reading.render import Picture
+from tests.ingestion.reading.papers import LABEL, LINES, picture_of, pictured, read, save, typed
 
 HEADING = (
     "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext"
@@ -36,6 +37,53 @@ def test_a_scan_is_read_with_words_where_they_are(tmp_path, scan):
     assert box.left == pytest.approx(LABEL[0], abs=2)
     assert box.bottom == pytest.approx(792 - LABEL[1], abs=5)
     assert reading.engine.endswith("eng")
+
+
+class Hasty:
+    """Passes over every line with this word on it, unless it is shown that line alone."""
+
+    version = "hasty"
+
+    def __init__(self, word):
+        self._word, self._engine = word, engine("pytesseract", "eng")
+        self.lines = 0
+
+    def tokens(self, grey, dpi, seconds, layout=Layout.PAGE):
+        self.lines += layout is Layout.LINE
+        tokens = self._engine.tokens(grey, dpi, seconds, layout)
+        passed_over = {token.line for token in tokens if token.text == self._word}
+        return [token for token in tokens if layout is Layout.LINE or token.line not in passed_over]
+
+
+def page_of(picture):
+    wide, high = picture.width * 72 / 200, picture.height * 72 / 200
+    return Page(1, wide, high, "", TextSource.NATIVE), Picture(np.asarray(picture), 200)
+
+
+@pytest.mark.parametrize("turn", [0, 180])
+def test_a_short_line_that_the_engine_passes_over_is_looked_at_by_itself(turn):
+    page, picture = page_of(picture_of(typed(lines=[*LINES, "12 Oct 2026"]), turn=turn))
+    hasty = Hasty("2026")
+    read = read_picture(picture, page, hasty, 30.0)
+    assert "12 Oct 2026" in read.text.splitlines()
+    year = next(word for word in read.words if word.text == "2026")
+    (line,) = [mark for mark in read.marks if mark.touches(year.box)]  # in doubt it may be a hand
+    assert line.left - 2 < year.box.left < year.box.right < line.right + 2
+    assert year.box.top == pytest.approx(line.top, abs=4)
+
+
+def test_a_signature_is_not_taken_for_a_line_and_nothing_is_looked_at_twice(scan):
+    page, picture = page_of(scan)
+    hasty = Hasty("nowhere")
+    assert read_picture(picture, page, hasty, 30.0).marks
+    assert hasty.lines == 0
+
+
+def test_a_page_full_of_lines_passed_over_costs_no_more_than_a_few_looks():
+    page, picture = page_of(picture_of(typed(lines=["12 Oct 2026"] * 18)))
+    hasty = Hasty("2026")
+    read_picture(picture, page, hasty, 30.0)
+    assert hasty.lines == MOST_PASSED_OVER
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])
