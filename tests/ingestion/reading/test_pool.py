@@ -165,7 +165,7 @@ async def test_closing_in_the_middle_of_work_leaves_nothing_behind(tmp_path, sca
     await reader.close()
     with pytest.raises(ReadingFault, match="closed"):
         await reading
-    assert not groups(leaders)
+    await until(lambda: not groups(leaders))  # killed: a busy machine takes a moment to bury them
     assert not scratch.exists()
 
 
