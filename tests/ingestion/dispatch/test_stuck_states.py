@@ -159,6 +159,7 @@ def test_a_worker_that_is_frozen_at_work_is_killed_and_its_work_goes_on(one_site
 def test_a_killed_monitor_takes_nothing_with_it(upload, settings):
     """What a later task says of its failure is kept, and no ring stays behind as unacknowledged."""
     with idle_host(settings, upload) as host:
+        eventually(lambda: not OrmQ.objects.exists())  # else one that it was about to acknowledge
         kill(host, "monitor")
         eventually(lambda: find(host, "monitor"))
         async_task("tests.ingestion.dispatch.deadly.fail", ack_failure=True)
