@@ -14,7 +14,7 @@ from django.utils import timezone
 from audit import history
 from ingestion.core.states import SETTLED, BatchState, ChunkState, DocumentState
 from ingestion.models import Batch, Chunk, Document, Finding, PortalGate
-from ingestion.rules.copy import Sentences, sentences
+from ingestion.rules.sentences import Sentences, sentences
 from sites.models import Site
 
 

@@ -19,7 +19,7 @@ from ingestion.admin.filters import (
 from ingestion.admin.records import ReadOnlyAdmin
 from ingestion.filing import By
 from ingestion.models import Document, Finding
-from ingestion.rules.copy import Sentences, sentences
+from ingestion.rules.sentences import Sentences, sentences
 from ingestion.templatetags.siteledger import filesize
 from ingestion.web.look import state_chip
 from ingestion.web.outcomes import remarks

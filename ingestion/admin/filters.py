@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from ingestion.models import Document, Finding
-from ingestion.rules.copy import reason
+from ingestion.rules.sentences import reason
 from ingestion.rules.types import TYPES
 
 

@@ -16,7 +16,7 @@ from ingestion.api.paging import ROW_NUMBERS, Cursor, page
 from ingestion.api.schemas import DocumentLine, DocumentList, DocumentOut, FindingOut, answers
 from ingestion.core.states import DocumentState
 from ingestion.models import Document
-from ingestion.rules.copy import sentences
+from ingestion.rules.sentences import sentences
 from sites.models import ApiToken, Scope
 
 router = Router()

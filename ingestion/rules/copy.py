@@ -1,26 +1,14 @@
-"""The sentences that people read for each finding code: what happened, why it matters, what to do.
+"""The words that people read for each finding code: what happened, why it matters, what to do.
 
-The one place for this copy. Plain words; never a blame, never "invalid"; what to do
-starts with a verb. A part may be worded in several ways, the fullest first: the first
-one whose placeholders are all known is used, and the last one of a part needs no fact
-but {type}, so that an old finding with few facts can always be shown.
+The one place for this copy; `ingestion.rules.sentences` fills it in. Plain words; never
+a blame, never "invalid"; what to do starts with a verb. A part may be worded in several
+ways, the fullest first: the first one whose placeholders are all known is used, and the
+last one of a part needs no fact but {type}, so that an old finding with few facts can
+always be shown.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
-from string import Formatter
-
-from ingestion.rules.findings import Facts
-from ingestion.rules.types import TYPES
-
-
-@dataclass(frozen=True, slots=True)
-class Sentences:
-    what: str
-    why: str
-    do: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,46 +403,10 @@ COPY: Mapping[str, Copy] = {
     ),
 }
 
-_UNKNOWN = Copy(
+# For the codes of a version that is no longer here.
+UNKNOWN = Copy(
     "A finding of an older version",
     ("A check of an older version found something in this {type}.",),
     ("Its wording is no longer on record here.",),
     ("Ask QA what it meant.",),
 )
-_NOUNS = {kind.name: kind.noun for kind in TYPES.values()}
-
-
-def placeholders(wording: str) -> frozenset[str]:
-    return frozenset(name for _, name, _, _ in Formatter().parse(wording) if name)
-
-
-def sentences(code: str, facts: Facts, *, type_name: str = "") -> Sentences:
-    """Never raises: records outlive codes, and facts that a later wording would ask for."""
-    copy = COPY.get(code, _UNKNOWN)
-    known = {name: _shown(value) for name, value in facts.items() if _is_known(name, value)}
-    known["type"] = _NOUNS.get(type_name, type_name) or "document"
-    return Sentences(*(_worded(part, known) for part in copy.parts))
-
-
-def reason(code: str) -> str:
-    """A few words for one line in a table or a terminal."""
-    return COPY.get(code, _UNKNOWN).short
-
-
-def _worded(wordings: tuple[str, ...], known: Mapping[str, str]) -> str:
-    usable = (wording for wording in wordings if placeholders(wording) <= known.keys())
-    text = next(usable, wordings[-1]).format_map(known)
-    return text[0].upper() + text[1:]
-
-
-def _is_known(name: str, value: str | int) -> bool:
-    """Page 0 is the whole document, and status 0 the answer that never came."""
-    return value != "" and not (value == 0 and name in {"page", "status"})
-
-
-def _shown(value: str | int) -> str:
-    """As people write it: facts keep dates as 2026-03-12, sentences say 12 March 2026."""
-    if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
-        return str(value)
-    day = date.fromisoformat(value)
-    return f"{day.day} {day:%B %Y}"

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.copy import Sentences, reason, sentences
+from ingestion.rules.sentences import Sentences, reason, sentences
 
 HEADINGS: Mapping[Disposition, str] = MappingProxyType(
     {

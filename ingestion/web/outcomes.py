@@ -1,6 +1,6 @@
 """What came of a document, in the words its site reads: what happened, why, what to do.
 
-The sentences themselves live in `ingestion.rules.copy`; here is only which of
+The sentences themselves live in `ingestion.rules.sentences`; here is only which of
 them a state calls for. Documents come with `findings` prefetched.
 """
 
@@ -9,7 +9,7 @@ from datetime import UTC
 
 from ingestion.core.states import DocumentState
 from ingestion.models import Document, Finding
-from ingestion.rules.copy import Sentences, sentences
+from ingestion.rules.sentences import Sentences, sentences
 from ingestion.rules.types import TYPES
 
 

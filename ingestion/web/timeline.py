@@ -8,7 +8,7 @@ from types import MappingProxyType
 from audit import history
 from audit.history import Recorded
 from ingestion.core.states import DocumentState
-from ingestion.rules.copy import reason
+from ingestion.rules.sentences import reason
 from ingestion.web.look import LOOKS, Look
 from sites.models import User
 

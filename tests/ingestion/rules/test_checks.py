@@ -9,8 +9,9 @@ from ingestion.reading.facts import Box, Reading, TextSource, Unreadable
 from ingestion.rules import VERSION
 from ingestion.rules.checks import SCHEMA_VERSIONS, SiteFacts, judge, verdict_of
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.copy import COPY, placeholders
+from ingestion.rules.copy import COPY
 from ingestion.rules.findings import Finding
+from ingestion.rules.sentences import placeholders
 from tests.ingestion.rules.documents import CV, LICENCE, SOUND, make_document
 from tests.ingestion.rules.pages import SITE, TODAY, checked, codes, make_page, make_reading
 

@@ -3,7 +3,8 @@ import re
 import pytest
 
 from ingestion.rules.codes import CODES, Disposition, Owner, weight
-from ingestion.rules.copy import COPY, placeholders, reason, sentences
+from ingestion.rules.copy import COPY
+from ingestion.rules.sentences import placeholders, reason, sentences
 from ingestion.rules.types import TYPES
 
 DOMAIN = {
