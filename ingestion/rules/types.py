@@ -100,6 +100,7 @@ class DocumentType:
     contradictions: Phrases = ()  # phrases that put the type in doubt
     us_dates: bool = False  # 03/12/2026 is 12 March... only on a form that says mm/dd/yyyy
     per_person: bool = False
+    optional: bool = False  # not every site has one: never listed as missing
     names_site: bool = True  # a site number on it has to be this site's
     names_protocol: bool = False
 

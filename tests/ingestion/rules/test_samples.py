@@ -1,14 +1,10 @@
 """The rules against generated documents that went through the real reading, and real forms."""
 
-import asyncio
-import hashlib
 from datetime import date
 
 import pytest
 
 from ingestion.reading.facts import Unreadable
-from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.pool import Reader
 from ingestion.rules.checks import SiteFacts, judge
 from ingestion.rules.classify import classify
 from ingestion.samples.faults import Fault, expected
@@ -17,6 +13,7 @@ from ingestion.samples.people_and_sites import site
 from ingestion.samples.renditions import Rendition
 from ingestion.samples.specimens import specimen
 from tests.ingestion.rules.pages import checked, codes
+from tests.ingestion.rules.papers import read_all
 
 TODAY = date(2026, 11, 20)
 REMARKS = {"FORM_EDITION_OUTDATED"}
@@ -50,18 +47,6 @@ CASES = [
 ]
 SCANS = [(slug, where, SCAN, None) for slug in PAGES for where in (AMERICAN, GERMAN)]
 SCANS += [(slug, GERMAN, SCAN, Fault.UNSIGNED) for slug in SIGNED]
-
-
-def read_all(files):
-    """In the pool, as the product does it."""
-
-    async def read():
-        async with Reader(ReadingLimits(processes=2)) as reader:
-            hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
-            reads = (reader.read(path, sha) for path, sha in zip(files, hashes, strict=True))
-            return await asyncio.gather(*reads)
-
-    return asyncio.run(read())
 
 
 def read_cases(folder, cases):
