@@ -10,14 +10,14 @@ from datetime import date
 
 from ingestion.core.states import DocumentState
 from ingestion.reading.facts import Reading, Unreadable
-from ingestion.rules import VERSION, identity, legibility, presence, validity, wording
+from ingestion.rules import identity, legibility, presence, validity, wording
 from ingestion.rules.case import Case, SiteFacts
 from ingestion.rules.classify import Classification, Fit, classify
 from ingestion.rules.codes import CODES, Disposition, weight
 from ingestion.rules.fields import FieldValue, read_fields
 from ingestion.rules.findings import Finding
 from ingestion.rules.signatures import find_signature
-from ingestion.rules.types import TYPES, DocumentType
+from ingestion.rules.types import RULES_VERSION, TYPES, DocumentType
 
 __all__ = ["SCHEMA_VERSIONS", "SiteFacts", "Verdict", "check", "judge", "verdict_of"]
 
@@ -59,7 +59,7 @@ class Verdict:
     primary: Finding | None  # the one that decided; None for a document that is filed
     state: DocumentState
     fields: tuple[FieldValue, ...] = ()
-    rules_version: str = VERSION
+    rules_version: str = RULES_VERSION
 
     @property
     def is_quarantined(self) -> bool:

