@@ -43,6 +43,8 @@ OF_ITS_TYPE: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     validity.outdated_form,
     identity.site_mismatch,
     identity.protocol_mismatch,
+    identity.protocol_version_mismatch,
+    identity.person_mismatch,
 )
 
 _STATES = {
@@ -68,16 +70,22 @@ class Verdict:
 
 
 def check(
-    reading: Reading, *, declared: str, site: SiteFacts, today: date, schema_version: str
+    reading: Reading,
+    *,
+    declared: str,
+    site: SiteFacts,
+    today: date,
+    schema_version: str,
+    person: str = "",
 ) -> Verdict:
-    """`declared` is a type's slug, or "" when the sender named none."""
+    """`declared` is a type's slug, and `person` whose it is; "" when the sender named none."""
     found = classify(reading, declared)
     findings = [*_schema(schema_version), *_type(found, declared)]
     findings += [finding for rule in OF_ANY_FILE for finding in rule(reading)]
     if found.fit is not Fit.AGREED:
         return verdict_of(findings, document_type=found.slug)
     kind = TYPES[found.slug]
-    case = _case(reading, kind, site, today)
+    case = _case(reading, kind, site, today, person)
     findings += _contradictions(reading, kind)
     findings += [finding for rule in OF_ITS_TYPE for finding in rule(case)]
     return verdict_of(findings, document_type=found.slug, fields=case.fields.values())
@@ -102,11 +110,19 @@ def check_whatever(
     site: SiteFacts,
     today: date,
     schema_version: str,
+    person: str = "",
 ) -> Checked:
     """The verdict on a file, readable or not. What a child of the reading pool sends back."""
     if isinstance(seen, Unreadable):
         return Checked(judge(seen))
-    verdict = check(seen, declared=declared, site=site, today=today, schema_version=schema_version)
+    verdict = check(
+        seen,
+        declared=declared,
+        site=site,
+        today=today,
+        schema_version=schema_version,
+        person=person,
+    )
     return Checked(verdict, len(seen.pages))
 
 
@@ -126,14 +142,14 @@ def verdict_of(
     )
 
 
-def _case(reading: Reading, kind: DocumentType, site: SiteFacts, today: date) -> Case:
+def _case(reading: Reading, kind: DocumentType, site: SiteFacts, today: date, person: str) -> Case:
     fields = {value.name: value for value in read_fields(reading, kind)}
     signature = None
     if kind.signature:
         signature = find_signature(reading, kind.signature, month_first=kind.us_dates)
         if signature.date:
             fields["signature_date"] = signature.date
-    return Case(reading, kind, site, today, fields, signature)
+    return Case(reading, kind, site, today, fields, signature, person)
 
 
 def _schema(version: str) -> Iterator[Finding]:

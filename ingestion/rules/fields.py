@@ -175,11 +175,11 @@ def _value_in(
 
 
 def _in_context(page: Page, place: places.Place, spec: FieldSpec) -> bool:
-    words = page.words[max(0, place.start - _CONTEXT) : place.start]
-    before = " ".join(word.text for word in words)
-    if spec.near and not wording.holds(before, spec.near):
+    words = page.words[max(0, place.start - _CONTEXT) : place.end]
+    there = " ".join(word.text for word in words)
+    if spec.near and not wording.holds(there, spec.near):
         return False
-    return not (spec.not_near and wording.holds(before, spec.not_near))
+    return not (spec.not_near and wording.holds(there, spec.not_near))
 
 
 def _words_at(words: Sequence[Word], start: int, end: int) -> list[Word]:

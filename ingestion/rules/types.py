@@ -51,7 +51,7 @@ class FieldSpec:
     form: Phrases = ()  # names of form fields, which win over the text
     pattern: Annotated[str, AfterValidator(_compiles)] = ""  # "": the usual one of its kind
     shape: str = ""  # a number of fixed build, # is a digit: found without a caption
-    near: str = ""  # this phrase must stand shortly before the caption
+    near: str = ""  # this phrase must stand shortly before the caption, or in it
     not_near: str = ""
     past: bool = False  # a date that cannot lie ahead
     name: str = ""  # its key in the file
@@ -121,6 +121,7 @@ class DocumentType:
     optional: bool = False  # not every site has one: never listed as missing
     names_site: bool = True  # a site number on it has to be this site's
     names_protocol: bool = False
+    names_version: bool = False  # a protocol version on it has to be the study's current one
 
 
 class Source(NamedTuple):

@@ -39,6 +39,7 @@ def read_papers(folder, papers):
 
 
 def read_all(files):
+
     async def read():
         async with Reader(ReadingLimits(processes=2)) as reader:
             hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]

@@ -68,7 +68,8 @@ def scans(tmp_path_factory):
 
 def assert_as_expected(case, reading):
     slug, where, _, fault = case
-    sent_by = SiteFacts(where, site(where).study.protocol_number)
+    study = site(where).study
+    sent_by = SiteFacts(where, study.protocol_number, protocol_version=study.version)
     if isinstance(reading, Unreadable):
         verdict = judge(reading)
     else:
