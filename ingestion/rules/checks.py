@@ -10,7 +10,7 @@ from datetime import date
 
 from ingestion.core.states import DocumentState
 from ingestion.reading.facts import Reading, Unreadable
-from ingestion.rules import identity, legibility, presence, validity, wording
+from ingestion.rules import identity, legibility, presence, privacy, validity, wording
 from ingestion.rules.case import Case, SiteFacts
 from ingestion.rules.classify import Classification, Fit, classify
 from ingestion.rules.codes import CODES, Disposition, weight
@@ -29,6 +29,7 @@ OF_ANY_FILE: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     legibility.missing_pages,
     legibility.illegible_pages,
     legibility.doubtful_pages,
+    privacy.participant_details,
 )
 OF_ITS_TYPE: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     presence.required_entries,
