@@ -45,7 +45,7 @@ def _compiles(pattern: str) -> str:
 class FieldSpec:
     """Something that can be read from a document, and how it is found."""
 
-    kind: Literal["date", "number", "text", "name"]
+    kind: Literal["date", "number", "text", "name", "lines", "names"]
     noun: str
     labels: Phrases = ()  # captions, the most telling first
     form: Phrases = ()  # names of form fields, which win over the text
@@ -54,6 +54,8 @@ class FieldSpec:
     near: str = ""  # this phrase must stand shortly before the caption, or in it
     not_near: str = ""
     past: bool = False  # a date that cannot lie ahead
+    until: Phrases = ()  # for lines and names: what stands below the last of them
+    heading: Phrases = ()  # the first line of the heading that holds one of these is the value
     name: str = ""  # its key in the file
 
 
