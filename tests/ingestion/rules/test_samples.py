@@ -92,6 +92,25 @@ def test_a_generated_document_becomes_what_it_should(case, readings):
     assert_as_expected(case, readings[case])
 
 
+def test_a_signed_1572_with_a_passed_omb_date_is_filed_with_a_remark(readings):
+    reading = readings["form-fda-1572", AMERICAN, DIGITAL, None]
+    verdict = checked(reading, site=SiteFacts(AMERICAN), today=TODAY)
+    assert (verdict.state, codes(verdict)) == ("ARCHIVED", ["FORM_EDITION_OUTDATED"])
+
+
+def test_a_sponsors_own_disclosure_form_is_filed_without_an_fda_3455(readings):
+    reading = readings["financial-disclosure", AMERICAN, DIGITAL, None]
+    assert "3455" not in reading.text
+    assert checked(reading, site=SiteFacts(AMERICAN), today=TODAY).state == "ARCHIVED"
+
+
+@pytest.mark.parametrize("slug", SIGNED)
+def test_ink_suffices_where_there_is_no_digital_signature(slug, readings):
+    reading = readings[slug, AMERICAN, DIGITAL, None]
+    assert "digital-signature" not in reading.flags
+    assert checked(reading, site=SiteFacts(AMERICAN), today=TODAY).state == "ARCHIVED"
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("case", SCANS, ids=case_id)
