@@ -45,7 +45,8 @@ def person_mismatch(case: Case) -> Iterator[Finding]:
     said = _names(case.person)
     if not value or not said or not case.kind.per_person or said & _names(value.value):
         return
-    if not said <= _names(case.reading.text):
+    typed = "\n".join(case.reading.fields.values())
+    if not said <= _names(f"{case.reading.text}\n{typed}"):
         facts: Facts = {"named": value.value, "expected": case.person.title()}
         yield sure(value, "the name", "PERSON_MISMATCH", facts)
 

@@ -103,6 +103,11 @@ def test_a_form_that_names_the_investigator_and_the_person_beside_it_is_the_pers
     assert codes(checked(reading, person="Lauren Beck")) == ["PERSON_MISMATCH"]
 
 
+def test_what_is_typed_into_a_form_names_a_person_too():
+    reading = make_document("cv", fields={"remarks": "of Daniel Okafor"})
+    assert checked(reading, person="Daniel Okafor").state == "ARCHIVED"
+
+
 def test_a_paper_without_a_name_names_nobody_else():
     reading = make_document("cv", {"Name: Margaret Whitfield, MD": ""})
     assert checked(reading, person="Helena Brandt").state == "ARCHIVED"

@@ -175,6 +175,13 @@ def test_a_list_is_as_sure_as_its_worst_word_and_says_where_it_stands():
     assert (persons.box.top, persons.box.bottom) == (74.0, 97.0)
 
 
+def test_a_log_of_nothing_but_heads_is_not_searched_without_end():
+    heads = [make_page(*["Name          Role", "1             2"] * 20, number=n) for n in (1, 2)]
+    named = make_page("Name          Role", "Jane Roe      Nurse", number=3)
+    assert values("delegation-log", make_reading(heads[0], named)) == {}
+    assert "persons" in values("delegation-log", make_reading(make_page("Name"), named))
+
+
 def test_a_sentence_that_speaks_of_a_board_is_no_letterhead():
     lines = ["Cedar Ridge Review Board", *[""] * 20, "the Institutional Review Board has approved"]
     assert on_page("irb-approval", *lines)["irb_name"].value == "Cedar Ridge Review Board"

@@ -102,7 +102,7 @@ def test_decisions_tell_which_file_they_were_made_with(own):
         ("[fields.iata_course]", "[field.iata_course]", "own.toml: field: "),
         ("noun =", "pattern = '['\nnoun =", "fields.iata_course: pattern: "),
         ("[types.iata-certificate]", "[types.IATA]", "types.IATA: slug"),
-        ('"iata_course",', '"course",', "fields: there is no [fields.course]"),
+        ('"iata_course",', '"courses",', "fields: there is no [fields.courses]"),
         ('fields = ["person"', 'fields = [["person"]', "types.iata-certificate: fields.0"),
         ("tmf = {", 'tmf = "05.02.07" #', "types.iata-certificate: tmf"),
         ("[types.", "[types.\x00", "own.toml: "),
