@@ -33,6 +33,17 @@ OTHERS = {
         "Subject initials:",
         "Approved Form, Version Two, 12 Mar 2026, No 20260312",
     ),
+    "a blank form above other lines": (
+        "Patient name:",
+        "Margaret Whitfield, MD, Principal Investigator",
+        "MRN:",
+        "0048-2113 (telephone)",
+    ),
+    "a birthday that is left open": (
+        "MRN: 00482113",
+        "Date of birth: ____________   Date of visit: 12 Mar 2026",
+    ),
+    "a name that is left open": ("Patient name: Date Signature", "MRN: 00482113"),
     "a blank log": (
         "Subject initials     Date of birth      MRN           Patient name",
         "",
