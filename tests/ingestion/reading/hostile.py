@@ -2,7 +2,6 @@
 
 import struct
 import zlib
-from collections.abc import Iterable
 
 from tests.ingestion.reading.papers import docx
 
@@ -53,8 +52,8 @@ def sheet(
     return pdf(
         b"<</Type /Catalog /Pages 2 0 R %b>>" % catalogue,
         b"<</Type /Pages /Kids [3 0 R] /Count 1>>",
-        b"<</Type /Page /Parent 2 0 R /MediaBox %b /Contents 4 0 R %b /Resources <</Font <<%b>> %b>>>>"
-        % (box, page, fonts, resources),
+        b"<</Type /Page /Parent 2 0 R /MediaBox %b /Contents 4 0 R" % box
+        + b"%b /Resources <</Font <<%b>> %b>>>>" % (page, fonts, resources),
         contents,
         *more,
     )
@@ -307,12 +306,20 @@ def chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
 
 
-def png_of_60_000_squared() -> bytes:
-    side = 60_000
+def png(side: int) -> bytes:
     rows = zeros(-(-(side // 8 + 1) * side // MEGABYTE) * MEGABYTE)
     header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
-    chunks: Iterable[bytes] = (chunk(b"IHDR", header), chunk(b"IDAT", rows), chunk(b"IEND", b""))
+    chunks = chunk(b"IHDR", header), chunk(b"IDAT", rows), chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def png_of_60_000_squared() -> bytes:
+    return png(60_000)
+
+
+def png_of_13_000_squared() -> bytes:
+    """More than the budget, and less than Pillow refuses by itself."""
+    return png(13_000)
 
 
 def word_file() -> bytes:

@@ -43,8 +43,16 @@ def test_a_real_digital_signature_is_flagged_and_seen(corpus):
     assert reading.pages[0].marks
 
 
-def test_a_dynamic_form_is_flagged(corpus):
-    assert "xfa" in read(corpus / "ocrmypdf__livecycle.pdf").flags
+def test_a_form_that_only_adobe_reader_draws_is_not_read_as_please_wait(corpus):
+    outcome = read(corpus / "ocrmypdf__livecycle.pdf")
+    assert outcome.code == "UNSUPPORTED_TYPE"
+    assert "dynamic XFA" in outcome.facts["found"]
+
+
+def test_a_form_that_xfa_only_describes_again_is_read(corpus):
+    reading = read(corpus / "nci-ocr__pdf_xfa_form.pdf")
+    assert "Conference Registration" in reading.text
+    assert reading.flags == {"xfa", "javascript"}
 
 
 def test_a_real_scan_upside_down_is_turned(corpus):

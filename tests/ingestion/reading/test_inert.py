@@ -79,7 +79,9 @@ def is_a_film(pdf):
 
 
 def is_a_model_that_moves(pdf):
-    model = pdf.make_stream(b"U3D", Type=pikepdf.Name("/3D"), OnInstantiate=pdf.make_stream(b"go()"))
+    model = pdf.make_stream(
+        b"U3D", Type=pikepdf.Name("/3D"), OnInstantiate=pdf.make_stream(b"go()")
+    )
     note = pikepdf.Dictionary(Subtype=pikepdf.Name("/3D"), Rect=[0, 0, 9, 9])
     note["/3DD"] = pdf.make_indirect(model)
     pdf.pages[0].Annots = pikepdf.Array([pdf.make_indirect(note)])

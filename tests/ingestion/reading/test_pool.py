@@ -76,7 +76,10 @@ async def test_a_page_that_never_ends_costs_only_its_own_document(tmp_path):
 
 
 async def test_a_child_that_takes_too_much_memory_costs_only_its_own_document(tmp_path):
-    sound, bomb = save(tmp_path, typed(), "sound.pdf"), save(tmp_path, hostile.flate_bomb(), "bomb.pdf")
+    sound, bomb = (
+        save(tmp_path, typed(), "sound.pdf"),
+        save(tmp_path, hostile.flate_bomb(), "bomb.pdf"),
+    )
     async with Reader(ReadingLimits(memory_bytes=900_000_000)) as reader:
         outcomes = [await reader.read(path, SHA256) for path in (sound, bomb, sound)]
     assert [getattr(outcome, "code", "read") for outcome in outcomes] == [
