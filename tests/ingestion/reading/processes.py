@@ -2,6 +2,7 @@
 
 import asyncio
 import multiprocessing
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 
@@ -28,3 +29,20 @@ async def until(condition):
     while not (answer := condition()):  # noqa: ASYNC110 - other processes set no event here
         await asyncio.sleep(0.02)
     return answer
+
+
+@asynccontextmanager
+async def noted():
+    """Every child that there ever is within the block; one that dies is replaced."""
+    leaders: set[int] = set()
+
+    async def note():
+        while True:
+            leaders.update(children())
+            await asyncio.sleep(0.02)
+
+    noting = asyncio.create_task(note())
+    try:
+        yield leaders
+    finally:
+        noting.cancel()

@@ -14,7 +14,9 @@ from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pool import Reader
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import LIMITS, save, typed
-from tests.ingestion.reading.processes import children, groups, until
+from tests.ingestion.reading.processes import groups, noted, until
+
+pytestmark = pytest.mark.timeout(300)  # of a machine with much else to do
 
 SHA256 = "0" * 64
 INNOCENT = "and with the principles of Good Clinical Practice."
@@ -76,22 +78,12 @@ def queue(makers, limits):
 async def _read_all(folder, makers, limits):
     innocent = save(folder, typed(), "innocent.pdf")
     paths = [save(folder, make(), make.__name__) for make in makers]
-    leaders: set[int] = set()
-    async with Reader(limits) as reader:
-        watching = asyncio.create_task(_note(leaders))
+    async with Reader(limits) as reader, noted() as leaders:
         reads = [reader.read(path, SHA256) for each in paths for path in (each, innocent)]
         outcomes = await asyncio.gather(*reads)
-        watching.cancel()
     await until(lambda: not groups(leaders))
     assert leaders
     return dict(zip(makers, outcomes[::2], strict=True)), outcomes[1::2]
-
-
-async def _note(leaders: set[int]) -> None:
-    """Every child that there ever is; one that dies is replaced."""
-    while True:
-        leaders |= children()
-        await asyncio.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
