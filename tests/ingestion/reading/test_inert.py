@@ -56,17 +56,17 @@ def says_please_wait(pdf):
 
 
 def opens_another_file(pdf):
-    pdf.Root.OpenAction = pikepdf.Dictionary(S=pikepdf.Name.GoToR, F="//203.0.113.9/x.pdf")
+    pdf.Root.OpenAction = pikepdf.Dictionary(S=pikepdf.Name.GoToR, D="chapter 1")
 
 
 def sends_what_is_typed(pdf):
-    action = pikepdf.Dictionary(S=pikepdf.Name.SubmitForm, F="https://203.0.113.9")
+    action = pikepdf.Dictionary(S=pikepdf.Name.SubmitForm, Flags=4)
     button = pikepdf.Dictionary(FT=pikepdf.Name.Btn, T="send", A=action)
     pdf.Root.AcroForm = pikepdf.Dictionary(Fields=[pdf.make_indirect(button)])
 
 
 def fetches_what_was_typed(pdf):
-    pdf.Root.OpenAction = pikepdf.Dictionary(S=pikepdf.Name.ImportData, F="values.fdf")
+    pdf.Root.OpenAction = pikepdf.Dictionary(S=pikepdf.Name.ImportData)
 
 
 def has_its_contents_elsewhere(pdf):
