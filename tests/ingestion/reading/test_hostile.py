@@ -136,7 +136,7 @@ def test_every_innocent_file_in_the_queue_is_read(queued, request):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_within_the_products_own_limits_they_end_too():
     ended, innocents = queue(ENDLESS, LIMITS)
     codes = {make.__name__: getattr(outcome, "code", "read") for make, outcome in ended.items()}

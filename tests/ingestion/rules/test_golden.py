@@ -52,8 +52,10 @@ def verdict_on(case, readings):
     return checked(readings[case], declared=slug, site=sent_by, today=TODAY)
 
 
-def values(verdict):
-    return {field.name: field.value for field in verdict.fields}
+def values(case, verdict):
+    """Of the fields that are written down for this type."""
+    written = FIELDS[case[:2]]
+    return {field.name: field.value for field in verdict.fields if field.name in written}
 
 
 def expected(case):
@@ -67,13 +69,13 @@ def test_every_type_of_the_samples_is_written_down_for_both_countries():
 @pytest.mark.parametrize("case", TYPED, ids=case_id)
 def test_what_is_typed_is_read_to_the_letter(case, typed):
     verdict = verdict_on(case, typed)
-    assert values(verdict) == expected(case)
+    assert values(case, verdict) == expected(case)
     assert verdict.state == "ARCHIVED"
     assert set(codes(verdict)) <= REMARKS
 
 
 @pytest.mark.parametrize("case", [case for case in TYPED if case[2] is DIGITAL], ids=case_id)
-def test_each_value_is_shown_on_the_page_where_it_stands(case, typed):
+def test_every_value_that_is_read_is_written_down_with_its_page(case, typed):
     found = {field.name: (field.value, field.page) for field in verdict_on(case, typed).fields}
     assert found == FIELDS[case[:2]]
 
@@ -81,7 +83,7 @@ def test_each_value_is_shown_on_the_page_where_it_stands(case, typed):
 @pytest.mark.parametrize("case", FAULTY, ids=case_id)
 def test_a_fault_changes_only_the_values_that_it_is_about(case, typed):
     slug, _, _, fault = case
-    found, sound = values(verdict_on(case, typed)), expected(case)
+    found, sound = values(case, verdict_on(case, typed)), expected(case)
     changed = {name for name in {*found, *sound} if found.get(name) != sound.get(name)}
     if fault is Fault.UNSIGNED:
         assert changed <= {"signature_date"}
@@ -99,6 +101,6 @@ def test_a_fault_changes_only_the_values_that_it_is_about(case, typed):
 def test_what_is_scanned_is_read_to_the_letter(case, scanned):
     verdict = verdict_on(case, scanned)
     sound = expected(case)
-    assert {**values(verdict), SMALL_PRINT: ""} == {**sound, SMALL_PRINT: ""}
+    assert {**values(case, verdict), SMALL_PRINT: ""} == {**sound, SMALL_PRINT: ""}
     assert verdict.state == "ARCHIVED"
     assert set(codes(verdict)) <= REMARKS
