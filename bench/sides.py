@@ -14,6 +14,7 @@ import asyncio
 import hashlib
 import importlib.util
 import json
+import logging
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -100,7 +101,7 @@ def _dpi(picture: Path) -> int:
 
 
 def usual(paths: Sequence[Path]) -> Mapping[Path, Seen]:
-    with ProcessPoolExecutor(AT_ONCE) as processes:
+    with ProcessPoolExecutor(AT_ONCE, initializer=logging.disable) as processes:
         return dict(zip(paths, processes.map(_extracted, paths), strict=True))
 
 
