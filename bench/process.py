@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -97,17 +98,18 @@ def run_counted(command: Sequence[str], *, weighed: bool = False, **environment:
     """
     _adopt()
     before, begun, peak = _used_below(), time.monotonic(), 0
-    environ = os.environ | environment
-    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as process:
-        while weighed and process.poll() is None:
-            peak = max(peak, _proportional(process.pid))
-            time.sleep(LOOK_SECONDS)
-        output = cast(IO[str], process.stdout).read()
-    wall = time.monotonic() - begun
+    with tempfile.TemporaryFile("w+") as output:  # not a pipe: orphans would keep it open
+        with subprocess.Popen(command, env=os.environ | environment, stdout=output) as process:
+            while weighed and process.poll() is None:
+                peak = max(peak, _proportional(process.pid))
+                time.sleep(LOOK_SECONDS)
+        wall = time.monotonic() - begun
+        output.seek(0)
+        said = output.read()
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
     orphans = _bury()
-    return Used(wall, _used_below() - before, output, peak, orphans)
+    return Used(wall, _used_below() - before, said, peak, orphans)
 
 
 def _adopt() -> None:

@@ -20,8 +20,7 @@ print(process.run_counted([sys.executable, "-c", sys.argv[1]]))
 """
 LEAVE_BEHIND = """
 import subprocess, sys
-command = [sys.executable, "-c", {code!r}]
-subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+subprocess.Popen([sys.executable, "-c", {code!r}], start_new_session=True)
 """
 WORK = "import time\nwhile time.process_time() < 0.6: pass"
 WAIT = "import time\ntime.sleep(60)"
