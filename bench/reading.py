@@ -7,6 +7,7 @@ process that it starts is counted. `--hostile FOLDER` adds files to those that m
 
 import argparse
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -267,6 +268,7 @@ def main() -> None:
     parser.add_argument("--hostile", type=Path, help="a folder of further hostile files")
     parser.add_argument("--output", type=Path, help="write the Markdown to this file as well")
     asked = parser.parse_args()
+    logging.disable()  # pypdf's opinion of every font
     lines = []
     for line in run(asked.only, QUICK if asked.quick else FULL, asked.hostile):
         sys.stdout.write(line)
