@@ -4,7 +4,7 @@ PY := .venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo run test test-all lint format requirements clean
+.PHONY: help install install-dev demo run test test-all lint format requirements bench-rivals clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -44,6 +44,11 @@ format: install-dev ## Format code and templates
 requirements: ## Pin every package with its hashes, from requirements*.in
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements.in -o requirements.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements-dev.in -o requirements-dev.txt
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes bench/rivals.in -o bench/rivals.txt
+
+bench-rivals: install ## OCRmyPDF, apart from ours, for bench/reading.py to measure beside
+	$(PY) -m venv var/rivals
+	var/rivals/bin/python -m pip install --quiet --require-hashes -r bench/rivals.txt
 
 clean: ## Remove what running left behind (never .env)
 	rm -rf var .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*

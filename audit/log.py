@@ -222,19 +222,22 @@ def _tail() -> tuple[int, str, datetime]:
     return seq, hash_, now
 
 
+# In one message, for a round trip costs more than any of them. In READ COMMITTED each statement
+# sees what was committed when it began: the last one sees the tail of after the wait.
+# clock_timestamp() is the time now; now() is when the transaction began.
+_LOCKED_TAIL = f"""SET LOCAL lock_timeout = '{LOCK_TIMEOUT}';
+    SELECT current_setting('transaction_isolation'), pg_advisory_xact_lock({LOCK});
+    SELECT clock_timestamp(), tail.* FROM (VALUES (1)) AS always LEFT JOIN
+    (SELECT seq, hash, body FROM audit_entry ORDER BY seq DESC LIMIT 1) AS tail ON TRUE"""  # noqa: S608 - constants
+
+
 def _locked_tail(cursor: Any) -> tuple[tuple[int, str, str] | None, datetime]:
-    cursor.execute("SHOW transaction_isolation")
+    cursor.execute(_LOCKED_TAIL)
+    cursor.nextset()
     if (level := cursor.fetchone()[0]) != "read committed":
         # A snapshot from before the lock would show an old tail.
         raise LedgerError(f"the ledger needs READ COMMITTED, and this transaction is {level}")
-    cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
-    cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-    # A statement of its own: one that takes the lock as well sees the tail of before the wait.
-    # clock_timestamp() alone is the time now; now() is when the transaction began.
-    cursor.execute(
-        """SELECT clock_timestamp(), tail.* FROM (VALUES (1)) AS always LEFT JOIN
-        (SELECT seq, hash, body FROM audit_entry ORDER BY seq DESC LIMIT 1) AS tail ON TRUE"""
-    )
+    cursor.nextset()
     now, *tail = cursor.fetchone()
     return (tuple(tail) if tail[0] is not None else None), now
 

@@ -1,20 +1,26 @@
 """Processes of a measurement: the portal in its own, a side in its own, and what they weigh."""
 
+import ctypes
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
 LOOK_SECONDS = 0.1  # between two looks at the memory of a tree of processes
+LEAVE_SECONDS = 10.0  # that what a command started may outlive it; then it is an orphan
 PAGE = os.sysconf("SC_PAGE_SIZE")
+PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 
 
 Answers = dict[int, int]  # how often the portal gave each status; filled when the portal stops
@@ -73,16 +79,95 @@ def run_weighed(*arguments: str, log: Path, **environment: str) -> int:
     return peak
 
 
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a command used, with every process that it started, also by way of others."""
+
+    wall: float  # seconds
+    cpu: float  # seconds, user and system
+    output: str
+    peak: int = 0  # bytes of memory, shared pages in proportion, where it was weighed
+    orphans: int = 0  # processes that did not end with it
+
+
+def run_counted(command: Sequence[str], *, weighed: bool = False, **environment: str) -> Used:
+    """Run it to its end. Raises CalledProcessError.
+
+    Children are counted however they end: whoever loses his parent gets us for one, and times go
+    up from parent to parent. So nothing else may run below this process meanwhile.
+    """
+    _adopt()
+    before, begun, peak = _used_below(), time.monotonic(), 0
+    with tempfile.TemporaryFile("w+") as output:  # not a pipe: orphans would keep it open
+        with subprocess.Popen(command, env=os.environ | environment, stdout=output) as process:
+            while weighed and process.poll() is None:
+                peak = max(peak, _proportional(process.pid))
+                time.sleep(LOOK_SECONDS)
+        wall = time.monotonic() - begun
+        output.seek(0)
+        said = output.read()
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    orphans = _bury()
+    return Used(wall, _used_below() - before, said, peak, orphans)
+
+
+def _adopt() -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def _used_below() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _bury() -> int:
+    """Wait for all that is left below us, and end what does not. How many that were."""
+    orphans, deadline = 0, time.monotonic() + LEAVE_SECONDS
+    with suppress(ChildProcessError):  # there is nobody any more
+        while True:
+            if os.waitpid(-1, os.WNOHANG) != (0, 0):
+                continue
+            if time.monotonic() > deadline:
+                for pid in _family(os.getpid())[1:]:
+                    orphans += 1
+                    os.kill(pid, signal.SIGKILL)
+                deadline += LEAVE_SECONDS
+            time.sleep(LOOK_SECONDS / 10)
+    return orphans
+
+
 def _resident(root: int) -> int:
+    """Of the process and all below it."""
+    return sum(int(stat[21]) * PAGE for pid in _family(root) if (stat := _stat(pid)))
+
+
+def _proportional(root: int) -> int:
+    """As above; a page that several processes share is shared out among them."""
+    found = 0
+    for pid in _family(root):
+        with suppress(OSError):  # it ended while we looked
+            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+            found += sum(int(line.split()[1]) for line in rollup.splitlines() if line[:4] == "Pss:")
+    return found * 1024
+
+
+def _family(root: int) -> list[int]:
+    """The process and all below it."""
     children: defaultdict[int, list[int]] = defaultdict(list)
-    resident: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            with suppress(OSError):  # it ended while we looked
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                children[int(fields[1])].append(int(entry.name))
-                resident[int(entry.name)] = int(fields[21]) * PAGE
+        if entry.name.isdecimal() and (stat := _stat(int(entry.name))):
+            children[int(stat[1])].append(int(entry.name))
     family = [root]
     for pid in family:
         family += children[pid]
-    return sum(resident.get(pid, 0) for pid in family)
+    return family
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of proc(5) from the state on; none of a process that has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []

@@ -18,7 +18,8 @@ from audit.log import ledger
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.filing import move
-from ingestion.models import Document
+from ingestion.models import Document, Extraction
+from ingestion.reading.provenance import Provenance
 from ingestion.rules.checks import Verdict
 from ingestion.rules.findings import Finding as Seen
 
@@ -37,6 +38,10 @@ class Step(ABC):
     def repeats(self, document: Document) -> str:
         """The fingerprint of which `take` has to know whether it is on file; "" if of none."""
         return ""
+
+    def extraction(self, document: Document) -> Extraction | None:
+        """What was read from the document, to be kept once the step is taken."""
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +118,7 @@ class Conclude(Step):
     """
 
     verdict: Verdict
-    pages: int | None
+    read: Provenance | None  # None for what could not be read
     was_refused: bool = False  # the constraint said that the same bytes are on file
 
     def take(self, document: Document, on_file: "OnFile") -> DocumentState:
@@ -125,7 +130,7 @@ class Conclude(Step):
             verdict.state,
             findings=verdict.findings,
             primary=verdict.primary,
-            pages=self.pages,
+            pages=len(self.read.pages) if self.read else None,
             document_type=document.document_type or verdict.document_type,
             rules_version=verdict.rules_version,
         )
@@ -139,6 +144,9 @@ class Conclude(Step):
         constraint can stand: an upload is looked for twice.
         """
         return document.sha256 if self.was_refused or not document.url else ""
+
+    def extraction(self, document: Document) -> Extraction | None:
+        return Extraction.of(document, self.verdict, self.read) if self.read else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +173,10 @@ def take(steps: Sequence[Step]) -> list[Any]:
         taken = [(step, documents[step.document]) for step in steps]
         shas = {step.repeats(document) for step, document in taken} - {""}
         on_file = OnFile.of(documents.values(), shas)
-        return [step.take(document, on_file) for step, document in taken]
+        answers = [step.take(document, on_file) for step, document in taken]
+        read = (step.extraction(document) for step, document in taken)
+        Extraction.objects.bulk_create(filter(None, read))
+        return answers
 
 
 def take_alone(step: Step) -> Any:

@@ -5,6 +5,8 @@ from uuid import UUID
 
 from ingestion import steps
 from ingestion.core.states import DocumentState
+from ingestion.reading.facts import MediaType, Page, Reading, TextSource
+from ingestion.reading.provenance import provenance
 from ingestion.rules.checks import Verdict
 
 
@@ -32,8 +34,20 @@ def unchanged(document: int, lease: UUID, *, sha256: str, portal: Mapping[str, s
     return steps.take_alone(step)
 
 
-def conclude(document: int, lease: UUID, verdict: Verdict, *, pages: int | None) -> DocumentState:
-    step = steps.Conclude(document=document, lease=lease, verdict=verdict, pages=pages)
+def conclude(
+    document: int,
+    lease: UUID,
+    verdict: Verdict,
+    *,
+    pages: int | None = None,
+    reading: Reading | None = None,
+) -> DocumentState:
+    """`pages`: of a text file that stands for any reading."""
+    if pages:
+        typed = (Page(number, 612, 792, "", TextSource.NATIVE) for number in range(1, pages + 1))
+        reading = Reading(MediaType.PDF, tuple(typed))
+    read = provenance(reading) if reading else None
+    step = steps.Conclude(document=document, lease=lease, verdict=verdict, read=read)
     return steps.take_alone(step)
 
 

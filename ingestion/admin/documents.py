@@ -21,6 +21,7 @@ from ingestion.filing import By
 from ingestion.models import Document, Finding
 from ingestion.rules.sentences import Sentences, sentences
 from ingestion.templatetags.siteledger import filesize
+from ingestion.web.extracted import extracted, extraction_of, ways
 from ingestion.web.look import state_chip
 from ingestion.web.outcomes import remarks
 from sites.models import User
@@ -58,6 +59,7 @@ class DocumentAdmin(ReadOnlyAdmin):
             "type_column", "site", "packet", "batch", "filename", "url", "size_text", "pages",
             "fingerprint",
         ]}),
+        ("What was read on it", {"fields": ["extracted", "evidence", "ways"]}),
         ("How it was checked", {"fields": [
             "code", "schema_version", "rules_version", "attempts", "fetch_tries", "failing_since",
             "next_attempt_at", "correlation_id", "duplicate_of", "received_at", "settled_at",
@@ -65,6 +67,7 @@ class DocumentAdmin(ReadOnlyAdmin):
     ]  # fmt: skip
     readonly_fields = [
         "chip", "said", "see_also", "type_column", "size_text", "fingerprint", "correlation_id",
+        "extracted", "evidence", "ways",
     ]  # fmt: skip
 
     actions = ["try_again"]
@@ -121,6 +124,26 @@ class DocumentAdmin(ReadOnlyAdmin):
             return "None"
         parts = (render_to_string("documents/_finding.html", {"remark": each}) for each in found)
         return format_html_join("", "{}", ((part,) for part in parts))
+
+    @admin.display(description="entries")
+    def extracted(self, document: Document) -> str:
+        found = extracted(document)
+        if not found:
+            return "None"
+        return render_to_string("documents/_extracted.html", {"extracted": found})
+
+    @admin.display(description="its type by")
+    def evidence(self, document: Document) -> str:
+        last = extraction_of(document)
+        return last.evidence if last else ""
+
+    @admin.display(description="pages")
+    def ways(self, document: Document) -> str:
+        last = extraction_of(document)
+        if last is None:
+            return "None was read."
+        lines = [*ways(last), last.engine]
+        return format_html_join("", "<div>{}</div>", ((line,) for line in lines if line))
 
     @admin.display(description="see also")
     def see_also(self, document: Document) -> str:

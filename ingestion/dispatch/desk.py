@@ -176,7 +176,7 @@ class FilingDesk:
             document=item.document,
             lease=self._lease(item),
             verdict=checked.verdict,
-            pages=checked.pages,
+            read=checked.read,
         )
         await self._take(step)
         await self._drop(item)

@@ -11,11 +11,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from django.conf import settings
 from django.db import connection
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from audit.log import ledger
@@ -87,24 +89,22 @@ def anything_due() -> bool:
 def queues_due(queues: Iterable[bool]) -> list[bool]:
     """Of the queues (is it the urgent one?) those in which a chunk is due.
 
-    Most looks find nothing: each costs one probe of an index, by a query that is written once.
+    Most looks find nothing: each is one statement, written once, that probes an index.
     """
-    query, (waiting, *_) = _due()
-    now = connection.ops.adapt_datetimefield_value(database_now())
-    due = []
+    asked = tuple(queues)
     with connection.cursor() as cursor:
-        for urgent in queues:
-            cursor.execute(query, (waiting, now, urgent))
-            if cursor.fetchone():
-                due.append(urgent)
-    return due
+        cursor.execute(*_due(asked))
+        return [urgent for urgent, is_due in zip(asked, cursor.fetchone(), strict=True) if is_due]
 
 
 @cache
-def _due() -> tuple[str, tuple[Any, ...]]:
-    """A query, and the parameters that it was written with: a state, a time, an urgency."""
-    due = Chunk.objects.due(timezone.now()).of_urgency(urgent=False)
-    return due.order_by().values_list("pk")[:1].query.sql_with_params()
+def _due(queues: tuple[bool, ...]) -> tuple[str, tuple[Any, ...]]:
+    """A query and its parameters: for each queue if a chunk is due, by the database's clock."""
+    due = Chunk.objects.due(Now()).order_by()
+    firsts = [due.of_urgency(urgent).values_list("pk")[:1] for urgent in queues]
+    written = [first.query.sql_with_params() for first in firsts]
+    exist = ", ".join(f"EXISTS({query})" for query, _ in written)
+    return f"SELECT {exist}", tuple(chain.from_iterable(terms for _, terms in written))
 
 
 def _full_sites(urgent: bool) -> set[int]:

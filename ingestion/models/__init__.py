@@ -18,6 +18,7 @@ from ingestion.models.batches import (
     Source,
 )
 from ingestion.models.documents import Document, DocumentQuerySet, Finding
+from ingestion.models.extractions import Extraction
 from ingestion.models.gates import PortalGate, PortalGateQuerySet
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "ChunkQuerySet",
     "Document",
     "DocumentQuerySet",
+    "Extraction",
     "Finding",
     "Packet",
     "PacketQuerySet",

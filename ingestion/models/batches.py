@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from django.conf import settings
 from django.db import models
 from django.db.models import Count, Max, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingestion.core.states import OPEN, BatchState, ChunkState, DocumentState
@@ -146,7 +147,7 @@ class ChunkQuerySet(models.QuerySet["Chunk"]):
         # equalities, and would sort a site's whole backlog.
         return self.filter(is_urgent__in=[urgent])
 
-    def due(self, at: datetime) -> Self:
+    def due(self, at: datetime | Now) -> Self:
         """What a shift may lease now, in the one order of fairness."""
         return self.waiting().filter(next_dispatch_at__lte=at).order_by("rank", "pk")
 

@@ -1,78 +1,145 @@
 """What a PDF could do or carry besides showing pages: scripts, launches, attachments, XFA.
 
-Nothing is ever executed or fetched; the flags are for the rules and the reviewer. Imported where
-a file is not plainly `inert`: pikepdf takes longer to start than a file to read.
+Every object of the file is looked at, whatever it hangs on: an action may wait at an outline item,
+behind a hundred others, or where only another reader's repair would find it. Nothing is ever
+executed or fetched; the flags are for the rules and the reviewer. Imported where a file is not
+plainly `inert`: pikepdf takes longer to start than a file to read.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pikepdf
 
-MOST_OWNERS = 20_000  # objects looked at in one document
-QPDF_ERRORS = (pikepdf.PdfError, RuntimeError, ValueError, MemoryError)
-ACTION_FLAGS = {
+MOST_OBJECTS = 400_000  # of one document; a book of a thousand pages has a tenth of them
+MOST_FIELDS = 20_000
+QPDF_ERRORS = (pikepdf.PdfError, pikepdf.PasswordError, RuntimeError, ValueError, MemoryError)
+
+# By the name that stands under /S, an action's kind, or /Subtype, an annotation's.
+KINDS = {
     "/JavaScript": "javascript",
     "/Launch": "launch",
     "/GoToE": "embedded-file",
     "/Rendition": "embedded-file",
+    "/RichMedia": "embedded-file",
+    "/RichMediaExecute": "embedded-file",
+    "/FileAttachment": "embedded-file",
+    "/GoToR": "remote",
+    "/ImportData": "remote",
+    "/SubmitForm": "remote",
 }
+KEYS = {
+    "/JS": "javascript",
+    "/JavaScript": "javascript",
+    "/OnInstantiate": "javascript",  # what a 3D picture runs
+    "/AF": "embedded-file",
+    "/EF": "embedded-file",
+    "/EmbeddedFiles": "embedded-file",
+}
+FOR_LETTERS_TOO = {"/AF", "/EF"}  # a font may call its 175th letter so, which is a stream
+_SIGNATURE = b"/Sig"
+# As qpdf writes names: without the escapes that a file may hide them behind.
+_TELLING = re.compile(
+    rb"/(?:%b)(?![^\s()<>\[\]{}/%%])"
+    % b"|".join(sorted(name[1:].encode() for name in {*KINDS, *KEYS}))
+)
+_SCRIPT = re.compile(rb"<(?:[\w.-]+:)?script\b")  # of an XFA form, which is XML
 
 
 def flags(path: Path) -> frozenset[str]:
-    """Some of: javascript, launch, embedded-file, xfa, digital-signature. None where qpdf fails."""
+    """Those of `Reading`. `unsearched` where qpdf fails, or there is more than it looks at."""
     try:
         with pikepdf.open(path, password="") as opened:
             return frozenset(_flags(opened))
     except QPDF_ERRORS:
-        return frozenset()
+        return frozenset({"unsearched"})
 
 
 def _flags(opened: pikepdf.Pdf) -> Iterator[str]:
-    names = _dictionary(opened.Root, "/Names")
-    if "/JavaScript" in names:
-        yield "javascript"
-    if "/EmbeddedFiles" in names or "/AF" in opened.Root:
-        yield "embedded-file"
-    # ISO 32000-1, table 28: such pages say only "please wait"; an XFA processor draws the form.
-    if "/XFA" in _dictionary(opened.Root, "/AcroForm") or opened.Root.get("/NeedsRendering"):
-        yield "xfa"
-    for owner in _owners(opened):
-        yield from _own_flags(owner)
-
-
-def _own_flags(owner: pikepdf.Object) -> Iterator[str]:
-    if owner.get("/Subtype") == "/FileAttachment":
-        yield "embedded-file"
-    if owner.get("/FT") == "/Sig" and "/V" in owner:
+    yield from _xfa_flags(opened.Root)
+    if len(opened.objects) > MOST_OBJECTS:
+        yield "unsearched"
+        return
+    may_be_signed = is_any_missing = False
+    for found in opened.objects:
+        is_any_missing = is_any_missing or found is None
+        if isinstance(found, pikepdf.Object):  # numbers come as Python's own
+            written = _written(found)
+            may_be_signed = may_be_signed or _SIGNATURE in written
+            if _TELLING.search(written):
+                yield from _own_flags(found)
+        if isinstance(found, pikepdf.Stream) and "/F" in found:
+            yield "remote"  # its contents are in another file
+    if is_any_missing and opened.get_warnings():
+        yield "unsearched"  # as an array in a thousand others, which qpdf gives up and pdfium reads
+    if may_be_signed and any(map(_is_signed, _fields(opened))):
         yield "digital-signature"
-    for action in _actions(owner):
-        if (kind := ACTION_FLAGS.get(str(action.get("/S")))) is not None:
-            yield kind
 
 
-def _owners(opened: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
-    """Whatever may carry an action: the catalogue, pages, annotations and form fields."""
-    fields = _dictionary(opened.Root, "/AcroForm")
-    waiting = [opened.Root, *(page.obj for page in opened.pages), *_array(fields, "/Fields")]
+def _xfa_flags(root: pikepdf.Object) -> Iterator[str]:
+    form = _dictionary(root, "/AcroForm")
+    if "/XFA" in form:
+        yield "xfa"
+        packets = [*_array(form, "/XFA"), form["/XFA"]]
+        texts = (each.read_bytes() for each in packets if isinstance(each, pikepdf.Stream))
+        if any(_SCRIPT.search(text.replace(b"\0", b"")) for text in texts):  # also in UTF-16
+            yield "javascript"
+    # ISO 32000-1, table 28: such pages say only "please wait"; an XFA processor draws the form.
+    if root.get("/NeedsRendering") or ("/XFA" in form and not _array(form, "/Fields")):
+        yield "xfa-dynamic"
+
+
+def _written(found: pikepdf.Object) -> bytes:
+    """As it would be written to a file, without what it refers to."""
+    if isinstance(found, pikepdf.Stream):
+        found = found.stream_dict
+    return bytes(found.unparse(resolved=True))
+
+
+def _own_flags(found: pikepdf.Object) -> Iterator[str]:
+    """Of the dictionaries within one object."""
+    if isinstance(found, pikepdf.Name):  # the kind of an action, which only refers to it
+        yield from _known(KINDS, found)
+    waiting = [found]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, pikepdf.Array):
+            waiting += [inner for inner in each if _is_within(inner)]
+        elif isinstance(each, pikepdf.Dictionary | pikepdf.Stream):
+            yield from _known(KINDS, each.get("/S"))
+            yield from _known(KINDS, each.get("/Subtype"))
+            for key, inner in each.items():
+                if not (isinstance(inner, pikepdf.Stream) and key in FOR_LETTERS_TOO):
+                    yield from _known(KEYS, key)
+                if _is_within(inner):
+                    waiting.append(inner)
+
+
+def _known(flags: dict[str, str], name: object) -> Iterator[str]:
+    if (flag := flags.get(str(name))) is not None:
+        yield flag
+
+
+def _is_within(inner: object) -> bool:
+    return isinstance(inner, pikepdf.Object) and not inner.is_indirect
+
+
+def _is_signed(field: pikepdf.Object) -> bool:
+    return bool(field.get("/FT") == "/Sig" and "/V" in field)
+
+
+def _fields(opened: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
+    """The form's fields, and those that only a page knows."""
+    form = _dictionary(opened.Root, "/AcroForm")
+    on_pages = (each for page in opened.pages for each in _array(page.obj, "/Annots"))
+    waiting = [*_array(form, "/Fields"), *on_pages]
     seen: set[tuple[int, int]] = set()
-    while waiting and len(seen) < MOST_OWNERS:
-        owner = waiting.pop()
-        if isinstance(owner, pikepdf.Dictionary) and not _met(owner, seen):
-            yield owner
-            waiting += [*_array(owner, "/Annots"), *_array(owner, "/Kids")]
-
-
-def _actions(owner: pikepdf.Object) -> Iterator[pikepdf.Object]:
-    """Its actions, each followed through what it does next."""
-    triggers = _dictionary(owner, "/AA")
-    starts = [owner.get("/A"), owner.get("/OpenAction"), *map(triggers.get, triggers.keys())]
-    seen: set[tuple[int, int]] = set()
-    for start in starts:
-        step = start
-        while isinstance(step, pikepdf.Dictionary) and not _met(step, seen):
-            yield step
-            step = step.get("/Next")
+    while waiting and len(seen) < MOST_FIELDS:
+        field = waiting.pop()
+        if isinstance(field, pikepdf.Dictionary) and not _met(field, seen):
+            yield field
+            waiting += _array(field, "/Kids")
 
 
 def _dictionary(owner: pikepdf.Object, key: str) -> pikepdf.Object:

@@ -70,7 +70,9 @@ class Reading:
     media_type: MediaType
     pages: tuple[Page, ...]
     fields: Mapping[str, str] = field(default_factory=dict)
-    flags: frozenset[str] = frozenset()  # javascript, launch, embedded-file, xfa, digital-signature
+    # javascript, launch, embedded-file, remote (it leads outside the file: another's pages, or a
+    # place that data goes to or comes from), unsearched, xfa, digital-signature
+    flags: frozenset[str] = frozenset()
     repaired: bool = False
     engine: str = ""  # "pytesseract 0.3.13, tesseract 5.3.0, eng" when a page went through OCR
 

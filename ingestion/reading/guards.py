@@ -47,7 +47,7 @@ def enter(owner: Owner, memory_bytes: int, scratch: Path) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the owner's to handle
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # kills, also in the middle of C code
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # kills, also in the middle of C code
     os.environ["OMP_THREAD_LIMIT"] = "1"  # tesseract's threads cost six times what they gain
     cv2.setNumThreads(1)
     tempfile.tempdir = str(scratch)  # what a killed child leaves there, the owner removes
@@ -62,12 +62,16 @@ def enter(owner: Owner, memory_bytes: int, scratch: Path) -> None:
 
 @contextmanager
 def page_alarm(seconds: float) -> Iterator[None]:
-    """Kill this child when the block takes longer. For children only: elsewhere it kills too."""
-    before = signal.setitimer(signal.ITIMER_REAL, seconds)
+    """Kill this child when the block takes longer. For children only: elsewhere it kills too.
+
+    Seconds of its own processor time: on a busy machine the same file has the same time. What only
+    waits is ended with its task.
+    """
+    before = signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, *before)
+        signal.setitimer(signal.ITIMER_PROF, *before)
 
 
 def kill_orphans(pid: int) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 LARGEST = 1_000_000  # bytes; reading through more of them costs as much as the walk
 
 _TELLING = re.compile(
-    rb"/(?:JavaScript|Launch|GoToE|Rendition|EmbeddedFiles|AF|FileAttachment|XFA|NeedsRendering|Sig"
-    rb"|XRef|ObjStm)"
+    rb"/(?:JavaScript|Launch|GoToE|GoToR|SubmitForm|ImportData|Rendition|RichMedia|OnInstantiate"
+    rb"|EmbeddedFiles|AF|EF|FileAttachment|XFA|NeedsRendering|Sig|XRef|ObjStm"
+    # The file that a stream's contents are in; a small number is what an annotation has there.
+    rb"|F(?![^\s\0()<>\[\]{}/%])(?![\s\0]*\d+[\s\0]*[/>]))"
 )
 _ESCAPED = re.compile(rb"/[A-Za-z]*#[4-7][0-9A-Fa-f][A-Za-z0-9#]*")
 _ESCAPE = re.compile(rb"#([0-9A-Fa-f]{2})")

@@ -16,5 +16,5 @@ class ReadingLimits:
     processes: int = 2  # children that read; one per core
     tasks_per_process: int = 500  # then a child is replaced, which takes a tenth of a second
     task_seconds: float = 150.0  # one task of a child: the first look, or up to four scanned pages
-    page_seconds: float = 30.0  # one page; 15 times the 99th percentile of OCR
+    page_seconds: float = 30.0  # one page, in the child's own time; 15 times the 99th percentile
     memory_bytes: int = 1_350_000_000  # address space of a child, and of the OCR it starts

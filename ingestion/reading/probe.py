@@ -44,6 +44,7 @@ def first_look(pages: OpenPages, number: int, limits: ReadingLimits) -> Sheet:
             page.render(scale=1 / max(page.get_size())).close()
         pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
         pages.unload(number)  # the loaded page does not know yet what was flattened into it
+        placed_pictures(pages.load(number), limits)  # an annotation's break the budgets as well
         typed = bool(kinds & TYPED) and pages.text_layer(number).count_chars() > printed
     return _sheet(pages, number, placed, limits, typed=typed)
 

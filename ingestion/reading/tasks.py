@@ -37,6 +37,8 @@ from .sniff import sniff
 
 Answer = TypeVar("Answer")
 
+# What its pages show is "please wait", until Adobe's reader draws the form in their place.
+DRAWN_BY_ADOBE = "a form that only Adobe Reader can draw (dynamic XFA)"
 ENGINE_SHARE = 0.8  # of a page's time is the engine's; the rest is rendering and looking for marks
 
 
@@ -122,7 +124,7 @@ def _looked_at(
             yield opened
         else:
             with closing(opened.pdf):
-                yield _look_at_pdf(opened, limits)
+                yield _look_at_pdf(opened, path, limits)
 
 
 def _late(seen: FirstLook, use: Callable[[FirstLook], Answer]) -> Answer:
@@ -151,14 +153,18 @@ def _look_at_scans(
     return FirstLook(media_type, path, pages, scans=numbers)
 
 
-def _look_at_pdf(opened: Opened, limits: ReadingLimits) -> FirstLook:
+def _look_at_pdf(opened: Opened, original: Path, limits: ReadingLimits) -> FirstLook | Unreadable:
     sheets, pages = [], OpenPages(opened.pdf)
     has_form = opened.pdf.get_formtype() != pdfium.FORMTYPE_NONE  # before pages are flattened
+    with page_alarm(limits.page_seconds):
+        found = _flags(original)  # of what is filed: a repaired copy may have lost some of it
+    if "xfa-dynamic" in found:
+        return Unreadable("UNSUPPORTED_TYPE", {"found": DRAWN_BY_ADOBE})
     for number in range(1, len(opened.pdf) + 1):
         with page_alarm(limits.page_seconds):
             sheets.append(_sheet(pages, number, limits))
     with page_alarm(limits.page_seconds):
-        found, values = _flags(opened.path), _form_values(opened.path) if has_form else {}
+        values = _form_values(opened.path) if has_form else {}
     return FirstLook(
         MediaType.PDF,
         opened.path,

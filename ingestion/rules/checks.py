@@ -5,18 +5,19 @@ type run only once the type is settled: while it is in doubt, a rejection would 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from ingestion.core.states import DocumentState
 from ingestion.reading.facts import Reading, Unreadable
+from ingestion.reading.provenance import Provenance, provenance
 from ingestion.rules import identity, legibility, presence, privacy, validity, wording
 from ingestion.rules.case import Case, SiteFacts
 from ingestion.rules.classify import Classification, Fit, classify
 from ingestion.rules.codes import CODES, Disposition, weight
 from ingestion.rules.fields import FieldValue, read_fields
 from ingestion.rules.findings import Finding
-from ingestion.rules.signatures import find_signature
+from ingestion.rules.signatures import Signature, find_signature
 from ingestion.rules.types import RULES_VERSION, TYPES, DocumentType
 
 __all__ = ["SCHEMA_VERSIONS", "SiteFacts", "Verdict", "check", "judge", "verdict_of"]
@@ -62,6 +63,10 @@ class Verdict:
     primary: Finding | None  # the one that decided; None for a document that is filed
     state: DocumentState
     fields: tuple[FieldValue, ...] = ()
+    signature: Signature | None = None  # None for a type that needs none
+    evidence: str = ""  # for its type: the most telling landmarks, in words
+    dated: date | None = None  # by its type's dating convention
+    expires: date | None = None  # the last day on which it counts, where something on it says so
     rules_version: str = RULES_VERSION
 
     @property
@@ -84,12 +89,21 @@ def check(
     findings = [*_schema(schema_version), *_type(found, declared)]
     findings += [finding for rule in OF_ANY_FILE for finding in rule(reading)]
     if found.fit is not Fit.AGREED:
-        return verdict_of(findings, document_type=found.slug)
+        return replace(verdict_of(findings), document_type=found.slug, evidence=found.best.evidence)
     kind = TYPES[found.slug]
     case = _case(reading, kind, site, today, person)
     findings += _contradictions(reading, kind)
     findings += [finding for rule in OF_ITS_TYPE for finding in rule(case)]
-    return verdict_of(findings, document_type=found.slug, fields=case.fields.values())
+    dated = case.fields.get(kind.dated_by)
+    return replace(
+        verdict_of(findings),
+        document_type=found.slug,
+        fields=tuple(case.fields.values()),
+        signature=case.signature,
+        evidence=found.best.evidence,
+        dated=dated.day if dated else None,
+        expires=validity.last_day(kind.validity, case.fields),
+    )
 
 
 def judge(unreadable: Unreadable) -> Verdict:
@@ -98,10 +112,10 @@ def judge(unreadable: Unreadable) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A verdict, and how many pages it is about; None where none could be read."""
+    """A verdict, and how the file was read that it is about; None where it could not be."""
 
     verdict: Verdict
-    pages: int | None = None
+    read: Provenance | None = None
 
 
 def check_whatever(
@@ -124,23 +138,15 @@ def check_whatever(
         schema_version=schema_version,
         person=person,
     )
-    return Checked(verdict, len(seen.pages))
+    return Checked(verdict, provenance(seen))
 
 
-def verdict_of(
-    findings: Iterable[Finding], *, document_type: str = "", fields: Iterable[FieldValue] = ()
-) -> Verdict:
+def verdict_of(findings: Iterable[Finding]) -> Verdict:
     """The worst disposition decides; its most severe finding is the primary one."""
     ordered = tuple(sorted(findings, key=lambda finding: (weight(finding.code), finding.page)))
     worst = ordered[0] if ordered else None
     state = _STATES.get(CODES[worst.code].disposition) if worst else None
-    return Verdict(
-        document_type,
-        ordered,
-        worst if state else None,
-        state or DocumentState.ARCHIVED,
-        tuple(fields),
-    )
+    return Verdict("", ordered, worst if state else None, state or DocumentState.ARCHIVED)
 
 
 def _case(reading: Reading, kind: DocumentType, site: SiteFacts, today: date, person: str) -> Case:

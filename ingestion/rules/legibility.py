@@ -13,6 +13,8 @@ _KINDS = {
     "javascript": "scripts",
     "launch": "a command that starts a program",
     "embedded-file": "attached files",
+    "remote": "commands that reach outside the file",
+    "unsearched": "parts that cannot be searched",
 }
 _PAGE_OF = re.compile(r"\bpage\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGNORECASE)
 

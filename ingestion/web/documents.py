@@ -10,6 +10,7 @@ from ingestion import originals
 from ingestion.core.states import DocumentState
 from ingestion.models import Document
 from ingestion.web.access import SignedIn
+from ingestion.web.extracted import extracted
 from ingestion.web.outcomes import outcome
 from ingestion.web.timeline import steps
 from sites.models import User
@@ -32,6 +33,7 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "document": document,
         "each": outcome(document),
         "plain_outcome": _PLAIN_OUTCOMES.get(DocumentState(document.state), ""),
+        "extracted": extracted(document),
         "steps": steps(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
         "has_original": originals.is_open(document),

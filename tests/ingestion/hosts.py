@@ -26,6 +26,8 @@ def environment(settings, **changes):
         "LEASE_SECONDS": "4",
         "HEARTBEAT_SECONDS": "1",
         "WATCHDOG_SECONDS": "3",
+        # Five failures in a row, as bad luck may have them, silence a portal for so long.
+        "BREAKER_COOLDOWN_SECONDS": "2",
         **changes,
     }
 

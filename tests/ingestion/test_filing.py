@@ -182,7 +182,7 @@ def test_a_group_takes_steps_of_every_kind():
     checked(first, lease)
     answers = worker_steps.take(
         [
-            worker_steps.Conclude(document=first.pk, lease=lease, verdict=verdict(), pages=1),
+            worker_steps.Conclude(document=first.pk, lease=lease, verdict=verdict(), read=None),
             worker_steps.TakeUp(document=second.pk, lease=lease, budget=5),
             worker_steps.GiveUp(
                 document=third.pk,

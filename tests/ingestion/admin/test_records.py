@@ -1,16 +1,24 @@
 """Documents, packets and findings in the admin: found in many ways, changed in none."""
 
+import dataclasses
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.history import timeline
 from ingestion.models import Batch, Chunk, Document, Finding, Packet
+from ingestion.reading.facts import MediaType, Page, Reading, TextSource
+from ingestion.rules.fields import FieldValue
 from tests import steps
 from tests.factories import make_batch, make_user
 from tests.ingestion.web.scenes import FILED, REJECTED, lease_all, make_packet
 
 RECORDS = [Batch, Packet, Document, Finding, Chunk]
+TYPED = Page(1, 612, 792, "typed", TextSource.NATIVE)
+TYPED_TOO = dataclasses.replace(TYPED, number=2)
+SCANNED = Page(3, 612, 792, "seen", TextSource.OCR, confidence=91.2, dpi=200, turned=180)
+LOST = Page(4, 612, 792, "", TextSource.OCR, error="timeout")
 LISTS = [*(f"ingestion/{model.__name__.lower()}" for model in RECORDS)]
 LISTS += [f"clinical_sites/{name}" for name in ("site", "portal", "study", "user", "membership")]
 
@@ -64,6 +72,30 @@ def test_a_document_shows_its_findings_in_sentences(as_role, packet):
         assert part in page
     assert f'href="/packets/{packet.reference}/"' in page
     assert 'class="sl-chip sl-bad"' in page
+
+
+def test_a_document_shows_what_was_read_on_it_and_how(as_role, site):
+    fields = (FieldValue("approval_date", "2026-03-12", 3, "ocr", 87.4),)
+    reading = Reading(MediaType.PDF, (TYPED, TYPED_TOO, SCANNED, LOST), engine="tesseract 5.3.0")
+    found = dataclasses.replace(FILED, fields=fields, evidence='"IRB APPROVAL" on page 1')
+    document = make_packet(site, make_user(sites=(site,)), found, reading=reading).documents.get()
+    page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
+    for part in [
+        "<dt>Approval date</dt><dd>2026-03-12",
+        "page 3, read from the scan, 87 % sure",
+        "&quot;IRB APPROVAL&quot; on page 1",
+        "<div>Pages 1 to 2: text of the file</div>",
+        "<div>Page 3: scan of 200 dpi, 91 % sure, turned by 180 degrees</div>",
+        "<div>Page 4: could not be read (timeout)</div>",
+        "<div>tesseract 5.3.0</div>",
+    ]:
+        assert part in page
+
+
+def test_of_a_document_that_could_not_be_read_nothing_is_made_up(as_role, site):
+    document = make_packet(site, make_user(sites=(site,)), REJECTED, reading=None).documents.get()
+    page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
+    assert "None was read." in page
 
 
 def test_a_document_without_findings_says_so(as_role, packet):

@@ -73,7 +73,7 @@ def test_two_documents_with_the_same_bytes_in_one_group_are_filed_once():
     ]
     assert asyncio.run(while_the_thread_is_busy(steps)) == [True, True]
     deciding = [
-        Conclude(document=document.pk, lease=lease, verdict=verdict(), pages=1)
+        Conclude(document=document.pk, lease=lease, verdict=verdict(), read=None)
         for (_, lease), document in zip(pairs, documents, strict=True)
     ]
     answers = asyncio.run(while_the_thread_is_busy(deciding))
@@ -90,7 +90,7 @@ def test_two_uploads_of_the_same_bytes_under_two_names_are_filed_once():
     steps = starting(documents, lease, shas=["a" * 64] * 2)
     assert asyncio.run(while_the_thread_is_busy(steps)) == [True, True]
     deciding = [
-        Conclude(document=document.pk, lease=lease, verdict=verdict(), pages=1)
+        Conclude(document=document.pk, lease=lease, verdict=verdict(), read=None)
         for document in documents
     ]
     answers = asyncio.run(while_the_thread_is_busy(deciding))

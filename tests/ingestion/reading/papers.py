@@ -2,7 +2,6 @@
 
 import io
 import zipfile
-import zlib
 from pathlib import Path
 
 import pikepdf
@@ -136,41 +135,6 @@ def docx() -> bytes:
     with zipfile.ZipFile(output, "w") as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
         archive.writestr("word/document.xml", "<document/>")
-    return output.getvalue()
-
-
-def endless() -> bytes:
-    """A page that no renderer finishes: a tiling pattern of a thousandth of a point."""
-    document = pikepdf.new()
-    document.add_blank_page()
-    tile = document.make_stream(b"0 0 1 1 re f")
-    tile.stream_dict = pikepdf.Dictionary(
-        Type=pikepdf.Name.Pattern,
-        PatternType=1,
-        PaintType=1,
-        TilingType=1,
-        BBox=[0, 0, 1, 1],
-        XStep=0.001,
-        YStep=0.001,
-        Resources=pikepdf.Dictionary(),
-    )
-    page = document.pages[0].obj
-    page.Resources = pikepdf.Dictionary(Pattern=pikepdf.Dictionary(P=document.make_indirect(tile)))
-    page.Contents = document.make_stream(b"/Pattern cs /P scn 0 0 612 792 re f")
-    output = io.BytesIO()
-    document.save(output)
-    return output.getvalue()
-
-
-def inflating() -> bytes:
-    """Half a megabyte that becomes five hundred of page contents."""
-    document = pikepdf.new()
-    document.add_blank_page()
-    squeezed = zlib.compress(b"0 0 m\n" * 90_000_000, 1)
-    contents = pikepdf.Stream(document, squeezed, Filter=pikepdf.Name.FlateDecode)
-    document.pages[0].obj.Contents = document.make_indirect(contents)
-    output = io.BytesIO()
-    document.save(output)
     return output.getvalue()
 
 

@@ -55,6 +55,38 @@ def says_please_wait(pdf):
     pdf.Root.NeedsRendering = True
 
 
+def opens_another_file(pdf):
+    pdf.Root.OpenAction = pikepdf.Dictionary(S=pikepdf.Name.GoToR, D="chapter 1")
+
+
+def sends_what_is_typed(pdf):
+    action = pikepdf.Dictionary(S=pikepdf.Name.SubmitForm, Flags=4)
+    button = pikepdf.Dictionary(FT=pikepdf.Name.Btn, T="send", A=action)
+    pdf.Root.AcroForm = pikepdf.Dictionary(Fields=[pdf.make_indirect(button)])
+
+
+def fetches_what_was_typed(pdf):
+    pdf.Root.OpenAction = pikepdf.Dictionary(S=pikepdf.Name.ImportData)
+
+
+def has_its_contents_elsewhere(pdf):
+    pdf.pages[0].Contents = pdf.make_stream(b"", F="page.txt")
+
+
+def is_a_film(pdf):
+    note = pikepdf.Dictionary(Subtype=pikepdf.Name.RichMedia, Rect=[0, 0, 9, 9])
+    pdf.pages[0].Annots = pikepdf.Array([pdf.make_indirect(note)])
+
+
+def is_a_model_that_moves(pdf):
+    model = pdf.make_stream(
+        b"U3D", Type=pikepdf.Name("/3D"), OnInstantiate=pdf.make_stream(b"go()")
+    )
+    note = pikepdf.Dictionary(Subtype=pikepdf.Name("/3D"), Rect=[0, 0, 9, 9])
+    note["/3DD"] = pdf.make_indirect(model)
+    pdf.pages[0].Annots = pikepdf.Array([pdf.make_indirect(note)])
+
+
 def is_digitally_signed(pdf):
     field = pikepdf.Dictionary(FT=pikepdf.Name.Sig, V=pikepdf.Dictionary(), T="sig")
     pdf.Root.AcroForm = pikepdf.Dictionary(Fields=[pdf.make_indirect(field)])
@@ -69,6 +101,12 @@ ACTIVE = [
     has_an_attachment,
     has_an_associated_file,
     has_an_attachment_on_a_page,
+    opens_another_file,
+    sends_what_is_typed,
+    fetches_what_was_typed,
+    has_its_contents_elsewhere,
+    is_a_film,
+    is_a_model_that_moves,
     is_drawn_by_xfa,
     says_please_wait,
     is_digitally_signed,
@@ -90,10 +128,12 @@ def written(paper, change, **how):
 
 def escaped(content: bytes) -> bytes:
     """The second letter of each telling name as a number: PDF reads it as the same name."""
-    for name in (b"JavaScript", b"Launch", b"GoToE", b"Rendition", b"EmbeddedFiles", b"AF"):
+    for name in (b"JavaScript", b"Launch", b"GoTo", b"Rendition", b"EmbeddedFiles", b"AF", b"EF"):
         content = content.replace(b"/" + name, b"/%c#%02x%b" % (name[0], name[1], name[2:]))
-    for name in (b"FileAttachment", b"XFA", b"NeedsRendering", b"Sig"):
+    for name in (b"FileAttachment", b"XFA", b"NeedsRendering", b"Sig", b"F ", b"RichMedia"):
         content = content.replace(b"/" + name, b"/#%02X%b" % (name[0], name[1:]))
+    for name in (b"SubmitForm", b"ImportData", b"OnInstantiate"):
+        content = content.replace(b"/" + name, b"/%b#%02x" % (name[:-1], name[-1]))
     return content
 
 

@@ -1,11 +1,18 @@
-import io
-
 import pikepdf
 import pytest
+from PIL import Image
 
 from ingestion.reading.facts import Reading, Unreadable
 from ingestion.reading.limits import ReadingLimits
-from tests.ingestion.reading.papers import encrypted, read, rewritten, save, typed
+from tests.ingestion.reading.papers import (
+    encrypted,
+    picture_of,
+    pictured,
+    read,
+    rewritten,
+    save,
+    typed,
+)
 
 
 def test_a_locked_document_is_not_opened(tmp_path):
@@ -50,6 +57,39 @@ def test_a_header_alone_is_corrupt(tmp_path):
     assert read(save(tmp_path, b"%PDF-1.7\nand nothing else")) == Unreadable("CORRUPT_DOCUMENT")
 
 
+def test_a_scan_of_too_many_pages_is_told_the_limit(tmp_path):
+    sheets = [Image.new("1", (8, 8), 1)] * 4
+    path = tmp_path / "scan.tif"
+    sheets[0].save(path, save_all=True, append_images=sheets[1:])
+    reading = read(path, ReadingLimits(max_pages=3))
+    assert reading == Unreadable("FILE_TOO_LARGE", {"pages": 4, "limit_pages": 3})
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"XFA": "<template/>", "Fields": []},
+        {"XFA": "<template/>"},
+    ],
+    ids=["no fields", "none at all"],
+)
+def test_a_form_that_only_adobe_reader_draws_is_not_read_as_please_wait(tmp_path, form):
+    def draw(document: pikepdf.Pdf) -> None:
+        document.Root.AcroForm = pikepdf.Dictionary(**form)
+
+    found = {"found": "a form that only Adobe Reader can draw (dynamic XFA)"}
+    please_wait = rewritten(typed(lines=("Please wait...",)), draw)
+    assert read(save(tmp_path, please_wait)) == Unreadable("UNSUPPORTED_TYPE", found)
+
+
+def test_a_scanned_please_wait_page_is_not_read_either(tmp_path):
+    def draw(document: pikepdf.Pdf) -> None:
+        document.Root.NeedsRendering = True
+
+    scan = rewritten(pictured(picture_of(typed(lines=("Please wait...",)))), draw)
+    assert read(save(tmp_path, scan)).code == "UNSUPPORTED_TYPE"
+
+
 def test_a_page_larger_than_a_wall_fails_alone(tmp_path):
     def enlarge(document: pikepdf.Pdf) -> None:
         document.pages[0].obj.MediaBox = [0, 0, 1_000_000, 1_000_000]
@@ -58,25 +98,3 @@ def test_a_page_larger_than_a_wall_fails_alone(tmp_path):
     assert isinstance(reading, Reading)
     assert "inches" in reading.pages[0].error
     assert "SLX-301" in reading.pages[1].text
-
-
-def test_a_picture_of_too_many_pixels_is_never_decoded(tmp_path):
-    document = pikepdf.new()
-    document.add_blank_page()
-    bomb = document.make_stream(b"\0")
-    bomb.stream_dict = pikepdf.Dictionary(
-        Type=pikepdf.Name.XObject,
-        Subtype=pikepdf.Name.Image,
-        Width=32_000,
-        Height=32_000,
-        BitsPerComponent=8,
-        ColorSpace=pikepdf.Name.DeviceGray,
-    )
-    page = document.pages[0].obj
-    page.Resources = pikepdf.Dictionary(XObject=pikepdf.Dictionary(I=document.make_indirect(bomb)))
-    page.Contents = document.make_stream(b"612 0 0 792 0 0 cm /I Do")
-    output = io.BytesIO()
-    document.save(output)
-    reading = read(save(tmp_path, output.getvalue()))
-    reason = "the page's pictures have 1024 megapixels"
-    assert reading == Unreadable("PARSER_FAILURE", {"reason": reason})

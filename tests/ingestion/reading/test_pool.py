@@ -1,7 +1,6 @@
 """The children may die in any way; what is asked here is whom it costs what."""
 
 import asyncio
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -19,18 +18,18 @@ from ingestion.reading.facts import MediaType, Page, Reading, TextSource, Unread
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook, ReadPages, merge
 from ingestion.reading.pool import Reader, ReadingFault
+from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import (
     LIMITS,
     bound,
     docx,
-    endless,
-    inflating,
     picture_of,
     pictured,
     read,
     save,
     typed,
 )
+from tests.ingestion.reading.processes import children, groups, until
 
 SHA256 = "0" * 64
 
@@ -38,31 +37,6 @@ SHA256 = "0" * 64
 @pytest.fixture(scope="module")
 def scanned():
     return pictured(picture_of(typed(signed=True), dpi=300), dpi=300)
-
-
-def children() -> set[int]:
-    return {child.pid for child in multiprocessing.active_children() if child.pid}
-
-
-def groups(leaders: set[int]) -> list[int]:
-    """The processes that run in these groups, zombies left out."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            name, _, rest = stat.read_text().rpartition(")")
-        except OSError:
-            continue
-        state, _, group = rest.split()[:3]
-        if int(group) in leaders and state not in "ZX":
-            found.append(int(name.split()[0]))
-    return found
-
-
-async def until(condition):
-    """Wait for what must happen; the test's own timeout is the only clock."""
-    while not (answer := condition()):  # noqa: ASYNC110 - other processes set no event here
-        await asyncio.sleep(0.02)
-    return answer
 
 
 def reading_tesseract() -> int:
@@ -92,17 +66,20 @@ async def test_pages_are_given_in_their_order_whoever_read_them(tmp_path):
 
 async def test_a_page_that_never_ends_costs_only_its_own_document(tmp_path):
     sound = save(tmp_path, typed(), "sound.pdf")
-    bomb = save(tmp_path, endless(), "bomb.pdf")
+    bomb = save(tmp_path, hostile.tiling(), "bomb.pdf")
     async with Reader(ReadingLimits(page_seconds=2)) as reader:
         paths = [sound, bomb, sound, sound]
         first, stuck, *others = await asyncio.gather(*(reader.read(p, SHA256) for p in paths))
     assert stuck.code == "PARSER_FAILURE"
-    assert f"exit code {-signal.SIGALRM}" in stuck.facts["reason"]
+    assert f"exit code {-signal.SIGPROF}" in stuck.facts["reason"]
     assert all(isinstance(reading, Reading) for reading in (first, *others))
 
 
 async def test_a_child_that_takes_too_much_memory_costs_only_its_own_document(tmp_path):
-    sound, bomb = save(tmp_path, typed(), "sound.pdf"), save(tmp_path, inflating(), "bomb.pdf")
+    sound, bomb = (
+        save(tmp_path, typed(), "sound.pdf"),
+        save(tmp_path, hostile.flate_bomb(), "bomb.pdf"),
+    )
     async with Reader(ReadingLimits(memory_bytes=900_000_000)) as reader:
         outcomes = [await reader.read(path, SHA256) for path in (sound, bomb, sound)]
     assert [getattr(outcome, "code", "read") for outcome in outcomes] == [
@@ -115,7 +92,7 @@ async def test_a_child_that_takes_too_much_memory_costs_only_its_own_document(tm
 async def test_a_task_over_its_time_is_stopped_and_charged_to_its_document(tmp_path):
     limits = ReadingLimits(page_seconds=60, task_seconds=1)
     async with Reader(limits) as reader:
-        outcome = await reader.read(save(tmp_path, endless()), SHA256)
+        outcome = await reader.read(save(tmp_path, hostile.tiling()), SHA256)
     assert "more than 1 seconds" in outcome.facts["reason"]
 
 

@@ -182,7 +182,7 @@ def test_an_unknown_schema_version_is_rejected_with_those_that_we_take(version):
     assert verdict.primary.facts["supported"] == " and ".join(SCHEMA_VERSIONS)
 
 
-@pytest.mark.parametrize("flag", ["javascript", "launch", "embedded-file"])
+@pytest.mark.parametrize("flag", ["javascript", "launch", "embedded-file", "remote", "unsearched"])
 def test_active_content_is_withheld_until_qa_has_looked(flag):
     verdict = checked(make_document("cv", flags=[flag]))
     assert (verdict.state, codes(verdict)) == (DocumentState.IN_REVIEW, ["ACTIVE_CONTENT"])

@@ -10,10 +10,15 @@ from django.utils import timezone
 from ingestion import register
 from ingestion.core.states import ChunkState
 from ingestion.models import Chunk
+from ingestion.reading.facts import MediaType, Page, Reading, TextSource
 from ingestion.rules.findings import Finding
 from tests import steps
 from tests.factories import verdict
 
+KINDS = ("irb-approval", "form-fda-1572", "delegation-log")
+READ = Reading(
+    MediaType.PDF, tuple(Page(number, 612, 792, "", TextSource.NATIVE) for number in (1, 2))
+)
 UNSIGNED = Finding("SIGNATURE_MISSING", 2, {"page": 2, "role": "the chair", "section": "page 2"})
 FILED = verdict()
 REJECTED = verdict("REJECTED", UNSIGNED)
@@ -29,7 +34,7 @@ def send(client, **fields):
     return client.post("/packets/new/", {"site": "0203", "token": "t-1", **fields})
 
 
-def make_packet(site, user, *verdicts, kinds=("irb-approval", "form-fda-1572", "delegation-log")):
+def make_packet(site, user, *verdicts, kinds=KINDS, reading=READ):
     """An uploaded packet; each verdict settles one document, None leaves one waiting."""
     packet = register.upload_packet(
         site=site,
@@ -41,7 +46,7 @@ def make_packet(site, user, *verdicts, kinds=("irb-approval", "form-fda-1572", "
             for kind, _ in zip(kinds, verdicts, strict=False)
         ],
     )
-    settle(packet, *verdicts)
+    settle(packet, *verdicts, reading=reading)
     return packet
 
 
@@ -57,7 +62,7 @@ def lease_all(packet):
     return lease
 
 
-def settle(packet, *verdicts):
+def settle(packet, *verdicts, reading=READ):
     """Each verdict settles one of the waiting documents, in order."""
     lease = lease_all(packet)
     waiting = packet.documents.filter(state="RECEIVED").order_by("pk")
@@ -66,4 +71,4 @@ def settle(packet, *verdicts):
             continue
         sha256 = document.expected_sha256
         if steps.start_checking(document.pk, lease, sha256=sha256, size=document.size):
-            steps.conclude(document.pk, lease, decided, pages=2)
+            steps.conclude(document.pk, lease, decided, reading=reading)

@@ -1,10 +1,12 @@
 """One document: what came of it, what happened to it, and its bytes for those who may have them."""
 
+import dataclasses
 from hashlib import sha256
 
 from audit.log import ledger, record
 from ingestion import filing
 from ingestion.archive import archive
+from ingestion.rules.fields import FieldValue
 from tests import steps
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, lease_all, make_packet
 
@@ -15,6 +17,30 @@ def document_of(packet):
 
 def shown(client, document):
     return client.get(f"/documents/{document.pk}/").content.decode()
+
+
+def value(name, written, *, page=1, source="native", confidence=100.0):
+    return FieldValue(name, written, page, source, confidence)
+
+
+def test_what_was_read_is_shown_and_what_came_from_a_scan_is_marked(signed_in, site, mara):
+    fields = (
+        value("approval_date", "2026-03-12", page=2, source="ocr", confidence=87.4),
+        value("investigator", "Ada Byron", page=0, source="acroform"),
+        value("expiry_date", "2027-03-11"),
+    )
+    packet = make_packet(site, mara, dataclasses.replace(FILED, fields=fields))
+    text = shown(signed_in, document_of(packet))
+    read = text[text.index("What we read on it") :]
+    assert "<dt>Approval date</dt><dd>2026-03-12" in read
+    assert "page 2, read from the scan, 87 % sure" in read
+    assert "a form field" in read
+    assert read.count("sure") == 1
+
+
+def test_nothing_is_shown_as_read_of_what_was_not(signed_in, site, mara):
+    packet = make_packet(site, mara, None)
+    assert "What we read" not in shown(signed_in, document_of(packet))
 
 
 def in_archive(document, tmp_path, content=b"%PDF-1.7 the bytes"):

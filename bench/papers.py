@@ -1,0 +1,119 @@
+"""Documents of made-up sites, and what stands in them: no two name the same people and numbers."""
+
+import random
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+from ingestion.reading.facts import Reading
+from ingestion.rules.checks import SCHEMA_VERSIONS, SiteFacts, check
+from ingestion.rules.fields import FieldValue
+from ingestion.samples.dossier import Dates, Dossier
+from ingestion.samples.pages import PAGES
+from ingestion.samples.people_and_sites import SITES, Person, SampleSite
+
+FIRST_DAY = date(2025, 1, 1)
+DAYS = 700  # that the packets are spread over
+EVERYBODY = [person for site in SITES for person in (site.investigator, *site.team)]
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A born-digital document. `values` are what its type's fields hold, by their names."""
+
+    kind: str
+    content: bytes
+    site: SampleSite
+    today: date
+    values: Mapping[str, str]
+
+    def fields(self, reading: Reading) -> Mapping[str, FieldValue]:
+        """What the rules take from a reading of it, as they do in the product."""
+        site = SiteFacts(self.site.site_id, self.site.study.protocol_number, self.site.hospital)
+        verdict = check(
+            reading,
+            declared=self.kind,
+            site=site,
+            today=self.today,
+            schema_version=SCHEMA_VERSIONS[-1],
+        )
+        return {value.name: value for value in verdict.fields}
+
+
+def papers(count: int, seed: str) -> Iterator[Paper]:
+    """Type after type. The same for the same seed."""
+    rng = random.Random(seed)
+    for number in range(count):
+        kind = list(PAGES)[number % len(PAGES)]
+        site = _site(rng)
+        today = FIRST_DAY + timedelta(days=rng.randrange(DAYS))
+        protocol = today - timedelta(days=site.study.version_age_days)
+        dates = Dates.around(today, protocol, rng)
+        dossier = Dossier(site=site, dates=dates, seed=f"{seed} {number}")
+        yield Paper(kind, PAGES[kind](dossier), site, today, _values(kind, dossier))
+
+
+def _site(rng: random.Random) -> SampleSite:
+    """One of the sample sites, with somebody else at its head and other numbers."""
+    site, head = rng.choice(SITES), rng.choice(EVERYBODY)
+    return replace(
+        site,
+        site_id=_other_digits("1000", rng),
+        study=replace(site.study, protocol_number=_other_digits("SLX-100", rng)),
+        investigator=Person(head.name, head.degrees, "Principal Investigator"),
+        licence=replace(site.licence, number=_other_digits(site.licence.number, rng)),
+        laboratory=replace(site.laboratory, clia=_other_digits(site.laboratory.clia, rng)),
+        board=replace(
+            site.board,
+            registration=_other_digits(site.board.registration, rng),
+            assurance=_other_digits(site.board.assurance, rng),
+        ),
+    )
+
+
+def _other_digits(number: str, rng: random.Random) -> str:
+    return re.sub(r"\d", lambda _: str(rng.randint(1, 9)), number)
+
+
+def _values(kind: str, dossier: Dossier) -> Mapping[str, str]:
+    site, dates = dossier.site, dossier.dates
+    study, lab, person = site.study, site.laboratory, site.investigator.printed
+    about = {"protocol_number": study.protocol_number, "site_number": site.site_id}
+    signed = {"signature_date": dates.signature}
+    values: dict[str, Mapping[str, str | date]] = {
+        "protocol-signature-page": {
+            **about, **signed, "investigator": person, "protocol_version": study.version,
+        },
+        "irb-approval": {
+            **about, "investigator": person, "protocol_version": study.version,
+            "approval_date": dates.approval, "expiry_date": dates.approval_ends,
+            "irb_registration": site.board.registration, "fwa_number": site.board.assurance,
+            "signature_date": dates.approval,
+        },
+        "form-fda-1572": {
+            **about, **signed, "investigator": person,
+            "form_edition": "3/19", "omb_expiry": date(2022, 3, 31),
+        },
+        "cv": {**signed, "person": person, "site_number": site.site_id},
+        "medical-licence": {
+            "person": person, "site_number": site.site_id, "licence_number": site.licence.number,
+            "effective_date": dates.licence_issued, "expiry_date": dates.licence_ends,
+        },
+        "gcp-certificate": {
+            "person": person, "site_number": site.site_id,
+            "completion_date": dates.gcp_completed, "expiry_date": dates.gcp_ends,
+        },
+        "lab-certification": {
+            "lab_name": f"{lab.name}, {site.hospital}", "clia_number": lab.clia,
+            "effective_date": dates.clia_effective, "expiry_date": dates.clia_ends,
+            "site_number": site.site_id,
+        },
+        "lab-normal-ranges": {
+            **signed, "lab_name": f"{lab.name} (CLIA {lab.clia})", "version": "4",
+            "effective_date": dates.ranges_effective, "site_number": site.site_id,
+        },
+        "financial-disclosure": {**about, **signed, "investigator": person},
+        "delegation-log": {**about, **signed, "investigator": person},
+    }  # fmt: skip
+    return {name: str(value) for name, value in values[kind].items()}

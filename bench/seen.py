@@ -1,0 +1,21 @@
+"""What a side of a measurement of reading tells of one file: only counts cross processes."""
+
+from dataclasses import dataclass
+
+from ingestion.reading.facts import Reading, Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    pages: int = 0
+    unread: int = 0  # of these
+    characters: int = 0
+    fields: int = 0  # of a form
+    code: str = ""  # why the file could not be read
+
+
+def counted(seen: Reading | Unreadable) -> Seen:
+    if isinstance(seen, Unreadable):
+        return Seen(code=seen.code)
+    unread = sum(bool(page.error) for page in seen.pages)
+    return Seen(len(seen.pages), unread, len(seen.text), len(seen.fields))

@@ -1,0 +1,85 @@
+"""What was read from a document, and from where: the evidence behind its decision."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from django.db import models
+
+from ingestion.models.documents import Document
+from ingestion.reading.facts import Box
+from ingestion.reading.provenance import Provenance, words_of
+from ingestion.rules.checks import Verdict
+from ingestion.rules.fields import FieldValue
+from ingestion.rules.signatures import Signature
+
+
+class Extraction(models.Model):
+    """One attempt at a document. Lengths in points from a page's top left corner."""
+
+    document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="extractions")
+    attempt = models.PositiveIntegerField()  # the document's transition that decided by it
+    rules_version = models.CharField(max_length=20)
+    evidence = models.CharField(max_length=400, blank=True)  # for its type
+    dated = models.DateField(null=True, blank=True)  # by its type's dating convention
+    expires = models.DateField(null=True, blank=True)  # the last day on which it counts
+    fields = models.JSONField(default=list)  # as `_field` writes them; page 0 is a form
+    signature = models.JSONField(null=True, blank=True)  # ink, page, area
+    pages = models.JSONField(default=list)  # of each page, how it was read: `reading.provenance`
+    flags = models.JSONField(default=list)  # javascript, digital-signature, ...
+    engine = models.CharField(max_length=120, blank=True)  # with versions; "" without OCR
+    is_repaired = models.BooleanField(default=False)  # for reading; the original bytes are kept
+    words = models.BinaryField(default=b"")  # those read by OCR: `words_by_page`
+
+    class Meta:
+        ordering = ["document", "attempt"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["document", "attempt"], name="an_attempt_is_extracted_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document_id}, attempt {self.attempt}"
+
+    @classmethod
+    def of(cls, document: Document, verdict: Verdict, read: Provenance) -> Self:
+        """Not saved. The document has made the transition that the verdict asked for."""
+        return cls(
+            document=document,
+            attempt=document.transitions,
+            rules_version=verdict.rules_version,
+            evidence=verdict.evidence[:400],
+            dated=verdict.dated,
+            expires=verdict.expires,
+            fields=[_field(value) for value in verdict.fields],
+            signature=_signature(verdict.signature) if verdict.signature else None,
+            pages=list(read.pages),
+            flags=list(read.flags),
+            engine=read.engine[:120],
+            is_repaired=read.repaired,
+            words=read.words,
+        )
+
+    @property
+    def words_by_page(self) -> Mapping[int, list[tuple[str, list[float], float]]]:
+        return words_of(bytes(self.words))
+
+
+def _field(value: FieldValue) -> dict[str, Any]:
+    return {
+        "name": value.name,
+        "value": value.value,
+        "page": value.page,
+        "source": value.source,
+        "confidence": round(value.confidence, 1),
+        "box": _sides(value.box),
+    }
+
+
+def _signature(signature: Signature) -> dict[str, Any]:
+    """Its date is one of the fields."""
+    return {"ink": signature.ink.value, "page": signature.page, "area": _sides(signature.area)}
+
+
+def _sides(box: Box | None) -> list[float] | None:
+    return [round(side, 1) for side in box] if box else None

@@ -1,0 +1,338 @@
+"""Files that are made to do harm: each is small, and each does one thing."""
+
+import struct
+import zlib
+
+from tests.ingestion.reading.papers import docx
+
+MEGABYTE, GIGABYTE = 1 << 20, 1 << 30
+UPRIGHT = b"[0 0 612 792]"
+
+
+def pdf(*objects: bytes, trailer: bytes = b"", prev: bytes = b"", start: int = -1) -> bytes:
+    """Objects numbered from 1, of which the first is the catalogue, and the table of them."""
+    content, places = b"%PDF-1.7\n", []
+    for number, body in enumerate(objects, start=1):
+        places.append(len(content))
+        content += b"%d 0 obj\n%b\nendobj\n" % (number, body)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    size, start = len(objects) + 1, len(content) if start < 0 else start
+    content += b"xref\n0 %d\n0000000000 65535 f \n%b" % (size, table)
+    return content + b"trailer <</Root 1 0 R /Size %d %b %b>>\nstartxref\n%d\n%%%%EOF\n" % (
+        size,
+        trailer,
+        prev and b"/Prev " + prev,
+        start,
+    )
+
+
+def stream(content: bytes, entries: bytes = b"") -> bytes:
+    return b"<<%b /Length %d>>\nstream\n%b\nendstream" % (entries, len(content), content)
+
+
+def squeezed(content: bytes, entries: bytes = b"") -> bytes:
+    return stream(zlib.compress(content, 1), entries + b" /Filter /FlateDecode")
+
+
+HELVETICA = b"/H <</Type /Font /Subtype /Type1 /BaseFont /Helvetica>>"
+WORDS = "An innocent line of text"
+SOMETHING = stream(b"BT /H 12 Tf 90 90 Td (%b) Tj ET" % WORDS.encode())
+
+
+def sheet(
+    contents: bytes,
+    *more: bytes,
+    resources: bytes = b"",
+    fonts: bytes = HELVETICA,
+    box: bytes = UPRIGHT,
+    page: bytes = b"",
+    catalogue: bytes = b"",
+) -> bytes:
+    """A document of one page. Its contents are object 4; `more` are numbered from 5."""
+    return pdf(
+        b"<</Type /Catalog /Pages 2 0 R %b>>" % catalogue,
+        b"<</Type /Pages /Kids [3 0 R] /Count 1>>",
+        b"<</Type /Page /Parent 2 0 R /MediaBox %b /Contents 4 0 R" % box
+        + b"%b /Resources <</Font <<%b>> %b>>>>" % (page, fonts, resources),
+        contents,
+        *more,
+    )
+
+
+def zeros(size: int, head: bytes = b"") -> bytes:
+    """What becomes `head` and so many zeros, without having had them: a thousandth of the size.
+
+    Deflate begins anew at each full flush, so that one megabyte is squeezed once and repeated.
+    """
+    squeezer = zlib.compressobj(9)
+    first = squeezer.compress(head) + squeezer.flush(zlib.Z_FULL_FLUSH)
+    block = squeezer.compress(bytes(MEGABYTE)) + squeezer.flush(zlib.Z_FULL_FLUSH)
+    one, other = zlib.adler32(head) & 0xFFFF, zlib.adler32(head) >> 16
+    check = (other + size * one) % 65521 << 16 | one  # zeros add `one` to the other, each
+    end = zlib.compressobj(wbits=-15).flush()
+    return first + block * (size // MEGABYTE) + end + struct.pack(">I", check)
+
+
+def flate_bomb() -> bytes:
+    return sheet(stream(zeros(GIGABYTE), b"/Filter /FlateDecode"))
+
+
+def double_flate_bomb() -> bytes:
+    twice = zlib.compress(zeros(10 * GIGABYTE), 9)
+    return sheet(stream(twice, b"/Filter [/FlateDecode /FlateDecode]"))
+
+
+def object_stream_bomb() -> bytes:
+    """The catalogue and the page are in an object stream that has half a gigabyte to come."""
+    bodies = (
+        b"<</Type /Catalog /Pages 2 0 R>>",
+        b"<</Type /Pages /Kids [3 0 R] /Count 1>>",
+        b"<</Type /Page /Parent 2 0 R /MediaBox %b>>" % UPRIGHT,
+    )
+    starts = [sum(len(body) + 1 for body in bodies[:at]) for at in range(len(bodies))]
+    index = b" ".join(b"%d %d" % pair for pair in enumerate(starts, start=1)) + b" "
+    packed = zeros(512 * MEGABYTE, index + b" ".join(bodies))
+    entries = b"/Type /ObjStm /N 3 /First %d /Filter /FlateDecode" % len(index)
+    content = b"%PDF-1.7\n4 0 obj\n" + stream(packed, entries) + b"\nendobj\n"
+    rows = [(0, 0, 255), (2, 4, 0), (2, 4, 1), (2, 4, 2), (1, 9, 0), (1, len(content), 0)]
+    table = b"".join(struct.pack(">BIB", *row) for row in rows)
+    entries = b"/Type /XRef /Size 6 /W [1 4 1] /Root 1 0 R"
+    place = len(content)
+    content += b"5 0 obj\n" + stream(table, entries) + b"\nendobj\n"
+    return content + b"startxref\n%d\n%%%%EOF\n" % place
+
+
+def picture(entries: bytes, content: bytes = b"\0") -> bytes:
+    """A page that is one picture."""
+    image = stream(content, b"/Type /XObject /Subtype /Image " + entries)
+    resources = b"/XObject <</I 5 0 R>>"
+    return sheet(stream(b"612 0 0 792 0 0 cm /I Do"), image, resources=resources)
+
+
+def picture_of_a_gigapixel() -> bytes:
+    grey = b"/Width 32000 /Height 32000 /BitsPerComponent 8 /ColorSpace /DeviceGray"
+    return picture(grey + b" /Filter /FlateDecode", zeros(1_000 * MEGABYTE))
+
+
+def picture_of_ten_gigapixels() -> bytes:
+    bilevel = b"/Width 100000 /Height 100000 /BitsPerComponent 1 /ColorSpace /DeviceGray"
+    return picture(bilevel + b" /Filter /FlateDecode", zeros(1_200 * MEGABYTE))
+
+
+GREY = b"/Type /XObject /Subtype /Image /BitsPerComponent 8 /ColorSpace /DeviceGray"
+LARGE = GREY + b" /Width 32000 /Height 32000 /Filter /FlateDecode"
+SMALL = GREY + b" /Width 1 /Height 1"
+
+
+def mask_of_a_gigapixel() -> bytes:
+    image = stream(b"\0", SMALL + b" /SMask 6 0 R")
+    return sheet(
+        stream(b"612 0 0 792 0 0 cm /I Do"),
+        image,
+        stream(zeros(1_000 * MEGABYTE), LARGE),
+        resources=b"/XObject <</I 5 0 R>>",
+    )
+
+
+def stamp_of_a_gigapixel() -> bytes:
+    """The picture is in the look of an annotation."""
+    note = b"<</Type /Annot /Subtype /Stamp /Rect %b /F 4 /AP <</N 6 0 R>>>>" % UPRIGHT
+    look = b"/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources <</XObject <</I 7 0 R>>>>"
+    return sheet(
+        SOMETHING,
+        note,
+        stream(b"/I Do", look),
+        stream(zeros(1_000 * MEGABYTE), LARGE),
+        page=b"/Annots [5 0 R]",
+    )
+
+
+def pattern_of_a_gigapixel() -> bytes:
+    tile = b"/Type /Pattern /PatternType 1 /PaintType 1 /TilingType 1 /BBox [0 0 612 792]"
+    tile += b" /XStep 612 /YStep 792 /Resources <</XObject <</I 6 0 R>>>>"
+    return sheet(
+        stream(b"/Pattern cs /P scn 0 0 612 792 re f"),
+        stream(b"612 0 0 792 0 0 cm /I Do", tile),
+        stream(zeros(1_000 * MEGABYTE), LARGE),
+        resources=b"/Pattern <</P 5 0 R>>",
+    )
+
+
+def letter_of_a_gigapixel() -> bytes:
+    font = (
+        b"<</Type /Font /Subtype /Type3 /FontBBox [0 0 1 1] /FontMatrix [1 0 0 1 0 0]"
+        b" /CharProcs <</a 6 0 R>> /Encoding <</Type /Encoding /Differences [97 /a]>>"
+        b" /FirstChar 97 /LastChar 97 /Widths [1] /Resources <</XObject <</I 7 0 R>>>>>>"
+    )
+    return sheet(
+        stream(b"BT /F 600 Tf (a) Tj ET"),
+        font,
+        stream(b"1 0 d0 /I Do"),
+        stream(zeros(1_000 * MEGABYTE), LARGE),
+        fonts=b"/F 5 0 R",
+    )
+
+
+def inline_picture_of_a_gigapixel() -> bytes:
+    return sheet(
+        stream(
+            b"q 612 0 0 792 0 0 cm BI /W 32000 /H 32000 /BPC 8 /CS /G /F /Fl ID "
+            + zeros(1_000 * MEGABYTE)
+            + b" EI Q"
+        )
+    )
+
+
+def jbig2_bomb() -> bytes:
+    """A picture of moderate size, of which only the coded data say how large they are."""
+    side = 60_000
+    size = struct.pack(">IIIIBH", side, side, 0, 0, 0, 0)
+    region = struct.pack(">IIIIBB", side, side, 0, 0, 0, 0) + b"\x03\xff\xfd\xff\x02\xfe\xfe\xfe"
+    coded = struct.pack(">IBBBI", 0, 48, 0, 1, len(size)) + size
+    coded += struct.pack(">IBBBI", 1, 38, 0, 1, len(region) + 64) + region + bytes(64)
+    bilevel = b"/Width 600 /Height 800 /BitsPerComponent 1 /ColorSpace /DeviceGray"
+    return picture(bilevel + b" /Filter /JBIG2Decode", coded)
+
+
+def page_of_200_inches() -> bytes:
+    return sheet(SOMETHING, box=b"[0 0 14400 14400]")
+
+
+def page_of_a_billion_points() -> bytes:
+    return sheet(SOMETHING, box=b"[0 0 1000000000 1000000000]")
+
+
+def billion_laughs() -> bytes:
+    """Forms of ten forms each, nine levels deep."""
+    form = b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources <</XObject <</F %d 0 R>>>>"
+    forms = [stream(b"/F Do " * 10, form % number) for number in range(6, 15)]
+    last = stream(b"0 0 1 1 re f", b"/Type /XObject /Subtype /Form /BBox [0 0 9 9]")
+    return sheet(stream(b"/F Do"), *forms, last, resources=b"/XObject <</F 5 0 R>>")
+
+
+def two_million_texts() -> bytes:
+    return sheet(squeezed(b"BT /H 1 Tf " + b"(a) Tj " * 2_000_000 + b"ET"))
+
+
+def path_of_millions() -> bytes:
+    return sheet(squeezed(b"0 0 m " + b"612 792 l 0 9 l " * 1_250_000 + b"S"))
+
+
+def tiling(step: float = 0.001) -> bytes:
+    """A page that no renderer finishes."""
+    tile = b"/Type /Pattern /PatternType 1 /PaintType 1 /TilingType 1 /BBox [0 0 1 1]"
+    steps = b" /XStep %f /YStep %f /Resources <<>>" % (step, step)
+    contents = stream(b"/Pattern cs /P scn 0 0 612 792 re f")
+    return sheet(
+        contents, stream(b"0 0 1 1 re f", tile + steps), resources=b"/Pattern <</P 5 0 R>>"
+    )
+
+
+def metadata_bomb() -> bytes:
+    xmp = b"/Type /Metadata /Subtype /XML /Filter /FlateDecode"
+    return sheet(SOMETHING, stream(zeros(GIGABYTE), xmp), catalogue=b"/Metadata 5 0 R")
+
+
+def page_tree_loop() -> bytes:
+    tree = b"<</Type /Pages /Kids [2 0 R 2 0 R] /Count 1000000>>"
+    return pdf(b"<</Type /Catalog /Pages 2 0 R>>", tree)
+
+
+def one_page_200_000_times() -> bytes:
+    return pdf(
+        b"<</Type /Catalog /Pages 2 0 R>>",
+        b"<</Type /Pages /Kids [%b] /Count 200000>>" % (b"3 0 R " * 200_000),
+        b"<</Type /Page /Parent 2 0 R /MediaBox %b>>" % UPRIGHT,
+    )
+
+
+def nested(opening: bytes, closing: bytes, levels: int = 150_000) -> bytes:
+    return sheet(SOMETHING, page=b"/X " + opening * levels + closing * levels)
+
+
+def nested_arrays() -> bytes:
+    return nested(b"[", b"]")
+
+
+def nested_dictionaries() -> bytes:
+    return nested(b"<</A", b" 1" + b">>")
+
+
+def table_after_itself() -> bytes:
+    whole = sheet(SOMETHING)
+    return sheet_after(whole.rindex(b"xref\n0"))
+
+
+def sheet_after(place: int) -> bytes:
+    """A page whose table claims that another one came before, at this place."""
+    return sheet(SOMETHING).replace(b"/Size 5", b"/Prev %d /Size 5" % place)
+
+
+def tables_in_a_circle() -> bytes:
+    first = sheet(SOMETHING)
+    place = first.rindex(b"xref\n0", 0, first.rindex(b"startxref"))
+    later = b"xref\n0 0\ntrailer <</Root 1 0 R /Size 5 /Prev %d>>\n" % place
+    start = len(sheet_after(0)) + 9  # nine more digits than /Prev 0 has
+    first = first.replace(b"/Size 5", b"/Prev %010d /Size 5" % start)
+    return first + later + b"startxref\n%d\n%%%%EOF\n" % start
+
+
+def table_of_two_billion() -> bytes:
+    return sheet(SOMETHING).replace(b"xref\n0 5\n", b"xref\n0 2147483648\n")
+
+
+def opens_with(action: bytes) -> bytes:
+    return sheet(SOMETHING, catalogue=b"/OpenAction <<%b>>" % action)
+
+
+def script() -> bytes:
+    return opens_with(b"/S /JavaScript /JS (app.alert\\(1\\))")
+
+
+def launch() -> bytes:
+    return opens_with(b"/S /Launch /F (cmd.exe)")
+
+
+def remote_file() -> bytes:
+    return opens_with(b"/S /GoToR /F (\\\\\\\\203.0.113.9\\\\share\\\\x.pdf) /D [0 /Fit]")
+
+
+def contents_elsewhere() -> bytes:
+    return sheet(stream(b"", b"/F (http://203.0.113.9/page)"))
+
+
+def chunk(kind: bytes, content: bytes) -> bytes:
+    body = kind + content
+    return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
+
+
+def png(side: int) -> bytes:
+    rows = zeros(-(-(side // 8 + 1) * side // MEGABYTE) * MEGABYTE)
+    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
+    chunks = chunk(b"IHDR", header), chunk(b"IDAT", rows), chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def png_of_60_000_squared() -> bytes:
+    return png(60_000)
+
+
+def png_of_13_000_squared() -> bytes:
+    """More than the budget, and less than Pillow refuses by itself."""
+    return png(13_000)
+
+
+def word_file() -> bytes:
+    return docx()
+
+
+def program() -> bytes:
+    return b"MZ\x90\0" + bytes(500)
+
+
+def web_page() -> bytes:
+    return b"<!DOCTYPE html><html><body>Your session has ended</body></html>"
+
+
+def nothing() -> bytes:
+    return b""

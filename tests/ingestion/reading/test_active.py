@@ -1,0 +1,199 @@
+"""The places where a script hides, and that it is found in each."""
+
+import io
+
+import pikepdf
+import pytest
+
+from ingestion.reading import active
+from ingestion.reading.active import flags
+from ingestion.reading.inert import is_inert
+from tests.ingestion.reading import hostile
+from tests.ingestion.reading.papers import read, rewritten, save, typed
+
+
+def script(**more):
+    return pikepdf.Dictionary(S=pikepdf.Name.JavaScript, JS="app.alert(1)", **more)
+
+
+def harmless(**more):
+    return pikepdf.Dictionary(S=pikepdf.Name.Named, N=pikepdf.Name.NextPage, **more)
+
+
+def in_an_outline_item(pdf):
+    item = pdf.make_indirect(pikepdf.Dictionary(Title="Chapter 1", A=script()))
+    pdf.Root.Outlines = pikepdf.Dictionary(First=item, Last=item, Count=1)
+
+
+def deep_in_a_tree_of_names(pdf):
+    names = pikepdf.Dictionary(Names=["a", script()])
+    for _ in range(5):
+        names = pikepdf.Dictionary(Kids=[pdf.make_indirect(names)])
+    pdf.Root.Names = pikepdf.Dictionary(Dests=names)
+
+
+def among_what_comes_next(pdf):
+    pdf.Root.OpenAction = harmless(Next=[harmless(), script()])
+
+
+def after_what_comes_next(pdf):
+    action = script()
+    for _ in range(100):
+        action = pdf.make_indirect(harmless(Next=[harmless(), action]))
+    pdf.Root.OpenAction = action
+
+
+def when_a_field_is_left(pdf):
+    kid = pikepdf.Dictionary(Parent=None, AA=pikepdf.Dictionary(Bl=script()))
+    field = pikepdf.Dictionary(FT=pikepdf.Name.Tx, T="name", Kids=[pdf.make_indirect(kid)])
+    pdf.Root.AcroForm = pikepdf.Dictionary(Fields=[pdf.make_indirect(field)])
+
+
+def when_a_page_is_turned(pdf):
+    pdf.pages[0].AA = pikepdf.Dictionary(O=script())
+
+
+def when_it_is_printed(pdf):
+    pdf.Root.AA = pikepdf.Dictionary(WP=script())
+
+
+def behind_a_link(pdf):
+    link = pikepdf.Dictionary(Subtype=pikepdf.Name.Link, Rect=[0, 0, 9, 9], A=script())
+    pdf.pages[0].Annots = pikepdf.Array([link])
+
+
+def in_a_film_strip(pdf):
+    pdf.Root.OpenAction = pikepdf.Dictionary(S=pikepdf.Name.Rendition, JS="app.alert(1)")
+
+
+def under_a_name_that_is_elsewhere(pdf):
+    kind = pdf.make_indirect(pikepdf.Name.JavaScript)
+    pdf.Root.OpenAction = pikepdf.Dictionary(S=kind, J="app.alert(1)")
+
+
+def where_nothing_leads(pdf):
+    """Another reader's repair may find its way there."""
+    pdf.Root.PieceInfo = pikepdf.Dictionary(X=pikepdf.Array([pikepdf.Array([script()])]))
+
+
+def in_an_xfa_template(pdf):
+    template = "<template><field><event><script>app.alert(1)</script></event></field></template>"
+    form = pikepdf.Dictionary(Fields=[pdf.make_indirect(pikepdf.Dictionary(T="a"))])
+    form.XFA = pikepdf.Array(["template", pdf.make_stream(template.encode("utf-16"))])
+    pdf.Root.AcroForm = form
+
+
+HIDDEN = [
+    in_an_outline_item,
+    deep_in_a_tree_of_names,
+    among_what_comes_next,
+    after_what_comes_next,
+    when_a_field_is_left,
+    when_a_page_is_turned,
+    when_it_is_printed,
+    behind_a_link,
+    in_a_film_strip,
+    under_a_name_that_is_elsewhere,
+    where_nothing_leads,
+    in_an_xfa_template,
+]
+WRITTEN = {
+    "plainly": {},
+    "compressed": {"object_stream_mode": pikepdf.ObjectStreamMode.generate},
+    "encrypted": {"encryption": pikepdf.Encryption(owner="owner", user="")},
+    "both": {
+        "object_stream_mode": pikepdf.ObjectStreamMode.generate,
+        "encryption": pikepdf.Encryption(owner="owner", user=""),
+    },
+}
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+@pytest.mark.parametrize("hide", HIDDEN, ids=lambda hide: hide.__name__)
+def test_a_script_is_found_wherever_it_hides(tmp_path, hide, how):
+    path = tmp_path / "paper.pdf"
+    with pikepdf.open(io.BytesIO(typed())) as pdf:
+        hide(pdf)
+        pdf.save(path, **WRITTEN[how])
+    assert not is_inert(path)
+    assert "javascript" in flags(path)
+
+
+def test_a_script_that_was_added_later_is_found(tmp_path):
+    content = hostile.sheet(hostile.SOMETHING)
+    place, table = len(content), content.rindex(b"xref\n0")
+    content += b"1 0 obj\n<</Type /Catalog /Pages 2 0 R /OpenAction <</S /JavaScript /JS (x)>>>>\n"
+    content += b"endobj\n"
+    start = len(content)
+    content += b"xref\n1 1\n%010d 00000 n \ntrailer <</Root 1 0 R /Size 5 /Prev %d>>\n" % (
+        place,
+        table,
+    )
+    content += b"startxref\n%d\n%%%%EOF\n" % start
+    reading = read(save(tmp_path, content))
+    assert (reading.text, reading.flags, reading.repaired) == (
+        hostile.WORDS,
+        {"javascript"},
+        False,
+    )
+
+
+def test_a_script_behind_many_other_objects_is_found(tmp_path):
+    others = [b"<</A %d 0 R>>" % at for at in range(5, 25_005)]
+    content = hostile.sheet(hostile.SOMETHING, *others, b"<</S /JavaScript /JS (x)>>")
+    assert flags(save(tmp_path, content)) == {"javascript"}
+
+
+def test_what_has_more_objects_than_are_looked_at_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(active, "MOST_OBJECTS", 3)
+    assert flags(save(tmp_path, hostile.script())) == {"unsearched"}
+
+
+def test_what_pdfium_shows_and_qpdf_gives_up_is_not_taken_for_searched(tmp_path):
+    deep = b"/X " + b"[" * 600 + b"]" * 600 + b" /AA <</O <</S /JavaScript /JS (x)>>>>"
+    reading = read(save(tmp_path, hostile.sheet(hostile.SOMETHING, page=deep)))
+    assert (reading.text, reading.flags) == (hostile.WORDS, {"unsearched"})
+
+
+def test_what_qpdf_does_not_open_is_not_taken_for_searched(tmp_path):
+    assert flags(save(tmp_path, b"%PDF-1.7 /JavaScript")) == {"unsearched"}
+
+
+def test_a_script_that_repair_leaves_out_is_found_in_what_was_sent(tmp_path):
+    content = hostile.sheet(hostile.SOMETHING, b"<</S /JavaScript /JS (x)>>")
+    reading = read(save(tmp_path, content[: content.rindex(b"xref\n0")] + b"%%EOF"))
+    assert reading.repaired
+    assert reading.flags == {"javascript"}
+
+
+def test_an_object_that_is_referred_to_and_not_there_hides_nothing(tmp_path):
+    content = hostile.sheet(hostile.SOMETHING, page=b"/X 99 0 R /AA <</Sig 1>>")
+    assert not is_inert(path := save(tmp_path, content))
+    assert flags(path) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/S /JavaScript", "see /Launch and /EmbeddedFiles", "<< /AF [] >>"],
+)
+def test_words_about_a_script_are_no_script(tmp_path, text):
+    def write(pdf):
+        pdf.Root.Note = pikepdf.Dictionary(Text=text)
+
+    assert flags(save(tmp_path, rewritten(typed(), write))) == frozenset()
+
+
+def test_a_letter_of_a_font_may_have_the_name_of_an_attachment(tmp_path):
+    def write(pdf):
+        letters = pikepdf.Dictionary({"/AF": pdf.make_stream(b""), "/EF": pdf.make_stream(b"")})
+        pdf.Root.Font = pikepdf.Dictionary(Subtype=pikepdf.Name.Type3, CharProcs=letters)
+
+    assert flags(save(tmp_path, rewritten(typed(), write))) == frozenset()
+
+
+def test_a_signature_that_no_form_has_signs_nothing(tmp_path):
+    def write(pdf):
+        left = pikepdf.Dictionary(FT=pikepdf.Name.Sig, V=pikepdf.Dictionary())
+        pdf.Root.PieceInfo = pikepdf.Dictionary(X=pdf.make_indirect(left))
+
+    assert flags(save(tmp_path, rewritten(typed(), write))) == frozenset()

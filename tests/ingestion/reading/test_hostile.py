@@ -1,0 +1,144 @@
+"""The table of hostile input (reading.md, section 6), a test for each of its rows.
+
+All are read in one queue, with innocent files between them.
+"""
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from ingestion.reading.facts import Reading, Unreadable
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.pool import Reader
+from tests.ingestion.reading import hostile
+from tests.ingestion.reading.papers import LIMITS, save, typed
+from tests.ingestion.reading.processes import groups, noted, until
+
+pytestmark = pytest.mark.timeout(300)  # of a machine with much else to do
+
+SHA256 = "0" * 64
+INNOCENT = "and with the principles of Good Clinical Practice."
+
+REFUSED = {
+    hostile.flate_bomb: ("PARSER_FAILURE", "the process that read it died"),
+    hostile.double_flate_bomb: ("PARSER_FAILURE", "the process that read it died"),
+    hostile.object_stream_bomb: ("PARSER_FAILURE", "the process that read it died"),
+    hostile.inline_picture_of_a_gigapixel: ("PARSER_FAILURE", "the process that read it died"),
+    hostile.picture_of_a_gigapixel: ("PARSER_FAILURE", "1024 megapixels"),
+    hostile.picture_of_ten_gigapixels: ("PARSER_FAILURE", "10000 megapixels"),
+    hostile.stamp_of_a_gigapixel: ("PARSER_FAILURE", "1024 megapixels"),
+    hostile.png_of_60_000_squared: ("PARSER_FAILURE", "too many pixels"),
+    hostile.png_of_13_000_squared: ("PARSER_FAILURE", "169 megapixels"),
+    hostile.page_of_a_billion_points: ("PARSER_FAILURE", "13888889 inches"),
+    hostile.page_tree_loop: ("FILE_TOO_LARGE", "1000000"),
+    hostile.one_page_200_000_times: ("FILE_TOO_LARGE", "200000"),
+    hostile.word_file: ("UNSUPPORTED_TYPE", "a Word document"),
+    hostile.program: ("UNSUPPORTED_TYPE", "a Windows program"),
+    hostile.web_page: ("UNSUPPORTED_TYPE", "a web page"),
+    hostile.nothing: ("EMPTY_FILE", ""),
+}
+READ = {
+    hostile.page_of_200_inches: set(),
+    hostile.nested_arrays: set(),
+    hostile.nested_dictionaries: {"unsearched"},  # too large to be seen through at a glance
+    hostile.table_after_itself: set(),
+    hostile.tables_in_a_circle: set(),
+    hostile.table_of_two_billion: set(),
+    hostile.script: {"javascript"},
+    hostile.launch: {"launch"},
+    hostile.remote_file: {"remote"},
+}
+WITHOUT_WORDS = {
+    hostile.jbig2_bomb: set(),
+    hostile.mask_of_a_gigapixel: set(),
+    hostile.contents_elsewhere: {"remote"},
+}
+ENDLESS = [
+    hostile.billion_laughs,
+    hostile.metadata_bomb,
+    hostile.path_of_millions,
+    hostile.pattern_of_a_gigapixel,
+    hostile.tiling,
+    hostile.two_million_texts,
+]
+
+
+def by_name(makers):
+    return pytest.mark.parametrize("make", makers, ids=lambda make: make.__name__)
+
+
+def queue(makers, limits):
+    """What became of each file, of an innocent one after each, and of the processes."""
+    with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
+        return asyncio.run(_read_all(Path(folder), makers, limits))
+
+
+async def _read_all(folder, makers, limits):
+    innocent = save(folder, typed(), "innocent.pdf")
+    paths = [save(folder, make(), make.__name__) for make in makers]
+    async with Reader(limits) as reader, noted() as leaders:
+        reads = [reader.read(path, SHA256) for each in paths for path in (each, innocent)]
+        outcomes = await asyncio.gather(*reads)
+    await until(lambda: not groups(leaders))
+    assert leaders
+    return dict(zip(makers, outcomes[::2], strict=True)), outcomes[1::2]
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    return queue([*REFUSED, *READ, *WITHOUT_WORDS], LIMITS)
+
+
+@pytest.fixture(scope="module")
+def outlasting():
+    """Their pages end soon, so that nobody has to wait for what would not end at all."""
+    return queue(ENDLESS, ReadingLimits(page_seconds=1))
+
+
+@by_name(REFUSED)
+def test_what_is_too_much_is_refused_and_says_why(make, outcomes):
+    outcome = outcomes[0][make]
+    code, why = REFUSED[make]
+    assert isinstance(outcome, Unreadable)
+    assert outcome.code == code
+    assert why in " ".join(map(str, outcome.facts.values()))
+
+
+@by_name(READ)
+def test_what_does_no_harm_is_read_and_what_it_would_do_is_told(make, outcomes):
+    reading = outcomes[0][make]
+    assert isinstance(reading, Reading)
+    assert (reading.text, reading.flags) == (hostile.WORDS, READ[make])
+
+
+@by_name(WITHOUT_WORDS)
+def test_what_shows_nothing_is_read_as_such(make, outcomes):
+    reading = outcomes[0][make]
+    assert isinstance(reading, Reading)
+    assert (reading.text, reading.flags) == ("", WITHOUT_WORDS[make])
+
+
+@by_name(ENDLESS)
+def test_what_never_ends_is_ended(make, outlasting):
+    outcome = outlasting[0][make]
+    assert isinstance(outcome, Unreadable)
+    assert outcome.code == "PARSER_FAILURE"
+    assert "the process that read it died" in outcome.facts["reason"]
+
+
+@pytest.mark.parametrize("queued", ["outcomes", "outlasting"])
+def test_every_innocent_file_in_the_queue_is_read(queued, request):
+    _, innocents = request.getfixturevalue(queued)
+    assert all(isinstance(reading, Reading) for reading in innocents)
+    assert all(INNOCENT in reading.text for reading in innocents)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_within_the_products_own_limits_they_end_too():
+    ended, innocents = queue(ENDLESS, LIMITS)
+    codes = {make.__name__: getattr(outcome, "code", "read") for make, outcome in ended.items()}
+    assert set(codes.values()) <= {"PARSER_FAILURE", "read"}, codes
+    assert all(INNOCENT in reading.text for reading in innocents)

@@ -1,0 +1,106 @@
+"""Every value that is read from the generated documents, held against what they say."""
+
+import pytest
+
+from ingestion.rules.checks import SiteFacts
+from ingestion.samples.faults import Fault
+from ingestion.samples.pages import EXPIRING, FILLABLE, PAGES
+from ingestion.samples.people_and_sites import site
+from tests.ingestion.rules.golden import AMERICAN, FIELDS, GERMAN, LISTS
+from tests.ingestion.rules.pages import checked, codes
+from tests.ingestion.rules.test_samples import (
+    DIGITAL,
+    FORM,
+    REMARKS,
+    SCAN,
+    TODAY,
+    case_id,
+    read_cases,
+)
+
+TYPED = [
+    *((slug, where, DIGITAL, None) for slug, where in FIELDS),
+    *((slug, where, FORM, None) for slug in sorted(FILLABLE) for where in (AMERICAN, GERMAN)),
+]
+SCANNED = [(slug, where, SCAN, None) for slug, where in FIELDS]
+FAULTY = [
+    *((slug, AMERICAN, DIGITAL, Fault.UNSIGNED) for slug, where in FIELDS if where == AMERICAN),
+    *((slug, GERMAN, DIGITAL, Fault.EXPIRED) for slug in sorted(EXPIRING)),
+    *((slug, AMERICAN, DIGITAL, Fault.WRONG_SITE) for slug in PAGES),
+]
+RUN_OUT = {
+    "irb-approval": "2026-07-08",
+    "medical-licence": "2025-08-16",
+    "lab-certification": "2026-05-25",
+}
+SMALL_PRINT = "omb_expiry"  # of six points: lost in a scan, and no more than a remark
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory):
+    return read_cases(tmp_path_factory.mktemp("typed"), TYPED + FAULTY)
+
+
+@pytest.fixture(scope="module")
+def scanned(tmp_path_factory):
+    return read_cases(tmp_path_factory.mktemp("scanned"), SCANNED)
+
+
+def verdict_on(case, readings):
+    slug, where, *_ = case
+    sent_by = SiteFacts(where, site(where).study.protocol_number)
+    return checked(readings[case], declared=slug, site=sent_by, today=TODAY)
+
+
+def values(case, verdict):
+    """Of the fields that are written down for this type."""
+    written = FIELDS[case[:2]]
+    return {field.name: field.value for field in verdict.fields if field.name in written}
+
+
+def expected(case):
+    return {name: value for name, (value, _) in FIELDS[case[:2]].items()}
+
+
+def test_every_type_of_the_samples_is_written_down_for_both_countries():
+    assert set(FIELDS) == {(slug, where) for slug in PAGES for where in (AMERICAN, GERMAN)}
+
+
+@pytest.mark.parametrize("case", TYPED, ids=case_id)
+def test_what_is_typed_is_read_to_the_letter(case, typed):
+    verdict = verdict_on(case, typed)
+    assert values(case, verdict) == expected(case)
+    assert verdict.state == "ARCHIVED"
+    assert set(codes(verdict)) <= REMARKS
+
+
+@pytest.mark.parametrize("case", [case for case in TYPED if case[2] is DIGITAL], ids=case_id)
+def test_every_value_that_is_read_is_written_down_with_its_page(case, typed):
+    found = {field.name: (field.value, field.page) for field in verdict_on(case, typed).fields}
+    assert found == FIELDS[case[:2]] | LISTS.get(case[:2], {})
+
+
+@pytest.mark.parametrize("case", FAULTY, ids=case_id)
+def test_a_fault_changes_only_the_values_that_it_is_about(case, typed):
+    slug, _, _, fault = case
+    found, sound = values(case, verdict_on(case, typed)), expected(case)
+    changed = {name for name in {*found, *sound} if found.get(name) != sound.get(name)}
+    if fault is Fault.UNSIGNED:
+        assert changed <= {"signature_date"}
+    elif fault is Fault.EXPIRED:
+        assert found["expiry_date"] == RUN_OUT[slug]
+        assert changed <= {"expiry_date", "effective_date", "approval_date", "signature_date"}
+    else:
+        assert found["site_number"] == "1002"
+        assert "protocol_number" not in changed
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("case", SCANNED, ids=case_id)
+def test_what_is_scanned_is_read_to_the_letter(case, scanned):
+    verdict = verdict_on(case, scanned)
+    sound = expected(case)
+    assert {**values(case, verdict), SMALL_PRINT: ""} == {**sound, SMALL_PRINT: ""}
+    assert verdict.state == "ARCHIVED"
+    assert set(codes(verdict)) <= REMARKS

@@ -1,0 +1,65 @@
+"""What was read from a document is kept with the decision that was made on it."""
+
+import dataclasses
+import datetime
+
+import pytest
+
+from ingestion.models import Extraction
+from ingestion.reading.facts import Box, MediaType, Page, Reading, TextSource, Word
+from ingestion.rules.fields import FieldValue
+from ingestion.rules.signatures import Ink, Signature
+from tests import steps
+from tests.factories import make_leased, verdict
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TODAY = datetime.date(2026, 3, 12)
+SIGNED = Signature(Ink.SIGNED, 2, Box(10.04, 20, 30, 40))
+DATE = FieldValue("signature_date", "2026-03-12", 2, "ocr", 91.23, Box(1, 2, 3.14159, 4), TODAY)
+SCAN = Page(1, 612, 792, "hello", TextSource.OCR, (Word("hello", Box(1, 2, 3, 4), 96.5),), dpi=200)
+READ = Reading(MediaType.PDF, (SCAN,), engine="tesseract 5.3.0", repaired=True)
+
+
+def conclude(found, reading=READ):
+    chunk, lease = make_leased()
+    document = chunk.documents.get()
+    steps.start_checking(document.pk, lease, sha256="0" * 64, size=9)
+    steps.conclude(document.pk, lease, found, reading=reading)
+    document.refresh_from_db()
+    return document
+
+
+def test_each_value_is_kept_with_page_source_confidence_and_box():
+    found = dataclasses.replace(
+        verdict(), fields=(DATE,), signature=SIGNED, evidence="CV", dated=TODAY, expires=TODAY
+    )
+    kept = conclude(found).extractions.get()
+    assert kept.fields == [
+        {
+            "name": "signature_date",
+            "value": "2026-03-12",
+            "page": 2,
+            "source": "ocr",
+            "confidence": 91.2,
+            "box": [1, 2, 3.1, 4],
+        }
+    ]
+    assert kept.signature == {"ink": "signed", "page": 2, "area": [10.0, 20, 30, 40]}
+    assert (kept.evidence, kept.dated, kept.expires) == ("CV", TODAY, TODAY)
+
+
+def test_how_each_page_was_read_is_kept_and_what_an_engine_made_of_it():
+    kept = conclude(verdict()).extractions.get()
+    assert kept.pages[0] | {"source": "ocr", "dpi": 200} == kept.pages[0]
+    assert (kept.engine, kept.is_repaired) == ("tesseract 5.3.0", True)
+    assert kept.words_by_page == {1: [["hello", [1, 2, 3, 4], 96.5]]}
+
+
+def test_it_belongs_to_the_transition_that_decided():
+    document = conclude(verdict())
+    assert document.extractions.get().attempt == document.transitions
+
+
+def test_of_what_could_not_be_read_nothing_is_kept():
+    conclude(verdict("REJECTED"), None)
+    assert not Extraction.objects.exists()
