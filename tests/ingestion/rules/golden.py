@@ -211,8 +211,8 @@ LISTS = {
         "subinvestigators": ("Jörg Brandt, Dr.; Katrin Vogel, Dr.", 1),
         "protocols": (
             (
-                "SLX-202, IND 990202. Site number: 1009; A Phase 2, Randomized, Open-Label Study of "
-                "Two Dose Levels of Selaxumab in Adults with Crohn's Disease and; "
+                "SLX-202, IND 990202. Site number: 1009; A Phase 2, Randomized, Open-Label Study "
+                "of Two Dose Levels of Selaxumab in Adults with Crohn's Disease and; "
                 "Inadequate Response to Conventional Therapy"
             ),
             1,
@@ -221,8 +221,8 @@ LISTS = {
     ("delegation-log", AMERICAN): {
         "persons": (
             (
-                "Margaret Whitfield, MD; Daniel Okafor, MD; Priya Raman, MD PhD; Lauren Beck, RN CCRC; "
-                "Thomas Nguyen, PharmD"
+                "Margaret Whitfield, MD; Daniel Okafor, MD; Priya Raman, MD PhD; "
+                "Lauren Beck, RN CCRC; Thomas Nguyen, PharmD"
             ),
             1,
         ),
