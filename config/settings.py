@@ -233,6 +233,8 @@ READING_LIMITS = ReadingLimits(
     languages=env.str("OCR_LANGUAGES", default="eng"),
 )
 
+# DOCUMENT_TYPES_FILE is read by `ingestion.rules.types`: parsers' processes have no settings.
+
 CLAMD = env.str("CLAMD", default="")  # "": no virus scanner
 
 # References, never in the database (decision 27): secrets themselves, or paths of certificates.

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
+from ingestion.rules import types
 from ingestion.scanner import scanner
 
 # A socket's path has 107 bytes (unix(7)), and ends like "/siteledger-host-4194304-abcdefgh" and
@@ -242,6 +243,15 @@ def _scanner() -> Iterator[CheckMessage]:
         )
 
 
+def _types() -> Iterator[CheckMessage]:
+    if types.FAULT:
+        yield Error(
+            f"{types.SETTING}: {types.FAULT}",
+            hint="Correct the file (docs/document-types.md), then start again.",
+            id="ingestion.E016",
+        )
+
+
 def _portals() -> Iterator[CheckMessage]:
     if settings.INGEST_LIMITS.bytes_per_second < 1:
         yield Error("PORTAL_BYTES_PER_SECOND has to be at least 1.", id="ingestion.E030")
@@ -271,5 +281,6 @@ _CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (
     _batches,
     _reading,
     _scanner,
+    _types,
     _portals,
 )

@@ -18,8 +18,8 @@ from typing import Any, Self
 from ingestion.reading.facts import Reading, Unreadable
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pool import Reader
-from ingestion.rules import VERSION
 from ingestion.rules.checks import SCHEMA_VERSIONS, SiteFacts, check_whatever
+from ingestion.rules.types import RULES_VERSION
 
 DAY = date(2026, 11, 20)
 SITE = SiteFacts("1001", "SLX-301")
@@ -37,7 +37,7 @@ class Run:
 
     day: date
     files: Mapping[str, Record]
-    rules: str = VERSION
+    rules: str = RULES_VERSION
 
     def as_json(self) -> str:
         return json.dumps({**asdict(self), "day": self.day.isoformat()}, indent=1, sort_keys=True)

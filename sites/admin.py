@@ -47,7 +47,7 @@ class SitesInline(admin.StackedInline):
 
 @admin.register(Study)
 class StudyAdmin(LedgerAdminMixin, admin.ModelAdmin):
-    list_display = ["protocol_number", "title", "site_count"]
+    list_display = ["protocol_number", "protocol_version", "title", "site_count"]
     search_fields = ["protocol_number", "title"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:

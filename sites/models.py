@@ -44,8 +44,20 @@ class User(AbstractUser):
         return "staff" if self.is_staff else "site coordinator"
 
 
+version_number = RegexValidator(
+    r"^([vV]?\d+(\.\d+)*)?$", "A version as it is numbered on the protocol: 3.0 or v3."
+)
+
+
 class Study(models.Model):
     protocol_number = models.CharField(max_length=60, unique=True)
+    protocol_version = models.CharField(
+        max_length=40,
+        blank=True,
+        validators=[version_number],
+        help_text="The current one. Approvals and signed protocol pages have to name it; "
+        "left empty, their versions are not compared.",
+    )
     title = models.CharField(max_length=300, blank=True)
     revision = models.PositiveIntegerField(default=0, editable=False)
 

@@ -24,7 +24,14 @@ from pydantic import (
 )
 
 from audit.log import ledger, record
-from sites.models import Portal, Site, Study, address_without_secrets, header_name
+from sites.models import (
+    Portal,
+    Site,
+    Study,
+    address_without_secrets,
+    header_name,
+    version_number,
+)
 
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 # A ledger line names the site: in Unicode normal form C, without control characters.
@@ -77,6 +84,10 @@ class PortalRow(_Strict):
 
 class SiteRow(_Strict):
     study: Annotated[str, Field(min_length=1, max_length=60)]
+    # The study's current one; where it is left out, what is on record stays.
+    protocol_version: (
+        Annotated[str, AfterValidator(_checked_by(version_number)), Field(max_length=40)] | None
+    ) = None
     site_id: SiteNumber
     name: Text
     country: Annotated[str, Field(min_length=1, max_length=100)]
@@ -118,7 +129,17 @@ def read(text: str) -> list[SiteRow]:
     numbers = [row.site_id for row in rows]
     if repeated := sorted({number for number in numbers if numbers.count(number) > 1}):
         raise RosterRefused(f"named more than once: {', '.join(repeated)}")
+    _refuse_two_versions_of_one_protocol(rows)
     return rows
+
+
+def _refuse_two_versions_of_one_protocol(rows: list[SiteRow]) -> None:
+    versions: dict[str, str] = {}
+    for row in rows:
+        version = row.protocol_version
+        if version is not None and versions.setdefault(row.study, version) != version:
+            both = f"{versions[row.study]} and {version}"
+            raise RosterRefused(f"study {row.study} has two protocol versions: {both}")
 
 
 def _sentence(detail: Any) -> str:
@@ -133,7 +154,9 @@ def load(rows: list[SiteRow], *, actor: str, role: str = "ops") -> Loaded:
     with ledger():
         for row in rows:
             keep = _Keeper(loaded, actor, role, row.site_id)
-            study = keep(Study, {"protocol_number": row.study}, {})
+            version = row.protocol_version
+            known = {} if version is None else {"protocol_version": version}
+            study = keep(Study, {"protocol_number": row.study}, known)
             key = row.portal.key or f"site-{slugify(row.site_id)}"
             portal = keep(Portal, {"key": key}, row.portal.model_dump(exclude={"key"}))
             columns = {"study": study, "portal": portal, "name": row.name, "country": row.country}

@@ -48,6 +48,7 @@ class WorkItem:
     schema_version: str = ""
     site_name: str = ""
     protocol_number: str = ""
+    protocol_version: str = ""
     size: int = 0  # bytes of an upload
     tries: int = 0
     is_suspect: bool = False  # it was in hand when a worker died

@@ -280,6 +280,7 @@ def _item(document: Document, chunk: Chunk, now: datetime, filed: Filed | None) 
         schema_version=document.schema_version,
         site_name=document.site.name,
         protocol_number=document.site.study.protocol_number,
+        protocol_version=document.site.study.protocol_version,
         size=document.size or 0,
         tries=document.fetch_tries,
         is_suspect=document.attempts > 0,  # whoever was let go in good order was not charged

@@ -18,6 +18,7 @@ class SiteFacts:
     site_id: str
     protocol_number: str = ""
     name: str = ""
+    protocol_version: str = ""  # the current one
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Case:
     today: date
     fields: Mapping[str, FieldValue]  # `signature_date` among them
     signature: Signature | None  # None for a type that needs none
+    person: str = ""  # whose it is, as the sender said; "" where nothing was said
 
 
 def unlikely(value: FieldValue, what: str, code: str, facts: Facts) -> Finding:

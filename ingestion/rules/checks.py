@@ -11,14 +11,14 @@ from datetime import date
 from ingestion.core.states import DocumentState
 from ingestion.reading.facts import Reading, Unreadable
 from ingestion.reading.provenance import Provenance, provenance
-from ingestion.rules import VERSION, identity, legibility, presence, validity, wording
+from ingestion.rules import identity, legibility, presence, privacy, validity, wording
 from ingestion.rules.case import Case, SiteFacts
 from ingestion.rules.classify import Classification, Fit, classify
 from ingestion.rules.codes import CODES, Disposition, weight
 from ingestion.rules.fields import FieldValue, read_fields
 from ingestion.rules.findings import Finding
 from ingestion.rules.signatures import Signature, find_signature
-from ingestion.rules.types import TYPES, DocumentType
+from ingestion.rules.types import RULES_VERSION, TYPES, DocumentType
 
 __all__ = ["SCHEMA_VERSIONS", "SiteFacts", "Verdict", "check", "judge", "verdict_of"]
 
@@ -30,6 +30,7 @@ OF_ANY_FILE: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     legibility.missing_pages,
     legibility.illegible_pages,
     legibility.doubtful_pages,
+    privacy.participant_details,
 )
 OF_ITS_TYPE: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     presence.required_entries,
@@ -44,6 +45,8 @@ OF_ITS_TYPE: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     validity.outdated_form,
     identity.site_mismatch,
     identity.protocol_mismatch,
+    identity.protocol_version_mismatch,
+    identity.person_mismatch,
 )
 
 _STATES = {
@@ -64,7 +67,7 @@ class Verdict:
     evidence: str = ""  # for its type: the most telling landmarks, in words
     dated: date | None = None  # by its type's dating convention
     expires: date | None = None  # the last day on which it counts, where something on it says so
-    rules_version: str = VERSION
+    rules_version: str = RULES_VERSION
 
     @property
     def is_quarantined(self) -> bool:
@@ -73,16 +76,22 @@ class Verdict:
 
 
 def check(
-    reading: Reading, *, declared: str, site: SiteFacts, today: date, schema_version: str
+    reading: Reading,
+    *,
+    declared: str,
+    site: SiteFacts,
+    today: date,
+    schema_version: str,
+    person: str = "",
 ) -> Verdict:
-    """`declared` is a type's slug, or "" when the sender named none."""
+    """`declared` is a type's slug, and `person` whose it is; "" when the sender named none."""
     found = classify(reading, declared)
     findings = [*_schema(schema_version), *_type(found, declared)]
     findings += [finding for rule in OF_ANY_FILE for finding in rule(reading)]
     if found.fit is not Fit.AGREED:
         return replace(verdict_of(findings), document_type=found.slug, evidence=found.best.evidence)
     kind = TYPES[found.slug]
-    case = _case(reading, kind, site, today)
+    case = _case(reading, kind, site, today, person)
     findings += _contradictions(reading, kind)
     findings += [finding for rule in OF_ITS_TYPE for finding in rule(case)]
     dated = case.fields.get(kind.dated_by)
@@ -116,11 +125,19 @@ def check_whatever(
     site: SiteFacts,
     today: date,
     schema_version: str,
+    person: str = "",
 ) -> Checked:
     """The verdict on a file, readable or not. What a child of the reading pool sends back."""
     if isinstance(seen, Unreadable):
         return Checked(judge(seen))
-    verdict = check(seen, declared=declared, site=site, today=today, schema_version=schema_version)
+    verdict = check(
+        seen,
+        declared=declared,
+        site=site,
+        today=today,
+        schema_version=schema_version,
+        person=person,
+    )
     return Checked(verdict, provenance(seen))
 
 
@@ -132,14 +149,14 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
     return Verdict("", ordered, worst if state else None, state or DocumentState.ARCHIVED)
 
 
-def _case(reading: Reading, kind: DocumentType, site: SiteFacts, today: date) -> Case:
+def _case(reading: Reading, kind: DocumentType, site: SiteFacts, today: date, person: str) -> Case:
     fields = {value.name: value for value in read_fields(reading, kind)}
     signature = None
     if kind.signature:
         signature = find_signature(reading, kind.signature, month_first=kind.us_dates)
         if signature.date:
             fields["signature_date"] = signature.date
-    return Case(reading, kind, site, today, fields, signature)
+    return Case(reading, kind, site, today, fields, signature, person)
 
 
 def _schema(version: str) -> Iterator[Finding]:

@@ -14,9 +14,8 @@ from enum import Enum
 from ingestion.reading.facts import MediaType, Page, Reading, TextSource
 from ingestion.rules import wording
 from ingestion.rules.fields import SCANS
-from ingestion.rules.types import TYPES, DocumentType, Landmark
+from ingestion.rules.types import THRESHOLD, TYPES, DocumentType, Landmark
 
-THRESHOLD = 6
 MARGIN = 2
 _HEADING_LINES = 12  # within which a title stands, below letterhead, stickers and page furniture
 _PATIENT_PAGES = 3  # that are searched for misread landmarks

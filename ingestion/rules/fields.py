@@ -13,17 +13,20 @@ from datetime import date
 from itertools import chain, islice
 
 from ingestion.reading.facts import Box, Page, Reading, TextSource, Word
-from ingestion.rules import dates, places, wording
+from ingestion.rules import dates, lists, places, wording
 from ingestion.rules.types import DocumentType, FieldSpec
 
 FORM = "acroform"  # the source of a named form field; else it is the page's own source
 SURE = 75.0  # of 100: below this, nothing is rejected on the strength of a value
+LISTS = frozenset({"lines", "names"})
 SCANS = frozenset({TextSource.OCR, TextSource.OCR_LAYER})
 
 _UNSURE = 40.0  # of a date that may mean two days
 _CONTEXT = 12  # words before a caption in which `near` and `not_near` look
 _MOST_CAPTIONS = 200  # looked at for one field: a document of nothing but captions costs no more
+_MOST_LISTS = 20  # captions of lists: each may have many lines
 _DATE_WITHIN = 40  # characters behind a caption within which its date begins
+_HEADING = 0.4  # of a page's height: a letterhead stands above
 _BETWEEN = r"[\s:.#_*)(-]*"  # what may stand between a caption and its value
 _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
 _PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
@@ -49,6 +52,11 @@ class FieldValue:
     def is_sure(self) -> bool:
         return self.confidence >= SURE
 
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Of a field of several lines or names; just one for any other."""
+        return tuple(self.value.split(lists.SEPARATOR))
+
 
 def read_fields(reading: Reading, kind: DocumentType) -> tuple[FieldValue, ...]:
     """One value for each field that was found, in the order of the type's fields."""
@@ -57,12 +65,14 @@ def read_fields(reading: Reading, kind: DocumentType) -> tuple[FieldValue, ...]:
 
 
 def read_field(reading: Reading, spec: FieldSpec, *, month_first: bool) -> FieldValue | None:
+    most = _MOST_LISTS if spec.kind in LISTS else _MOST_CAPTIONS
     values = chain(
         _from_form(reading, spec, month_first=month_first),
         (value for page in reading.pages for value in _by_shape(page, spec)),
+        _in_heading(reading, spec),
         (
             value
-            for page, place in islice(_captions(reading, spec), _MOST_CAPTIONS)
+            for page, place in islice(_captions(reading, spec), most)
             for value in _at_caption(page, place, spec, month_first=month_first)
         ),
     )
@@ -106,6 +116,10 @@ def _from_form(reading: Reading, spec: FieldSpec, *, month_first: bool) -> Itera
     if spec.kind == "date":
         if value := form_date(spec.name, reading, spec.form, month_first=month_first):
             yield value
+    elif spec.kind in LISTS:
+        entries = list(lists.entries(form_value(reading, spec.form), spec, _PATTERNS["name"]))
+        if entries:
+            yield FieldValue(spec.name, lists.joined(entries), 0, FORM, 100.0)
     elif match := re.search(_pattern(spec), form_value(reading, spec.form)):
         yield FieldValue(spec.name, match[0].strip(), 0, FORM, 100.0)
 
@@ -150,14 +164,37 @@ def _at_caption(
 ) -> Iterator[FieldValue]:
     if not _in_context(page, place, spec):
         return
-    if spec.kind in {"text", "name"} and not places.begins_alone(page, place):
+    if spec.kind in {"text", "name", "names"} and not places.begins_alone(page, place):
         return  # words of a sentence or of a heading
-    if spec.kind == "text" and not places.ends_alone(page, place):
+    if spec.kind in {"text", "names"} and not places.ends_alone(page, place):
+        return
+    if spec.kind in LISTS:
+        yield from _beneath(page, place, spec)
         return
     for beside in (places.behind, places.below):
         if value := _value_in(page, beside(page, place), spec, month_first=month_first):
             yield value
             return
+
+
+def _beneath(page: Page, place: places.Place, spec: FieldSpec) -> Iterator[FieldValue]:
+    if found := lists.beneath(page, place, spec, _PATTERNS["name"]):
+        words = [word for _, line in found for word in line]
+        value = lists.joined([entry for entry, _ in found])
+        yield FieldValue(
+            spec.name, value, page.number, page.source, _worst(words), places.around(words)
+        )
+
+
+def _in_heading(reading: Reading, spec: FieldSpec) -> Iterator[FieldValue]:
+    """The topmost line, whatever the order in which the page was drawn."""
+    for page in reading.pages[:1]:
+        spots = [spot for phrase in spec.heading for spot in places.occurrences(page, phrase)]
+        high = [spot for spot in spots if spot.box.bottom < _HEADING * page.height]
+        if high:
+            line = places.run(page, min(high, key=lambda spot: spot.box.top))
+            text, box = " ".join(word.text for word in line), places.around(line)
+            yield FieldValue(spec.name, text, page.number, page.source, _worst(line), box)
 
 
 def _value_in(
@@ -175,11 +212,11 @@ def _value_in(
 
 
 def _in_context(page: Page, place: places.Place, spec: FieldSpec) -> bool:
-    words = page.words[max(0, place.start - _CONTEXT) : place.start]
-    before = " ".join(word.text for word in words)
-    if spec.near and not wording.holds(before, spec.near):
+    words = page.words[max(0, place.start - _CONTEXT) : place.end]
+    there = " ".join(word.text for word in words)
+    if spec.near and not wording.holds(there, spec.near):
         return False
-    return not (spec.not_near and wording.holds(before, spec.not_near))
+    return not (spec.not_near and wording.holds(there, spec.not_near))
 
 
 def _words_at(words: Sequence[Word], start: int, end: int) -> list[Word]:

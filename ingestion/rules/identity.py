@@ -1,11 +1,14 @@
 """Is it about this site and this study? A mismatch goes to a person: the register may be wrong."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from ingestion.rules import wording
-from ingestion.rules.case import Case
-from ingestion.rules.findings import Finding
+from ingestion.rules.case import Case, sure
+from ingestion.rules.findings import Facts, Finding
+
+_TITLES = {"dr", "prof", "mr", "mrs", "ms", "md", "phd"}
 
 
 def site_mismatch(case: Case) -> Iterator[Finding]:
@@ -23,6 +26,31 @@ def protocol_mismatch(case: Case) -> Iterator[Finding]:
         yield Finding("PROTOCOL_MISMATCH", value.page, {"named": value.value, "expected": known})
 
 
+def protocol_version_mismatch(case: Case) -> Iterator[Finding]:
+    """Not for another protocol's version: that one is told already."""
+    value, known = case.fields.get("protocol_version"), case.site.protocol_version
+    if not value or not known or not case.kind.names_version or any(protocol_mismatch(case)):
+        return
+    if _numbers(value.value) != _numbers(known):
+        facts: Facts = {"named": value.value, "expected": known}
+        yield sure(value, "the protocol version", "PROTOCOL_VERSION_MISMATCH", facts)
+
+
+def person_mismatch(case: Case) -> Iterator[Finding]:
+    """Only where somebody else is named, and the person of whom it was said to be nowhere.
+
+    One common name suffices: people are called Meg, marry, and write their names in any order.
+    """
+    value = case.fields.get("person") or case.fields.get("investigator")
+    said = _names(case.person)
+    if not value or not said or not case.kind.per_person or said & _names(value.value):
+        return
+    typed = "\n".join(case.reading.fields.values())
+    if not said <= _names(f"{case.reading.text}\n{typed}"):
+        facts: Facts = {"named": value.value, "expected": case.person.title()}
+        yield sure(value, "the name", "PERSON_MISMATCH", facts)
+
+
 def same_number(written: str, known: str) -> bool:
     """Whatever the case, separators, leading zeros and misread digits: 0203 is 203 and O2O3.
 
@@ -30,6 +58,21 @@ def same_number(written: str, known: str) -> bool:
     """
     digits = re.sub(r"\D", "", known).lstrip("0")
     return _plain(written) in {_plain(known), digits or _plain(known)}
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Of 2, v2 and 2.0 the same."""
+    numbers = [int(part) for part in re.findall(r"\d+", version)]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def _names(text: str) -> set[str]:
+    """Its words in plain letters, without titles and initials."""
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    words = re.findall(r"[^\W\d_]+", "".join(c for c in letters if not unicodedata.combining(c)))
+    return {word for word in words if len(word) > 1} - _TITLES
 
 
 def _plain(number: str) -> str:

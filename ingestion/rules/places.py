@@ -6,7 +6,7 @@ after the other. So values are looked for by place, behind a caption and below i
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ingestion.reading.facts import Box, Page, Word
 from ingestion.rules import wording
@@ -14,6 +14,9 @@ from ingestion.rules import wording
 _AROUND = " .,:;()[]#*_'\"-\u2013"  # what may hang on to a word
 _BELOW = 30.0  # points below a caption within which its value begins
 _ASIDE = 20.0  # points by which that value may begin further left
+_INDENT = 60.0  # points by which it may begin further right
+_NEXT = 45.0  # points below a line within which the next line of a list begins
+_MOST_LINES = 40  # of a list
 _APART = 9.0  # points of white that set a caption apart from running text
 _TALL = 20.0  # points; what is no higher may stand beside small print
 
@@ -75,9 +78,44 @@ def below(page: Page, place: Place) -> tuple[Word, ...]:
     if not under:
         return ()
     first = min(under, key=lambda word: (round(word.box.top / 4), word.box.left))
-    while before := next((word for word in page.words if joins(word.box, first.box)), None):
-        first = before
+    first = first_joined(page, first)
     return (first, *behind(page, at(page, first)))
+
+
+def lines_beneath(page: Page, place: Place) -> Iterator[tuple[Word, ...]]:
+    """From a caption down; under the head of a table, within its column.
+
+    Each line is followed from its left end, which alone tells on a page that runs askew.
+    """
+    caption = first_joined(page, page.words[place.end - 1])
+    is_head = caption is page.words[place.start] and ends_alone(page, place)
+    beside = behind(page, place) if is_head else ()
+    edge = beside[0].box.left - _APART if beside else page.width
+    for _ in range(_MOST_LINES):
+        around_it = _near(page, caption.box)
+        near = [word for word in around_it.words if _begins_below(word.box, caption.box)]
+        if not near:
+            return
+        caption = first_joined(around_it, min(near, key=lambda word: word.box.top))
+        line = (caption, *behind(around_it, at(around_it, caption)))
+        yield tuple(word for word in line if word.box.left < edge)
+
+
+def run(page: Page, place: Place) -> tuple[Word, ...]:
+    """The words that a place stands among, with no more white between them than in running text."""
+    words = [first_joined(page, page.words[place.start])]
+    for word in behind(page, at(page, words[0])):
+        if not joins(words[-1].box, word.box):
+            break
+        words.append(word)
+    return tuple(words)
+
+
+def first_joined(page: Page, word: Word) -> Word:
+    """Where the run of words begins that this one belongs to."""
+    while before := next((each for each in page.words if joins(each.box, word.box)), None):
+        word = before
+    return word
 
 
 def at(page: Page, word: Word) -> Place:
@@ -125,6 +163,19 @@ def same_line(one: Box, other: Box) -> bool:
     _, top, _, bottom = one
     _, its_top, _, its_bottom = other
     return top < (its_top + its_bottom) / 2 < bottom or its_top < (top + bottom) / 2 < its_bottom
+
+
+def _near(page: Page, box: Box) -> Page:
+    """As much of the page as the next line can be on: to look through all of it takes long."""
+    top, bottom = box.bottom - _TALL, box.bottom + 2 * _NEXT
+    return replace(page, words=[word for word in page.words if top < word.box.bottom < bottom])
+
+
+def _begins_below(box: Box, caption: Box) -> bool:
+    """As the next line does: near the left end of the caption, and close below it."""
+    middle = (box.top + box.bottom) / 2
+    is_aligned = caption.left - _ASIDE < box.left < caption.left + _INDENT
+    return is_aligned and caption.bottom < middle < caption.bottom + _NEXT and _alike(caption, box)
 
 
 def _left(word: Word) -> float:

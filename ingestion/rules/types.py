@@ -1,41 +1,61 @@
-"""The document types, read once from `types.toml` and checked key by key.
+"""The document types, read once from `types.toml` and a file of one's own, checked key by key.
 
-A data manager extends that file without code; what is wrong with it is said with the
-type and the key (`TypesError`), when the program starts and not when a document arrives.
+A data manager adds types without code (docs/document-types.md): the file that DOCUMENT_TYPES_FILE
+names adds its tables to ours, or replaces them. What is wrong with it is said with file, type and
+key when the program starts, and not when a document arrives. The name comes from the environment,
+since the processes that read documents have no other settings.
 """
 
+import hashlib
+import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
+
+from ingestion.rules import VERSION
+
+SETTING = "DOCUMENT_TYPES_FILE"
+THRESHOLD = 6  # points of landmarks from which a type may be recognised
 
 _STRICT = ConfigDict(extra="forbid")
 Phrases = tuple[str, ...]
 
 
 class TypesError(Exception):
-    """The file of document types is wrong; the message names the type and the key."""
+    """A file of document types is wrong; the message names the file, the type and the key."""
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from error
+    return pattern
 
 
 @dataclass(frozen=True, config=_STRICT)
 class FieldSpec:
     """Something that can be read from a document, and how it is found."""
 
-    kind: Literal["date", "number", "text", "name"]
+    kind: Literal["date", "number", "text", "name", "lines", "names"]
     noun: str
     labels: Phrases = ()  # captions, the most telling first
     form: Phrases = ()  # names of form fields, which win over the text
-    pattern: str = ""  # of the value; "" for the usual one of its kind
+    pattern: Annotated[str, AfterValidator(_compiles)] = ""  # "": the usual one of its kind
     shape: str = ""  # a number of fixed build, # is a digit: found without a caption
-    near: str = ""  # this phrase must stand shortly before the caption
+    near: str = ""  # this phrase must stand shortly before the caption, or in it
     not_near: str = ""
     past: bool = False  # a date that cannot lie ahead
+    until: Phrases = ()  # for lines and names: what stands below the last of them
+    heading: Phrases = ()  # the first line of the heading that holds one of these is the value
     name: str = ""  # its key in the file
 
 
@@ -85,7 +105,7 @@ class Artifact:
 
 @dataclass(frozen=True, config=_STRICT)
 class DocumentType:
-    slug: str
+    slug: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,40}$")]
     name: str  # as people see it
     noun: str  # as it stands within a sentence
     tmf: Artifact
@@ -100,47 +120,75 @@ class DocumentType:
     contradictions: Phrases = ()  # phrases that put the type in doubt
     us_dates: bool = False  # 03/12/2026 is 12 March... only on a form that says mm/dd/yyyy
     per_person: bool = False
+    optional: bool = False  # not every site has one: never listed as missing
     names_site: bool = True  # a site number on it has to be this site's
     names_protocol: bool = False
+    names_version: bool = False  # a protocol version on it has to be the study's current one
 
 
-def load(text: str) -> Mapping[str, DocumentType]:
-    """Raises TypesError with every fault that was found in the first faulty table."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise TypesError(f"types.toml: {error}") from error
-    version = data.get("tmf_rm_version", "")
+class Source(NamedTuple):
+    name: str  # of the file
+    text: str
+
+
+@dataclass(frozen=True, config=_STRICT)
+class _File:
+    tmf_rm_version: str = ""  # of the first file, for all types
+    fields: dict[str, dict[str, Any]] = field(default_factory=dict)
+    types: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """What a table of a type takes from elsewhere in the files."""
+
+    fields: Phrases = ()
+    tmf: dict[str, Any] = field(default_factory=dict)
+
+
+def load(*sources: Source) -> Mapping[str, DocumentType]:
+    """A table replaces the one of its name in the files before.
+
+    Raises TypesError with every fault that was found in the first faulty table.
+    """
+    files = [(source.name, _parsed(source)) for source in sources]
+    version = files[0][1].tmf_rm_version
     specs = {
-        name: _read(FieldSpec, f"fields.{name}", {**table, "name": name})
-        for name, table in data.get("fields", {}).items()
+        key: _read(FieldSpec, f"{name}: fields.{key}", {**table, "name": key})
+        for name, file in files
+        for key, table in file.fields.items()
     }
     types = {
-        slug: _document_type(slug, table, specs, version)
-        for slug, table in data.get("types", {}).items()
+        slug: _document_type(f"{name}: types.{slug}", slug, table, specs, version)
+        for name, file in files
+        for slug, table in file.types.items()
     }
     return MappingProxyType(types)
 
 
+def _parsed(source: Source) -> _File:
+    try:
+        tables = tomllib.loads(source.text)
+    except tomllib.TOMLDecodeError as error:
+        raise TypesError(f"{source.name}: {error}") from error
+    return _read(_File, source.name, tables)
+
+
 def _document_type(
-    slug: str, table: dict[str, Any], specs: Mapping[str, FieldSpec], version: str
+    where: str, slug: str, table: dict[str, Any], specs: Mapping[str, FieldSpec], version: str
 ) -> DocumentType:
-    names = table.get("fields", [])
-    unknown = [name for name in names if name not in specs]
+    needs = _read(_Needs, where, {key: table[key] for key in ("fields", "tmf") if key in table})
+    unknown = [name for name in needs.fields if name not in specs]
     if unknown:
-        raise TypesError(f"types.toml: types.{slug}: fields: there is no [fields.{unknown[0]}]")
-    kind = _read(
-        DocumentType,
-        f"types.{slug}",
-        {
-            **table,
-            "slug": slug,
-            "fields": [specs[name] for name in names],
-            "tmf": {**table.get("tmf", {}), "tmf_rm_version": version},
-        },
-    )
+        raise TypesError(f"{where}: fields: there is no [fields.{unknown[0]}]")
+    own = {
+        "slug": slug,
+        "fields": [specs[name] for name in needs.fields],
+        "tmf": {**needs.tmf, "tmf_rm_version": version},
+    }
+    kind = _read(DocumentType, where, {**table, **own})
     for fault in _faults(kind):
-        raise TypesError(f"types.toml: types.{slug}: {fault}")
+        raise TypesError(f"{where}: {fault}")
     return kind
 
 
@@ -161,6 +209,9 @@ def _faults(kind: DocumentType) -> Iterator[str]:
             for name in names
             if name and name not in known
         )
+    most = sum(landmark.weight for landmark in kind.landmarks if landmark.weight > 0)
+    if most < THRESHOLD:
+        yield f"landmarks: together they weigh {most}; {THRESHOLD} is the least that is recognised"
     if kind.validity.max_age_months and not kind.validity.from_:
         yield "validity.from: say which date the age is counted from"
 
@@ -176,9 +227,26 @@ def _read(shape: type[T], where: str, table: dict[str, Any]) -> T:
             f"{'.'.join(str(step) for step in fault['loc'])}: {fault['msg']}"
             for fault in error.errors()
         )
-        raise TypesError(f"types.toml: {where}: {faults}") from error
+        raise TypesError(f"{where}: {faults}") from error
 
 
-TYPES: Mapping[str, DocumentType] = load(
-    Path(__file__).with_name("types.toml").read_text(encoding="utf-8")
-)
+class Catalogue(NamedTuple):
+    types: Mapping[str, DocumentType]
+    version: str  # of all rules, as each decision keeps it: "2026.11.3+ab12cd34" with a file
+    fault: str = ""  # why the file could not be taken; then only our own types are there
+
+
+def catalogue(path: str = "") -> Catalogue:
+    """Our types, and those of the file at this path if one is named."""
+    ours = Source("types.toml", Path(__file__).with_name("types.toml").read_text(encoding="utf-8"))
+    if not path:
+        return Catalogue(load(ours), VERSION)
+    try:
+        content = Path(path).read_bytes()
+        types = load(ours, Source(path, content.decode()))
+    except (OSError, UnicodeDecodeError, TypesError) as error:
+        return Catalogue(load(ours), VERSION, f"{error}")
+    return Catalogue(types, f"{VERSION}+{hashlib.sha256(content).hexdigest()[:8]}")
+
+
+TYPES, RULES_VERSION, FAULT = catalogue(os.environ.get(SETTING, ""))

@@ -142,6 +142,7 @@ def _line(document: Planned, base_url: str, digest: str) -> dict[str, str]:
 def _site(site: SampleSite, base_url: str) -> dict[str, Any]:
     return {
         "study": site.study.protocol_number,
+        "protocol_version": site.study.version,
         "site_id": site.site_id,
         "name": site.hospital,
         "country": site.country,

@@ -43,11 +43,12 @@ def upload(request: SignedIn) -> HttpResponse:
 
 
 def needs(site: Site) -> list[Need]:
-    """What the site still needs: every type, with its newest document."""
+    """What the site still needs: every type that each site has, with its newest document."""
     own = Document.objects.filter(site=site, document_type__in=TYPES).order_by()
     newest = own.values("document_type").annotate(last=Max("pk")).values_list("last", flat=True)
     by_type = {each.document_type: each for each in Document.objects.filter(pk__in=newest)}
-    return [Need(kind.name, by_type.get(slug)) for slug, kind in TYPES.items()]
+    expected = (kind for kind in TYPES.values() if not kind.optional)
+    return [Need(kind.name, by_type.get(kind.slug)) for kind in expected]
 
 
 def _form(request: SignedIn, sites: list[Site], draft: Draft, status: int = 200) -> HttpResponse:

@@ -65,9 +65,26 @@ def test_sites_that_share_a_portal_share_its_limits(load):
     assert Site.objects.count() == 2
 
 
+def test_a_new_protocol_version_is_on_record_with_the_old_one(load):
+    load(row(protocol_version="2.0"), row(site_id="1002"))
+    load(row(), row(site_id="1002", protocol_version="3.0"))
+    entry = of_site("1002")[0]
+    assert entry.event == "study.changed"
+    assert entry.detail == {"protocol_version": {"old": "2.0", "new": "3.0"}}
+    load(row())
+    assert Site.objects.first().study.protocol_version == "3.0"
+
+
+def test_one_study_has_one_current_version(load):
+    with pytest.raises(CommandError, match="SLX-301 has two protocol versions"):
+        load(row(protocol_version="2.0"), row(site_id="1002", protocol_version="3.0"))
+    assert not Site.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
+        ({"protocol_version": "final"}, "site 1: protocol_version"),
         ({"portal": {"rate_per_second": 0}}, "site 1: portal.rate_per_second"),
         ({"portal": {"base_url": "ftp://x"}}, "site 1: portal.base_url"),
         ({"colour": "blue"}, "site 1: colour"),

@@ -5,6 +5,7 @@ import datetime
 
 import pytest
 from django.core.files.base import ContentFile
+from django.core.management import call_command
 
 from audit.history import timeline
 from ingestion import pulling, register
@@ -14,6 +15,8 @@ from ingestion.dispatch import drain, leases
 from ingestion.dispatch.shift import work_shift
 from ingestion.models import Chunk, Document, Source
 from ingestion.samples.portal import SamplePortal, limits_of
+from ingestion.samples.specimens import specimen
+from sites.models import Site, Study
 from tests.factories import make_batch, make_site, make_user
 from tests.ingestion.scenes import everything_is_as_expected
 
@@ -36,6 +39,25 @@ def test_a_packet_ends_as_its_generator_says_and_the_portal_is_never_pressed(one
     codes = {entry.doc_id: entry.code for entry in one_site.expectations}
     for rejected in batch.documents.filter(state=DocumentState.REJECTED):
         assert rejected.code == codes[rejected.doc_id]
+
+
+def test_what_site_and_sender_say_reaches_the_checks(one_site):
+    """Of another version, or of another person than was said, it waits for a person."""
+    call_command("load_sites", str(one_site.sites), verbosity=0)
+    Study.objects.update(protocol_version="9.0")
+    today = datetime.datetime.now(datetime.UTC).date()
+    files = [
+        register.UploadedDocument(
+            f"{slug}.pdf", slug, person, ContentFile(specimen(slug, today=today))
+        )
+        for slug, person in (("cv", "Helena Brandt"), ("irb-approval", ""))
+    ]
+    packet = register.upload_packet(site=Site.objects.get(), user=make_user(), files=files)
+    work_shift()
+    assert dict(packet.documents.values_list("document_type", "code")) == {
+        "cv": "PERSON_MISMATCH",
+        "irb-approval": "PROTOCOL_VERSION_MISMATCH",
+    }
 
 
 def test_filed_bytes_are_those_that_the_portal_gave(one_site, submit):

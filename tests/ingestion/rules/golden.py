@@ -27,6 +27,7 @@ FIELDS = {
         "investigator": ("Margaret Whitfield, MD", 1),
         "approval_date": ("2026-08-14", 1),
         "expiry_date": ("2027-08-12", 1),
+        "irb_name": ("Cedar Ridge Institutional Review Board", 1),
         "irb_registration": ("IRB99000101", 1),
         "fwa_number": ("FWA99000201", 1),
         "signature_date": ("2026-08-14", 1),
@@ -38,6 +39,7 @@ FIELDS = {
         "investigator": ("Stefan Albrecht, Prof. Dr.", 1),
         "approval_date": ("2026-07-12", 1),
         "expiry_date": ("2027-07-08", 1),
+        "irb_name": ("Ethics Committee of the Klinikum Lindenhof", 1),
         "irb_registration": ("IRB99000109", 1),
         "fwa_number": ("FWA99000209", 1),
         "signature_date": ("2026-07-12", 1),
@@ -84,18 +86,21 @@ FIELDS = {
     },
     ("gcp-certificate", AMERICAN): {
         "person": ("Margaret Whitfield, MD", 1),
+        "course": ("Good Clinical Practice (GCP)", 1),
         "completion_date": ("2026-03-17", 1),
         "expiry_date": ("2029-03-17", 1),
         "site_number": ("1001", 1),
     },
     ("gcp-certificate", GERMAN): {
         "person": ("Stefan Albrecht, Prof. Dr.", 1),
+        "course": ("Good Clinical Practice (GCP)", 1),
         "completion_date": ("2025-10-01", 1),
         "expiry_date": ("2028-10-01", 1),
         "site_number": ("1009", 1),
     },
     ("lab-certification", AMERICAN): {
         "lab_name": ("Cedar Ridge Core Laboratory, Cedar Ridge Medical Center", 1),
+        "lab_director": ("Elaine Porter, MD", 1),
         "clia_number": ("36D9900101", 1),
         "effective_date": ("2026-07-04", 1),
         "expiry_date": ("2028-07-03", 1),
@@ -103,6 +108,7 @@ FIELDS = {
     },
     ("lab-certification", GERMAN): {
         "lab_name": ("Zentrallabor Lindenhof, Klinikum Lindenhof", 1),
+        "lab_director": ("Bernd Richter, Dr.", 1),
         "clia_number": ("99D9900109", 1),
         "effective_date": ("2026-05-26", 1),
         "expiry_date": ("2028-05-25", 1),
@@ -145,5 +151,89 @@ FIELDS = {
         "site_number": ("1009", 1),
         "investigator": ("Stefan Albrecht, Prof. Dr.", 1),
         "signature_date": ("2026-10-25", 1),
+    },
+}
+
+# Values of several entries. They break where the lines of a paper break, which differ between a
+# print and a form: `test_lists` reads them in each rendition.
+LISTS = {
+    ("form-fda-1572", AMERICAN): {
+        "facilities": (
+            (
+                "Cedar Ridge Medical Center, Division of Gastroenterology; "
+                "1820 Cedar Ridge Parkway, Columbus, OH 43215, United States"
+            ),
+            1,
+        ),
+        "labs": (
+            (
+                "Cedar Ridge Core Laboratory, CLIA 36D9900101; "
+                "1820 Cedar Ridge Parkway, Columbus, OH 43215, United States"
+            ),
+            1,
+        ),
+        "irb": (
+            (
+                "Cedar Ridge Institutional Review Board (IRB99000101); "
+                "1820 Cedar Ridge Parkway, Columbus, OH 43215, United States"
+            ),
+            1,
+        ),
+        "subinvestigators": ("Daniel Okafor, MD; Priya Raman, MD PhD", 1),
+        "protocols": (
+            (
+                "SLX-301, IND 990301. Site number: 1001; A Phase 3, Randomized, Double-Blind, "
+                "Placebo-Controlled Study to Evaluate the Efficacy and Safety of Selaxumab in; "
+                "Adults with Moderately to Severely Active Ulcerative Colitis"
+            ),
+            1,
+        ),
+    },
+    ("form-fda-1572", GERMAN): {
+        "facilities": (
+            (
+                "Klinikum Lindenhof, Medizinische Klinik II, Gastroenterologie; "
+                "Lindenhofallee 22, 50931 Köln, Germany"
+            ),
+            1,
+        ),
+        "labs": (
+            "Zentrallabor Lindenhof, CLIA 99D9900109; Lindenhofallee 22, 50931 Köln, Germany",
+            1,
+        ),
+        "irb": (
+            (
+                "Ethics Committee of the Klinikum Lindenhof (IRB99000109); "
+                "Lindenhofallee 22, 50931 Köln, Germany"
+            ),
+            1,
+        ),
+        "subinvestigators": ("Jörg Brandt, Dr.; Katrin Vogel, Dr.", 1),
+        "protocols": (
+            (
+                "SLX-202, IND 990202. Site number: 1009; A Phase 2, Randomized, Open-Label Study "
+                "of Two Dose Levels of Selaxumab in Adults with Crohn's Disease and; "
+                "Inadequate Response to Conventional Therapy"
+            ),
+            1,
+        ),
+    },
+    ("delegation-log", AMERICAN): {
+        "persons": (
+            (
+                "Margaret Whitfield, MD; Daniel Okafor, MD; Priya Raman, MD PhD; "
+                "Lauren Beck, RN CCRC; Thomas Nguyen, PharmD"
+            ),
+            1,
+        ),
+    },
+    ("delegation-log", GERMAN): {
+        "persons": (
+            (
+                "Stefan Albrecht, Prof. Dr.; Jörg Brandt, Dr.; Katrin Vogel, Dr.; "
+                "Sabine Keller, Study Nurse; Matthias Lang, Apotheker"
+            ),
+            1,
+        ),
     },
 }

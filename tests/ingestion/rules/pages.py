@@ -34,8 +34,9 @@ def make_reading(*pages, fields=None, flags=()):
     return Reading(MediaType.PDF, pages, fields=fields or {}, flags=frozenset(flags))
 
 
-def checked(reading, *, declared="", site=SITE, today=TODAY, schema_version="v2.1"):
-    return check(reading, declared=declared, site=site, today=today, schema_version=schema_version)
+def checked(reading, *, declared="", site=SITE, today=TODAY, schema_version="v2.1", person=""):
+    said = {"declared": declared, "schema_version": schema_version, "person": person}
+    return check(reading, site=site, today=today, **said)
 
 
 def codes(verdict):

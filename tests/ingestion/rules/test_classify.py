@@ -86,6 +86,52 @@ def test_an_fda_3455_is_a_financial_disclosure_as_well():
 
 
 @pytest.mark.parametrize(
+    ("slug", "lines"),
+    [
+        ("protocol-signature-page", ("Amendment number: 2", "Protocol Amendment 2, 12 Mar 2026")),
+        ("protocol-signature-page", ("I have read the Investigator's Brochure, edition 6.0.",)),
+        ("protocol-amendment-signature-page", ("I have read this protocol.", "Protocol title: X")),
+        ("irb-approval", ("A membership roster is enclosed.", "The list of members may change.")),
+        ("irb-approval", ("Protocol Amendment 2", "Informed Consent Form, version 3.0")),
+        ("irb-approval", ("Harold Simmons, Chair", "Ruth Alder, Unaffiliated, Non-scientific")),
+        ("irb-roster", ("This Board has approved its rules.", "It keeps approval letters.")),
+        ("informed-consent-form", ("IRB approval", "It was approved on 14 Aug 2026.")),
+        ("clinical-trial-agreement", ("The Recipient shall hold Confidential Information",)),
+        ("confidentiality-agreement", ("Governing law", "Inventions")),
+        ("training-log", ("Good Clinical Practice (GCP), ICH E6", "Delegated tasks", "Initials")),
+        ("gcp-certificate", ("Training date: 17 March 2026", "Topic: ICH GCP", "Trainer: MRTC")),
+        ("insurance-certificate", ("Hold harmless", "Indemnification", "Issue Date: today")),
+        ("cv", ("Protocol training", "Site initiation visit", "Trainer")),
+        ("financial-disclosure", ("Confidential Information", "Clinical Trial Agreement")),
+    ],
+)
+def test_what_another_type_speaks_of_does_not_make_a_document_one_of_it(slug, lines):
+    page = make_page(*SOUND[slug][0], *lines)
+    assert classify(make_reading(page)).slug == slug
+
+
+@pytest.mark.parametrize(
+    ("title", "slug"),
+    [
+        ("PROTOCOL AMENDMENT 2 - INVESTIGATOR SIGNATURE PAGE", "protocol-amendment-signature-page"),
+        ("PROTOCOL SIGNATURE PAGE (incorporating Amendment 2)", "protocol-signature-page"),
+    ],
+)
+def test_whether_a_protocol_or_an_amendment_was_read_decides(title, slug):
+    document = "protocol amendment 2" if "AMENDMENT 2 -" in title else "this protocol"
+    page = make_page(
+        title, f"I have read {document} and agree to conduct the study.", "Amendment number: 2"
+    )
+    assert classify(make_reading(page)).slug == slug
+
+
+def test_a_letter_that_comes_with_the_boards_roster_is_still_the_approval():
+    letter, roster = (SOUND[slug][0] for slug in ("irb-approval", "irb-roster"))
+    both = make_reading(make_page(*letter), make_page(*roster, number=2))
+    assert classify(both).slug == "irb-approval"
+
+
+@pytest.mark.parametrize(
     ("filename", "slug"),
     [
         ("Form_1572_site0203.pdf", "form-fda-1572"),
@@ -98,6 +144,15 @@ def test_an_fda_3455_is_a_financial_disclosure_as_well():
         ("FDF Whitfield.pdf", "financial-disclosure"),
         ("DoA log.pdf", "delegation-log"),
         ("SLX-301 protocol signature page.pdf", "protocol-signature-page"),
+        ("IRB roster 2026.pdf", "irb-roster"),
+        ("Amendment_signature_page_2.pdf", "protocol-amendment-signature-page"),
+        ("IB receipt.pdf", "brochure-acceptance"),
+        ("CDA Whitfield.pdf", "confidentiality-agreement"),
+        ("SLX-301 CTA signed.pdf", "clinical-trial-agreement"),
+        ("ICF v3.pdf", "informed-consent-form"),
+        ("training log.pdf", "training-log"),
+        ("GCP training certificate.pdf", "gcp-certificate"),
+        ("Insurance.pdf", "insurance-certificate"),
         ("scan0001.pdf", ""),
     ],
 )

@@ -1,14 +1,10 @@
 """The rules against generated documents that went through the real reading, and real forms."""
 
-import asyncio
-import hashlib
 from datetime import date
 
 import pytest
 
 from ingestion.reading.facts import Unreadable
-from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.pool import Reader
 from ingestion.rules.checks import SiteFacts, judge
 from ingestion.rules.classify import classify
 from ingestion.samples.faults import Fault, expected
@@ -17,6 +13,7 @@ from ingestion.samples.people_and_sites import site
 from ingestion.samples.renditions import Rendition
 from ingestion.samples.specimens import specimen
 from tests.ingestion.rules.pages import checked, codes
+from tests.ingestion.rules.papers import read_all
 
 TODAY = date(2026, 11, 20)
 REMARKS = {"FORM_EDITION_OUTDATED"}
@@ -52,18 +49,6 @@ SCANS = [(slug, where, SCAN, None) for slug in PAGES for where in (AMERICAN, GER
 SCANS += [(slug, GERMAN, SCAN, Fault.UNSIGNED) for slug in SIGNED]
 
 
-def read_all(files):
-    """In the pool, as the product does it."""
-
-    async def read():
-        async with Reader(ReadingLimits(processes=2)) as reader:
-            hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
-            reads = (reader.read(path, sha) for path, sha in zip(files, hashes, strict=True))
-            return await asyncio.gather(*reads)
-
-    return asyncio.run(read())
-
-
 def read_cases(folder, cases):
     for number, (slug, where, rendition, fault) in enumerate(cases):
         content = specimen(slug, today=TODAY, site=site(where), rendition=rendition, fault=fault)
@@ -83,7 +68,8 @@ def scans(tmp_path_factory):
 
 def assert_as_expected(case, reading):
     slug, where, _, fault = case
-    sent_by = SiteFacts(where, site(where).study.protocol_number)
+    study = site(where).study
+    sent_by = SiteFacts(where, study.protocol_number, protocol_version=study.version)
     if isinstance(reading, Unreadable):
         verdict = judge(reading)
     else:
@@ -104,6 +90,25 @@ def case_id(case):
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_a_generated_document_becomes_what_it_should(case, readings):
     assert_as_expected(case, readings[case])
+
+
+def test_a_signed_1572_with_a_passed_omb_date_is_filed_with_a_remark(readings):
+    reading = readings["form-fda-1572", AMERICAN, DIGITAL, None]
+    verdict = checked(reading, site=SiteFacts(AMERICAN), today=TODAY)
+    assert (verdict.state, codes(verdict)) == ("ARCHIVED", ["FORM_EDITION_OUTDATED"])
+
+
+def test_a_sponsors_own_disclosure_form_is_filed_without_an_fda_3455(readings):
+    reading = readings["financial-disclosure", AMERICAN, DIGITAL, None]
+    assert "3455" not in reading.text
+    assert checked(reading, site=SiteFacts(AMERICAN), today=TODAY).state == "ARCHIVED"
+
+
+@pytest.mark.parametrize("slug", SIGNED)
+def test_ink_suffices_where_there_is_no_digital_signature(slug, readings):
+    reading = readings[slug, AMERICAN, DIGITAL, None]
+    assert "digital-signature" not in reading.flags
+    assert checked(reading, site=SiteFacts(AMERICAN), today=TODAY).state == "ARCHIVED"
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.rules import types
-from ingestion.rules.types import TYPES, TypesError, load
+from ingestion.rules.types import TYPES, Source, TypesError, load
 
 TEXT = Path(types.__file__).with_name("types.toml").read_text(encoding="utf-8")
 SLUGS = [
@@ -17,6 +17,14 @@ SLUGS = [
     "lab-normal-ranges",
     "financial-disclosure",
     "delegation-log",
+    "protocol-amendment-signature-page",
+    "brochure-acceptance",
+    "confidentiality-agreement",
+    "clinical-trial-agreement",
+    "irb-roster",
+    "informed-consent-form",
+    "training-log",
+    "insurance-certificate",
 ]
 
 
@@ -37,6 +45,18 @@ def test_artifacts_are_those_of_the_reference_model():
     assert filed["form-fda-1572"] == ("05.02.08", "091")
     assert filed["irb-approval"] == ("04.01.02", "066")
     assert filed["gcp-certificate"] == ("05.02.07", "090")
+    assert filed["protocol-amendment-signature-page"] == ("05.02.03", "086")
+    assert filed["brochure-acceptance"] == ("05.02.01", "084")
+    assert filed["confidentiality-agreement"] == ("05.01.02", "080")
+    assert filed["clinical-trial-agreement"] == ("05.02.12", "095")
+    assert filed["irb-roster"] == ("04.01.03", "067")
+    assert filed["informed-consent-form"] == ("02.02.03", "040")
+    assert filed["training-log"] == ("05.03.03", "104")
+    assert filed["insurance-certificate"] == ("02.01.06", "036")
+
+
+def test_what_every_site_has_is_expected_of_it_and_no_more():
+    assert [slug for slug, kind in TYPES.items() if not kind.optional] == SLUGS[:10]
 
 
 def test_only_documents_of_one_person_are_per_person():
@@ -66,14 +86,5 @@ def test_only_documents_of_one_person_are_per_person():
 def test_a_mistake_in_the_file_is_told_with_its_type_and_key(old, new, complaint):
     assert old in TEXT
     with pytest.raises(TypesError) as caught:
-        load(TEXT.replace(old, new, 1))
+        load(Source("types.toml", TEXT.replace(old, new, 1)))
     assert complaint in str(caught.value)
-
-
-def test_a_data_manager_adds_a_type_without_code():
-    added = TEXT + (
-        '[types.cda]\nname = "CDA"\nnoun = "CDA"\ndating = "Signature Date"\ndated_by = ""\n'
-        'tmf = { artifact = "05.01.02", uid = "080", name = "Confidentiality Agreement" }\n'
-        'fields = []\nlandmarks = [{ text = "confidentiality agreement", weight = 6 }]\n'
-    )
-    assert load(added)["cda"].name == "CDA"

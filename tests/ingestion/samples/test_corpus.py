@@ -114,7 +114,7 @@ def test_the_sites_file_has_what_load_sites_asks_for(corpus):
     sites = json.loads(corpus.sites.read_text())
 
     assert [entry["site_id"] for entry in sites] == ["1001", "1002"]
-    assert {"study", "site_id", "name", "country", "portal"} == set(sites[0])
+    assert {"study", "protocol_version", "site_id", "name", "country", "portal"} == set(sites[0])
     assert sites[0]["portal"]["base_url"] == f"{BASE_URL}/1001/"
     assert sites[0]["portal"]["allow_http"] is True
 

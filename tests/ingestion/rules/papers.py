@@ -1,0 +1,49 @@
+"""Real PDFs set from lines of text, signed by a pen: what the samples do not hold."""
+
+import asyncio
+import hashlib
+import io
+
+from reportlab.pdfgen.canvas import Canvas
+
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.pool import Reader
+from ingestion.samples.ink import sign
+from ingestion.samples.renditions import scan
+
+# A letter of Courier is 0.6 of its size.
+SIZE, LINE, LETTER, LEFT, TOP = 9.0, 16.0, 5.4, 60.0, 720.0  # points
+
+
+def make_paper(*lines, signed="", scanned=False):
+    """One page as a PDF. `signed`: ink above each line that holds these words."""
+    output = io.BytesIO()
+    canvas = Canvas(output, pagesize=(612, 792), invariant=1)
+    for row, line in enumerate(lines):
+        canvas.setFont("Courier", SIZE)
+        canvas.setFillGray(0)
+        canvas.drawString(LEFT, TOP - row * LINE, line)
+        if signed and signed in line:
+            left, baseline = LEFT + line.index(signed) * LETTER, TOP - row * LINE + 10
+            sign(canvas, "Margaret Whitfield", (left, baseline, 110, 24), "paper")
+    canvas.save()
+    content = output.getvalue()
+    return scan(content, seed="paper") if scanned else content
+
+
+def read_papers(folder, papers):
+    """In the pool, as the product does it; the readings by the papers' names."""
+    for name, content in papers.items():
+        (folder / f"{name}.pdf").write_bytes(content)
+    return dict(zip(papers, read_all([folder / f"{name}.pdf" for name in papers]), strict=True))
+
+
+def read_all(files):
+
+    async def read():
+        async with Reader(ReadingLimits(processes=2)) as reader:
+            hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+            reads = (reader.read(path, sha) for path, sha in zip(files, hashes, strict=True))
+            return await asyncio.gather(*reads)
+
+    return asyncio.run(read())

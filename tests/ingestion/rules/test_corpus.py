@@ -1,0 +1,37 @@
+"""All real documents, most of which are of no type of ours: none is taken for what it is not."""
+
+import pytest
+
+from ingestion.reading.facts import Reading
+from ingestion.rules.classify import classify
+from tests.ingestion.rules.pages import checked, codes
+from tests.ingestion.rules.papers import read_all
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+
+TYPES_OF_OURS = {
+    "nci-ocr__form_1572.pdf": "form-fda-1572",
+    "nci-ocr__ctep_form_fda_1572.pdf": "form-fda-1572",
+    "nci-ocr__ctep_financial_disclosure_form.pdf": "financial-disclosure",
+    "nci-ocr__OCR_CV_sample.pdf": "cv",
+}
+
+
+@pytest.fixture(scope="module")
+def readings(corpus):
+    kinds = {".pdf", ".png", ".tif", ".fuzz"}
+    files = [path for path in sorted(corpus.iterdir()) if path.suffix in kinds]
+    seen = {path.name: each for path, each in zip(files, read_all(files), strict=True)}
+    readable = {name: each for name, each in seen.items() if isinstance(each, Reading)}
+    assert len(readable) > 50
+    return readable
+
+
+def test_no_other_document_is_taken_for_one_of_our_types(readings):
+    types = {name: classify(reading).slug for name, reading in readings.items()}
+    assert {name: slug for name, slug in types.items() if slug} == TYPES_OF_OURS
+
+
+def test_none_is_suspected_to_name_a_participant(readings):
+    suspected = [name for name, each in readings.items() if "PHI_SUSPECTED" in codes(checked(each))]
+    assert suspected == []
