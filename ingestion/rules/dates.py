@@ -11,13 +11,13 @@ from ingestion.rules.wording import digits
 MONTHS = tuple(name.casefold() for name in calendar.month_name[1:])  # English: no locale is set
 
 _DIGIT = "[0-9OoIl|]"  # or what recognition makes of one
-_DAY = rf"{_DIGIT}{{1,2}}"
+_DAY = rf"{_DIGIT}{{1,2}}"  # before a month's name also O05: recognition doubles a round sign
 _YEAR = rf"[12Il|]{_DIGIT}{{3}}"
 _NAME = r"[A-Za-z01|]{3,9}"
 _WRITTEN = re.compile(
     r"(?<![^\W_])(?<!/)(?:"
     rf"(?P<iso_year>{_YEAR})[-/.](?P<iso_month>{_DAY})[-/.](?P<iso_day>{_DAY})"
-    rf"|(?P<day>{_DAY})(?:st|nd|rd|th|\.)?[\s-]{{0,3}}(?P<month>{_NAME})\.?[\s,-]{{0,3}}(?P<year>{_YEAR})"
+    rf"|(?P<day>O?{_DAY})(?:st|nd|rd|th|\.)?[\s-]{{0,3}}(?P<month>{_NAME})\.?[\s,-]{{0,3}}(?P<year>{_YEAR})"
     rf"|(?P<us_month>{_NAME})\.?\s{{0,3}}(?P<us_day>{_DAY})(?:st|nd|rd|th)?[\s,.]{{1,4}}(?P<us_year>{_YEAR})"
     rf"|(?P<dot_day>{_DAY})\.\s?(?P<dot_month>{_DAY})\.\s?(?P<dot_year>{_YEAR})"
     rf"|(?P<one>{_DAY})\s?[/-]\s?(?P<two>{_DAY})\s?[/-]\s?(?P<numeric_year>{_YEAR})"

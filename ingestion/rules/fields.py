@@ -29,7 +29,9 @@ _DATE_WITHIN = 40  # characters behind a caption within which its date begins
 _HEADING = 0.4  # of a page's height: a letterhead stands above
 _BETWEEN = r"[\s:.#_*)(-]*"  # what may stand between a caption and its value
 _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
-_PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
+_PARTICLE = (  # of names, and of degrees: Dr. med. Karin von der Heide
+    r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al|(?:med|dent|rer|nat|sc|phil)\.)"
+)
 _PATTERNS = {
     "number": r"(?=[\w/.-]*\d)\w+(?:[-/.]\w+)*",
     "name": rf"{_CAPITAL}{_IN_NAME}*,?(?: (?:{_PARTICLE} ){{0,3}}{_CAPITAL}{_IN_NAME}*,?){{1,5}}",

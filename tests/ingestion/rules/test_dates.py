@@ -48,6 +48,12 @@ def test_digits_misread_as_letters_are_still_digits(day):
     assert days(misread) == [day]
 
 
+def test_a_round_sign_that_was_read_twice_changes_no_day():
+    assert days("O05 Mar 2026") == [date(2026, 3, 5)]
+    assert days("O12 Mar 2026") == [date(2026, 3, 12)]
+    assert days("FO5 Mar 2026") == []
+
+
 @given(ANY_DAY, st.integers(0, 120))
 def test_months_later_is_never_another_month_and_never_a_later_day_of_it(day, months):
     later = dates.months_later(day, months)

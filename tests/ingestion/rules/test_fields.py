@@ -87,7 +87,15 @@ def test_a_value_says_where_it_stands():
 
 
 @pytest.mark.parametrize(
-    "name", ["Margaret Whitfield, MD", "Jörg Brandt, Dr.", "Liam O'Rourke", "Anna van der Berg"]
+    "name",
+    [
+        "Margaret Whitfield, MD",
+        "Jörg Brandt, Dr.",
+        "Liam O'Rourke",
+        "Anna van der Berg",
+        "Dr. med. Karin von der Heide",
+        "Prof. Dr. rer. nat. Ute Klein",
+    ],
 )
 def test_names_are_read_in_their_many_shapes(name):
     assert values("cv", f"Name: {name}")["person"].value == name
