@@ -124,7 +124,7 @@ class Reader:
         return _not_read(part, outcome) if isinstance(outcome, Killed) else outcome
 
     async def _once_more(self, part: FirstLook, before: Killed) -> ReadPages:
-        """One page. What took too long is looked at coarsely; else the child may have been unlucky."""
+        """One page. What took too long is looked at coarsely; else the child had bad luck."""
         outcome = await self._children.run(
             tasks.read_scans, part, self._limits, coarsely=before.by_alarm
         )

@@ -5,6 +5,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
+import numpy as np
 import pikepdf
 import pypdf
 import pypdfium2
@@ -76,6 +77,19 @@ def picture_of(content: bytes, dpi: int = 200, turn: int = 0) -> Image.Image:
     with pypdfium2.PdfDocument(content) as document:
         grey = document[0].render(scale=dpi / 72, grayscale=True).to_pil().convert("L")
     return grey.rotate(turn, expand=True)
+
+
+def shaded(picture: Image.Image) -> Image.Image:
+    """As photographed by a lamp at the top left: the other corner has a third of the light."""
+    across, down = np.meshgrid(np.linspace(0, 1, picture.width), np.linspace(0, 1, picture.height))
+    light = 1 - 0.67 * (across + down) / 2
+    pixels = (30 + np.asarray(picture, np.float64) * 0.8) * light
+    return Image.fromarray(pixels.astype(np.uint8))
+
+
+def askew(picture: Image.Image, degrees: float) -> Image.Image:
+    """Clockwise, on a scanner's glass that shows all of it."""
+    return picture.rotate(-degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
 
 
 def pictured(picture: Image.Image, stamp: str = "", dpi: int = 200) -> bytes:
