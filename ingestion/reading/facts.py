@@ -61,7 +61,7 @@ class Page:
         0  # degrees clockwise that OCR turned it upright: 0, 90, 180, 270; sizes are after
     )
     askew: float = (
-        0.0  # degrees clockwise that it lay, 4 or more; straightened before it was turned
+        0.0  # degrees clockwise that it lay, 2 or more; straightened before it was turned
     )
     is_blank: bool = False  # neither text nor ink
     error: str = ""  # why this page could not be read; "" when it could

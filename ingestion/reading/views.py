@@ -22,9 +22,10 @@ TURNS = {
     180: cv2.ROTATE_180,
     270: cv2.ROTATE_90_COUNTERCLOCKWISE,
 }
-STEEP = 4.0  # degrees; what is less askew is read as well as it is
+STEEP = 2.0  # degrees; what is less askew is read as well as it is
 STEEPEST, STEP = 15.0, 0.5  # degrees that are tried: a line is lost within less than two steps
 FEWEST = 30  # letters that make lines
+PEAK = 3.0  # times what is usual: so level are lines, and nothing on a page that lies on its side
 COARSE_DPI = 150
 GRAIN = 3  # pixels; of a coarse picture, what is smaller is no letter
 
@@ -81,13 +82,16 @@ def coarse(picture: Picture) -> Picture:
 
 
 def skew_of(small: Picture) -> float:
-    """Degrees clockwise by which a sheet's lines run askew; 0.0 where that is little."""
+    """Degrees clockwise by which a sheet's lines run askew; 0.0 where that is little, or unsure."""
     found = letters(small)
     if len(found.label) < FEWEST:
         return 0.0
     x, y = (found.left + found.right) / 2, found.bottom.astype(float)
     angles = np.arange(-STEEPEST, STEEPEST + STEP, STEP)
-    rough = max(angles, key=lambda angle: _levelness(x, y, angle))
+    level = [_levelness(x, y, angle) for angle in angles]
+    if max(level) < PEAK * np.median(level):
+        return 0.0
+    rough = angles[np.argmax(level)]
     fine = np.arange(rough - STEP, rough + STEP, STEP / 5)
     best = float(max(fine, key=lambda angle: _levelness(x, y, angle)))
     return round(best, 1) if abs(best) >= STEEP else 0.0
