@@ -76,8 +76,10 @@ def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -
     view = best.view
     words, text = _added(view, best.tokens, view.page.words, page.text)
     marks = find_marks(view.sheet, words)
-    for tokens in _passed_over(view.picture, marks, words, engine, deadline):
+    uncovered = best.uncovered
+    for tokens in filter(None, _passed_over(view.picture, marks, words, engine, deadline)):
         words, text = _added(view, tokens, words, text)
+        uncovered = uncovered_share(view.sheet, words)
     return replace(
         view.page,
         source=TextSource.OCR,
@@ -85,7 +87,7 @@ def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -
         words=words,
         marks=marks,
         confidence=round(best.confidence, 1),
-        uncovered=round(uncovered_share(view.sheet, words), 3),
+        uncovered=round(uncovered, 3),
         dpi=round(view.picture.dpi),
     )
 

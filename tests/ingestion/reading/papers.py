@@ -80,9 +80,8 @@ def picture_of(content: bytes, dpi: int = 200, turn: int = 0) -> Image.Image:
 
 
 def shaded(picture: Image.Image) -> Image.Image:
-    """As photographed by a lamp at the top left: the other corner has a third of the light."""
-    across, down = np.meshgrid(np.linspace(0, 1, picture.width), np.linspace(0, 1, picture.height))
-    light = 1 - 0.67 * (across + down) / 2
+    """As photographed by a lamp at its foot: the head has a quarter of the light."""
+    light = np.linspace(0.25, 1, picture.height)[:, np.newaxis]
     pixels = (30 + np.asarray(picture, np.float64) * 0.8) * light
     return Image.fromarray(pixels.astype(np.uint8))
 
