@@ -1,11 +1,13 @@
 import io
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
+from ingestion.core.states import DocumentState
 from ingestion.reading.engines import (
     Layout,
     OcrFailed,
@@ -20,6 +22,7 @@ from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook, ReadPages, merge
 from ingestion.reading.ocr import MOST_PASSED_OVER, read_picture, smoothed
 from ingestion.reading.render import Picture
+from ingestion.rules.checks import SiteFacts, check
 from tests.ingestion.reading.papers import LABEL, LINES, picture_of, pictured, read, save, typed
 
 ENGINES = ("pytesseract", "tesserocr")
@@ -221,6 +224,26 @@ def test_an_engine_says_when_a_page_takes_too_long(name):
 def test_a_language_that_is_not_installed_is_not_the_files_fault(name):
     with pytest.raises(LookupError, match="tlh"):
         engine(name, "eng+tlh")
+
+
+RUSSIAN = "Главный исследователь подтверждает, что прочитал протокол и подписал этот документ"
+DEJAVU = Path("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf")
+
+
+@pytest.mark.skipif(not DEJAVU.exists(), reason="no font with Cyrillic letters (DejaVu) is here")
+@pytest.mark.parametrize("dpi", [100, 144, 300])
+def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi):
+    paper = Image.new("L", (17 * dpi // 2, 11 * dpi), 255)
+    draw, font = ImageDraw.Draw(paper), ImageFont.truetype(DEJAVU, 11 * dpi // 72)
+    for line in range(12):
+        draw.text((dpi, dpi + line * dpi // 4), RUSSIAN, 0, font)
+    reading = read(save(tmp_path, as_file(paper, "PNG", dpi=(dpi, dpi))))
+    sent = SiteFacts("1001")
+    verdict = check(
+        reading, declared="cv", site=sent, today=date(2026, 11, 20), schema_version="v2.1"
+    )
+    assert verdict.state is DocumentState.IN_REVIEW
+    assert "ILLEGIBLE_SCAN" not in {finding.code for finding in verdict.findings}
 
 
 @each_engine
