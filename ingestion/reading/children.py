@@ -12,6 +12,7 @@ to have killed them. So we look whether the locks can still be had, and start th
 import asyncio
 import logging
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -55,6 +56,11 @@ class Killed:
 
     reason: str
     exit_code: int  # negative: the signal that ended it
+
+    @property
+    def by_alarm(self) -> bool:
+        """A page took more than its time (`guards.page_alarm`)."""
+        return self.exit_code == -signal.SIGALRM
 
     def as_unreadable(self) -> Unreadable:
         facts: dict[str, str | int] = {"reason": self.reason, "exit_code": self.exit_code}

@@ -7,10 +7,13 @@ wheels need Python 3.12; pytesseract runs anywhere. Both answer in tesseract's o
 import csv
 import importlib.metadata
 import importlib.util
+import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
+from pathlib import Path
 from typing import Any, Protocol
 
 import pytesseract
@@ -27,6 +30,7 @@ class Layout(IntEnum):
 
 
 LSTM_ONLY = 1
+TESSDATA = ("usr/share/tesseract-ocr/*/tessdata", "usr/share/tessdata", "usr/local/share/tessdata")
 WORD_LEVEL = "5"
 
 
@@ -43,13 +47,22 @@ class Token:
     line: tuple[int, int, int]  # block, paragraph, line: equal on the same line
 
 
+class OcrFailed(PageUnreadable):
+    """The engine failed at a page that could be drawn: no fault of its file."""
+
+
+class TookTooLong(OcrFailed):
+    def __init__(self) -> None:
+        super().__init__("OCR took too long")
+
+
 class Engine(Protocol):
     version: str
 
     def tokens(
         self, grey: Grey, dpi: int, seconds: float, layout: Layout = Layout.PAGE
     ) -> list[Token]:
-        """In reading order. Raises PageUnreadable."""
+        """In reading order. Raises OcrFailed."""
         ...
 
 
@@ -57,7 +70,8 @@ class Pytesseract:
     """One tesseract program per page, in the process group of the child that starts it."""
 
     def __init__(self, languages: str) -> None:
-        _expect(set(languages.split("+")), set(pytesseract.get_languages()))
+        if missing := set(languages.split("+")) - set(pytesseract.get_languages()):
+            raise _missing(missing)
         ours, theirs = (
             importlib.metadata.version("pytesseract"),
             pytesseract.get_tesseract_version(),
@@ -75,31 +89,37 @@ class Pytesseract:
             table = pytesseract.image_to_data(
                 picture, lang=self._languages, config=config, timeout=seconds
             )
-        except RuntimeError as error:  # its only sign of a timeout, and TesseractError's base
-            raise PageUnreadable(f"OCR failed: {str(error)[:100]}") from error
+        except pytesseract.TesseractError as error:
+            raise OcrFailed(f"OCR failed: {error.message[:100]}") from error
+        except RuntimeError as error:  # its only sign of a timeout
+            raise TookTooLong from error
         return list(parse(table))
 
 
 class Tesserocr:
+    """Tesseract in this process. Its wheel brings the library, and none of its data."""
+
     def __init__(self, languages: str) -> None:
         import tesserocr  # noqa: PLC0415 - optional: it has no wheel for Python 3.11
 
-        _expect(set(languages.split("+")), set(tesserocr.get_languages()[1]))
+        folder = _tessdata(languages)
         ours, theirs = importlib.metadata.version("tesserocr"), tesserocr.tesseract_version()
         self.version = f"tesserocr {ours}, {theirs.splitlines()[0]}, {languages}"
         self._api = tesserocr.PyTessBaseAPI(
-            lang=languages, psm=Layout.PAGE, oem=tesserocr.OEM.LSTM_ONLY
+            path=f"{folder}/", lang=languages, psm=Layout.PAGE, oem=tesserocr.OEM.LSTM_ONLY
         )
 
     def tokens(
         self, grey: Grey, dpi: int, seconds: float, layout: Layout = Layout.PAGE
     ) -> list[Token]:
+        began = time.monotonic()
         self._api.SetPageSegMode(layout)
         self._api.SetImage(Image.fromarray(grey))
         self._api.SetSourceResolution(dpi)
         # Layout analysis cannot be interrupted; the page's alarm is what bounds it.
         if not self._api.Recognize(int(seconds * 1000)):
-            raise PageUnreadable("OCR failed")
+            late = time.monotonic() - began >= seconds
+            raise TookTooLong if late else OcrFailed("OCR failed")
         return list(parse(self._api.GetTSVText(0)))
 
 
@@ -131,6 +151,23 @@ def parse(table: str) -> Iterator[Token]:
         yield Token(row[11].strip(), float(row[10]), left, top, width, height, where)
 
 
-def _expect(wanted: set[str], installed: set[str]) -> None:
-    if missing := wanted - installed:
-        raise LookupError(f"tesseract has no data for {', '.join(sorted(missing))}")
+def _tessdata(languages: str) -> Path:
+    """The folder that the program reads, too: what TESSDATA_PREFIX names, or a distribution's."""
+    named = os.environ.get("TESSDATA_PREFIX")
+    folders = [Path(named)] if named else _distributed()
+    installed = [{each.stem for each in folder.glob("*.traineddata")} for folder in folders]
+    wanted = set(languages.split("+"))
+    for folder, languages_there in zip(folders, installed, strict=True):
+        if wanted <= languages_there:
+            return folder
+    raise _missing(wanted - max(installed, key=len, default=set()))
+
+
+def _distributed() -> list[Path]:
+    """The newest first."""
+    found = (folder for pattern in TESSDATA for folder in Path("/").glob(pattern))
+    return sorted(found, reverse=True)
+
+
+def _missing(languages: set[str]) -> LookupError:
+    return LookupError(f"tesseract has no data for {', '.join(sorted(languages))}")

@@ -55,9 +55,13 @@ class Page:
     words: Sequence[Word] = ()  # in reading order
     marks: Sequence[Box] = ()  # ink that is neither text nor rule: signatures, stamps, drawings
     confidence: float = 100.0  # mean of the words' confidence
+    uncovered: float = 0.0  # share of what looks like letters that OCR read no word from, 0 to 1
     dpi: int = 0  # at which it was read by OCR; 0 for a text layer
     turned: int = (
         0  # degrees clockwise that OCR turned it upright: 0, 90, 180, 270; sizes are after
+    )
+    askew: float = (
+        0.0  # degrees clockwise that it lay, 2 or more; straightened before it was turned
     )
     is_blank: bool = False  # neither text nor ink
     error: str = ""  # why this page could not be read; "" when it could

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from .facts import Box, Word
 from .late import LateMarks
 from .limits import ReadingLimits
-from .marks import MARKS_DPI, RULE, find_marks, marks_within
+from .marks import RULE, find_marks, marks_within
 from .pages import OpenPages, looking
+from .paper import SHEET_DPI, sheet
 from .render import POINTS, page_picture
 from .unread import unread_areas
 
-EDGE = RULE / 2 * POINTS / MARKS_DPI  # points around an area: a rule shows where it goes on
+EDGE = RULE / 2 * POINTS / SHEET_DPI  # points around an area: a rule shows where it goes on
 
 
 def drawn_marks(
@@ -26,7 +27,7 @@ def drawn_marks(
         around = Box(area.left - EDGE, area.top - EDGE, area.right + EDGE, area.bottom + EDGE)
         near = [word for word in words if word.box.touches(around)]
         with looking(number, limits):
-            picture = page_picture(pages.load(number), MARKS_DPI, limits, around)
+            picture = page_picture(pages.load(number), SHEET_DPI, limits, around)
             return marks_within(picture, area, near, askew=askew)
 
     return LateMarks(areas, look)
@@ -43,6 +44,6 @@ def scanned_marks(
 
     def look(_: Box) -> Sequence[Box]:
         with looking(number, limits):
-            return find_marks(page_picture(pages.load(number), MARKS_DPI, limits), words)
+            return find_marks(sheet(page_picture(pages.load(number), SHEET_DPI, limits)), words)
 
     return LateMarks(areas, look)

@@ -44,13 +44,14 @@ class ReadPages:
 def merge(look: FirstLook, read: Iterable[ReadPages]) -> Reading | Unreadable:
     """In the order of the pages, whatever order they were read in.
 
-    A page that cannot be read does not fail its document, unless there is no other.
+    A page that cannot be read does not fail its document, unless there is no other. One that could
+    be drawn, and that only OCR failed at, never does: a person can read it.
     """
     read = list(read)
     by_number = {page.number: page for page in look.pages}
     by_number |= {page.number: page for part in read for page in part.pages}
     pages = tuple(by_number[number] for number in sorted(by_number))
-    if all(page.error for page in pages):
+    if all(page.error and not page.dpi for page in pages):
         return Unreadable("PARSER_FAILURE", {"reason": pages[0].error})
     return Reading(
         media_type=look.media_type,

@@ -1,8 +1,8 @@
 """Reading a page from its picture.
 
 The plain grey page goes to tesseract: nearly everything that tutorials do to it first makes it
-worse (reading.md, section 4.2). A bilevel fax is smoothed; a page that comes out badly is tried
-upside down and sideways.
+worse (reading.md, section 4.2). A bilevel fax is smoothed. Only a page that comes out badly is
+looked at in other ways (`views`): when the engine is unsure of its words, or passed over much ink.
 """
 
 import time
@@ -14,14 +14,18 @@ from statistics import median
 import cv2
 import numpy as np
 
-from .engines import Engine, Layout, Token
+from .engines import Engine, Layout, OcrFailed, Token, TookTooLong
 from .facts import Box, Page, TextSource, Word
-from .marks import find_marks, is_blank
-from .render import POINTS, Grey, PageUnreadable, Picture
+from .marks import find_marks
+from .paper import is_blank
+from .render import POINTS, Grey, Picture
+from .uncovered import uncovered_share
+from .views import View, skew_of
 
 BILEVEL = 0.97  # share of pixels that are black or white
 GOOD = 70.0  # confidence; below, the page may lie upside down
-TURNS = {180: cv2.ROTATE_180, 270: cv2.ROTATE_90_COUNTERCLOCKWISE}
+MOST_UNCOVERED = 0.1  # share of a page's letters that are in no word; above, much was passed over
+FIRST_SHARE = 0.6  # of the page's time is the first look's; the rest is for a coarser one
 RETRY_SHARE = 0.5  # of the page's time that must be left for another try
 
 # What the engine may have passed over, in heights of the page's usual word.
@@ -34,11 +38,11 @@ RIM = (12.0, 6.0)  # points beside and above it: its small ends may not have mad
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What one pass of the engine read, on a picture turned clockwise by `turn` degrees."""
+    """What one pass of the engine read."""
 
-    picture: Picture
+    view: View
     tokens: list[Token]
-    turn: int = 0
+    uncovered: float  # share of the letters that are in no word, from 0 to 1
 
     @property
     def confidence(self) -> float:
@@ -48,53 +52,93 @@ class Pass:
     def good_characters(self) -> int:
         return sum(len(token.text) for token in self.tokens if token.confidence >= GOOD)
 
+    @property
+    def is_good(self) -> bool:
+        return self.confidence >= GOOD and self.uncovered <= MOST_UNCOVERED
+
 
 def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -> Page:
     """`page`, with what can be read on its picture added to what its text layer has.
 
-    A page that was scanned upside down or sideways is given upright: its boxes, width and height
-    are those of the turned page. Raises PageUnreadable.
+    A page that was scanned upside down, sideways or far askew is given upright: its boxes, width
+    and height are those of the turned page. One that the engine fails at is given with that as its
+    error: with all its ink as marks, for some of it may be somebody's hand.
     """
-    if is_blank(picture):
+    view = View.of(picture, page)
+    if is_blank(view.sheet):
         return replace(page, is_blank=not page.text)
     deadline = time.monotonic() + seconds
-    best = _upright(_best_pass(picture, engine, seconds))
-    own = tuple(
-        Word(word.text, _turn_box(word.box, best.turn, page), word.confidence)
-        for word in page.words
-    )
-    words, text = _added(best, own, page.text)
-    marks = find_marks(best.picture, words)
-    for lines in _passed_over(best.picture, marks, words, engine, deadline):
-        words, text = _added(lines, words, text)
+    page = replace(page, source=TextSource.OCR, dpi=round(picture.dpi))
+    try:
+        best = _upright(_best_pass(view, engine, seconds))
+    except OcrFailed as error:
+        return replace(page, marks=find_marks(view.sheet, page.words), error=str(error))
+    view = best.view
+    words, text = _added(view, best.tokens, view.page.words, page.text)
+    marks = find_marks(view.sheet, words)
+    uncovered = best.uncovered
+    for tokens in filter(None, _passed_over(view.picture, marks, words, engine, deadline)):
+        words, text = _added(view, tokens, words, text)
+        uncovered = uncovered_share(view.sheet, words)
     return replace(
-        page,
-        width=best.picture.width,
-        height=best.picture.height,
-        text=text,
+        view.page,
         source=TextSource.OCR,
+        text=text,
         words=words,
         marks=marks,
         confidence=round(best.confidence, 1),
-        dpi=round(picture.dpi),
-        turned=best.turn,
+        uncovered=round(uncovered, 3),
+        dpi=round(view.picture.dpi),
     )
 
 
-def _best_pass(picture: Picture, engine: Engine, seconds: float) -> Pass:
+def _best_pass(view: View, engine: Engine, seconds: float) -> Pass:
+    """Raises OcrFailed if even the first look fails."""
     deadline = time.monotonic() + seconds
-    grey = smoothed(picture.grey)
-    passes = [Pass(picture, engine.tokens(grey, round(picture.dpi), seconds))]
-    for turn, code in TURNS.items():
+    passes = [_first_pass(view, engine, seconds)]
+    for other in _other_views(view, passes):
         left = deadline - time.monotonic()
-        if max(each.confidence for each in passes) >= GOOD or left < seconds * RETRY_SHARE:
+        if left < seconds * RETRY_SHARE:
             break
-        turned = Picture(cv2.rotate(grey, code), picture.dpi)
         try:
-            passes.append(Pass(turned, engine.tokens(turned.grey, round(picture.dpi), left), turn))
-        except PageUnreadable:
-            break  # what the first pass read stands
+            passes.append(_pass(other, engine, left))
+        except OcrFailed:
+            break  # what was read before stands
+    return _best(passes)
+
+
+def _first_pass(view: View, engine: Engine, seconds: float) -> Pass:
+    began = time.monotonic()
+    try:
+        return _pass(view, engine, seconds * FIRST_SHARE)
+    except TookTooLong:
+        return _pass(view.coarse(), engine, seconds - (time.monotonic() - began))
+
+
+def _other_views(view: View, passes: Sequence[Pass]) -> Iterator[View]:
+    """What may be read better, as long as it has not been read well."""
+    if passes[0].is_good:
+        return
+    if skew := skew_of(view.sheet):
+        view = view.straightened(skew)
+        yield view
+    for turn in (180, 270):
+        if max(each.confidence for each in passes) >= GOOD:
+            break
+        yield view.turned(turn)
+    if (best := _best(passes)).uncovered > MOST_UNCOVERED:
+        yield best.view.evenly_lit()
+
+
+def _best(passes: Sequence[Pass]) -> Pass:
     return max(passes, key=lambda each: each.good_characters)
+
+
+def _pass(view: View, engine: Engine, seconds: float) -> Pass:
+    picture = view.picture
+    tokens = engine.tokens(smoothed(picture.grey), round(picture.dpi), seconds)
+    words = (*view.page.words, *_words(tokens, picture.dpi))
+    return Pass(view, tokens, uncovered_share(view.sheet, words))
 
 
 def _passed_over(
@@ -103,7 +147,7 @@ def _passed_over(
     words: Sequence[Word],
     engine: Engine,
     deadline: float,
-) -> Iterator[Pass]:
+) -> Iterator[list[Token]]:
     """Lines that the engine took for no text, each looked at by itself.
 
     Tesseract leaves out a short line now and then, as a date beside a signature, and is sure of all
@@ -119,14 +163,13 @@ def _passed_over(
         piece, x, y = _cut_out(picture, line)
         try:
             tokens = engine.tokens(smoothed(piece), round(picture.dpi), left, Layout.LINE)
-        except PageUnreadable:
+        except OcrFailed:
             return
-        read = [
+        yield [
             replace(token, left=token.left + x, top=token.top + y)
             for token in tokens
             if token.confidence >= GOOD
         ]
-        yield Pass(picture, read)
 
 
 def _lines_in(marks: Sequence[Box], usual: float) -> list[Box]:
@@ -172,7 +215,7 @@ def _upright(read: Pass) -> Pass:
     lying = sum(token.height > 1.5 * token.width for token in lengths)
     if not lengths or lying < len(lengths) / 2:
         return read
-    wide = read.picture.grey.shape[1]
+    wide = read.view.picture.grey.shape[1]
     tokens = [
         replace(
             token,
@@ -183,17 +226,21 @@ def _upright(read: Pass) -> Pass:
         )
         for token in read.tokens
     ]
-    grey = cv2.rotate(read.picture.grey, cv2.ROTATE_90_COUNTERCLOCKWISE)
-    return Pass(Picture(grey, read.picture.dpi), tokens, (read.turn + 270) % 360)
+    return replace(read, view=read.view.turned(270), tokens=tokens)
 
 
-def _added(read: Pass, own: Sequence[Word], text: str) -> tuple[tuple[Word, ...], str]:
+def _added(
+    view: View, tokens: Sequence[Token], own: Sequence[Word], text: str
+) -> tuple[tuple[Word, ...], str]:
     """The text layer's words stand; of the picture's, those that are not drawn by it."""
-    placed = [(token, _box(token, read.picture.dpi)) for token in read.tokens]
-    new = [(token, box) for token, box in placed if not any(_covers(word.box, box) for word in own)]
-    words = tuple(Word(token.text, box, token.confidence) for token, box in new)
+    placed = zip(tokens, _words(tokens, view.picture.dpi), strict=True)
+    new = [each for each in placed if not any(_covers(word.box, each[1].box) for word in own)]
     lines = _lines(token for token, _ in new)
-    return (*own, *words), "\n".join(filter(None, (text, lines)))
+    return (*own, *(word for _, word in new)), "\n".join(filter(None, (text, lines)))
+
+
+def _words(tokens: Iterable[Token], dpi: float) -> list[Word]:
+    return [Word(token.text, _box(token, dpi), token.confidence) for token in tokens]
 
 
 def _lines(tokens: Iterable[Token]) -> str:
@@ -211,15 +258,3 @@ def _covers(outer: Box, inner: Box) -> bool:
     """Whether the middle of one box lies in the other."""
     x, y = (inner.left + inner.right) / 2, (inner.top + inner.bottom) / 2
     return outer.left <= x <= outer.right and outer.top <= y <= outer.bottom
-
-
-def _turn_box(box: Box, turn: int, page: Page) -> Box:
-    """Where a box of the page is once the page is turned clockwise."""
-    wide, high = page.width, page.height
-    turned = {
-        0: box,
-        90: Box(high - box.bottom, box.left, high - box.top, box.right),
-        180: Box(wide - box.right, high - box.bottom, wide - box.left, high - box.top),
-        270: Box(box.top, wide - box.right, box.bottom, wide - box.left),
-    }
-    return turned[turn]

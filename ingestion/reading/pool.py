@@ -3,8 +3,8 @@
 A document is one first look, then tasks of one to four scanned pages, so that a long scan uses
 every core and leaves room between its tasks for others. A child that dies or is stopped is charged
 to the document it was reading, and to nobody else: its task is tried once more, page by page where
-it had several; what kills again is not read. A fault of ours is raised as ReadingFault, never
-blamed on the file.
+it had several, and coarsely where its page took too long; what kills again is not read. A fault of
+ours is raised as ReadingFault, never blamed on the file.
 """
 
 import asyncio
@@ -113,14 +113,27 @@ class Reader:
         outcome = await self._children.run(tasks.read_scans, part, self._limits)
         if not isinstance(outcome, Killed):
             return [outcome]
+        if len(part.pages) == 1:
+            return [await self._once_more(part, outcome)]
         return [await self._read_alone(part.part([page.number])) for page in part.pages]
 
     async def _read_alone(self, part: FirstLook) -> ReadPages:
         outcome = await self._children.run(tasks.read_scans, part, self._limits)
-        if not isinstance(outcome, Killed):
-            return outcome
-        error = f"{outcome.reason} (exit code {outcome.exit_code})"
-        return ReadPages(tuple(replace(page, error=error) for page in part.pages))
+        if isinstance(outcome, Killed) and outcome.by_alarm:
+            return await self._once_more(part, outcome)
+        return _not_read(part, outcome) if isinstance(outcome, Killed) else outcome
+
+    async def _once_more(self, part: FirstLook, before: Killed) -> ReadPages:
+        """One page. What took too long is looked at coarsely; else the child had bad luck."""
+        outcome = await self._children.run(
+            tasks.read_scans, part, self._limits, coarsely=before.by_alarm
+        )
+        return _not_read(part, outcome) if isinstance(outcome, Killed) else outcome
+
+
+def _not_read(part: FirstLook, killed: Killed) -> ReadPages:
+    error = f"{killed.reason} (exit code {killed.exit_code})"
+    return ReadPages(tuple(replace(page, error=error) for page in part.pages))
 
 
 def _as_it_is(seen: Reading | Unreadable) -> Reading | Unreadable:

@@ -88,10 +88,14 @@ def look_and_conclude(
         return Concluded(_late(seen, lambda look: then(merge(look, []))))
 
 
-def read_scans(part: FirstLook, limits: ReadingLimits) -> ReadPages:
-    """OCR of the pages of `part`, which is a document with some of its pages."""
+def read_scans(part: FirstLook, limits: ReadingLimits, *, coarsely: bool = False) -> ReadPages:
+    """OCR of the pages of `part`, which is a document with some of its pages.
+
+    `coarsely` after a look that took too long.
+    """
     from .engines import engine  # noqa: PLC0415 - most documents have no scan
     from .ocr import read_picture  # noqa: PLC0415
+    from .views import coarse  # noqa: PLC0415
 
     reader = engine(limits.engine, limits.languages)
     pages = []
@@ -99,6 +103,7 @@ def read_scans(part: FirstLook, limits: ReadingLimits) -> ReadPages:
         with page_alarm(limits.page_seconds):
             try:
                 picture = _picture(part, native.number, limits)
+                picture = coarse(picture) if coarsely else picture
                 page = _placed(native, picture)
                 page = read_picture(picture, page, reader, limits.page_seconds * ENGINE_SHARE)
             except UNREADABLE as error:

@@ -8,6 +8,7 @@ from ingestion.rules.findings import Facts, Finding
 
 READABLE = 70.0  # mean confidence of a page; below it, words are missing or wrong
 COARSE = 150  # dpi; below it letters run together, and a better scan is the remedy
+PASSED_OVER = 0.10  # share of a page's letters that OCR read no word from; sound scans have 0.06
 
 _KINDS = {
     "javascript": "scripts",
@@ -16,6 +17,8 @@ _KINDS = {
     "remote": "commands that reach outside the file",
     "unsearched": "parts that cannot be searched",
 }
+# The commonest words of English, which OCR finds also where it finds little else.
+_ENGLISH = frozenset({"the", "of", "and", "with", "this", "that", "for"})
 _PAGE_OF = re.compile(r"\bpage\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGNORECASE)
 
 
@@ -51,8 +54,8 @@ def missing_pages(reading: Reading) -> Iterator[Finding]:
 
 
 def illegible_pages(reading: Reading) -> Iterator[Finding]:
-    """Coarse scans only: a fine one may be in a language that is not installed (decision 17)."""
-    poor = [page for page in reading.pages if _is_poor(page) and 0 < page.dpi < COARSE]
+    """Coarse scans of English only: any other may be in a language that is not installed."""
+    poor = [page for page in reading.pages if _is_illegible(page)]
     if poor:
         facts: Facts = {
             "count": len(poor),
@@ -64,13 +67,28 @@ def illegible_pages(reading: Reading) -> Iterator[Finding]:
 
 def doubtful_pages(reading: Reading) -> Iterator[Finding]:
     for page in reading.pages:
-        if page.error or (_is_poor(page) and not 0 < page.dpi < COARSE):
-            facts: Facts = {"what": "the text", "page": page.number}
-            yield Finding("OCR_LOW_CONFIDENCE", page.number, facts)
+        if page.error or (_is_poor(page) and not _is_illegible(page)):
+            yield _doubtful("the text", page)
+        elif page.uncovered > PASSED_OVER and not _is_illegible(page):
+            yield _doubtful("all of the text", page)
+
+
+def _doubtful(what: str, page: Page) -> Finding:
+    return Finding("OCR_LOW_CONFIDENCE", page.number, {"what": what, "page": page.number})
+
+
+def _is_illegible(page: Page) -> bool:
+    """The scan is to blame, and not the language (decision 17)."""
+    return _is_poor(page) and 0 < page.dpi < COARSE and _is_in_english(page)
+
+
+def _is_in_english(page: Page) -> bool:
+    """One such word may be a misreading; two are none."""
+    return len(_ENGLISH.intersection(page.text.casefold().split())) >= 2
 
 
 def _is_poor(page: Page) -> bool:
-    if page.source is not TextSource.OCR or page.is_blank:
+    if page.source is not TextSource.OCR or page.is_blank or page.error:
         return False
     return page.confidence < READABLE or not page.text.strip()
 

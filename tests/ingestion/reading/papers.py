@@ -4,6 +4,7 @@ import io
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pikepdf
 import pypdf
 import pypdfium2
@@ -75,6 +76,18 @@ def picture_of(content: bytes, dpi: int = 200, turn: int = 0) -> Image.Image:
     with pypdfium2.PdfDocument(content) as document:
         grey = document[0].render(scale=dpi / 72, grayscale=True).to_pil().convert("L")
     return grey.rotate(turn, expand=True)
+
+
+def shaded(picture: Image.Image) -> Image.Image:
+    """As photographed by a lamp at its foot: the head has a quarter of the light."""
+    light = np.linspace(0.25, 1, picture.height)[:, np.newaxis]
+    pixels = (30 + np.asarray(picture, np.float64) * 0.8) * light
+    return Image.fromarray(pixels.astype(np.uint8))
+
+
+def askew(picture: Image.Image, degrees: float) -> Image.Image:
+    """Clockwise, on a scanner's glass that shows all of it."""
+    return picture.rotate(-degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
 
 
 def pictured(picture: Image.Image, stamp: str = "", dpi: int = 200) -> bytes:

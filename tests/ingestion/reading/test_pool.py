@@ -8,6 +8,7 @@ import sys
 import tempfile
 import textwrap
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -32,6 +33,7 @@ from tests.ingestion.reading.papers import (
 from tests.ingestion.reading.processes import children, groups, until
 
 SHA256 = "0" * 64
+A_PROGRAM = ReadingLimits(engine="pytesseract")  # seen at work among the processes
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +99,7 @@ async def test_a_task_over_its_time_is_stopped_and_charged_to_its_document(tmp_p
 
 
 async def test_a_child_killed_at_work_loses_nothing_and_leaves_no_tesseract(tmp_path, scanned):
-    async with Reader(LIMITS) as reader:
+    async with Reader(A_PROGRAM) as reader:
         reading = asyncio.create_task(reader.read(save(tmp_path, scanned), SHA256))
         child = await until(reading_tesseract)
         os.kill(child, signal.SIGKILL)
@@ -135,7 +137,7 @@ async def test_a_child_killed_with_the_locks_costs_the_others_nothing():
 
 
 async def test_closing_in_the_middle_of_work_leaves_nothing_behind(tmp_path, scanned):
-    reader = Reader(LIMITS)
+    reader = Reader(A_PROGRAM)
     reading = asyncio.create_task(reader.read(save(tmp_path, scanned), SHA256))
     await until(reading_tesseract)
     leaders, scratch = children(), reader.scratch
@@ -147,7 +149,7 @@ async def test_closing_in_the_middle_of_work_leaves_nothing_behind(tmp_path, sca
 
 
 async def test_a_reading_that_is_cancelled_frees_its_child(tmp_path, scanned):
-    async with Reader(ReadingLimits(processes=1)) as reader:
+    async with Reader(replace(A_PROGRAM, processes=1)) as reader:
         reading = asyncio.create_task(reader.read(save(tmp_path, scanned), SHA256))
         child = await until(reading_tesseract)
         reading.cancel()
@@ -192,7 +194,7 @@ async def test_when_the_owner_is_killed_nothing_of_it_survives(tmp_path, scanned
         from ingestion.reading.pool import Reader, ReadingLimits
 
         async def main(path):
-            async with Reader(ReadingLimits()) as reader:
+            async with Reader(ReadingLimits(engine="pytesseract")) as reader:
                 print(reader.scratch, flush=True)
                 while True:
                     await reader.read(path, "0" * 64)

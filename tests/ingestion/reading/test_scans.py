@@ -1,19 +1,42 @@
 import io
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
-from ingestion.reading.engines import Layout, Token, engine, parse
-from ingestion.reading.facts import MediaType, Page, TextSource, Unreadable
+from ingestion.core.states import DocumentState
+from ingestion.reading.engines import (
+    Layout,
+    OcrFailed,
+    Tesserocr,
+    Token,
+    TookTooLong,
+    engine,
+    parse,
+)
+from ingestion.reading.facts import Box, MediaType, Page, TextSource, Unreadable
 from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.merge import FirstLook, ReadPages, merge
 from ingestion.reading.ocr import MOST_PASSED_OVER, read_picture, smoothed
 from ingestion.reading.render import Picture
+from ingestion.rules.checks import SiteFacts, check
 from tests.ingestion.reading.papers import LABEL, LINES, picture_of, pictured, read, save, typed
 
+ENGINES = ("pytesseract", "tesserocr")
+each_engine = pytest.mark.parametrize("name", ENGINES, indirect=True)
 HEADING = (
     "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext"
 )
+
+
+@pytest.fixture
+def name(request):
+    """Of an engine that is installed."""
+    pytest.importorskip(request.param, reason=f"{request.param} has no wheel for this Python")
+    return request.param
 
 
 @pytest.fixture(scope="module")
@@ -147,18 +170,107 @@ def test_a_picture_file_over_the_pixel_budget_is_not_read(tmp_path, scan):
     assert reading == Unreadable("PARSER_FAILURE", {"reason": "the picture has 3 megapixels"})
 
 
-def test_a_language_that_is_not_installed_is_not_the_files_fault():
+class Slow:
+    """Takes too long over what is finer than this; fails at everything when it is 0."""
+
+    version = "slow"
+
+    def __init__(self, dpi, error=None):
+        self._dpi, self._error = dpi, error or TookTooLong()
+        self._engine = engine("pytesseract", "eng")
+
+    def tokens(self, grey, dpi, seconds, layout=Layout.PAGE):
+        if dpi > self._dpi:
+            raise self._error
+        return self._engine.tokens(grey, dpi, seconds, layout)
+
+
+def test_a_page_that_takes_too_long_is_read_coarsely(scan):
+    page, picture = page_of(scan)
+    read = read_picture(picture, page, Slow(150), 30.0)
+    assert (read.dpi, read.error) == (150, "")
+    assert "SLX-301," in read.text.split()
+    assert (round(read.width), round(read.height)) == (612, 792)
+
+
+@pytest.mark.parametrize("error", [TookTooLong(), OcrFailed("OCR failed")], ids=str)
+def test_a_page_that_ocr_fails_at_keeps_its_text_layer_and_all_its_ink_as_marks(scan, error):
+    page, picture = page_of(scan)
+    read = read_picture(picture, replace(page, text="RECEIVED"), Slow(0, error), 30.0)
+    assert (read.text, read.error, read.dpi) == ("RECEIVED", str(error), 200)
+    assert any(mark.touches(Box(90, 540, 200, 580)) for mark in read.marks)  # the signature
+
+
+def test_a_scan_that_ocr_failed_at_is_a_document_that_a_person_can_read(scan):
+    page, picture = page_of(scan)
+    failed = read_picture(picture, page, Slow(0), 30.0)
+    look = FirstLook(MediaType.PDF, Path("scan.pdf"), (page,), scans=(1,))
+    assert merge(look, [ReadPages((failed,), "slow")]).pages == (failed,)
+
+
+def grainy(dpi=300):
+    """A letter page full of black grains: tesseract looks for letters in it for minutes."""
+    grains = np.random.default_rng(7).random((11 * dpi, 17 * dpi // 2)) < 0.1
+    return np.where(grains, 0, 255).astype(np.uint8)
+
+
+@each_engine
+def test_an_engine_says_when_a_page_takes_too_long(name):
+    with pytest.raises(OcrFailed, match="OCR"):
+        engine(name, "eng").tokens(grainy(100), 100, 0.01)
+
+
+@each_engine
+def test_a_language_that_is_not_installed_is_not_the_files_fault(name):
     with pytest.raises(LookupError, match="tlh"):
-        engine("pytesseract", "eng+tlh")
+        engine(name, "eng+tlh")
 
 
-def test_tesserocr_reads_what_pytesseract_reads(scan):
+RUSSIAN = "Главный исследователь подтверждает, что прочитал протокол и подписал этот документ"
+DEJAVU = Path("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf")
+
+
+@pytest.mark.skipif(not DEJAVU.exists(), reason="no font with Cyrillic letters (DejaVu) is here")
+@pytest.mark.parametrize("dpi", [100, 144, 300])
+def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi):
+    paper = Image.new("L", (17 * dpi // 2, 11 * dpi), 255)
+    draw, font = ImageDraw.Draw(paper), ImageFont.truetype(DEJAVU, 11 * dpi // 72)
+    for line in range(12):
+        draw.text((dpi, dpi + line * dpi // 4), RUSSIAN, 0, font)
+    reading = read(save(tmp_path, as_file(paper, "PNG", dpi=(dpi, dpi))))
+    sent = SiteFacts("1001")
+    verdict = check(
+        reading, declared="cv", site=sent, today=date(2026, 11, 20), schema_version="v2.1"
+    )
+    assert verdict.state is DocumentState.IN_REVIEW
+    assert "ILLEGIBLE_SCAN" not in {finding.code for finding in verdict.findings}
+
+
+@each_engine
+def test_an_engine_reads_a_page_the_same_whatever_it_read_before(name, scan):
+    reader, grey = engine(name, "eng"), np.asarray(scan)
+    before = reader.tokens(grey, 200, 30)
+    line = reader.tokens(np.ascontiguousarray(grey[215:275]), 200, 30, Layout.LINE)
+    assert "INVESTIGATOR" in [token.text for token in line]
+    assert reader.tokens(grey, 200, 30) == before
+
+
+def test_both_engines_read_the_same_words_in_the_same_places():
+    """Of print: what they take a signature for differs with tesseract's version."""
     pytest.importorskip("tesserocr", reason="tesserocr has no wheel for this Python")
-    grey = np.asarray(scan)
-    one, other = (engine(name, "eng") for name in ("tesserocr", "pytesseract"))
-    assert [token.text for token in one.tokens(grey, 200, 30)] == [
-        token.text for token in other.tokens(grey, 200, 30)
-    ]
+    grey = np.asarray(picture_of(typed()))
+    one, other = (engine(name, "eng").tokens(grey, 200, 30) for name in ENGINES)
+    assert [token.text for token in one] == [token.text for token in other]
+    for mine, theirs in zip(one, other, strict=True):
+        assert (mine.left, mine.top) == pytest.approx((theirs.left, theirs.top), abs=3)
+        assert mine.confidence == pytest.approx(theirs.confidence, abs=5)
+
+
+def test_tesserocr_reads_the_data_in_the_folder_that_is_named(tmp_path, monkeypatch):
+    pytest.importorskip("tesserocr", reason="tesserocr has no wheel for this Python")
+    monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path))
+    with pytest.raises(LookupError, match="eng"):
+        Tesserocr("eng")
 
 
 def test_of_tesseracts_table_the_words_are_kept():

@@ -224,10 +224,37 @@ def test_no_page_is_called_missing_that_may_be_there(numbers, unnumbered):
     assert "BLANK_OR_MISSING_PAGE" not in codes(numbered(*numbers, unnumbered=unnumbered))
 
 
+COARSE = {"source": TextSource.OCR, "confidence": 40.0, "dpi": 96}
+
+
 def test_a_coarse_scan_that_cannot_be_read_is_rejected_with_its_resolution():
-    poor = {"source": TextSource.OCR, "confidence": 40.0, "dpi": 96}
-    verdict = checked(make_document("medical-licence", **poor), declared="medical-licence")
+    verdict = checked(make_document("irb-approval", **COARSE), declared="irb-approval")
     assert verdict.primary == Finding("ILLEGIBLE_SCAN", 1, {"count": 1, "total": 1, "dpi": 96})
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [("A npowwran npoToKoN NM cornaceH", "with KnvHu4eckon"), ("",)],
+    ids=["misread", "none"],
+)
+def test_a_coarse_scan_that_shows_no_english_may_be_in_a_language_we_lack(lines):
+    verdict = checked(make_reading(make_page(*lines, **COARSE)), declared="cv")
+    assert "ILLEGIBLE_SCAN" not in codes(verdict)
+    assert Finding("OCR_LOW_CONFIDENCE", 1, {"what": "the text", "page": 1}) in verdict.findings
+
+
+def test_a_page_that_ocr_failed_at_is_not_called_illegible():
+    failed = make_page("of the", number=2, error="OCR took too long", **COARSE)
+    verdict = checked(make_reading(make_page(*LICENCE), failed))
+    assert codes(verdict) == ["OCR_LOW_CONFIDENCE"]
+
+
+@pytest.mark.parametrize(("uncovered", "state"), [(0.1, "ARCHIVED"), (0.11, "IN_REVIEW")])
+def test_a_page_of_which_much_was_passed_over_goes_to_review(uncovered, state):
+    verdict = checked(make_document("medical-licence", **SCAN, uncovered=uncovered))
+    assert verdict.state == state
+    passed_over = Finding("OCR_LOW_CONFIDENCE", 1, {"what": "all of the text", "page": 1})
+    assert verdict.primary == (passed_over if state == "IN_REVIEW" else None)
 
 
 def test_a_fine_scan_that_cannot_be_read_may_be_in_a_language_we_lack():
@@ -301,7 +328,7 @@ FAULTY = [
         ("cv", {"Date: 27 Oct 2026": "Date:"}, {}),
         ("cv", {}, {"flags": ["javascript"]}),
         ("cv", {}, {"source": TextSource.OCR, "confidence": 40.0}),
-        ("cv", {}, {"source": TextSource.OCR, "confidence": 40.0, "dpi": 96}),
+        ("irb-approval", {}, {"source": TextSource.OCR, "confidence": 40.0, "dpi": 96}),
         ("form-fda-1572", {}, {}),
         ("medical-licence", {"2028": "2026"}, {}),
         ("medical-licence", {"16 January 2028": "1 December 2026"}, {}),
