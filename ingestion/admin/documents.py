@@ -142,7 +142,7 @@ class DocumentAdmin(ReadOnlyAdmin):
         last = extraction_of(document)
         if last is None:
             return "None was read."
-        lines = [*ways(last), last.engine]
+        lines = [*ways(last), last.engine, ", ".join(last.flags)]
         return format_html_join("", "<div>{}</div>", ((line,) for line in lines if line))
 
     @admin.display(description="see also")

@@ -60,7 +60,7 @@ class Killed:
     @property
     def by_alarm(self) -> bool:
         """A page took more than its time (`guards.page_alarm`)."""
-        return self.exit_code == -signal.SIGALRM
+        return self.exit_code == -signal.SIGPROF
 
     def as_unreadable(self) -> Unreadable:
         facts: dict[str, str | int] = {"reason": self.reason, "exit_code": self.exit_code}

@@ -42,7 +42,7 @@ def words_of(packed: bytes) -> Mapping[int, list[tuple[str, list[float], float]]
 
 
 def _page(page: Page) -> Mapping[str, object]:
-    """Lengths in points, confidences from 0 to 100."""
+    """Lengths in points, confidences from 0 to 100, `uncovered` from 0 to 1, turns in degrees."""
     told = {
         "number": page.number,
         "source": page.source.value,
@@ -50,7 +50,13 @@ def _page(page: Page) -> Mapping[str, object]:
         "height": round(page.height, 1),
     }
     if page.source is TextSource.OCR:
-        told |= {"dpi": page.dpi, "confidence": page.confidence, "turned": page.turned}
+        told |= {
+            "dpi": page.dpi,
+            "confidence": page.confidence,
+            "uncovered": round(page.uncovered, 3),
+            "turned": page.turned,
+            "askew": page.askew,
+        }
     if page.is_blank:
         told["blank"] = True
     if page.error:

@@ -11,6 +11,7 @@ from typing import Any
 from ingestion.models import Document, Extraction
 from ingestion.reading.facts import TextSource
 from ingestion.rules.fields import FORM
+from ingestion.rules.legibility import PASSED_OVER
 from ingestion.rules.types import TYPES
 
 _TEXT_LAYERS = {
@@ -65,8 +66,11 @@ def _way(page: Mapping[str, Any]) -> str:
         return "blank"
     if page["source"] != TextSource.OCR:
         return _TEXT_LAYERS[TextSource(page["source"])]
-    turned = f", turned by {page['turned']} degrees" if page["turned"] else ""
-    return f"scan of {page['dpi']} dpi, {page['confidence']:.0f} % sure{turned}"
+    parts = [f"scan of {page['dpi']} dpi", f"{page['confidence']:.0f} % sure"]
+    if page["uncovered"] > PASSED_OVER:
+        parts.append(f"{page['uncovered']:.0%} of its print not read".replace("%", " %"))
+    parts += [f"{what} by {page[what]} degrees" for what in ("turned", "askew") if page[what]]
+    return ", ".join(parts)
 
 
 def _span(numbers: list[int]) -> str:

@@ -17,7 +17,10 @@ from tests.ingestion.web.scenes import FILED, REJECTED, lease_all, make_packet
 RECORDS = [Batch, Packet, Document, Finding, Chunk]
 TYPED = Page(1, 612, 792, "typed", TextSource.NATIVE)
 TYPED_TOO = dataclasses.replace(TYPED, number=2)
-SCANNED = Page(3, 612, 792, "seen", TextSource.OCR, confidence=91.2, dpi=200, turned=180)
+SCANNED = Page(
+    3, 612, 792, "seen", TextSource.OCR, confidence=91.2, dpi=200, turned=180, uncovered=0.123
+)
+SCANNED = dataclasses.replace(SCANNED, turned=180)
 LOST = Page(4, 612, 792, "", TextSource.OCR, error="timeout")
 LISTS = [*(f"ingestion/{model.__name__.lower()}" for model in RECORDS)]
 LISTS += [f"clinical_sites/{name}" for name in ("site", "portal", "study", "user", "membership")]
@@ -85,7 +88,7 @@ def test_a_document_shows_what_was_read_on_it_and_how(as_role, site):
         "page 3, read from the scan, 87 % sure",
         "&quot;IRB APPROVAL&quot; on page 1",
         "<div>Pages 1 to 2: text of the file</div>",
-        "<div>Page 3: scan of 200 dpi, 91 % sure, turned by 180 degrees</div>",
+        "<div>Page 3: scan of 200 dpi, 91 % sure, 12 % of its print not read, turned by 180 deg",
         "<div>Page 4: could not be read (timeout)</div>",
         "<div>tesseract 5.3.0</div>",
     ]:

@@ -24,6 +24,7 @@ def test_of_a_scan_dpi_confidence_engine_and_every_word_are_kept(tmp_path):
     [page] = kept.pages
     assert (page["source"], page["dpi"]) == ("ocr", 200)
     assert page["confidence"] == reading.pages[0].confidence > 70
+    assert page["uncovered"] == round(reading.pages[0].uncovered, 3)
     assert "tesseract" in kept.engine
     words = words_of(kept.words)[1]
     assert [word for word, _, _ in words] == [word.text for word in reading.pages[0].words]
