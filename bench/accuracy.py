@@ -12,7 +12,7 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -124,17 +124,21 @@ def _values(group: str, found: Sequence[Paper]) -> Values:
             paths[-1].write_bytes(content)
         readings = asyncio.run(_read(paths))
     outcomes = Counter[str]()
+    told = {name for paper in found for name in paper.values}
     for paper, reading in zip(found, readings, strict=True):
-        outcomes.update(_outcomes(group, paper, reading))
+        outcomes.update(_outcomes(group, paper, reading, told))
     expected = sum(len(paper.values) for paper in found)
     exact, sure = outcomes["exact"], outcomes["sure"]
     return Values(len(found), expected, exact, outcomes["unsure"] + sure, sure)
 
 
-def _outcomes(group: str, paper: Paper, reading: Reading | None) -> Iterator[str]:
-    """For each value: exact, sure (of another value), unsure (of another value), or missing."""
+def _outcomes(group: str, paper: Paper, reading: Reading | None, told: Set[str]) -> Iterator[str]:
+    """For each value: exact, sure (of another value), unsure (of another value), or missing.
+
+    `told`: the names that the truth speaks of; where it has none, any value is another one.
+    """
     read = paper.fields(reading) if reading else {}
-    for name in sorted({*paper.values, *read}):
+    for name in sorted({*paper.values, *(told & read.keys())}):
         stands, value = paper.values.get(name), read.get(name)
         if value is None:
             outcome = "missing"

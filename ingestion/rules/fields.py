@@ -29,12 +29,12 @@ _DATE_WITHIN = 40  # characters behind a caption within which its date begins
 _HEADING = 0.4  # of a page's height: a letterhead stands above
 _BETWEEN = r"[\s:.#_*)(-]*"  # what may stand between a caption and its value
 _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
-_PARTICLE = (  # of names, and of degrees: Dr. med. Karin von der Heide
-    r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al|(?:med|dent|rer|nat|sc|phil)\.)"
-)
+_PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
+_DEGREE = r"(?:med|dent|rer|nat|sc|phil)\."  # Prof. Dr. med. Karin von der Heide
 _PATTERNS = {
     "number": r"(?=[\w/.-]*\d)\w+(?:[-/.]\w+)*",
-    "name": rf"{_CAPITAL}{_IN_NAME}*,?(?: (?:{_PARTICLE} ){{0,3}}{_CAPITAL}{_IN_NAME}*,?){{1,5}}",
+    "name": rf"{_CAPITAL}{_IN_NAME}*,?"
+    rf"(?: (?:(?:{_PARTICLE} ){{0,3}}{_CAPITAL}{_IN_NAME}*,?|{_DEGREE})){{1,7}}",
     "text": r".{2,120}",
 }
 _DIGIT, _LETTERS = "[0-9OQDIl|SBZ]", {"D": "[D0O]", "I": "[I1l|]", "B": "[B8]"}

@@ -94,7 +94,7 @@ def test_a_value_says_where_it_stands():
         "Liam O'Rourke",
         "Anna van der Berg",
         "Dr. med. Karin von der Heide",
-        "Prof. Dr. rer. nat. Ute Klein",
+        "Stefan Albrecht, Prof. Dr. med.",
     ],
 )
 def test_names_are_read_in_their_many_shapes(name):
