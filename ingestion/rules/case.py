@@ -1,13 +1,14 @@
 """What a check of one type of document is given."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from ingestion.reading.facts import Reading
 from ingestion.rules.fields import SCANS, FieldValue
 from ingestion.rules.findings import Facts, Finding
 from ingestion.rules.signatures import Signature
+from ingestion.rules.terms import Override, Terms
 from ingestion.rules.types import DocumentType
 
 
@@ -18,6 +19,11 @@ class SiteFacts:
     site_id: str
     protocol_number: str = ""
     name: str = ""
+    activated_on: date | None = None
+    overrides: Mapping[str, Override] = field(default_factory=dict)  # the study's own, by type
+
+    def terms(self, kind: DocumentType) -> Terms:
+        return Terms.of(kind, self.overrides.get(kind.slug), self.activated_on)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,7 @@ class Case:
     today: date
     fields: Mapping[str, FieldValue]  # `signature_date` among them
     signature: Signature | None  # None for a type that needs none
+    terms: Terms
 
 
 def unlikely(value: FieldValue, what: str, code: str, facts: Facts) -> Finding:
