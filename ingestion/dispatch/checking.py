@@ -43,7 +43,11 @@ class CheckingReader:
             alarm = Finding("MALWARE_SUSPECTED", facts={"signature": found})
             return checks.Checked(checks.verdict_of([alarm]))
         site = checks.SiteFacts(
-            site_id=item.site_id, name=item.site_name, protocol_number=item.protocol_number
+            site_id=item.site_id,
+            name=item.site_name,
+            protocol_number=item.protocol_number,
+            activated_on=item.activated_on,
+            overrides=item.overrides,
         )
         check = partial(
             checks.check_whatever,

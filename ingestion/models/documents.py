@@ -211,15 +211,24 @@ class Finding(models.Model):
     facts = models.JSONField(default=dict)  # str and int only
     rules_version = models.CharField(max_length=20)
     attempt = models.PositiveIntegerField(default=1)  # of the document, when it was found
+    # Of what was noted while it was on file, by `expiries`: its last day, and the warning that was
+    # due so many days before; 0 when the day had passed.
+    runs_out = models.DateField(null=True, blank=True)
+    days_before = models.PositiveSmallIntegerField(null=True, blank=True)
 
     class Meta:
         ordering = ["document", "-is_primary", "pk"]
         constraints = [
             models.UniqueConstraint(
+                fields=["document", "runs_out", "days_before"],
+                condition=Q(runs_out__isnull=False),
+                name="a_warning_is_noted_once",
+            ),
+            models.UniqueConstraint(
                 fields=["document", "attempt"],
                 condition=Q(is_primary=True),
                 name="a_decision_has_one_primary_finding",
-            )
+            ),
         ]
 
     def __str__(self) -> str:

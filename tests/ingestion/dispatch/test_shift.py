@@ -5,6 +5,7 @@ import datetime
 
 import pytest
 from django.core.files.base import ContentFile
+from django.utils import timezone
 
 from audit.history import timeline
 from ingestion import pulling, register
@@ -12,8 +13,11 @@ from ingestion.archive import archive
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import drain, leases
 from ingestion.dispatch.shift import work_shift
-from ingestion.models import Chunk, Document, Source
+from ingestion.models import Chunk, Document, Source, ValidityOverride
+from ingestion.rules.dates import months_later
+from ingestion.samples.people_and_sites import site as sample
 from ingestion.samples.portal import SamplePortal, limits_of
+from ingestion.samples.specimens import specimen
 from tests.factories import make_batch, make_site, make_user
 from tests.ingestion.scenes import everything_is_as_expected
 
@@ -172,3 +176,18 @@ def test_an_uploads_bytes_leave_the_spool_once_they_are_in_the_archive(one_site,
     states = Document.objects.order_by("pk").values_list("state", flat=True)
     assert list(states) == ["ARCHIVED", "DEDUPED"]
     assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
+
+
+def test_a_document_is_judged_by_what_its_study_lays_down_and_the_decision_says_so(settings):
+    today = timezone.now().date()
+    site = make_site("1001")
+    ValidityOverride.objects.create(
+        study=site.study, document_type="cv", max_age_months=60, reason="Sponsor SOP 12"
+    )
+    content = ContentFile(specimen("cv", today=today, site=sample("1001")), "cv.pdf")
+    files = [register.UploadedDocument("cv.pdf", "cv", "Margaret Whitfield", content)]
+    packet = register.upload_packet(site=site, user=make_user(), files=files)
+    work_shift()
+    kept = packet.documents.get().extractions.get()
+    assert kept.terms == {"months": 60}
+    assert kept.expires == months_later(kept.dated, 60)
