@@ -68,7 +68,7 @@ class WaiverAdmin(OfATypeAdmin):
     list_select_related = ["site", "granted_by"]
     search_fields = ["site__site_id", "document_type", "whose", "reason"]
 
-    def get_fields(self, request: HttpRequest, obj: Waiver | None = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: Waiver | None = None) -> list[Any]:
         granted = ["site", "document_type", "whose", "reason"]
         if obj is None:
             return granted
@@ -76,7 +76,7 @@ class WaiverAdmin(OfATypeAdmin):
         shown = ["document" if name == "document_type" else name for name in granted]
         return [*shown, "granted_by", "granted_at", *revoked]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Waiver | None = None) -> list[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Waiver | None = None) -> list[Any]:
         if obj is None:
             return []
         is_open = obj.revoked_at is None

@@ -165,6 +165,20 @@ class Document(models.Model):
         return f"document:{self.pk}"
 
     @property
+    def current_findings(self) -> "list[Finding]":
+        """Those of the last decision, the primary one first, and the last warning since then."""
+        found = list(self.findings.all())
+        decided = [finding for finding in found if finding.runs_out is None]
+        last = max((finding.attempt for finding in decided), default=0)
+        since = [each for each in found if each.runs_out and each.attempt > last]
+        warning = max(since, key=lambda finding: finding.attempt, default=None)
+        current = [each for each in decided if each.attempt == last]
+        if warning:
+            current = [each for each in current if each.code != "EXPIRES_SOON"]
+        ordered = sorted(current, key=lambda finding: (not finding.is_primary, finding.pk))
+        return [*ordered, warning] if warning else ordered
+
+    @property
     def type_name(self) -> str:
         kind = TYPES.get(self.document_type)
         return kind.name if kind else "Document"

@@ -23,7 +23,9 @@ class Extraction(models.Model):
     rules_version = models.CharField(max_length=20)
     evidence = models.CharField(max_length=400, blank=True)  # for its type
     dated = models.DateField(null=True, blank=True)  # by its type's dating convention
-    expires = models.DateField(null=True, blank=True)  # the last day on which it counts
+    expires = models.DateField(
+        null=True, blank=True
+    )  # its last day, whether its site is live or not
     terms = models.JSONField(default=dict)  # how long it counts, as it was judged
     fields = models.JSONField(default=list)  # as `_field` writes them; page 0 is a form
     signature = models.JSONField(null=True, blank=True)  # ink, page, area

@@ -63,7 +63,7 @@ class Verdict:
     signature: Signature | None = None  # None for a type that needs none
     evidence: str = ""  # for its type: the most telling landmarks, in words
     dated: date | None = None  # by its type's dating convention
-    expires: date | None = None  # the last day on which it counts, where something on it says so
+    expires: date | None = None  # its last day, where something on it says so, live site or not
     terms: Facts = field(default_factory=dict)  # how long it counts, as it was judged
     rules_version: str = VERSION
 
@@ -94,7 +94,7 @@ def check(
         signature=case.signature,
         evidence=found.best.evidence,
         dated=dated.day if dated else None,
-        expires=validity.last_day(case.terms, case.fields),
+        expires=validity.runs_out(case.terms, case.fields),
         terms=case.terms.facts,
     )
 

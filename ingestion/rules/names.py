@@ -1,4 +1,4 @@
-"""Do two papers name the same? People, boards, laboratories, protocols and their versions.
+"""Do two papers name the same? People, boards, laboratories and versions.
 
 Lenient in the writing and strict in the substance: titles, degrees, initials, the order of
 the names, accents, punctuation and the letters that a scan confuses never matter; another
@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, islice, product
 
 from ingestion.rules import wording
-from ingestion.rules.identity import same_number
 
 
 def _words(text: str) -> frozenset[str]:
@@ -48,10 +47,6 @@ def same_body(one: str, other: str) -> bool:
         return True
     fewer, more = sorted((_distinctive(one), _distinctive(other)), key=len)
     return fewer <= more
-
-
-def same_protocol(one: str, other: str) -> bool:
-    return same_number(one, other) or same_number(other, one)
 
 
 def same_version(one: str, other: str) -> bool:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ingestion.core.states import DocumentState
-from ingestion.rules import names
 from ingestion.rules.findings import Facts
+from ingestion.rules.identity import same_number
+from ingestion.rules.names import same_body, same_person, same_version
 from ingestion.rules.requirements import (
     FORM_1572,
     LOG,
@@ -42,21 +43,28 @@ class Shared:
     """Something that has to be the same on several documents; the first kind leads in a tie."""
 
     code: str
-    field: str
+    fields: tuple[str, ...]  # one of them holds it
     kinds: tuple[str, ...]
     same: Callable[[str, str], bool]
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    paper: Paper
+    value: str  # as a sentence shows it
+    whole: str  # as it is compared: with an address, or a registration number
+
+
+def _same_protocol(one: str, other: str) -> bool:
+    return same_number(one, other) or same_number(other, one)
+
+
+_VERSION, _NUMBER = "protocol_version", "protocol_number"
 _SHARED = (
-    Shared("PERSON_MISMATCH", "investigator", (FORM_1572, _PAGE, LOG, _LETTER), names.same_person),
-    Shared("PROTOCOL_VERSION_MISMATCH", "protocol_version", (_PAGE, _LETTER), names.same_version),
-    Shared("IRB_MISMATCH", "irb_name", (_LETTER, FORM_1572), names.same_body),
-    Shared(
-        "PROTOCOL_MISMATCH",
-        "protocol_number",
-        (FORM_1572, _PAGE, _LETTER, LOG, "financial-disclosure"),
-        names.same_protocol,
-    ),
+    Shared("PERSON_MISMATCH", ("investigator",), (FORM_1572, _PAGE, LOG, _LETTER), same_person),
+    Shared("PROTOCOL_VERSION_MISMATCH", (_VERSION,), (_PAGE, _LETTER), same_version),
+    Shared("IRB_MISMATCH", ("irb_name", "irb"), (_LETTER, FORM_1572), same_body),
+    Shared("PROTOCOL_MISMATCH", (_NUMBER,), (FORM_1572, _PAGE, _LETTER, LOG), _same_protocol),
 )
 
 
@@ -84,26 +92,25 @@ def gaps(
 def _differing(shared: Shared, papers: Sequence[Paper], protocol: str) -> Iterator[Gap]:
     """Each paper that differs from the one with which most agree."""
     last = (newest(papers, kind) for kind in shared.kinds)
-    shown = [
-        (paper, value) for paper in last if paper and (value := _value(shared, paper, protocol))
-    ]
+    shown = [seen for paper in last if paper and (seen := _shown(shared, paper, protocol))]
     if not shown:
         return
-    agreeing = [sum(shared.same(value, other) for _, other in shown) for _, value in shown]
-    one, expected = shown[agreeing.index(max(agreeing))]
-    for other, value in shown:
-        if not shared.same(expected, value):
-            yield _mismatch(shared.code, one, expected, other, value)
+    agreeing = [sum(shared.same(one.whole, other.whole) for other in shown) for one in shown]
+    most = shown[agreeing.index(max(agreeing))]
+    for each in shown:
+        if not shared.same(most.whole, each.whole):
+            yield _mismatch(shared.code, most.paper, most.value, each.paper, each.value)
 
 
-def _value(shared: Shared, paper: Paper, protocol: str) -> str:
-    if shared.field == "irb_name":
-        return " ".join(filter(None, (paper.first("irb_name"), paper.first("irb_registration"))))
-    value = paper.first(shared.field)
-    if shared.field == "protocol_number" and value and paper.state is DocumentState.ARCHIVED:
+def _shown(shared: Shared, paper: Paper, protocol: str) -> _Shown | None:
+    values = [value for field in shared.fields for value in paper.sure(field)]
+    if not values:
+        return None
+    if _NUMBER in shared.fields and protocol and paper.state is DocumentState.ARCHIVED:
         # It may list several: that the study's own is among them was checked on the whole text.
-        return protocol or value
-    return value
+        return _Shown(paper, protocol, protocol)
+    whole = [*values, *paper.sure("irb_registration")] if shared.same is same_body else values[:1]
+    return _Shown(paper, values[0], ", ".join(whole))
 
 
 def _of_somebody_else(
@@ -126,17 +133,17 @@ def _laboratories(papers: Sequence[Paper]) -> Iterator[Gap]:
     if named(papers, Each.LABORATORY) or not certificate or not ranges:
         return
     one, other = certificate.names, ranges.names
-    if one and other and not names.same_body(one, other):
+    if one and other and not same_body(one, other):
         yield _mismatch("LAB_MISMATCH", certificate, one, ranges, other)
 
 
 def _not_on_the_log(papers: Sequence[Paper]) -> Iterator[Gap]:
     form, log = newest(papers, FORM_1572), newest(papers, LOG)
-    listed = log.sure("staff") if log else []
+    listed = log.sure("persons") if log else []
     if form is None or log is None or not listed:
         return
     for person in named(papers, Each.TEAM):
-        if not any(names.same_person(person, each) for each in listed):
+        if not any(same_person(person, each) for each in listed):
             facts = {"one": _noun(form), "other": _noun(log), "absent": person}
             yield Gap("PERSON_MISMATCH", form, log, {**facts, "listed": _listed(listed)})
 

@@ -16,6 +16,8 @@ from ingestion.rules.names import same_body, same_person
 
 FORM_1572, LOG = "form-fda-1572", "delegation-log"
 _NOBODY = re.compile(r"(?i)^\W*(none|not applicable|n/?a|nil)?\W*$")
+_LABORATORY = re.compile(r"(?i)\b(?:labs?\b|labor|lab[A-Z]|patholog|diagnosti|quest\b|\d\dD\d{7})")
+_WITHIN = re.compile(r"(?i)\W*(?:dep(?:t|artment)|division|unit|attn|c/o|director|room)\b")
 _BETWEEN = re.compile(r"\s*[;\n|]\s*")  # what parts the items of a list in one field
 
 
@@ -104,7 +106,8 @@ class Paper:
     def names(self) -> str:
         """Whom or what it is about, as far as is known."""
         if self.kind in _OF_A_LABORATORY:
-            return self.first("lab_name")
+            number = self.first("clia_number")
+            return self.first("lab_name") + (f", CLIA {number}" if number else "")
         # A disclosure names the principal investigator too: whose it was sent as comes first.
         return self.first("person") or self.person or self.first("investigator")
 
@@ -153,7 +156,7 @@ def named(papers: Sequence[Paper], each: Each) -> list[str]:
     """Of whom, or for which laboratories, it is needed as far as is known; the first one leads."""
     form = newest(papers, FORM_1572)
     if each is Each.LABORATORY:
-        return _different(form.sure("labs") if form else [], each)
+        return _different(_laboratories(form.sure("labs")) if form else [], each)
     if each is Each.SITE:
         return []
     first = [name] if (name := investigator(papers)) else []
@@ -238,6 +241,15 @@ def _reason(wanted: Wanted, whose: str, waived: Iterable[Waived]) -> str:
         and (not each.whose or (whose and _same(wanted.each, each.whose, whose)))
     )
     return next(fitting, "")
+
+
+def _laboratories(lines: Iterable[str]) -> list[str]:
+    """The box holds names and addresses: a line that names no laboratory goes on with the last."""
+    found: list[str] = []
+    for line in lines:
+        if not found or (_LABORATORY.search(line.split(",")[0]) and not _WITHIN.match(line)):
+            found.append(line)
+    return found
 
 
 def _different(names: Iterable[str], each: Each) -> list[str]:

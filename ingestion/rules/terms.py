@@ -59,10 +59,14 @@ class Terms:
         return said
 
     def last_day(self, printed: date | None, counted_from: date | None) -> date | None:
-        """The last day on which it counts; None when nothing says so."""
-        days = (printed, self.last_day_of_age(printed, counted_from))
-        last = min((day for day in days if day), default=None)
+        """The last day on which it counts; None when nothing says so, or a live site needs none."""
+        last = self.runs_out(printed, counted_from)
         return None if last and self.is_settled_by_activation(last) else last
+
+    def runs_out(self, printed: date | None, counted_from: date | None) -> date | None:
+        """The same by the document alone, whether or not its site is live."""
+        days = (printed, self.last_day_of_age(printed, counted_from))
+        return min((day for day in days if day), default=None)
 
     def last_day_of_age(self, printed: date | None, counted_from: date | None) -> date | None:
         if not self.max_age_months or not counted_from:

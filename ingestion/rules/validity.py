@@ -13,8 +13,13 @@ _DATE_LINE = timedelta(days=1)
 
 
 def last_day(terms: Terms, fields: Mapping[str, FieldValue]) -> date | None:
-    """The last day on which the document counts; None when nothing on it says so."""
+    """The last day on which the document counts; None when there is none."""
     return terms.last_day(_day(fields, terms.printed), _day(fields, terms.counted_from))
+
+
+def runs_out(terms: Terms, fields: Mapping[str, FieldValue]) -> date | None:
+    """The same for the record: whether its site is live is looked up again each time."""
+    return terms.runs_out(_day(fields, terms.printed), _day(fields, terms.counted_from))
 
 
 def expired(case: Case) -> Iterator[Finding]:

@@ -16,8 +16,10 @@ VALUES = {
         "protocol_version": "v3.0",
     },
     "form-fda-1572": {
-        "investigator": f"{PI}, MD", "subinvestigators": f"{SUB}, MD", "labs": LAB,
-        "irb_name": "Cedar Ridge IRB", "protocol_number": "SLX-301",
+        "investigator": f"{PI}, MD", "subinvestigators": f"{SUB}, MD",
+        "labs": f"{LAB}, CLIA 36D9900101; Department of Laboratory Medicine; 12 Main Street",
+        "irb": "Cedar Ridge IRB (IRB99000101); 12 Main Street, Springfield",
+        "protocol_number": "SLX-301",
     },
     "cv": {"person": PI},
     "medical-licence": {"person": "Whitfield, Margaret"},
@@ -25,7 +27,7 @@ VALUES = {
     "lab-certification": {"lab_name": LAB},
     "lab-normal-ranges": {"lab_name": LAB.upper()},
     "financial-disclosure": {"investigator": PI, "protocol_number": "SLX-301"},
-    "delegation-log": {"investigator": PI, "staff": f"{PI}; {SUB}; Ana Ruiz"},
+    "delegation-log": {"investigator": PI, "persons": f"{PI}; {SUB}; Ana Ruiz"},
 }  # fmt: skip
 OF_SUB = {
     "cv": {"person": SUB},

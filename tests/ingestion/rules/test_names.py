@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.rules.names import same_body, same_person, same_protocol, same_version
+from ingestion.rules.names import same_body, same_person, same_version
 
 GIVEN = st.sampled_from(["Margaret", "John", "Anna", "Jürgen", "Siobhán", "Linh", "Jean-Paul"])
 FAMILY = st.sampled_from(["Whitfield", "O'Brien", "Müller", "Brandt", "Do", "Ma", "Smith-Jones"])
@@ -40,7 +40,7 @@ def test_another_family_name_is_another_person(name, one, other, degrees):
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_comparing_is_symmetric_and_stops_at_no_text(one, other):
-    for same in (same_person, same_body, same_protocol, same_version):
+    for same in (same_person, same_body, same_version):
         assert same(one, other) == same(other, one)
         assert same(one, one)
 
@@ -100,11 +100,3 @@ def test_an_institution_is_the_same_with_and_without_its_address(one, other, is_
 )
 def test_versions_are_numbers_and_not_words(one, other, is_same):
     assert same_version(one, other) == is_same
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [("SLX-301", "slx 301", True), ("SLX-301", "301", True), ("SLX-301", "SLX-302", False)],
-)
-def test_protocols_are_the_same_with_and_without_their_prefix(one, other, is_same):
-    assert same_protocol(one, other) == is_same

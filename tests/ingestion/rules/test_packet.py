@@ -29,7 +29,7 @@ CASES = [
     ({LETTER: {"investigator": "Helena Brandt"}}, ("PERSON_MISMATCH", FORM, LETTER)),
     ({"cv": {"person": "Helena Brandt"}}, ("PERSON_MISMATCH", FORM, "cv")),
     ({"medical-licence": {"person": "Anna Ito"}}, ("PERSON_MISMATCH", FORM, "medical-licence")),
-    ({"delegation-log": {"staff": PI}}, ("PERSON_MISMATCH", FORM, "delegation-log")),
+    ({"delegation-log": {"persons": PI}}, ("PERSON_MISMATCH", FORM, "delegation-log")),
     ({LETTER: {"protocol_version": "2.0"}}, ("PROTOCOL_VERSION_MISMATCH", PAGE, LETTER)),
     ({LETTER: {"irb_name": "Maple Grove IRB"}}, ("IRB_MISMATCH", LETTER, FORM)),
     ({LETTER: {"protocol_number": "ABC-999"}}, ("PROTOCOL_MISMATCH", FORM, LETTER)),
@@ -38,7 +38,7 @@ CASES = [
     ({FORM: {"labs": ""}, "lab-normal-ranges": {"lab_name": "Maple Grove"}},
      ("LAB_MISMATCH", "lab-certification", "lab-normal-ranges")),
     ({FORM: {"subinvestigators": f"{SUB}\nAna Ruiz"}}, ("PACKET_INCOMPLETE", FORM, "")),
-    ({FORM: {"labs": f"{LAB}; Maple Grove"}}, ("PACKET_INCOMPLETE", FORM, "")),
+    ({FORM: {"labs": f"{LAB}; Maple Grove Pathology"}}, ("PACKET_INCOMPLETE", FORM, "")),
 ]  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def test_a_waiver_closes_the_gap_of_what_is_missing():
 
 
 def test_the_sentence_for_somebody_who_is_not_on_the_log():
-    (gap,) = found(dossier({"delegation-log": {"staff": f"{PI}; Ana Ruiz"}}))
+    (gap,) = found(dossier({"delegation-log": {"persons": f"{PI}; Ana Ruiz"}}))
     said = sentences(gap.code, gap.facts)
     assert said.what == (
         "The Form FDA 1572 names Jonas Weber, MD; "
@@ -137,7 +137,7 @@ def test_equal_values_leave_no_gap_however_written_and_in_whatever_order(
 ):
     kinds = (FORM, PAGE, LETTER, "delegation-log")
     changes = {kind: {"investigator": person} for kind, person in zip(kinds, people, strict=True)}
-    changes[LETTER]["irb_name"], changes[FORM]["irb_name"] = board, other
+    changes[LETTER]["irb_name"], changes[FORM]["irb"] = board, other
     papers = dossier(changes)
     assert found(random.sample(papers, len(papers))) == []
 

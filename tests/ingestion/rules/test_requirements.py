@@ -109,11 +109,21 @@ def test_everybody_whom_the_form_names_needs_papers_of_their_own():
     assert ("medical-licence", f"{SUB}, MD") not in found
 
 
-def test_every_laboratory_of_the_form_needs_its_own():
-    form = {"form-fda-1572": {"labs": f"{LAB}; Maple Grove Pathology"}}
+def test_every_laboratory_of_the_form_needs_its_own_and_no_line_of_an_address_does():
+    form = {"form-fda-1572": {"labs": f"{LAB}; 12 Main Street; Maple Grove Pathology, Ohio"}}
     found = rows(dossier(form))
     assert found["lab-certification", LAB].standing is S.CURRENT
-    assert found["lab-certification", "Maple Grove Pathology"].standing is S.MISSING
+    assert found["lab-certification", "Maple Grove Pathology, Ohio"].standing is S.MISSING
+    assert [whose for kind, whose in rows(dossier()) if kind == "lab-certification"] == [
+        f"{LAB}, CLIA 36D9900101"
+    ]
+
+
+def test_a_laboratory_is_known_by_its_number_as_well():
+    form = {"form-fda-1572": {"labs": "CRCL, CLIA 36D9900101"}}
+    certificate = {"lab-certification": {"clia_number": "36D9900101"}}
+    found = rows(dossier(form | certificate))
+    assert found["lab-certification", "CRCL, CLIA 36D9900101"].standing is S.CURRENT
 
 
 @pytest.mark.parametrize("none", ["None", "N/A", "n/a.", "", "Not applicable"])
