@@ -42,6 +42,11 @@ class Readiness:
     documents: Mapping[int, Document]
 
     @property
+    def contradictions(self) -> list[Gap]:
+        """The gaps between two documents that are there; what is missing stands in `required`."""
+        return [gap for gap in self.gaps if gap.other]
+
+    @property
     def met(self) -> int:
         return sum(each.standing.is_met for each in self.required)
 

@@ -68,8 +68,9 @@ def _results(packet: Packet) -> dict[str, object]:
 def _gaps(packet: Packet, documents: list[Document]) -> list[Disagreement]:
     """Those of the site that a document of this packet is part of."""
     own = {document.pk for document in documents}
-    found = disagreements(readiness_of(packet.site))
-    return [gap for gap in found if own & {gap.one.pk, gap.other.pk if gap.other else 0}]
+    stand = readiness_of(packet.site)
+    found = [gap for gap in stand.gaps if own & {gap.one.key, gap.other.key if gap.other else 0}]
+    return disagreements(stand, found)
 
 
 def _etag(packet: Packet) -> str:

@@ -1,6 +1,6 @@
 """Required documents: `/sites/` for all sites that one sees, `/sites/<number>/` for one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
@@ -43,6 +43,7 @@ class Line:
     word: str
     note: str
     document: Document | None
+    named_on: Document | None  # says that it is needed, and nothing is there
     is_open: bool  # the site can send something
 
 
@@ -77,7 +78,8 @@ def required_of(request: SignedIn, site_id: str) -> HttpResponse:
     """Another site does not exist."""
     visible = Site.objects.visible_to(request.user).select_related("study")
     stand = readiness_of(get_object_or_404(visible, site_id=site_id))
-    context = {"stand": stand, "lines": lines(stand), "gaps": list(disagreements(stand))}
+    gaps = disagreements(stand, stand.contradictions)
+    context = {"stand": stand, "lines": lines(stand), "gaps": gaps}
     return render(request, "sites/page.html", context)
 
 
@@ -85,19 +87,23 @@ def lines(stand: Readiness) -> list[Line]:
     return [_line(each, stand) for each in stand.required]
 
 
-def disagreements(stand: Readiness) -> Iterator[Disagreement]:
-    for gap in stand.gaps:
-        said = sentences(gap.code, gap.facts)
-        yield Disagreement(gap.code, said, stand.documents[gap.one.key], _other(gap, stand))
-
-
-def _other(gap: Gap, stand: Readiness) -> Document | None:
-    return stand.documents[gap.other.key] if gap.other else None
+def disagreements(stand: Readiness, gaps: Iterable[Gap]) -> list[Disagreement]:
+    rows = stand.documents
+    return [
+        Disagreement(
+            gap.code,
+            sentences(gap.code, gap.facts),
+            rows[gap.one.key],
+            rows[gap.other.key] if gap.other else None,
+        )
+        for gap in gaps
+    ]
 
 
 def _line(each: Requirement, stand: Readiness) -> Line:
     kind = TYPES.get(each.kind)
     look, word = _shown(each)
+    form = each.named_on if each.standing is Standing.MISSING else None
     return Line(
         kind=each.kind,
         name=kind.name if kind else each.kind,
@@ -107,6 +113,7 @@ def _line(each: Requirement, stand: Readiness) -> Line:
         word=word,
         note=_note(each),
         document=stand.documents[each.paper.key] if each.paper else None,
+        named_on=stand.documents[form.key] if form else None,
         is_open=not each.standing.is_met and each.standing is not Standing.PENDING,
     )
 
@@ -126,8 +133,6 @@ def _note(each: Requirement) -> str:
         return each.reason
     if each.standing is Standing.EXPIRED and each.paper and each.paper.expires:
         return f"Ran out on {_day(each.paper.expires)}."
-    if each.standing is Standing.MISSING and each.named_on:
-        return f"Named on the {TYPES[each.named_on.kind].noun}."
     return ""
 
 

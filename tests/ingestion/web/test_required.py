@@ -54,12 +54,14 @@ def test_a_contradiction_names_both_documents_what_they_say_and_what_to_do(page,
         assert f'href="/documents/{document.pk}/"' in shown.split("What does not fit together")[1]
 
 
-def test_somebody_who_is_named_is_asked_for_by_name(page, site):
-    contradict(site)
+def test_somebody_who_is_named_is_asked_for_by_name(page, site, signed_in):
+    form, _ = contradict(site)
     shown = page()
-    assert "The Form FDA 1572 names Jonas Weber, whose CV is not on file." in shown
     assert "type=cv&amp;person=Jonas%20Weber" in shown
-    assert "Named on the Form FDA 1572." in shown
+    assert f'Named on the <a href="/documents/{form.pk}/">Form FDA 1572</a>.' in shown
+    assert "Named on the Form FDA 1572." in panel(signed_in)
+    said = "The Form FDA 1572 names Jonas Weber, whose CV is not on file."
+    assert said in text(signed_in.get(f"/packets/{form.packet.reference}/"))
 
 
 def test_each_standing_is_said_with_its_day_or_its_reason(page, site, signed_in):
