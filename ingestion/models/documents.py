@@ -170,8 +170,8 @@ class Document(models.Model):
         found = list(self.findings.all())
         decided = [finding for finding in found if finding.runs_out is None]
         last = max((finding.attempt for finding in decided), default=0)
-        since = [each for each in found if each.runs_out and each.attempt > last]
-        warning = max(since, key=lambda finding: finding.attempt, default=None)
+        noted = (finding for finding in found if finding.runs_out)
+        warning = max(noted, key=lambda finding: finding.attempt, default=None)
         current = [each for each in decided if each.attempt == last]
         if warning:
             current = [each for each in current if each.code != "EXPIRES_SOON"]

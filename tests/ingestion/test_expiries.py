@@ -194,6 +194,13 @@ def test_many_documents_cost_few_queries(django_assert_max_num_queries):
         assert night(220) == Noted(0, 0)
 
 
+def test_what_was_told_to_have_run_out_is_not_even_read_again(django_assert_max_num_queries):
+    licence(days=-3)
+    assert night() == Noted(0, 1)
+    with django_assert_max_num_queries(2):
+        night(1)
+
+
 def test_the_last_days_are_looked_up_in_an_index():
     rows = Extraction.objects.filter(expires__lte=TODAY).values("pk")
     with connection.cursor() as cursor:
