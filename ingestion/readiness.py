@@ -151,13 +151,14 @@ def paper_of(document: Document, extraction: Extraction | None, terms: Terms, to
     values = extraction.values if extraction else ()
     last = last_day(terms, {value.name: value for value in values})
     kind = document.document_type
+    # Decision 12: an upload's doc_id is its type, and the person where it is per person.
+    of, _, person = document.doc_id.partition(".")
     return Paper(
         key=document.pk,
         kind=kind,
         state=DocumentState(document.state),
         values=values,
-        # Decision 12: an upload's doc_id is its type, and the person where it is per person.
-        person=document.doc_id.removeprefix(f"{kind}.") if f"{kind}." in document.doc_id else "",
+        person=person if of == kind else "",
         expires=last,
         is_due=last is not None and terms.step((last - today).days) is not None,
         may_run_out=terms.warns_only,

@@ -30,6 +30,7 @@ _OF_ANY_BODY = _words(
 )
 # What Unicode does not take apart, and the German ways round a missing umlaut.
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "a", "œ": "o"})
+_ACCENTED = re.compile("[à-åè-ïò-öø-ü]")
 _UMLAUTS = re.compile(r"(?<=[aou])e")
 _REGISTERED = re.compile(r"(?<!\w)(?:IRB|FWA|IORG)\d{7,8}(?!\w)|(?<!\w)\d\dD\d{7}(?!\w)")
 _SPACED = re.compile(r"\b(ph|m)\.\s+d\b", re.IGNORECASE)  # M. D., as some type it
@@ -38,7 +39,9 @@ _MOST = 8  # words of a name that are compared: nobody writes more, and matching
 
 def same_person(one: str, other: str) -> bool:
     """J. Smith is John A. Smith; neither is Jane Smith. Smith, John is John Smith, MD."""
-    return any(_match(*pair) for pair in product(_readings(one), _readings(other)))
+    written = product(_readings(one), _readings(other))
+    misread = product(_readings(_blurred(one)), _readings(_blurred(other)))
+    return any(_match(*pair) for pair in chain(written, misread))
 
 
 def same_body(one: str, other: str) -> bool:
@@ -53,6 +56,11 @@ def same_version(one: str, other: str) -> bool:
     """3 is 3.0 is v3.0, and is not 3.1."""
     first, second = _version(one), _version(other)
     return not first or not second or first == second
+
+
+def _blurred(text: str) -> str:
+    """With one letter for every accented vowel: a scan gives Jérg for Jörg, and is sure of it."""
+    return _ACCENTED.sub("a", unicodedata.normalize("NFC", text.casefold()))
 
 
 def _match(one: Sequence[str], other: Sequence[str]) -> bool:

@@ -59,12 +59,13 @@ def _same_protocol(one: str, other: str) -> bool:
     return same_number(one, other) or same_number(other, one)
 
 
+_NAME_PROTOCOL = tuple(slug for slug, kind in TYPES.items() if kind.names_protocol)
 _VERSION, _NUMBER = "protocol_version", "protocol_number"
 _SHARED = (
     Shared("PERSON_MISMATCH", ("investigator",), (FORM_1572, _PAGE, LOG, _LETTER), same_person),
     Shared("PROTOCOL_VERSION_MISMATCH", (_VERSION,), (_PAGE, _LETTER), same_version),
     Shared("IRB_MISMATCH", ("irb_name", "irb"), (_LETTER, FORM_1572), same_body),
-    Shared("PROTOCOL_MISMATCH", (_NUMBER,), (FORM_1572, _PAGE, _LETTER, LOG), _same_protocol),
+    Shared("PROTOCOL_MISMATCH", (_NUMBER,), _NAME_PROTOCOL, _same_protocol),
 )
 
 
@@ -91,8 +92,8 @@ def gaps(
 
 def _differing(shared: Shared, papers: Sequence[Paper], protocol: str) -> Iterator[Gap]:
     """Each paper that differs from the one with which most agree."""
-    last = (newest(papers, kind) for kind in shared.kinds)
-    shown = [seen for paper in last if paper and (seen := _shown(shared, paper, protocol))]
+    last = (paper for kind in shared.kinds for paper in _newest_of_each(papers, kind))
+    shown = [seen for paper in last if (seen := _shown(shared, paper, protocol))]
     if not shown:
         return
     agreeing = [sum(shared.same(one.whole, other.whole) for other in shown) for one in shown]
@@ -100,6 +101,13 @@ def _differing(shared: Shared, papers: Sequence[Paper], protocol: str) -> Iterat
     for each in shown:
         if not shared.same(most.whole, each.whole):
             yield _mismatch(shared.code, most.paper, most.value, each.paper, each.value)
+
+
+def _newest_of_each(papers: Sequence[Paper], kind: str) -> list[Paper]:
+    """The newest of the type; of one that people have of their own, the newest of each person."""
+    if not TYPES[kind].per_person:
+        return [paper] if (paper := newest(papers, kind)) else []
+    return list({paper.names: paper for paper in papers if paper.kind == kind}.values())
 
 
 def _shown(shared: Shared, paper: Paper, protocol: str) -> _Shown | None:

@@ -56,6 +56,7 @@ def test_comparing_is_symmetric_and_stops_at_no_text(one, other):
         ("Siobhan O\u2019Brien", "O'Brien, Siobhán"),
         ("Margaret Anne Whitfield, MD", "Margaret Whitfield"),
         ("Linh Do, D.O.", "Do, Linh"),
+        ("Jérg Brandt", "Brandt, Jörg"),
         ("Dr. Whitfield", "Margaret Whitfield"),
         ("Dr.", "Margaret Whitfield"),
     ],
@@ -71,6 +72,7 @@ def test_these_are_one_person(one, other):
         ("J. S.", "John Smith"),
         ("John Smith Jr.", "John Smith Sr."),
         ("Linh Do", "Linh Ma"),
+        ("Jörg Brandt", "Jürgen Brandt"),
         ("A. Smith", "J. Smith"),
     ],
 )
