@@ -149,8 +149,12 @@ def enter(  # noqa: PLR0913 - what an entry says; callers name each
     from_state: str = "",
     to_state: str = "",
     by: By = BY_WORKER,
+    rules: str = "",
 ) -> None:
-    """Record an entry of the document, as its transition of the number that it has now."""
+    """Record an entry of the document, as its transition of the number that it has now.
+
+    `rules`: their version, where they are not those of its decision.
+    """
     record(
         event,
         subject=document.subject,
@@ -164,7 +168,7 @@ def enter(  # noqa: PLR0913 - what an entry says; callers name each
         correlation_id=str(document.correlation_id),
         actor=by.actor,
         role=by.role,
-        rules=document.rules_version,
+        rules=rules or document.rules_version,
         schema_version=document.schema_version,
         detail=detail,
     )

@@ -25,12 +25,17 @@ _RECORDS = _may(
 _PLACES = _may("view", "clinical_sites.site", "clinical_sites.study")
 _PEOPLE = _may("view", "clinical_sites.user", "clinical_sites.membership")
 _TRAIL = _may("view", "audit.entry")
+_LAID_DOWN = ("requireddocument", "siterequirement", "validityoverride")
+_NEEDS = _may("view", *(f"ingestion.{model}" for model in (*_LAID_DOWN, "waiver")))
+_WAIVES = _may("add change", "ingestion.waiver")
+_LAYS_DOWN = _may("add change delete", *(f"ingestion.{model}" for model in _LAID_DOWN))
 
 ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "QA reviewers": _RECORDS | _PLACES | _TRAIL,
-        "Regulatory affairs": _RECORDS | _PLACES | _PEOPLE | _TRAIL,
+        "QA reviewers": _RECORDS | _PLACES | _TRAIL | _NEEDS | _WAIVES,
+        "Regulatory affairs": _RECORDS | _PLACES | _PEOPLE | _TRAIL | _NEEDS | _WAIVES | _LAYS_DOWN,
         "Operations": _RECORDS
+        | _NEEDS
         | _may("view", "ingestion.chunk")
         | _may("retry", "ingestion.document")
         | _may("cancel", "ingestion.batch")

@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.core.management import call_command
 from django.db import close_old_connections, connections
 
-from ingestion import retention
+from ingestion import expiries, retention
 from ingestion.dispatch import bell, drain, presence, shift
 
 # A ring that is so old is of no use, for others were rung since. Sooner than `retry`, at which the
@@ -42,6 +42,12 @@ def prune() -> None:
     """What finished batches needed while they were worked, by the policy of retention."""
     with _connections_of_its_own():
         retention.prune()
+
+
+def note_expiries() -> None:
+    """Which documents on file run out soon, and which have."""
+    with _connections_of_its_own():
+        expiries.note()
 
 
 def clear_sessions() -> None:

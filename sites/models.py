@@ -160,6 +160,11 @@ class Site(models.Model):
     site_id = models.CharField("site number", max_length=60, unique=True)
     name = models.CharField(max_length=200)
     country = models.CharField(max_length=100)
+    activated_on = models.DateField(
+        null=True,
+        blank=True,
+        help_text="The day on which it goes live. GCP certificates are judged on that day.",
+    )
     revision = models.PositiveIntegerField(default=0, editable=False)
 
     objects: ClassVar[models.Manager["Site"]] = SiteQuerySet.as_manager()

@@ -7,6 +7,7 @@ import json
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Annotated, Any
 
 from django.core.exceptions import ValidationError as DjangoValidationError
@@ -91,6 +92,7 @@ class SiteRow(_Strict):
     site_id: SiteNumber
     name: Text
     country: Annotated[str, Field(min_length=1, max_length=100)]
+    activated_on: date | None = None  # left alone by a file that does not say
     portal: PortalRow
 
 
@@ -160,6 +162,8 @@ def load(rows: list[SiteRow], *, actor: str, role: str = "ops") -> Loaded:
             key = row.portal.key or f"site-{slugify(row.site_id)}"
             portal = keep(Portal, {"key": key}, row.portal.model_dump(exclude={"key"}))
             columns = {"study": study, "portal": portal, "name": row.name, "country": row.country}
+            if "activated_on" in row.model_fields_set:
+                columns["activated_on"] = row.activated_on
             keep(Site, {"site_id": row.site_id}, columns)
     return loaded
 

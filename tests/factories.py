@@ -1,7 +1,8 @@
 """Rows with total defaults: a test names only what it is about."""
 
 import uuid
-from datetime import timedelta
+from dataclasses import replace
+from datetime import date, timedelta
 from itertools import count
 
 from django.utils import timezone
@@ -10,7 +11,10 @@ from ingestion import register
 from ingestion.core.states import ChunkState, DocumentState
 from ingestion.manifest import Descriptor
 from ingestion.models import Batch, Chunk, Document, Source
-from ingestion.rules.checks import Verdict
+from ingestion.rules.checks import SiteFacts, Verdict
+from ingestion.rules.fields import FieldValue
+from ingestion.rules.types import TYPES
+from ingestion.rules.validity import runs_out
 from sites.models import Membership, Portal, Site, Study, User
 from tests import steps
 
@@ -90,6 +94,28 @@ def make_filed(site: Site, doc_id: str, sha256: str) -> Document:
     steps.conclude(document.pk, lease, verdict(), pages=1)
     document.refresh_from_db()
     return document
+
+
+def make_read(
+    site: Site, kind: str, *found, doc_id="", state="ARCHIVED", confidence=100.0, **values
+) -> Document:
+    """A document on which these values were read, with its last day by its type's own rule."""
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    named = {"doc_id": doc_id or kind, "document_type": kind, "filename": f"{kind}.pdf"}
+    Document.objects.filter(pk=document.pk).update(**named)
+    fields = tuple(_read(name, str(value), confidence) for name, value in values.items())
+    last = runs_out(SiteFacts("").terms(TYPES[kind]), {value.name: value for value in fields})
+    steps.start_checking(document.pk, lease, sha256=uuid.uuid4().hex * 2, size=10)
+    decided = replace(verdict(state, *found), document_type=kind, fields=fields, expires=last)
+    steps.conclude(document.pk, lease, decided, pages=1)
+    document.refresh_from_db()
+    return document
+
+
+def _read(name: str, value: str, confidence: float) -> FieldValue:
+    day = date.fromisoformat(value) if name.endswith("_date") else None
+    return FieldValue(name, value, 1, "native", confidence, day=day)
 
 
 def verdict(state="ARCHIVED", *findings):

@@ -1,5 +1,8 @@
-"""Documents in the admin: to be filtered, searched and read. Nothing here changes a record."""
+"""Documents in the admin: to be filtered, searched and read. Nothing here changes a record.
 
-from ingestion.admin import documents, failures, submissions
+What studies and sites lay down about documents is changed here, and each change is on record.
+"""
 
-__all__ = ["documents", "failures", "submissions"]
+from ingestion.admin import documents, failures, requirements, submissions
+
+__all__ = ["documents", "failures", "requirements", "submissions"]

@@ -58,7 +58,7 @@ def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
     twin = document.duplicate_of
     return DocumentOut(
         **_line(request, document),
-        findings=[_finding(document, finding) for finding in _current(document)],
+        findings=[_finding(document, finding) for finding in document.current_findings],
         duplicate_of=_address(request, twin) if twin else None,
     )
 
@@ -122,14 +122,6 @@ def _line(request: HttpRequest, document: Document) -> dict[str, Any]:
         "url": _address(request, document),
         "content_url": _address(request, document, "document_content") if is_open else None,
     }
-
-
-def _current(document: Document) -> list[Any]:
-    """The findings of the last attempt, the primary one first."""
-    found = list(document.findings.all())
-    last = max((finding.attempt for finding in found), default=0)
-    current = [finding for finding in found if finding.attempt == last]
-    return sorted(current, key=lambda finding: (not finding.is_primary, finding.pk))
 
 
 def _finding(document: Document, finding: Any) -> FindingOut:

@@ -1,7 +1,7 @@
 """What goes in and out, as OpenAPI describes it. Fields are named as in a manifest."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any
 
 from ninja import Schema
@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.manifest import PRINTABLE, Descriptor
+from ingestion.rules.requirements import Standing
 
 
 class ErrorOut(Schema):
@@ -189,6 +190,34 @@ class SiteOut(Schema):
 class SiteList(Schema):
     items: list[SiteOut]
     next: str | None
+
+
+class RequirementOut(Schema):
+    document_type: str
+    name: str
+    whose: Annotated[str, Field(description='A person or a laboratory; "" for the site.')]
+    standing: Standing
+    counts_until: Annotated[date | None, Field(description="The last day of what is on file.")]
+    reason: Annotated[str, Field(description="Of a waiver.")]
+    document: Annotated[int | None, Field(description="The one that decided its standing.")]
+
+
+class GapOut(Schema):
+    """Where documents do not fit together, or one names what is not there."""
+
+    code: str
+    what: str
+    why: str
+    do: str
+    documents: list[int]
+
+
+class ReadinessOut(Schema):
+    site_id: str
+    complete: bool
+    met: int
+    required: list[RequirementOut]
+    gaps: list[GapOut]
 
 
 class FindingOut(Schema):

@@ -11,10 +11,23 @@ from ingestion.api import batches, keys, problems, reach, waiting
 from ingestion.api.auth import ApiRequest, Bearer
 from ingestion.api.paging import Cursor, page
 from ingestion.api.problems import Problem
-from ingestion.api.schemas import BatchOut, SiteList, SiteOut, answers
+from ingestion.api.schemas import (
+    BatchOut,
+    GapOut,
+    ReadinessOut,
+    RequirementOut,
+    SiteList,
+    SiteOut,
+    answers,
+)
 from ingestion.core.breaker import BreakerState
 from ingestion.models import Source
+from ingestion.models.requirements import type_name
 from ingestion.pulling import NothingToPull, PortalSilent, pull
+from ingestion.readiness import readiness_of
+from ingestion.rules.packet import Gap
+from ingestion.rules.requirements import Requirement
+from ingestion.rules.sentences import sentences
 from sites.models import Scope, Site
 
 router = Router()
@@ -35,6 +48,24 @@ def list_sites(request: ApiRequest, response: HttpResponse, asked: Query[Cursor]
 )
 def one_site(request: ApiRequest, site_id: Path[SiteId]) -> SiteOut:
     return _out(request, _site(request, site_id))
+
+
+@router.get(
+    "/{site_id}/required",
+    response=answers(ReadinessOut, errors=(404,)),
+    auth=Bearer(Scope.READ),
+    summary="What a site needs, and where its documents do not fit together",
+)
+def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut:
+    """As it is now: nothing of it is stored."""
+    stand = readiness_of(_site(request, site_id))
+    return ReadinessOut(
+        site_id=site_id,
+        complete=stand.is_complete,
+        met=stand.met,
+        required=[_requirement(each) for each in stand.required],
+        gaps=[_gap(gap) for gap in stand.gaps],
+    )
 
 
 @router.post(
@@ -63,6 +94,25 @@ def _site(request: ApiRequest, site_id: str) -> Site:
     if site is None:
         raise problems.not_found("site")
     return site
+
+
+def _requirement(each: Requirement) -> RequirementOut:
+    return RequirementOut(
+        document_type=each.kind,
+        name=type_name(each.kind),
+        whose=each.whose,
+        standing=each.standing,
+        counts_until=each.paper.expires if each.paper else None,
+        reason=each.reason,
+        document=each.paper.key if each.paper else None,
+    )
+
+
+def _gap(gap: Gap) -> GapOut:
+    said = sentences(gap.code, gap.facts)
+    papers = [gap.one, gap.other] if gap.other else [gap.one]
+    keys = [paper.key for paper in papers]
+    return GapOut(code=gap.code, what=said.what, why=said.why, do=said.do, documents=keys)
 
 
 def _out(request: HttpRequest, site: Site) -> SiteOut:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -49,6 +50,8 @@ class WorkItem:
     site_name: str = ""
     protocol_number: str = ""
     protocol_version: str = ""
+    activated_on: date | None = None  # the site
+    overrides: Mapping[str, Any] = field(default_factory=dict)  # for the Reader: the study's terms
     size: int = 0  # bytes of an upload
     tries: int = 0
     is_suspect: bool = False  # it was in hand when a worker died

@@ -48,6 +48,8 @@ class CheckingReader:
             name=item.site_name,
             protocol_number=item.protocol_number,
             protocol_version=item.protocol_version,
+            activated_on=item.activated_on,
+            overrides=item.overrides,
         )
         check = partial(
             checks.check_whatever,

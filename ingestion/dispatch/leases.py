@@ -7,7 +7,7 @@ made by the worker and written in the claiming UPDATE, so that nobody can adopt 
 import random
 import time
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -24,7 +24,8 @@ from audit.log import ledger
 from ingestion import batches, filing, retrying, spool
 from ingestion.core.states import ChunkState
 from ingestion.core.work import Filed, PortalTerms, WorkItem
-from ingestion.models import Batch, Chunk, Document, PortalGate
+from ingestion.models import Batch, Chunk, Document, PortalGate, ValidityOverride
+from ingestion.rules.terms import Override
 from sites.models import Portal, Site
 
 MOST_AT_ONCE = 8  # chunks that one look takes: another shift may have room too
@@ -124,8 +125,9 @@ def _claim(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
         filing.requeue_interrupted(chunk)
         batches.begin(chunk.batch_id)
         filed = _filed(chunk)
+        overrides = ValidityOverride.objects.of_study(chunk.site.study_id)
         items = tuple(
-            _item(each, chunk, now, filed.get((each.doc_id, each.url)))
+            _item(each, chunk, now, filed.get((each.doc_id, each.url)), overrides)
             for each in _to_do(chunk, now)
         )
     return Lease(chunk_id, chunk.site_id, chunk.batch.reference, chunk.is_urgent, lease_id, items)
@@ -263,7 +265,13 @@ def _filed(chunk: Chunk) -> dict[tuple[str, str], Filed]:
     return {(doc_id, url): Filed(etag, sha256) for doc_id, url, etag, sha256 in rows}
 
 
-def _item(document: Document, chunk: Chunk, now: datetime, filed: Filed | None) -> WorkItem:
+def _item(
+    document: Document,
+    chunk: Chunk,
+    now: datetime,
+    filed: Filed | None,
+    overrides: Mapping[str, Override],
+) -> WorkItem:
     if filed and document.expected_sha256 not in {"", filed.sha256}:
         filed = None  # the manifest announces another version
     return WorkItem(
@@ -281,6 +289,8 @@ def _item(document: Document, chunk: Chunk, now: datetime, filed: Filed | None) 
         site_name=document.site.name,
         protocol_number=document.site.study.protocol_number,
         protocol_version=document.site.study.protocol_version,
+        activated_on=document.site.activated_on,
+        overrides=overrides,
         size=document.size or 0,
         tries=document.fetch_tries,
         is_suspect=document.attempts > 0,  # whoever was let go in good order was not charged

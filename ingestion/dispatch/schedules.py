@@ -15,6 +15,7 @@ PREFIX = "siteledger: "  # what carries it and is not listed is removed
 SCHEDULES: Mapping[str, tuple[str, int]] = {
     "purge rings": ("ingestion.tasks.purge_rings", 15),
     "prune finished batches": ("ingestion.tasks.prune", 24 * 60),
+    "note what runs out": ("ingestion.tasks.note_expiries", 24 * 60),
     "clear expired sign-ins": ("ingestion.tasks.clear_sessions", 24 * 60),
 }
 

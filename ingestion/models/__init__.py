@@ -20,6 +20,12 @@ from ingestion.models.batches import (
 from ingestion.models.documents import Document, DocumentQuerySet, Finding
 from ingestion.models.extractions import Extraction
 from ingestion.models.gates import PortalGate, PortalGateQuerySet
+from ingestion.models.requirements import (
+    RequiredDocument,
+    SiteRequirement,
+    ValidityOverride,
+    Waiver,
+)
 
 __all__ = [
     "PRIORITIES",
@@ -36,5 +42,9 @@ __all__ = [
     "PacketQuerySet",
     "PortalGate",
     "PortalGateQuerySet",
+    "RequiredDocument",
+    "SiteRequirement",
     "Source",
+    "ValidityOverride",
+    "Waiver",
 ]

@@ -165,6 +165,20 @@ class Document(models.Model):
         return f"document:{self.pk}"
 
     @property
+    def current_findings(self) -> "list[Finding]":
+        """Those of the last decision, the primary one first, and the last warning since then."""
+        found = list(self.findings.all())
+        decided = [finding for finding in found if finding.runs_out is None]
+        last = max((finding.attempt for finding in decided), default=0)
+        noted = (finding for finding in found if finding.runs_out)
+        warning = max(noted, key=lambda finding: finding.attempt, default=None)
+        current = [each for each in decided if each.attempt == last]
+        if warning:
+            current = [each for each in current if each.code != "EXPIRES_SOON"]
+        ordered = sorted(current, key=lambda finding: (not finding.is_primary, finding.pk))
+        return [*ordered, warning] if warning else ordered
+
+    @property
     def type_name(self) -> str:
         kind = TYPES.get(self.document_type)
         return kind.name if kind else "Document"
@@ -211,15 +225,24 @@ class Finding(models.Model):
     facts = models.JSONField(default=dict)  # str and int only
     rules_version = models.CharField(max_length=20)
     attempt = models.PositiveIntegerField(default=1)  # of the document, when it was found
+    # Of what was noted while it was on file, by `expiries`: its last day, and the warning that was
+    # due so many days before; 0 when the day had passed.
+    runs_out = models.DateField(null=True, blank=True)
+    days_before = models.PositiveSmallIntegerField(null=True, blank=True)
 
     class Meta:
         ordering = ["document", "-is_primary", "pk"]
         constraints = [
             models.UniqueConstraint(
+                fields=["document", "runs_out", "days_before"],
+                condition=Q(runs_out__isnull=False),
+                name="a_warning_is_noted_once",
+            ),
+            models.UniqueConstraint(
                 fields=["document", "attempt"],
                 condition=Q(is_primary=True),
                 name="a_decision_has_one_primary_finding",
-            )
+            ),
         ]
 
     def __str__(self) -> str:

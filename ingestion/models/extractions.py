@@ -1,6 +1,8 @@
 """What was read from a document, and from where: the evidence behind its decision."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date
 from typing import Any, Self
 
 from django.db import models
@@ -21,7 +23,10 @@ class Extraction(models.Model):
     rules_version = models.CharField(max_length=20)
     evidence = models.CharField(max_length=400, blank=True)  # for its type
     dated = models.DateField(null=True, blank=True)  # by its type's dating convention
-    expires = models.DateField(null=True, blank=True)  # the last day on which it counts
+    expires = models.DateField(
+        null=True, blank=True
+    )  # its last day, whether its site is live or not
+    terms = models.JSONField(default=dict)  # how long it counts, as it was judged
     fields = models.JSONField(default=list)  # as `_field` writes them; page 0 is a form
     signature = models.JSONField(null=True, blank=True)  # ink, page, area
     pages = models.JSONField(default=list)  # of each page, how it was read: `reading.provenance`
@@ -37,6 +42,7 @@ class Extraction(models.Model):
                 fields=["document", "attempt"], name="an_attempt_is_extracted_once"
             )
         ]
+        indexes = [models.Index(fields=["expires"], name="extractions_by_last_day")]
 
     def __str__(self) -> str:
         return f"{self.document_id}, attempt {self.attempt}"
@@ -51,6 +57,7 @@ class Extraction(models.Model):
             evidence=verdict.evidence[:400],
             dated=verdict.dated,
             expires=verdict.expires,
+            terms=dict(verdict.terms),
             fields=[_field(value) for value in verdict.fields],
             signature=_signature(verdict.signature) if verdict.signature else None,
             pages=list(read.pages),
@@ -59,6 +66,11 @@ class Extraction(models.Model):
             is_repaired=read.repaired,
             words=read.words,
         )
+
+    @property
+    def values(self) -> tuple[FieldValue, ...]:
+        """As they were read, without their places."""
+        return tuple(_value(field) for field in self.fields)
 
     @property
     def words_by_page(self) -> Mapping[int, list[tuple[str, list[float], float]]]:
@@ -74,6 +86,14 @@ def _field(value: FieldValue) -> dict[str, Any]:
         "confidence": round(value.confidence, 1),
         "box": _sides(value.box),
     }
+
+
+def _value(field: Mapping[str, Any]) -> FieldValue:
+    day = None
+    with suppress(ValueError):  # words, or a date that means no one day
+        day = date.fromisoformat(field["value"])
+    plain = {name: field[name] for name in ("name", "value", "page", "source", "confidence")}
+    return FieldValue(**plain, day=day)
 
 
 def _signature(signature: Signature) -> dict[str, Any]:

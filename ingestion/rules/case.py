@@ -1,13 +1,14 @@
 """What a check of one type of document is given."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from ingestion.reading.facts import Reading
 from ingestion.rules.fields import SCANS, FieldValue
 from ingestion.rules.findings import Facts, Finding
 from ingestion.rules.signatures import Signature
+from ingestion.rules.terms import Override, Terms
 from ingestion.rules.types import DocumentType
 
 
@@ -19,6 +20,11 @@ class SiteFacts:
     protocol_number: str = ""
     name: str = ""
     protocol_version: str = ""  # the current one
+    activated_on: date | None = None
+    overrides: Mapping[str, Override] = field(default_factory=dict)  # the study's own, by type
+
+    def terms(self, kind: DocumentType) -> Terms:
+        return Terms.of(kind, self.overrides.get(kind.slug), self.activated_on)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,7 @@ class Case:
     today: date
     fields: Mapping[str, FieldValue]  # `signature_date` among them
     signature: Signature | None  # None for a type that needs none
+    terms: Terms
     person: str = ""  # whose it is, as the sender said; "" where nothing was said
 
 

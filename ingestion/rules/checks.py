@@ -5,7 +5,7 @@ type run only once the type is settled: while it is in doubt, a rejection would 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from ingestion.core.states import DocumentState
@@ -16,7 +16,7 @@ from ingestion.rules.case import Case, SiteFacts
 from ingestion.rules.classify import Classification, Fit, classify
 from ingestion.rules.codes import CODES, Disposition, weight
 from ingestion.rules.fields import FieldValue, read_fields
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import Facts, Finding
 from ingestion.rules.signatures import Signature, find_signature
 from ingestion.rules.types import RULES_VERSION, TYPES, DocumentType
 
@@ -66,7 +66,8 @@ class Verdict:
     signature: Signature | None = None  # None for a type that needs none
     evidence: str = ""  # for its type: the most telling landmarks, in words
     dated: date | None = None  # by its type's dating convention
-    expires: date | None = None  # the last day on which it counts, where something on it says so
+    expires: date | None = None  # its last day, where something on it says so, live site or not
+    terms: Facts = field(default_factory=dict)  # how long it counts, as it was judged
     rules_version: str = RULES_VERSION
 
     @property
@@ -102,7 +103,8 @@ def check(
         signature=case.signature,
         evidence=found.best.evidence,
         dated=dated.day if dated else None,
-        expires=validity.last_day(kind.validity, case.fields),
+        expires=validity.runs_out(case.terms, case.fields),
+        terms=case.terms.facts,
     )
 
 
@@ -143,10 +145,14 @@ def check_whatever(
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:
     """The worst disposition decides; its most severe finding is the primary one."""
-    ordered = tuple(sorted(findings, key=lambda finding: (weight(finding.code), finding.page)))
-    worst = ordered[0] if ordered else None
+    ordered = tuple(sorted(findings, key=_weight))
+    worst = ordered[0] if ordered and not ordered[0].is_remark else None
     state = _STATES.get(CODES[worst.code].disposition) if worst else None
     return Verdict("", ordered, worst if state else None, state or DocumentState.ARCHIVED)
+
+
+def _weight(finding: Finding) -> tuple[tuple[int, int, int], int]:
+    return weight(finding.code, is_remark=finding.is_remark), finding.page
 
 
 def _case(reading: Reading, kind: DocumentType, site: SiteFacts, today: date, person: str) -> Case:
@@ -156,7 +162,7 @@ def _case(reading: Reading, kind: DocumentType, site: SiteFacts, today: date, pe
         signature = find_signature(reading, kind.signature, month_first=kind.us_dates)
         if signature.date:
             fields["signature_date"] = signature.date
-    return Case(reading, kind, site, today, fields, signature, person)
+    return Case(reading, kind, site, today, fields, signature, site.terms(kind), person)
 
 
 def _schema(version: str) -> Iterator[Finding]:

@@ -113,11 +113,14 @@ CODES: Mapping[str, FindingCode] = MappingProxyType({entry.code: entry for entry
 _DISPOSITIONS, _SEVERITIES, _ORDER = list(Disposition), list(Severity), list(CODES)
 
 
-def weight(code: str) -> tuple[int, int, int]:
-    """Sorts findings, the primary one first: by what it does, how bad it is, and its place here."""
+def weight(code: str, *, is_remark: bool = False) -> tuple[int, int, int]:
+    """Sorts findings, the primary one first: by what it does, how bad it is, and its place here.
+
+    `is_remark`: it does no more than warn, whatever its code would do.
+    """
     entry = CODES[code]
     return (
-        _DISPOSITIONS.index(entry.disposition),
+        _DISPOSITIONS.index(Disposition.WARN if is_remark else entry.disposition),
         _SEVERITIES.index(entry.severity),
         _ORDER.index(code),
     )

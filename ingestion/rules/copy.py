@@ -257,8 +257,14 @@ COPY: Mapping[str, Copy] = {
     "EXPIRED_DOCUMENT": Copy(
         "Expired",
         ("This {type} ran out on {expires}.", "This {type} has run out."),
-        ("It has to be valid on the day it is filed.",),
-        ("Upload the current one; if its renewal is pending, attach the renewal letter.",),
+        (
+            "It is on file since {filed}; from now on the site needs one that still counts.",
+            "It has to be valid on the day it is filed.",
+        ),
+        (
+            "Upload the current one when there is one: study {study} files it until then.",
+            "Upload the current one; if its renewal is pending, attach the renewal letter.",
+        ),
     ),
     "STALE_DOCUMENT": Copy(
         "Too old",
@@ -267,7 +273,10 @@ COPY: Mapping[str, Copy] = {
             "This {type} is older than the study accepts.",
         ),
         ("It has to describe the state of things on the day it is filed.",),
-        ("Upload a newer {type} with a current date.",),
+        (
+            "Upload a newer {type} when there is one: study {study} files it until then.",
+            "Upload a newer {type} with a current date.",
+        ),
     ),
     "DATE_IN_FUTURE": Copy(
         "A date lies in the future",
@@ -316,47 +325,73 @@ COPY: Mapping[str, Copy] = {
     "PROTOCOL_MISMATCH": Copy(
         "Names another protocol",
         (
+            "The {one} names protocol {expected}; the {other} names {named}.",
             "This document names protocol {named}; the study's protocol is {expected}.",
             "This document names another protocol than the study's.",
         ),
         ("A document counts for the protocol that is named on it.",),
-        ("Check the file; if it belongs to another study, upload the right one here.",),
+        (
+            "Check both; upload the {other} or the {one} that belongs to this study.",
+            "Check the file; if it belongs to another study, upload the right one here.",
+        ),
     ),
     "PROTOCOL_VERSION_MISMATCH": Copy(
         "Names another protocol version",
         (
+            "The {one} names protocol version {expected}; the {other} names {named}.",
             "This document names protocol version {named}; the current one is {expected}.",
             "This document names another version of the protocol than the current one.",
         ),
         ("Approvals and signatures count for one version of the protocol.",),
-        ("Upload the {type} for the current version, or wait for QA to look at it.",),
+        (
+            "Check which version is current, and upload the {other} or the {one} for it.",
+            "Upload the {type} for the current version, or wait for QA to look at it.",
+        ),
     ),
     "PERSON_MISMATCH": Copy(
         "Names another person",
         (
+            "The {one} names {absent}; the {other} lists {listed}.",
+            "The {one} names {expected}; the {other} names {named}.",
             "This document names {named}; we expected {expected}.",
             "This document names another person than the one we expected.",
         ),
-        ("Each person's documents are filed under their own name.",),
-        ("Check the file; upload the right one if it belongs to somebody else.",),
+        (
+            "What {absent} does at the site has to be delegated on record.",
+            "The documents of a site have to name the same people as the {one}.",
+            "Each person's documents are filed under their own name.",
+        ),
+        (
+            "Add {absent} to the {other} and upload it, or upload a corrected {one}.",
+            "Check which name is right, and upload a corrected {other} or {one}.",
+            "Check the file; upload the right one if it belongs to somebody else.",
+        ),
     ),
     "LAB_MISMATCH": Copy(
         "Names another laboratory",
         (
+            "The {one} names the laboratory {expected}; the {other} names {named}.",
             "This document names the laboratory {named}; the packet names {expected}.",
             "This document names another laboratory than the rest of the packet.",
         ),
         ("Every laboratory of the site needs its own certificate and ranges.",),
-        ("Check which laboratory is meant and upload the document that belongs to it.",),
+        (
+            "Upload the {other} of the laboratory on the {one}, or a corrected {one}.",
+            "Check which laboratory is meant and upload the document that belongs to it.",
+        ),
     ),
     "IRB_MISMATCH": Copy(
         "Names another IRB",
         (
+            "The {one} names {expected}; the {other} names {named}.",
             "This document names {named}; the packet names {expected}.",
             "This document names another IRB than the rest of the packet.",
         ),
         ("The IRB that approved the study has to be the one named on the other forms.",),
-        ("Check which IRB is responsible and upload the document that names it.",),
+        (
+            "Check which IRB is responsible, and upload the {other} or the {one} that names it.",
+            "Check which IRB is responsible and upload the document that names it.",
+        ),
     ),
     "OCR_LOW_CONFIDENCE": Copy(
         "Some words could not be read for certain",
@@ -389,11 +424,15 @@ COPY: Mapping[str, Copy] = {
     "PACKET_INCOMPLETE": Copy(
         "Documents are still missing",
         (
+            "The {one} names {absent}, whose {lacking} is not on file.",
             "This packet still lacks: {missing}.",
             "This packet still lacks documents.",
         ),
         ("The site can start once every required document is on file.",),
-        ("Upload what is missing; what is already on file stays there.",),
+        (
+            "Upload the {lacking} of {absent}, or a corrected {one} if the name is wrong.",
+            "Upload what is missing; what is already on file stays there.",
+        ),
     ),
     "QA_REJECTED": Copy(
         "Returned by QA",

@@ -13,3 +13,4 @@ class Finding:
     code: str
     page: int = 0  # from 1; 0 when it concerns the whole document
     facts: Facts = field(default_factory=dict)
+    is_remark: bool = False  # the study has such a document filed, whatever the code would do

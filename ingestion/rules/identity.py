@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from ingestion.rules import wording
+from ingestion.rules import names, wording
 from ingestion.rules.case import Case, sure
 from ingestion.rules.findings import Facts, Finding
 
@@ -31,7 +31,7 @@ def protocol_version_mismatch(case: Case) -> Iterator[Finding]:
     value, known = case.fields.get("protocol_version"), case.site.protocol_version
     if not value or not known or not case.kind.names_version or any(protocol_mismatch(case)):
         return
-    if _numbers(value.value) != _numbers(known):
+    if not names.same_version(value.value, known):
         facts: Facts = {"named": value.value, "expected": known}
         yield sure(value, "the protocol version", "PROTOCOL_VERSION_MISMATCH", facts)
 
@@ -58,14 +58,6 @@ def same_number(written: str, known: str) -> bool:
     """
     digits = re.sub(r"\D", "", known).lstrip("0")
     return _plain(written) in {_plain(known), digits or _plain(known)}
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """Of 2, v2 and 2.0 the same."""
-    numbers = [int(part) for part in re.findall(r"\d+", version)]
-    while numbers and not numbers[-1]:
-        numbers.pop()
-    return tuple(numbers)
 
 
 def _names(text: str) -> set[str]:

@@ -90,6 +90,7 @@ class Validity:
     from_: str = Field(default="", alias="from")  # field that its age is counted from
     printed_wins: bool = False  # the age counts only where no expiry is printed
     less_a_day: bool = False
+    at_activation: bool = False  # what counted when its site went live counts on
     warn_days: tuple[int, ...] = (90, 30, 7)
 
 
@@ -120,7 +121,6 @@ class DocumentType:
     contradictions: Phrases = ()  # phrases that put the type in doubt
     us_dates: bool = False  # 03/12/2026 is 12 March... only on a form that says mm/dd/yyyy
     per_person: bool = False
-    optional: bool = False  # not every site has one: never listed as missing
     names_site: bool = True  # a site number on it has to be this site's
     names_protocol: bool = False
     names_version: bool = False  # a protocol version on it has to be the study's current one

@@ -4,42 +4,45 @@ from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
 from ingestion.rules.case import Case, sure, unlikely
-from ingestion.rules.dates import months_later
 from ingestion.rules.fields import FieldValue
 from ingestion.rules.findings import Facts, Finding
-from ingestion.rules.types import Validity
+from ingestion.rules.terms import Terms
 
 # A paper signed today on the other side of the date line carries our tomorrow.
 _DATE_LINE = timedelta(days=1)
 
 
-def last_day(rule: Validity, fields: Mapping[str, FieldValue]) -> date | None:
-    """The last day on which the document counts; None when nothing on it says so."""
-    days = (_printed(rule, fields), _of_age(rule, fields))
-    return min((day for day in days if day), default=None)
+def last_day(terms: Terms, fields: Mapping[str, FieldValue]) -> date | None:
+    """The last day on which the document counts; None when there is none."""
+    return terms.last_day(_day(fields, terms.printed), _day(fields, terms.counted_from))
+
+
+def runs_out(terms: Terms, fields: Mapping[str, FieldValue]) -> date | None:
+    """The same for the record: whether its site is live is looked up again each time."""
+    return terms.runs_out(_day(fields, terms.printed), _day(fields, terms.counted_from))
 
 
 def expired(case: Case) -> Iterator[Finding]:
-    value = case.fields.get(case.kind.validity.expires)
-    if value and value.day and value.day < case.today:
-        yield sure(value, "the expiry date", "EXPIRED_DOCUMENT", {"expires": value.value})
+    value = case.fields.get(case.terms.printed)
+    if value and value.day and _is_past(value.day, case):
+        facts = {"expires": value.value}
+        yield _ran_out(case, value, "the expiry date", "EXPIRED_DOCUMENT", facts)
 
 
 def stale(case: Case) -> Iterator[Finding]:
-    rule = case.kind.validity
     if any(expired(case)):
         return
-    value, last = case.fields.get(rule.from_), _of_age(rule, case.fields)
-    if value and last and last < case.today:
-        facts: Facts = {"dated": value.value, "months": rule.max_age_months}
-        yield sure(value, "its date", "STALE_DOCUMENT", facts)
+    terms, value = case.terms, case.fields.get(case.terms.counted_from)
+    last = terms.last_day_of_age(_day(case.fields, terms.printed), value.day if value else None)
+    if value and last and _is_past(last, case):
+        facts: Facts = {"dated": value.value, "months": terms.max_age_months}
+        yield _ran_out(case, value, "its date", "STALE_DOCUMENT", facts)
 
 
 def expires_soon(case: Case) -> Iterator[Finding]:
-    rule = case.kind.validity
-    last = last_day(rule, case.fields)
-    days = (last - case.today).days if last else -1
-    if last and 0 <= days <= max(rule.warn_days, default=0):
+    last = last_day(case.terms, case.fields)
+    if last and case.terms.step((last - case.today).days):
+        days = (last - case.today).days
         yield Finding("EXPIRES_SOON", facts={"expires": last.isoformat(), "days": days})
 
 
@@ -90,15 +93,18 @@ def outdated_form(case: Case) -> Iterator[Finding]:
         yield Finding("FORM_EDITION_OUTDATED", value.page, {"printed": value.value})
 
 
-def _printed(rule: Validity, fields: Mapping[str, FieldValue]) -> date | None:
-    value = fields.get(rule.expires)
+def _day(fields: Mapping[str, FieldValue], name: str) -> date | None:
+    value = fields.get(name)
     return value.day if value else None
 
 
-def _of_age(rule: Validity, fields: Mapping[str, FieldValue]) -> date | None:
-    value = fields.get(rule.from_)
-    if rule.printed_wins and _printed(rule, fields):
-        return None
-    if not rule.max_age_months or not value or not value.day:
-        return None
-    return months_later(value.day, rule.max_age_months) - timedelta(days=rule.less_a_day)
+def _is_past(last: date, case: Case) -> bool:
+    return last < case.today and not case.terms.is_settled_by_activation(last)
+
+
+def _ran_out(case: Case, value: FieldValue, what: str, code: str, facts: Facts) -> Finding:
+    """What rejects it; or a remark, where the study files such documents all the same."""
+    if not case.terms.warns_only:
+        return sure(value, what, code, facts)
+    accepted = {**facts, "study": case.site.protocol_number or "of this site"}
+    return Finding(code, value.page, accepted, is_remark=True)

@@ -12,6 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from ingestion.core.states import BatchState, ChunkState, DocumentState
+from ingestion.rules.requirements import Standing
 
 # Drawn on a grid of 24 with a stroke of 2, so that all have one weight.
 _PATHS = {
@@ -56,6 +57,18 @@ LOOKS: Mapping[DocumentState, Look] = MappingProxyType(
         _D.RETURNED: Look("back", "warn"),
         _D.WITHDRAWN: Look("dash", "idle"),
         _D.CANCELLED: Look("dash", "idle"),
+    }
+)
+
+STANDING_LOOKS: Mapping[Standing, Look] = MappingProxyType(
+    {
+        Standing.MISSING: Look("dash", "idle"),
+        Standing.PENDING: Look("clock", "idle"),
+        Standing.RETURNED: Look("cross", "bad"),
+        Standing.EXPIRED: Look("cross", "bad"),
+        Standing.EXPIRING: Look("triangle", "warn"),
+        Standing.CURRENT: Look("tick", "ok"),
+        Standing.WAIVED: Look("dash", "idle"),
     }
 )
 

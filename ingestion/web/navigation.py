@@ -40,6 +40,10 @@ def _staff_with(permission: str) -> Callable[[User], bool]:
     return lambda user: user.is_staff and user.has_perm(permission)
 
 
+def _who_see_sites(user: User) -> bool:
+    return not user.is_staff or user.has_perm("clinical_sites.view_site")
+
+
 _PACKETS, _DOCUMENTS = "/packets/", "/documents/"
 
 ITEMS = (
@@ -57,6 +61,7 @@ ITEMS = (
         _staff_with("ingestion.view_packet"),
         (_PACKETS,),
     ),
+    Item("Required documents", "required", _who_see_sites),
     Item("Audit trail", "admin:audit_entry_changelist", _staff_with("audit.view_entry")),
     Item(
         "Work",

@@ -68,13 +68,8 @@ def outcome(document: Document) -> Outcome:
 
 
 def remarks(document: Document) -> tuple[Remark, ...]:
-    """The findings of the last attempt, the primary one first."""
-    found = list(document.findings.all())
-    last = max((finding.attempt for finding in found), default=0)
-    current = [finding for finding in found if finding.attempt == last]
     tone = _TONES.get(DocumentState(document.state), "info")
-    ordered = sorted(current, key=lambda finding: (not finding.is_primary, finding.pk))
-    return tuple(_remark(finding, document, tone) for finding in ordered)
+    return tuple(_remark(finding, document, tone) for finding in document.current_findings)
 
 
 def _remark(finding: Finding, document: Document, tone: str) -> Remark:

@@ -14,9 +14,11 @@ from django.views.decorators.http import require_safe
 
 from ingestion.core.states import DocumentState
 from ingestion.models import Document, Packet
+from ingestion.readiness import readiness_of
 from ingestion.web.access import SignedIn
 from ingestion.web.outcomes import outcome
 from ingestion.web.progress import Progress
+from ingestion.web.required import Disagreement, disagreements
 
 POLL_MILLISECONDS = 2000
 
@@ -27,7 +29,7 @@ POLL_MILLISECONDS = 2000
 def packet_page(request: SignedIn, reference: str) -> HttpResponse:
     visible = Packet.objects.visible_to(request.user)
     packet = get_object_or_404(
-        visible.select_related("site", "batch__submitted_by"), reference=reference
+        visible.select_related("site__study", "batch__submitted_by"), reference=reference
     )
     etag = _etag(packet)
     is_fragment = bool(request.headers.get("X-Fragment"))
@@ -56,10 +58,19 @@ def _results(packet: Packet) -> dict[str, object]:
     progress = Progress(counts)
     settled = [document.settled_at for document in documents if document.settled_at]
     return {
+        "gaps": _gaps(packet, documents) if progress.is_done else [],
         "progress": progress,
         "outcomes": [outcome(document) for document in documents],
         "finished_at": max(settled, default=None) if progress.is_done else None,
     }
+
+
+def _gaps(packet: Packet, documents: list[Document]) -> list[Disagreement]:
+    """Those of the site that a document of this packet is part of."""
+    own = {document.pk for document in documents}
+    stand = readiness_of(packet.site)
+    found = [gap for gap in stand.gaps if own & {gap.one.key, gap.other.key if gap.other else 0}]
+    return disagreements(stand, found)
 
 
 def _etag(packet: Packet) -> str:

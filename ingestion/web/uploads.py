@@ -1,10 +1,7 @@
 """Upload a packet: `/packets/new/`. One form, with JavaScript and without."""
 
-from dataclasses import dataclass
-
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.db.models import Max
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,26 +9,20 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from ingestion import watch
-from ingestion.models import Document, Packet
+from ingestion.models import Packet
+from ingestion.readiness import readiness_of
 from ingestion.rules.types import TYPES
 from ingestion.web.access import SignedIn
 from ingestion.web.drafts import ACCEPTED, Draft
+from ingestion.web.required import lines
 from sites.models import Site
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """One type of document, and the newest one of it that the site sent."""
-
-    name: str
-    document: Document | None
 
 
 @never_cache
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: SignedIn) -> HttpResponse:
-    sites = list(Site.objects.filter(memberships__user=request.user))
+    sites = list(Site.objects.filter(memberships__user=request.user).select_related("study"))
     if request.method != "POST":
         return _form(request, sites, Draft.blank(sites, request))
     result = Draft.sent(sites, request).register(request.user)
@@ -42,20 +33,11 @@ def upload(request: SignedIn) -> HttpResponse:
     )
 
 
-def needs(site: Site) -> list[Need]:
-    """What the site still needs: every type that each site has, with its newest document."""
-    own = Document.objects.filter(site=site, document_type__in=TYPES).order_by()
-    newest = own.values("document_type").annotate(last=Max("pk")).values_list("last", flat=True)
-    by_type = {each.document_type: each for each in Document.objects.filter(pk__in=newest)}
-    expected = (kind for kind in TYPES.values() if not kind.optional)
-    return [Need(kind.name, by_type.get(kind.slug)) for kind in expected]
-
-
 def _form(request: SignedIn, sites: list[Site], draft: Draft, status: int = 200) -> HttpResponse:
     panel = {
         "sites": sites,
         "site": draft.site,
-        "needs": draft.site and needs(draft.site),
+        "needs": draft.site and lines(readiness_of(draft.site)),
         "is_silent": draft.site and watch.silent(Site.objects.filter(pk=draft.site.pk)).exists(),
     }
     if request.headers.get("X-Fragment"):

@@ -5,6 +5,7 @@ from ingestion.web.documents import document_page, original
 from ingestion.web.help import rejections
 from ingestion.web.home import home
 from ingestion.web.packets import packet_page
+from ingestion.web.required import required, required_of
 from ingestion.web.signin import SignIn
 from ingestion.web.uploads import upload
 
@@ -16,5 +17,7 @@ urlpatterns = [
     path("packets/<slug:reference>/", packet_page, name="packet"),
     path("documents/<int:pk>/", document_page, name="document"),
     path("documents/<int:pk>/file/", original, name="original"),
+    path("sites/", required, name="required"),
+    path("sites/<path:site_id>/", required_of, name="required_of"),
     path("help/rejections/", rejections, name="help_rejections"),
 ]

@@ -144,7 +144,8 @@ def test_nothing_scrolls_sideways_on_a_small_telephone(signed_in, mara, files, c
     page.get_by_role("button", name="Upload 2 documents").click()
     page.wait_for_url("**/packets/PKT-*/")
     document = Document.objects.first()
-    for address in (page.url, f"/documents/{document.pk}/", "/", "/help/rejections/"):
+    needs = f"/sites/{SAMPLE.site_id}/"
+    for address in (page.url, f"/documents/{document.pk}/", needs, "/", "/help/rejections/"):
         page.goto(address)
         assert fits(page), address
 

@@ -172,3 +172,13 @@ def test_two_portals_never_share_the_name_of_a_secret():
     make_site("a-b")
     with pytest.raises(IntegrityError), transaction.atomic():
         make_site("A_b")
+
+
+def test_the_day_of_activation_is_loaded_and_left_alone_by_a_file_without_it(load):
+    load(row(activated_on="2026-10-01"))
+    assert str(Site.objects.get().activated_on) == "2026-10-01"
+    load(row())
+    assert str(Site.objects.get().activated_on) == "2026-10-01"
+    load(row(activated_on=None))
+    assert Site.objects.get().activated_on is None
+    assert of_site("1001")[0].detail == {"activated_on": {"old": "2026-10-01", "new": "None"}}

@@ -6,6 +6,7 @@ import datetime
 import pytest
 from django.core.files.base import ContentFile
 from django.core.management import call_command
+from django.utils import timezone
 
 from audit.history import timeline
 from ingestion import pulling, register
@@ -13,7 +14,10 @@ from ingestion.archive import archive
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import drain, leases
 from ingestion.dispatch.shift import work_shift
-from ingestion.models import Chunk, Document, Source
+from ingestion.models import Chunk, Document, Source, ValidityOverride
+from ingestion.readiness import readiness_of
+from ingestion.rules.dates import months_later
+from ingestion.samples.people_and_sites import site as sample
 from ingestion.samples.portal import SamplePortal, limits_of
 from ingestion.samples.specimens import specimen
 from sites.models import Site, Study
@@ -194,3 +198,29 @@ def test_an_uploads_bytes_leave_the_spool_once_they_are_in_the_archive(one_site,
     states = Document.objects.order_by("pk").values_list("state", flat=True)
     assert list(states) == ["ARCHIVED", "DEDUPED"]
     assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
+
+
+def test_the_papers_of_a_sample_site_fit_together(one_site, submit):
+    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
+        batch = submit(one_site, portal)
+        work_shift()
+    stand = readiness_of(batch.packets.get().site)
+    assert stand.contradictions == []
+    filed = set(batch.documents.on_file().values_list("document_type", flat=True))
+    met = {each.kind for each in stand.required if each.standing.is_met}
+    assert met == filed
+
+
+def test_a_document_is_judged_by_what_its_study_lays_down_and_the_decision_says_so(settings):
+    today = timezone.now().date()
+    site = make_site("1001")
+    ValidityOverride.objects.create(
+        study=site.study, document_type="cv", max_age_months=60, reason="Sponsor SOP 12"
+    )
+    content = ContentFile(specimen("cv", today=today, site=sample("1001")), "cv.pdf")
+    files = [register.UploadedDocument("cv.pdf", "cv", "Margaret Whitfield", content)]
+    packet = register.upload_packet(site=site, user=make_user(), files=files)
+    work_shift()
+    kept = packet.documents.get().extractions.get()
+    assert kept.terms == {"months": 60}
+    assert kept.expires == months_later(kept.dated, 60)

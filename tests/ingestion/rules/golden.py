@@ -17,7 +17,7 @@ FIELDS = {
         "protocol_number": ("SLX-202", 1),
         "protocol_version": ("2.1", 1),
         "site_number": ("1009", 1),
-        "investigator": ("Stefan Albrecht, Prof. Dr.", 1),
+        "investigator": ("Stefan Albrecht, Prof. Dr. med.", 1),
         "signature_date": ("2026-11-10", 1),
     },
     ("irb-approval", AMERICAN): {
@@ -36,7 +36,7 @@ FIELDS = {
         "protocol_number": ("SLX-202", 1),
         "protocol_version": ("2.1", 1),
         "site_number": ("1009", 1),
-        "investigator": ("Stefan Albrecht, Prof. Dr.", 1),
+        "investigator": ("Stefan Albrecht, Prof. Dr. med.", 1),
         "approval_date": ("2026-07-12", 1),
         "expiry_date": ("2027-07-08", 1),
         "irb_name": ("Ethics Committee of the Klinikum Lindenhof", 1),
@@ -54,7 +54,7 @@ FIELDS = {
     },
     ("form-fda-1572", GERMAN): {
         "protocol_number": ("SLX-202", 1),
-        "investigator": ("Stefan Albrecht, Prof. Dr.", 1),
+        "investigator": ("Stefan Albrecht, Prof. Dr. med.", 1),
         "site_number": ("1009", 1),
         "form_edition": ("3/19", 1),
         "omb_expiry": ("2022-03-31", 1),
@@ -66,7 +66,7 @@ FIELDS = {
         "signature_date": ("2026-10-27", 2),
     },
     ("cv", GERMAN): {
-        "person": ("Stefan Albrecht, Prof. Dr.", 1),
+        "person": ("Stefan Albrecht, Prof. Dr. med.", 1),
         "site_number": ("1009", 1),
         "signature_date": ("2026-11-02", 2),
     },
@@ -78,7 +78,7 @@ FIELDS = {
         "site_number": ("1001", 1),
     },
     ("medical-licence", GERMAN): {
-        "person": ("Stefan Albrecht, Prof. Dr.", 1),
+        "person": ("Stefan Albrecht, Prof. Dr. med.", 1),
         "licence_number": ("RL 990877", 1),
         "effective_date": ("2025-08-16", 1),
         "expiry_date": ("2027-08-16", 1),
@@ -92,7 +92,7 @@ FIELDS = {
         "site_number": ("1001", 1),
     },
     ("gcp-certificate", GERMAN): {
-        "person": ("Stefan Albrecht, Prof. Dr.", 1),
+        "person": ("Stefan Albrecht, Prof. Dr. med.", 1),
         "course": ("Good Clinical Practice (GCP)", 1),
         "completion_date": ("2025-10-01", 1),
         "expiry_date": ("2028-10-01", 1),
@@ -108,7 +108,7 @@ FIELDS = {
     },
     ("lab-certification", GERMAN): {
         "lab_name": ("Zentrallabor Lindenhof, Klinikum Lindenhof", 1),
-        "lab_director": ("Bernd Richter, Dr.", 1),
+        "lab_director": ("Bernd Richter, Dr. med.", 1),
         "clia_number": ("99D9900109", 1),
         "effective_date": ("2026-05-26", 1),
         "expiry_date": ("2028-05-25", 1),
@@ -137,7 +137,7 @@ FIELDS = {
     ("financial-disclosure", GERMAN): {
         "protocol_number": ("SLX-202", 1),
         "site_number": ("1009", 1),
-        "investigator": ("Stefan Albrecht, Prof. Dr.", 1),
+        "investigator": ("Stefan Albrecht, Prof. Dr. med.", 1),
         "signature_date": ("2026-10-27", 1),
     },
     ("delegation-log", AMERICAN): {
@@ -149,7 +149,7 @@ FIELDS = {
     ("delegation-log", GERMAN): {
         "protocol_number": ("SLX-202", 1),
         "site_number": ("1009", 1),
-        "investigator": ("Stefan Albrecht, Prof. Dr.", 1),
+        "investigator": ("Stefan Albrecht, Prof. Dr. med.", 1),
         "signature_date": ("2026-10-25", 1),
     },
 }
@@ -208,7 +208,7 @@ LISTS = {
             ),
             1,
         ),
-        "subinvestigators": ("Jörg Brandt, Dr.; Katrin Vogel, Dr.", 1),
+        "subinvestigators": ("Jörg Brandt, Dr. med.; Katrin Vogel, Dr. med.", 1),
         "protocols": (
             (
                 "SLX-202, IND 990202. Site number: 1009; A Phase 2, Randomized, Open-Label Study "
@@ -230,7 +230,7 @@ LISTS = {
     ("delegation-log", GERMAN): {
         "persons": (
             (
-                "Stefan Albrecht, Prof. Dr.; Jörg Brandt, Dr.; Katrin Vogel, Dr.; "
+                "Stefan Albrecht, Prof. Dr. med.; Jörg Brandt, Dr. med.; Katrin Vogel, Dr. med.; "
                 "Sabine Keller, Study Nurse; Matthias Lang, Apotheker"
             ),
             1,

@@ -4,7 +4,7 @@ import pytest
 
 from tests.ingestion.web.scenes import FILED, make_packet
 
-PAGES = ["/", "/packets/new/", "/help/rejections/"]
+PAGES = ["/", "/packets/new/", "/sites/", "/help/rejections/"]
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def packet(site, mara):
 def addresses(packet):
     document = packet.documents.get()
     own = f"/documents/{document.pk}/"
-    return [f"/packets/{packet.reference}/", own, f"{own}file/"]
+    return [f"/packets/{packet.reference}/", own, f"/sites/{packet.site.site_id}/", f"{own}file/"]
 
 
 def test_strangers_to_the_house_are_sent_to_the_sign_in(client, packet):
@@ -41,7 +41,7 @@ def test_the_pages_of_another_site_look_like_pages_that_never_were(stranger, pac
 
 def test_staff_see_the_packets_of_all_sites(client, ines, packet):
     client.force_login(ines)
-    for address in addresses(packet)[:2]:
+    for address in addresses(packet)[:3]:
         assert client.get(address).status_code == 200
 
 
@@ -56,5 +56,5 @@ def test_pages_are_for_reading_and_forms_for_sending(signed_in, packet):
 
 
 def test_no_page_of_a_person_is_kept_by_a_cache(signed_in, packet):
-    for address in ["/", "/packets/new/", *addresses(packet)[:2]]:
+    for address in ["/", "/packets/new/", *addresses(packet)[:3]]:
         assert "no-store" in signed_in.get(address).headers["Cache-Control"]

@@ -13,6 +13,8 @@ from ingestion.rules.codes import CODES
 from ingestion.web.look import LOOKS, WORK_LOOKS, icon
 from tests.factories import make_user
 
+NEEDS = "Required documents"
+
 
 def _named(path):
     return str(path.relative_to(settings.BASE_DIR))
@@ -72,15 +74,23 @@ def test_help_names_every_code_with_its_three_parts(signed_in):
 
 
 def test_a_coordinator_is_offered_what_a_coordinator_can_do(signed_in):
-    assert labels(signed_in) == ["My packets", "Upload a packet", "Help"]
+    assert labels(signed_in) == [
+        "My packets",
+        "Upload a packet",
+        "Required documents",
+        "Help",
+    ]
 
 
 @pytest.mark.parametrize(
     ("role", "offered"),
     [
-        ("QA reviewers", ["Records", "Packets", "Audit trail", "Sites", "Help"]),
-        ("Regulatory affairs", ["Records", "Packets", "Audit trail", "Sites", "People", "Help"]),
-        ("Operations", ["Records", "Packets", "Work", "Sites", "Help"]),
+        ("QA reviewers", ["Records", "Packets", NEEDS, "Audit trail", "Sites", "Help"]),
+        (
+            "Regulatory affairs",
+            ["Records", "Packets", NEEDS, "Audit trail", "Sites", "People", "Help"],
+        ),
+        ("Operations", ["Records", "Packets", NEEDS, "Work", "Sites", "Help"]),
     ],
 )
 def test_each_role_is_offered_what_it_may_open(client, db, role, offered):

@@ -1,0 +1,101 @@
+"""What studies and sites lay down about documents. Every change is an entry in the ledger."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from audit.tracked import LedgerAdminMixin
+from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
+from ingestion.models.requirements import type_name
+from ingestion.rules.types import TYPES
+
+
+class OfATypeAdmin(LedgerAdminMixin, admin.ModelAdmin):
+    """Rows that are about one type of document: chosen by its name."""
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
+        if db_field.name == "document_type":
+            choices = [(slug, kind.name) for slug, kind in TYPES.items()]
+            return forms.ChoiceField(choices=choices, label="Document")
+        return super().formfield_for_dbfield(db_field, request, **options)
+
+    def ledger_site(self, obj: Any) -> str:
+        return obj.site.site_id if hasattr(obj, "site") else ""
+
+    @admin.display(description="document", ordering="document_type")
+    def document(self, row: Any) -> str:
+        return type_name(row.document_type)
+
+
+@admin.register(RequiredDocument)
+class RequiredDocumentAdmin(OfATypeAdmin):
+    list_display = ["study", "document", "each", "required_from"]
+    list_display_links = ["document"]
+    list_filter = ["study"]
+    list_select_related = ["study"]
+    search_fields = ["study__protocol_number", "document_type"]
+    search_help_text = "A protocol number. A study without a list of its own goes by the usual one."
+
+
+@admin.register(SiteRequirement)
+class SiteRequirementAdmin(OfATypeAdmin):
+    list_display = ["site", "document", "is_required", "each", "reason"]
+    list_display_links = ["document"]
+    list_filter = ["is_required", "site"]
+    list_select_related = ["site"]
+    search_fields = ["site__site_id", "document_type", "reason"]
+
+
+@admin.register(ValidityOverride)
+class ValidityOverrideAdmin(OfATypeAdmin):
+    list_display = ["study", "document", "max_age_months", "warn_days", "warns_only", "reason"]
+    list_display_links = ["document"]
+    list_filter = ["study", "warns_only"]
+    list_select_related = ["study"]
+    search_fields = ["study__protocol_number", "document_type", "reason"]
+
+
+@admin.register(Waiver)
+class WaiverAdmin(OfATypeAdmin):
+    """Granted with a reason, revoked with a reason; never edited and never deleted."""
+
+    list_display = ["document", "whose", "site", "reason", "granted_by", "granted_at", "in_force"]
+    list_filter = ["site", ("revoked_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["site", "granted_by"]
+    search_fields = ["site__site_id", "document_type", "whose", "reason"]
+
+    def get_fields(self, request: HttpRequest, obj: Waiver | None = None) -> list[Any]:
+        granted = ["site", "document_type", "whose", "reason"]
+        if obj is None:
+            return granted
+        revoked = ["revoked_because", "revoked_by", "revoked_at"]
+        shown = ["document" if name == "document_type" else name for name in granted]
+        return [*shown, "granted_by", "granted_at", *revoked]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Waiver | None = None) -> list[Any]:
+        if obj is None:
+            return []
+        is_open = obj.revoked_at is None
+        fields = self.get_fields(request, obj)
+        return [name for name in fields if not (is_open and name == "revoked_because")]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Waiver]:
+        return super().get_queryset(request).select_related("site", "granted_by", "revoked_by")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            obj.granted_by = request.user
+        elif obj.revoked_because and obj.revoked_at is None:
+            obj.revoked_by, obj.revoked_at = request.user, timezone.now()
+        super().save_model(request, obj, form, change)
+
+    @admin.display(description="in force", boolean=True)
+    def in_force(self, waiver: Waiver) -> bool:
+        return waiver.revoked_at is None

@@ -1,0 +1,196 @@
+"""What is laid down about documents: which a site needs, how long they count, and what is waived.
+
+Every change is on record, old and new value: the admin makes it inside the ledger.
+"""
+
+from typing import ClassVar, Self
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from ingestion.rules import requirements
+from ingestion.rules.terms import Override
+from ingestion.rules.types import TYPES
+from sites.models import Site, Study, User
+
+
+class Each(models.TextChoices):
+    SITE = requirements.Each.SITE.value, "once for the site"
+    INVESTIGATOR = requirements.Each.INVESTIGATOR.value, "the principal investigator"
+    TEAM = requirements.Each.TEAM.value, "the investigator and every sub-investigator"
+    LABORATORY = requirements.Each.LABORATORY.value, "every laboratory"
+
+
+def known_type(slug: str) -> None:
+    """No choices: types are data that a data manager extends, and need no migration."""
+    if slug not in TYPES:
+        raise ValidationError(f"There is no type of document {slug}.")
+
+
+def type_name(slug: str) -> str:
+    return TYPES[slug].name if slug in TYPES else slug
+
+
+class RequiredDocument(models.Model):
+    """A line of a study's own list; a study without any goes by `rules.requirements.USUAL`."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="required_documents")
+    document_type = models.CharField("document", max_length=40, validators=[known_type])
+    each = models.CharField("needed of", max_length=20, choices=Each, default=Each.SITE)
+    required_from = models.DateField(
+        null=True, blank=True, help_text="Not needed before this day. Empty: from the start."
+    )
+    revision = models.PositiveIntegerField(default=0, editable=False)
+
+    class Meta:
+        ordering = ["study", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "document_type"], name="a_study_requires_a_document_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{type_name(self.document_type)} for {self.study}"
+
+
+class SiteRequirement(models.Model):
+    """Where one site differs from its study's list: a document more, or one less."""
+
+    site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="requirements")
+    document_type = models.CharField("document", max_length=40, validators=[known_type])
+    is_required = models.BooleanField("is needed here", default=True)
+    each = models.CharField("needed of", max_length=20, choices=Each, default=Each.SITE)
+    reason = models.CharField(max_length=300)
+    revision = models.PositiveIntegerField(default=0, editable=False)
+
+    class Meta:
+        ordering = ["site", "pk"]
+        verbose_name = "difference of a site"
+        verbose_name_plural = "differences of sites"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["site", "document_type"], name="a_site_differs_in_a_document_once"
+            ),
+            models.CheckConstraint(condition=~Q(reason=""), name="a_difference_has_its_reason"),
+        ]
+
+    def __str__(self) -> str:
+        needed = "needed" if self.is_required else "not needed"
+        return f"{type_name(self.document_type)} {needed} at site {self.site.site_id}"
+
+
+class OverrideQuerySet(models.QuerySet["ValidityOverride"]):
+    def of_study(self, study: int) -> dict[str, Override]:
+        """By type, for the rules."""
+        return {row.document_type: row.override for row in self.filter(study=study)}
+
+
+class ValidityOverride(models.Model):
+    """How long documents of one type count in one study, where that differs from the type's rule.
+
+    It holds for what is checked from now on, and for the nightly look at what is on file.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="validity_overrides")
+    document_type = models.CharField("document", max_length=40, validators=[known_type])
+    max_age_months = models.PositiveSmallIntegerField(
+        "months",
+        null=True,
+        blank=True,
+        validators=[MaxValueValidator(600)],
+        help_text="How old it may become. 0: it does not age. Empty: as usual.",
+    )
+    warn_days = models.CharField(
+        "days of warning",
+        max_length=60,
+        blank=True,
+        validators=[RegexValidator(r"^\s*[1-9]\d{0,2}(\s*,\s*[1-9]\d{0,2})*\s*$")],
+        help_text="Before its last day, as 90, 30, 7. Empty: as usual.",
+    )
+    warns_only = models.BooleanField(
+        "only warn",
+        default=False,
+        help_text="File what has run out with a remark, instead of rejecting it.",
+    )
+    reason = models.CharField(max_length=300)
+    revision = models.PositiveIntegerField(default=0, editable=False)
+
+    objects: ClassVar[OverrideQuerySet] = OverrideQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        ordering = ["study", "document_type"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "document_type"], name="a_study_overrides_a_validity_once"
+            ),
+            models.CheckConstraint(condition=~Q(reason=""), name="an_override_has_its_reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{type_name(self.document_type)} in {self.study}"
+
+    @property
+    def override(self) -> Override:
+        days = tuple(int(days) for days in self.warn_days.split(",") if days.strip())
+        return Override(self.max_age_months, days or None, self.warns_only)
+
+
+class WaiverQuerySet(models.QuerySet["Waiver"]):
+    def in_force(self) -> Self:
+        return self.filter(revoked_at=None)
+
+
+class Waiver(models.Model):
+    """Somebody decided that a site does without a document. Revoked, and never deleted."""
+
+    site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="waivers")
+    document_type = models.CharField("document", max_length=40, validators=[known_type])
+    whose = models.CharField(
+        max_length=120,
+        blank=True,
+        help_text="The person or the laboratory. Empty: of whomever the document is needed.",
+    )
+    reason = models.CharField(max_length=300, help_text="The site reads it word for word.")
+    granted_by = models.ForeignKey(
+        User, on_delete=models.PROTECT, editable=False, related_name="waivers"
+    )
+    granted_at = models.DateTimeField(default=timezone.now, editable=False)
+    revoked_because = models.CharField("reason for revoking it", max_length=300, blank=True)
+    revoked_by = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, editable=False, related_name="+"
+    )
+    revoked_at = models.DateTimeField(null=True, editable=False)
+    revision = models.PositiveIntegerField(default=0, editable=False)
+
+    objects: ClassVar[WaiverQuerySet] = WaiverQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["site", "document_type", "whose"],
+                condition=Q(revoked_at=None),
+                name="a_document_is_waived_once",
+            ),
+            models.CheckConstraint(condition=~Q(reason=""), name="a_waiver_has_its_reason"),
+            models.CheckConstraint(
+                condition=Q(revoked_at=None, revoked_by=None, revoked_because="")
+                | Q(Q(revoked_at__isnull=False, revoked_by__isnull=False), ~Q(revoked_because="")),
+                name="a_revoked_waiver_says_who_when_and_why",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        whose = f" of {self.whose}" if self.whose else ""
+        return f"{type_name(self.document_type)}{whose} at site {self.site.site_id}"
+
+    def clean(self) -> None:
+        same = Waiver.objects.in_force().filter(
+            site=self.site_id, document_type=self.document_type, whose=self.whose
+        )
+        if self.revoked_at is None and same.exclude(pk=self.pk).exists():
+            raise ValidationError("This document is waived already.")

@@ -1,0 +1,57 @@
+"""The papers of one site that agree with one another; a test changes what it is about."""
+
+from ingestion.core.states import DocumentState
+from ingestion.rules.fields import FieldValue
+from ingestion.rules.requirements import Paper
+
+PI, SUB = "Margaret Whitfield", "Jonas Weber"
+LAB, IRB = "Cedar Ridge Core Laboratory", "Cedar Ridge Institutional Review Board"
+FILED = DocumentState.ARCHIVED
+VALUES = {
+    "protocol-signature-page": {
+        "investigator": PI, "protocol_number": "SLX-301", "protocol_version": "3.0",
+    },
+    "irb-approval": {
+        "investigator": f"Dr. {PI}", "irb_name": IRB, "protocol_number": "SLX-301",
+        "protocol_version": "v3.0",
+    },
+    "form-fda-1572": {
+        "investigator": f"{PI}, MD", "subinvestigators": f"{SUB}, MD",
+        "labs": f"{LAB}, CLIA 36D9900101; Department of Laboratory Medicine; 12 Main Street",
+        "irb": "Cedar Ridge IRB (IRB99000101); 12 Main Street, Springfield",
+        "protocol_number": "SLX-301",
+    },
+    "cv": {"person": PI},
+    "medical-licence": {"person": "Whitfield, Margaret"},
+    "gcp-certificate": {"person": "M. Whitfield"},
+    "lab-certification": {"lab_name": LAB},
+    "lab-normal-ranges": {"lab_name": LAB.upper()},
+    "financial-disclosure": {"investigator": PI, "protocol_number": "SLX-301"},
+    "delegation-log": {"investigator": PI, "persons": f"{PI}; {SUB}; Ana Ruiz"},
+}  # fmt: skip
+OF_SUB = {
+    "cv": {"person": SUB},
+    "gcp-certificate": {"person": SUB},
+    "financial-disclosure": {"investigator": SUB},
+}
+
+
+def paper(kind, key=1, *, confidence=100.0, state=FILED, values=None, **rest):
+    read = tuple(
+        FieldValue(name, value, 1, "native", confidence) for name, value in (values or {}).items()
+    )
+    return Paper(key, kind, DocumentState(state), read, **rest)
+
+
+def dossier(changes=None, *, without=(), with_sub=True):
+    """`changes`: values of a type that differ, or papers that take the place of a type's."""
+    papers, changes = [], changes or {}
+    sets = [VALUES, OF_SUB] if with_sub else [VALUES]
+    for own in sets:
+        for kind, values in own.items():
+            if kind in without:
+                continue
+            change = changes.get(kind, {}) if own is VALUES else {}
+            made = change if isinstance(change, Paper) else None
+            papers.append(made or paper(kind, len(papers) + 1, values={**values, **change}))
+    return papers

@@ -1,0 +1,151 @@
+"""The papers of a site against one another: each gap names both, what they say, and what to do."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion.rules.copy import COPY
+from ingestion.rules.packet import gaps
+from ingestion.rules.requirements import USUAL, Waived, requirements
+from ingestion.rules.sentences import placeholders, sentences
+from tests.ingestion.rules.dossiers import IRB, LAB, PI, SUB, VALUES, dossier, paper
+
+TODAY = date(2026, 11, 20)
+
+
+def found(papers, waived=(), protocol=""):
+    return gaps(USUAL, papers, requirements(USUAL, papers, waived, TODAY), protocol=protocol)
+
+
+def told(gap):
+    return gap.code, gap.one.kind, gap.other.kind if gap.other else ""
+
+
+FORM, PAGE, LETTER = "form-fda-1572", "protocol-signature-page", "irb-approval"
+CASES = [
+    ({PAGE: {"investigator": "Helena Brandt"}}, ("PERSON_MISMATCH", FORM, PAGE)),
+    ({LETTER: {"investigator": "Helena Brandt"}}, ("PERSON_MISMATCH", FORM, LETTER)),
+    ({"cv": {"person": "Helena Brandt"}}, ("PERSON_MISMATCH", FORM, "cv")),
+    ({"medical-licence": {"person": "Anna Ito"}}, ("PERSON_MISMATCH", FORM, "medical-licence")),
+    ({"delegation-log": {"persons": PI}}, ("PERSON_MISMATCH", FORM, "delegation-log")),
+    ({LETTER: {"protocol_version": "2.0"}}, ("PROTOCOL_VERSION_MISMATCH", PAGE, LETTER)),
+    ({LETTER: {"irb_name": "Maple Grove IRB"}}, ("IRB_MISMATCH", LETTER, FORM)),
+    ({LETTER: {"protocol_number": "ABC-999"}}, ("PROTOCOL_MISMATCH", PAGE, LETTER)),
+    ({"financial-disclosure": {"protocol_number": "ABC-999"}},
+     ("PROTOCOL_MISMATCH", PAGE, "financial-disclosure")),
+    ({"lab-certification": {"lab_name": "Maple Grove"}},
+     ("LAB_MISMATCH", FORM, "lab-certification")),
+    ({FORM: {"labs": ""}, "lab-normal-ranges": {"lab_name": "Maple Grove"}},
+     ("LAB_MISMATCH", "lab-certification", "lab-normal-ranges")),
+    ({FORM: {"subinvestigators": f"{SUB}\nAna Ruiz"}}, ("PACKET_INCOMPLETE", FORM, "")),
+    ({FORM: {"labs": f"{LAB}; Maple Grove Pathology"}}, ("PACKET_INCOMPLETE", FORM, "")),
+]  # fmt: skip
+
+
+def test_documents_that_agree_leave_no_gap():
+    assert found(dossier()) == []
+
+
+@pytest.mark.parametrize(("changes", "expected"), CASES, ids=str)
+def test_each_difference_is_one_kind_of_gap_between_two_documents(changes, expected):
+    assert {told(gap) for gap in found(dossier(changes))} == {expected}
+
+
+@pytest.mark.parametrize("gap", [found(dossier(changes))[0] for changes, _ in CASES], ids=str)
+def test_a_gap_says_what_both_documents_show_and_what_would_resolve_it(gap):
+    """With the wordings of gaps, which name both; never with those for one document."""
+    said = sentences(gap.code, gap.facts)
+    for part in (COPY[gap.code].what, COPY[gap.code].do):
+        worded = next(each for each in part if placeholders(each) <= {"type", *gap.facts})
+        assert "one" in placeholders(worded)
+    for value in ("expected", "named", "absent"):
+        assert gap.facts.get(value, "") in said.what
+
+
+def test_whoever_differs_from_most_is_the_one_that_is_asked_about():
+    wrong_form = found(dossier({FORM: {"investigator": "Helena Brandt"}}))
+    pairs = [told(gap) for gap in wrong_form if gap.facts.get("named") == "Helena Brandt"]
+    assert pairs == [("PERSON_MISMATCH", PAGE, FORM)]
+
+
+def test_a_value_that_may_be_misread_makes_no_gap():
+    blurred = paper(PAGE, 1, confidence=60.0, values={
+        **VALUES[PAGE], "investigator": "Helena Brandt", "protocol_version": "2.0",
+    })  # fmt: skip
+    assert found(dossier({PAGE: blurred})) == []
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_a_field_that_was_not_found_makes_no_gap(kind):
+    silent = paper(kind, list(VALUES).index(kind) + 1, person="margaret-whitfield")
+    assert [gap for gap in found(dossier({kind: silent})) if gap.other] == []
+
+
+@pytest.mark.parametrize("state", ["REJECTED", "RETURNED", "WITHDRAWN", "RECEIVED"])
+def test_only_what_is_on_file_or_in_review_is_compared(state):
+    other = paper(PAGE, 1, state=state, values={"investigator": "Helena Brandt"})
+    assert [gap for gap in found(dossier({PAGE: other})) if gap.other] == []
+    other = paper(PAGE, 1, state="IN_REVIEW", values={"investigator": "Helena Brandt"})
+    assert found(dossier({PAGE: other}))
+
+
+def test_the_newest_of_a_type_is_compared():
+    old = paper(PAGE, 0, values={"protocol_version": "2.0"})
+    assert found([old, *dossier()]) == []
+
+
+def test_the_papers_of_others_at_the_site_are_no_gap():
+    coordinator = paper("cv", 90, values={"person": "Ana Ruiz"})
+    assert found([*dossier(), coordinator]) == []
+
+
+def test_a_filed_form_may_list_further_protocols():
+    papers = dossier({FORM: {"protocol_number": "ABC-999"}})
+    assert found(papers, protocol="SLX-301") == []
+    assert [gap.code for gap in found(papers)] == ["PROTOCOL_MISMATCH"]
+
+
+def test_a_waiver_closes_the_gap_of_what_is_missing():
+    papers = dossier(with_sub=False)
+    kinds = ("cv", "gcp-certificate", "financial-disclosure")
+    assert [gap.facts["lacking"] for gap in found(papers)] == [
+        "CV", "GCP certificate", "financial disclosure",
+    ]  # fmt: skip
+    assert found(papers, [Waived(kind, "Left the study.", SUB) for kind in kinds]) == []
+
+
+def test_the_sentence_for_somebody_who_is_not_on_the_log():
+    (gap,) = found(dossier({"delegation-log": {"persons": f"{PI}; Ana Ruiz"}}))
+    said = sentences(gap.code, gap.facts)
+    assert said.what == (
+        "The Form FDA 1572 names Jonas Weber, MD; "
+        "the delegation log lists Margaret Whitfield, Ana Ruiz."
+    )
+    assert said.do == (
+        "Add Jonas Weber, MD to the delegation log and upload it, "
+        "or upload a corrected Form FDA 1572."
+    )
+
+
+WRITINGS = st.sampled_from([PI, f"{PI}, MD", f"Dr. {PI}", "Whitfield, Margaret", "M. Whitfield"])
+BOARDS = st.sampled_from([IRB, "Cedar Ridge IRB", "CEDAR RIDGE I.R.B."])
+
+
+@given(st.randoms(), st.lists(WRITINGS, min_size=4, max_size=4), BOARDS, BOARDS)
+def test_equal_values_leave_no_gap_however_written_and_in_whatever_order(
+    random, people, board, other
+):
+    kinds = (FORM, PAGE, LETTER, "delegation-log")
+    changes = {kind: {"investigator": person} for kind, person in zip(kinds, people, strict=True)}
+    changes[LETTER]["irb_name"], changes[FORM]["irb"] = board, other
+    papers = dossier(changes)
+    assert found(random.sample(papers, len(papers))) == []
+
+
+@given(st.randoms(), st.sampled_from([changes for changes, _ in CASES]))
+def test_gaps_are_the_same_in_whatever_order_the_papers_come(random, changes):
+    strangers = [paper("cv", key, values={"person": f"{key} Brandt"}) for key in (91, 92)]
+    papers = [*dossier(changes, without=["cv"]), *strangers]
+    assert found(random.sample(papers, len(papers))) == found(papers)
