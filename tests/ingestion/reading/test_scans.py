@@ -8,6 +8,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from ingestion.core.states import DocumentState
+from ingestion.reading.again import MOST
 from ingestion.reading.engines import (
     Layout,
     OcrFailed,
@@ -20,8 +21,9 @@ from ingestion.reading.engines import (
 from ingestion.reading.facts import Box, MediaType, Page, TextSource, Unreadable
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook, ReadPages, merge
-from ingestion.reading.ocr import MOST_PASSED_OVER, read_picture, smoothed
+from ingestion.reading.ocr import read_picture
 from ingestion.reading.render import Picture
+from ingestion.reading.views import smoothed
 from ingestion.rules.checks import SiteFacts, check
 from tests.ingestion.reading.papers import LABEL, LINES, picture_of, pictured, read, save, typed
 
@@ -63,19 +65,20 @@ def test_a_scan_is_read_with_words_where_they_are(tmp_path, scan):
 
 
 class Hasty:
-    """Passes over every line with this word on it, unless it is shown that line alone."""
+    """Passes over every line with this word on it, until it is shown some lines alone."""
 
     version = "hasty"
 
     def __init__(self, word):
         self._word, self._engine = word, engine("pytesseract", "eng")
-        self.lines = 0
+        self.again = 0
 
     def tokens(self, grey, dpi, seconds, layout=Layout.PAGE):
-        self.lines += layout is Layout.LINE
+        self.again += layout is Layout.BLOCK
         tokens = self._engine.tokens(grey, dpi, seconds, layout)
         passed_over = {token.line for token in tokens if token.text == self._word}
-        return [token for token in tokens if layout is Layout.LINE or token.line not in passed_over]
+        alone = layout is Layout.BLOCK
+        return [token for token in tokens if alone or token.line not in passed_over]
 
 
 def page_of(picture):
@@ -250,7 +253,7 @@ def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi
 def test_an_engine_reads_a_page_the_same_whatever_it_read_before(name, scan):
     reader, grey = engine(name, "eng"), np.asarray(scan)
     before = reader.tokens(grey, 200, 30)
-    line = reader.tokens(np.ascontiguousarray(grey[215:275]), 200, 30, Layout.LINE)
+    line = reader.tokens(np.ascontiguousarray(grey[215:275]), 200, 30, Layout.BLOCK)
     assert "INVESTIGATOR" in [token.text for token in line]
     assert reader.tokens(grey, 200, 30) == before
 
