@@ -22,7 +22,7 @@ from .views import smoothed
 LOW, HIGH, GAP = 0.6, 2.2, 3.0
 LONG = 2.0  # times its own height
 
-# What it may have misread: words that it was unsure of, close together, and no other among them.
+# What it may have misread: words that it was unsure of, close together, and few others among them.
 FEWEST = 4  # words; out of a signature it seldom makes as many
 REACH = (3.0, 0.5)  # sideways and down, in heights of the page's usual word
 BETTER = 2.0  # times the letters that are probably right
@@ -91,7 +91,8 @@ def _lines_in(marks: Sequence[Box], usual: float) -> list[Box]:
             lines.append(mark)
         else:
             lines[at] = _around((lines[at], mark))
-    return [line for line in lines if line.right - line.left > LONG * (line.bottom - line.top)]
+    long = [line for line in lines if line.right - line.left > LONG * (line.bottom - line.top)]
+    return sorted(long, key=lambda line: line.top)
 
 
 def _goes_on(line: Box, mark: Box, gap: float) -> bool:
@@ -105,7 +106,7 @@ def _is_known(line: Box, known: Iterable[Box]) -> bool:
 
 
 def _garbage(words: Sequence[Word], usual: float) -> list[Box]:
-    """From the top. Where a sure word stands too, a line was half read: that stays as it is."""
+    """From the top."""
     clusters: list[list[Box]] = []
     for word in words:
         if word.confidence < SURE:
@@ -114,10 +115,14 @@ def _garbage(words: Sequence[Word], usual: float) -> list[Box]:
             clusters = [each for each in clusters if each not in near]
             clusters.append([word.box, *(box for each in near for box in each)])
     areas = [_around(boxes) for boxes in clusters if len(boxes) >= FEWEST]
-    sure = [word.box for word in words if word.confidence >= GOOD]
-    return sorted(
-        (area for area in areas if not any(map(area.covers, sure))), key=lambda area: area.top
-    )
+    return sorted((area for area in areas if _is_misread(area, words)), key=lambda area: area.top)
+
+
+def _is_misread(area: Box, words: Iterable[Word]) -> bool:
+    """Not a line of which some words are unsure."""
+    within = [word for word in words if area.covers(word.box)]
+    sure = sum(len(word.text) for word in within if word.confidence >= GOOD)
+    return sure < sum(len(word.text) for word in within) / 2
 
 
 def _widened(box: Box, x: float, y: float) -> Box:
