@@ -65,11 +65,12 @@ def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -
     except OcrFailed as error:
         return replace(page, marks=find_marks(view.sheet, page.words), error=str(error))
     view = best.view
-    words, _ = _added(view, best.tokens, view.page.words, page.text)
-    marks = find_marks(view.sheet, words)
-    tokens, passed_over = look_again(view.picture, best.tokens, words, marks, engine, deadline)
+    first, _ = _added(view, best.tokens, view.page.words, page.text)
+    marks = find_marks(view.sheet, first)
+    tokens, passed_over = look_again(view.picture, best.tokens, first, marks, engine, deadline)
     words, text = _added(view, tokens, view.page.words, page.text)
     words, text = _added(view, passed_over, words, text)
+    uncovered = best.uncovered if words == first else uncovered_share(view.sheet, words)
     return replace(
         view.page,
         source=TextSource.OCR,
@@ -77,7 +78,7 @@ def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -
         words=words,
         marks=marks,
         confidence=round(best.confidence, 1),
-        uncovered=round(uncovered_share(view.sheet, words), 3),
+        uncovered=round(uncovered, 3),
         dpi=round(view.picture.dpi),
     )
 
