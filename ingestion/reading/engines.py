@@ -19,16 +19,18 @@ from typing import Any, Protocol
 import pytesseract
 from PIL import Image
 
-from .render import Grey, PageUnreadable
+from .facts import Box, Word
+from .render import POINTS, Grey, PageUnreadable
 
 
 class Layout(IntEnum):
     """What tesseract is to expect: its page segmentation modes."""
 
     PAGE = 3  #: anything. Not 1, which looks for the orientation: that costs 23 %, finds little
-    LINE = 7  #: nothing but one line
+    BLOCK = 6  #: one column of lines
 
 
+GOOD = 70.0  # confidence; a page below it may lie upside down
 LSTM_ONLY = 1
 TESSDATA = ("usr/share/tesseract-ocr/*/tessdata", "usr/share/tessdata", "usr/local/share/tessdata")
 WORD_LEVEL = "5"
@@ -45,6 +47,12 @@ class Token:
     width: int
     height: int
     line: tuple[int, int, int]  # block, paragraph, line: equal on the same line
+
+    def word(self, dpi: float) -> Word:
+        scale = POINTS / dpi
+        right, bottom = self.left + self.width, self.top + self.height
+        box = Box(self.left * scale, self.top * scale, right * scale, bottom * scale)
+        return Word(self.text, box, self.confidence)
 
 
 class OcrFailed(PageUnreadable):

@@ -38,6 +38,11 @@ class Box(NamedTuple):
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
+    def covers(self, other: "Box") -> bool:
+        """The middle of it."""
+        x, y = (other.left + other.right) / 2, (other.top + other.bottom) / 2
+        return self.left <= x <= self.right and self.top <= y <= self.bottom
+
 
 class Word(NamedTuple):
     text: str

@@ -26,6 +26,7 @@ LINES = (
     "I agree to conduct this study in accordance with the protocol",
     "and with the principles of Good Clinical Practice.",
 )
+HEADING = ("DEPARTMENT OF HEALTH AND HUMAN SERVICES", "FOOD AND DRUG ADMINISTRATION")
 LABEL = (72, 192)  # points from the bottom left: where "Signature of Investigator" stands
 
 
@@ -56,6 +57,23 @@ def typed(*, lines=LINES, signed=False, pages=1) -> bytes:
         if signed:
             scribble(canvas, 90, 214)
         canvas.showPage()
+    canvas.save()
+    return output.getvalue()
+
+
+def headed(*, small: tuple[str, ...]) -> bytes:
+    """A form whose heading has small print beside it, two lines of which are as high as one."""
+    output = io.BytesIO()
+    canvas = Canvas(output, letter)
+    canvas.setFont("Helvetica-Bold", 13)
+    for number, line in enumerate(HEADING):
+        canvas.drawCentredString(230, 720 - 18 * number, line)
+    canvas.setFont("Helvetica", 6)
+    for number, line in enumerate(small):
+        canvas.drawString(400, 724 - 7 * number, line)
+    canvas.setFont("Helvetica", 12)
+    for number, line in enumerate(LINES[1:]):
+        canvas.drawString(72, 640 - 24 * number, line)
     canvas.save()
     return output.getvalue()
 

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from ingestion.core.states import DocumentState
+from ingestion.reading.again import MOST
 from ingestion.reading.engines import (
     Layout,
     OcrFailed,
@@ -20,14 +21,25 @@ from ingestion.reading.engines import (
 from ingestion.reading.facts import Box, MediaType, Page, TextSource, Unreadable
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook, ReadPages, merge
-from ingestion.reading.ocr import MOST_PASSED_OVER, read_picture, smoothed
+from ingestion.reading.ocr import read_picture
 from ingestion.reading.render import Picture
+from ingestion.reading.views import smoothed
 from ingestion.rules.checks import SiteFacts, check
-from tests.ingestion.reading.papers import LABEL, LINES, picture_of, pictured, read, save, typed
+from tests.ingestion.reading.papers import (
+    HEADING,
+    LABEL,
+    LINES,
+    headed,
+    picture_of,
+    pictured,
+    read,
+    save,
+    typed,
+)
 
 ENGINES = ("pytesseract", "tesserocr")
 each_engine = pytest.mark.parametrize("name", ENGINES, indirect=True)
-HEADING = (
+COLUMNS = (
     "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext"
 )
 
@@ -63,24 +75,25 @@ def test_a_scan_is_read_with_words_where_they_are(tmp_path, scan):
 
 
 class Hasty:
-    """Passes over every line with this word on it, unless it is shown that line alone."""
+    """Passes over every line with this word on it, until it is shown some lines alone."""
 
     version = "hasty"
 
     def __init__(self, word):
         self._word, self._engine = word, engine("pytesseract", "eng")
-        self.lines = 0
+        self.again = 0
 
     def tokens(self, grey, dpi, seconds, layout=Layout.PAGE):
-        self.lines += layout is Layout.LINE
+        self.again += layout is Layout.BLOCK
         tokens = self._engine.tokens(grey, dpi, seconds, layout)
         passed_over = {token.line for token in tokens if token.text == self._word}
-        return [token for token in tokens if layout is Layout.LINE or token.line not in passed_over]
+        alone = layout is Layout.BLOCK
+        return [token for token in tokens if alone or token.line not in passed_over]
 
 
-def page_of(picture):
-    wide, high = picture.width * 72 / 200, picture.height * 72 / 200
-    return Page(1, wide, high, "", TextSource.NATIVE), Picture(np.asarray(picture), 200)
+def page_of(picture, dpi=200):
+    wide, high = picture.width * 72 / dpi, picture.height * 72 / dpi
+    return Page(1, wide, high, "", TextSource.NATIVE), Picture(np.asarray(picture), dpi)
 
 
 @pytest.mark.parametrize("turn", [0, 180])
@@ -99,14 +112,75 @@ def test_a_signature_is_not_taken_for_a_line_and_nothing_is_looked_at_twice(scan
     page, picture = page_of(scan)
     hasty = Hasty("nowhere")
     assert read_picture(picture, page, hasty, 30.0).marks
-    assert hasty.lines == 0
+    assert hasty.again == 0
 
 
-def test_a_page_full_of_lines_passed_over_costs_no_more_than_a_few_looks():
+def test_all_lines_that_were_passed_over_are_looked_at_in_one_call():
+    days = ["12 Oct 2026", "3 Nov 2026", "28 Feb 2026"]
+    page, picture = page_of(picture_of(typed(lines=[*LINES, *days])))
+    hasty = Hasty("2026")
+    read = read_picture(picture, page, hasty, 30.0)
+    assert read.text.splitlines()[-len(days) :] == days
+    assert hasty.again == 1
+
+
+def test_of_a_page_full_of_lines_passed_over_a_few_are_looked_at():
     page, picture = page_of(picture_of(typed(lines=["12 Oct 2026"] * 18)))
     hasty = Hasty("2026")
-    read_picture(picture, page, hasty, 30.0)
-    assert hasty.lines == MOST_PASSED_OVER
+    read = read_picture(picture, page, hasty, 30.0)
+    assert (hasty.again, read.text.count("2026")) == (1, MOST)
+
+
+SMALL = ("Form Approved: OMB No. 0910-0014", "Expiration Date: March 31, 2022")
+
+
+def test_small_print_that_was_misread_beside_a_heading_is_read_where_it_stands():
+    page, picture = page_of(picture_of(headed(small=SMALL), dpi=300), dpi=300)
+    hasty = Hasty("nowhere")
+    garbage = {
+        token.text
+        for token in hasty.tokens(picture.grey, 300, 30.0)
+        if Box(390, 50, 540, 80).covers(token.word(300).box)
+    }
+    read = read_picture(picture, page, hasty, 30.0)
+    above, below = HEADING
+    assert read.text.splitlines()[:4] == [above, *SMALL, below]
+    assert garbage
+    assert not garbage & set(read.text.split())
+    small = [word for word in read.words if word.text in {"OMB", "2022"}]
+    assert all(word.box.left > 390 for word in small)
+    assert hasty.again == 1
+
+
+SIGNATURE = Box(80, 535, 225, 585)
+
+
+class Fanciful:
+    """Reads four words, of which it is unsure, where the signature is."""
+
+    version = "fanciful"
+
+    def __init__(self):
+        self._engine = engine("pytesseract", "eng")
+        self.again = 0
+
+    def tokens(self, grey, dpi, seconds, layout=Layout.PAGE):
+        tokens = self._engine.tokens(grey, dpi, seconds, layout)
+        if layout is Layout.BLOCK:
+            self.again += 1
+            return tokens
+        printed = [token for token in tokens if not SIGNATURE.covers(token.word(dpi).box)]
+        fancied = [Token("pee", 20, 255 + 80 * n, 1510, 70, 100, (9, 1, 1)) for n in range(4)]
+        return [*printed, *fancied]
+
+
+def test_a_signature_that_was_read_as_garbage_stays_a_mark(scan):
+    page, picture = page_of(scan)
+    fanciful = Fanciful()
+    read = read_picture(picture, page, fanciful, 30.0)
+    assert fanciful.again == 1
+    assert any(mark.touches(SIGNATURE) for mark in read.marks)
+    assert read.text.count("pee") == 4  # nothing better was found
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])
@@ -250,7 +324,7 @@ def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi
 def test_an_engine_reads_a_page_the_same_whatever_it_read_before(name, scan):
     reader, grey = engine(name, "eng"), np.asarray(scan)
     before = reader.tokens(grey, 200, 30)
-    line = reader.tokens(np.ascontiguousarray(grey[215:275]), 200, 30, Layout.LINE)
+    line = reader.tokens(np.ascontiguousarray(grey[215:275]), 200, 30, Layout.BLOCK)
     assert "INVESTIGATOR" in [token.text for token in line]
     assert reader.tokens(grey, 200, 30) == before
 
@@ -277,7 +351,7 @@ def test_of_tesseracts_table_the_words_are_kept():
     word = '5\t1\t2\t1\t3\t1\t10\t20\t30\t8\t91.5\t"Site'
     line = "4\t1\t2\t1\t3\t0\t10\t20\t30\t8\t-1\t"
     nothing = "5\t1\t2\t1\t3\t2\t10\t20\t30\t8\t95\t "
-    table = "\n".join([HEADING, line, word, nothing])
+    table = "\n".join([COLUMNS, line, word, nothing])
     assert list(parse(table)) == [Token('"Site', 91.5, 10, 20, 30, 8, (2, 1, 3))]
 
 
