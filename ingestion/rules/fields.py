@@ -30,8 +30,8 @@ _HEADING = 0.4  # of a page's height: a letterhead stands above
 _BETWEEN = r"[\s:.#_*)(-]*"  # what may stand between a caption and its value
 _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
 _PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
-_DEGREE = r"(?:med|dent|rer|nat|sc|phil)[.,]"  # Prof. Dr. med. Karin von der Heide
-_MISREAD_DOT = re.compile(rf"\b(Prof|Dr|med|dent|rer|nat|sc|phil),(?=$| (?:Dr|{_DEGREE}))")
+_DEGREE = r"(?:med|dent|rer|nat|sc|phil)\."  # Prof. Dr. med. Karin von der Heide
+_MISREAD_DOT = re.compile(r"\b(Prof|Dr|med|dent),(?=$| (?:\||Dr|med|dent|rer|nat))")
 _TORN = re.compile(r"[^\W\d_]\d{3,} \d")  # a number that seems to be in two parts
 _PATTERNS = {
     "number": r"(?=[\w/.-]*\d)\w+(?:[-/.]\w+)*",
@@ -213,16 +213,16 @@ def _value_in(
     if spec.kind == "date":
         return date_in(spec.name, page, words, month_first=month_first)
     text = " ".join(word.text for word in words)
+    if spec.kind == "name" and page.source in SCANS:
+        text = _MISREAD_DOT.sub(r"\1.", text)
     match = re.match(rf"{_BETWEEN}(?P<value>{_pattern(spec)})", text)
     if match is None:
         return None
     used = _words_at(words, match.start("value"), match.end("value"))
-    value, confidence = match["value"], _worst(used)
-    if page.source in SCANS:
-        value = _MISREAD_DOT.sub(r"\1.", value) if spec.kind == "name" else value
-        confidence = min(confidence, _UNSURE) if _TORN.search(value) else confidence
-    box = places.around(used)
-    return FieldValue(spec.name, value.strip(" ,;"), page.number, page.source, confidence, box)
+    value, box, confidence = match["value"].strip(" ,;"), places.around(used), _worst(used)
+    if page.source in SCANS and _TORN.search(value):
+        confidence = min(confidence, _UNSURE)
+    return FieldValue(spec.name, value, page.number, page.source, confidence, box)
 
 
 def _in_context(page: Page, place: places.Place, spec: FieldSpec) -> bool:

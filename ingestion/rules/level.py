@@ -6,7 +6,7 @@ moved up or down, none is turned; a place that was found is told as it is on the
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from math import radians, tan
 
 from ingestion.reading.facts import Box, Page, Reading, TextSource, Word
@@ -37,17 +37,12 @@ def slope(page: Page) -> float:
     """
     if page.source is not TextSource.OCR:
         return 0.0
-    lines = sorted(
-        ((last.bottom - first.bottom) / (last.left - first.left), last.left - first.left)
-        for first, last in _lines(page.words)
-    )
-    half = sum(length for _, length in lines) / 2
-    if half < _LEAST / 2:
+    lines = sorted(_fall(first, last) for first, last in _lines(page.words))
+    length = sum(run for _, run in lines)
+    if length < _LEAST:
         return 0.0
-    for falls, length in lines:
-        half -= length
-        if half <= 0:
-            break
+    before = accumulate(run for _, run in lines)
+    falls = next(each for (each, _), run in zip(lines, before, strict=True) if run >= length / 2)
     return falls if abs(falls) < _STEEP else 0.0
 
 
@@ -70,10 +65,20 @@ def _lines(words: Sequence[Word]) -> Iterator[tuple[Box, Box]]:
             on_it = []
 
 
+def _fall(first: Box, last: Box) -> tuple[float, float]:
+    """Points down for each to the right, and how many those are, from one word to another.
+
+    A box is lowest where its word ends if the line falls, and where it begins if it rises.
+    """
+    by = last.bottom - first.bottom
+    run = last.right - first.right if by > 0 else last.left - first.left
+    return (by / run, run) if run > 0 else (0.0, 0.0)
+
+
 def _level(page: Page, slope: float) -> Page:
     if not slope:
         return page
-    words = tuple(word._replace(box=_raised(word.box, slope)) for word in page.words)
+    words = tuple(Word(word.text, _raised(word.box, slope), word.confidence) for word in page.words)
     return replace(page, words=words, marks=tuple(_raised(mark, slope) for mark in page.marks))
 
 

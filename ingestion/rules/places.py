@@ -61,7 +61,7 @@ def behind(page: Page, place: Place) -> tuple[Word, ...]:
     for word in sorted(to_the_right, key=_left):
         if is_picture and not line and word.text == _RULE:
             continue
-        if word.box.left > last.right - 1 and _goes_on(last, word) and _alike(last, word.box):
+        if word.box.left > last.right - 1 and _goes_on(last, word):
             line.append(word)
             last = word.box
     return tuple(line)
@@ -184,14 +184,16 @@ def _begins_below(box: Box, caption: Box) -> bool:
 
 
 def _goes_on(last: Box, word: Word) -> bool:
-    """Not so what recognition made of a rule between two lines, unsure of it and off the line."""
-    is_certain = word.confidence >= _DOUBTFUL or _within(last, word.box) and _within(word.box, last)
-    return is_certain and same_line(last, word.box)
+    """Not with what recognition is unsure of and is off the line: made of a rule or a drawing."""
+    if not same_line(last, word.box) or not _alike(last, word.box):
+        return False
+    return word.confidence >= _DOUBTFUL or _on_each_other(last, word.box)
 
 
-def _within(box: Box, other: Box) -> bool:
-    """Whether the middle of the other lies within its height."""
-    return box.top < (other.top + other.bottom) / 2 < box.bottom
+def _on_each_other(one: Box, other: Box) -> bool:
+    """Whether the middle of each lies within the height of the other."""
+    middle, its_middle = (one.top + one.bottom) / 2, (other.top + other.bottom) / 2
+    return one.top < its_middle < one.bottom and other.top < middle < other.bottom
 
 
 def _left(word: Word) -> float:
