@@ -4,7 +4,7 @@ Pure and deterministic: the same reading, site and day give the same verdict. Ch
 type run only once the type is settled: while it is in doubt, a rejection would be a guess.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -17,6 +17,7 @@ from ingestion.rules.classify import Classification, Fit, classify
 from ingestion.rules.codes import CODES, Disposition, weight
 from ingestion.rules.fields import FieldValue, read_fields
 from ingestion.rules.findings import Facts, Finding
+from ingestion.rules.level import as_it_lies, levelled, slopes
 from ingestion.rules.signatures import Signature, find_signature
 from ingestion.rules.types import RULES_VERSION, TYPES, DocumentType
 
@@ -86,6 +87,8 @@ def check(
     person: str = "",
 ) -> Verdict:
     """`declared` is a type's slug, and `person` whose it is; "" when the sender named none."""
+    askew = slopes(reading)
+    reading = levelled(reading, askew)
     found = classify(reading, declared)
     findings = [*_schema(schema_version), *_type(found, declared)]
     findings += [finding for rule in OF_ANY_FILE for finding in rule(reading)]
@@ -99,8 +102,8 @@ def check(
     return replace(
         verdict_of(findings),
         document_type=found.slug,
-        fields=tuple(case.fields.values()),
-        signature=case.signature,
+        fields=tuple(_as_it_lies(value, askew) for value in case.fields.values()),
+        signature=_signature_as_it_lies(case.signature, askew),
         evidence=found.best.evidence,
         dated=dated.day if dated else None,
         expires=validity.runs_out(case.terms, case.fields),
@@ -163,6 +166,22 @@ def _case(reading: Reading, kind: DocumentType, site: SiteFacts, today: date, pe
         if signature.date:
             fields["signature_date"] = signature.date
     return Case(reading, kind, site, today, fields, signature, site.terms(kind), person)
+
+
+def _as_it_lies(value: FieldValue, askew: Mapping[int, float]) -> FieldValue:
+    if value.box is None or value.page not in askew:
+        return value
+    return replace(value, box=as_it_lies(value.box, askew[value.page]))
+
+
+def _signature_as_it_lies(
+    signature: Signature | None, askew: Mapping[int, float]
+) -> Signature | None:
+    if signature is None or signature.area is None or signature.page not in askew:
+        return signature
+    area = as_it_lies(signature.area, askew[signature.page])
+    date = signature.date and _as_it_lies(signature.date, askew)
+    return replace(signature, area=area, date=date)
 
 
 def _schema(version: str) -> Iterator[Finding]:

@@ -31,6 +31,8 @@ _BETWEEN = r"[\s:.#_*)(-]*"  # what may stand between a caption and its value
 _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
 _PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
 _DEGREE = r"(?:med|dent|rer|nat|sc|phil)\."  # Prof. Dr. med. Karin von der Heide
+_MISREAD_DOT = re.compile(r"\b(Prof|Dr|med|dent),(?=$| (?:\||Dr|med|dent|rer|nat))")
+_TORN = re.compile(r"[^\W\d_]\d{3,} \d")  # a number that seems to be in two parts
 _PATTERNS = {
     "number": r"(?=[\w/.-]*\d)\w+(?:[-/.]\w+)*",
     "name": rf"{_CAPITAL}{_IN_NAME}*,?"
@@ -110,6 +112,8 @@ def date_in(
         return None
     used = _words_at(words, written.start, written.end)
     value, confidence = _read_as(written, _worst(used))
+    if written.day is None and page.source in SCANS:
+        confidence = min(confidence, _UNSURE)  # 46 September: rather a misread 16
     box = places.around(used)
     return FieldValue(name, value, page.number, page.source, confidence, box, written.day)
 
@@ -150,7 +154,11 @@ def _shape(shape: str, *, misread: bool) -> re.Pattern[str]:
         else "".join(_LETTERS.get(sign, sign) if misread else sign for sign in run)
         for run in runs
     ]
-    return re.compile(r"(?<!\w)" + r"[\s#-]{0,2}".join(parts) + r"(?!\w)")
+    whole = r"[\s#-]{0,2}".join(parts)
+    if misread:  # or torn apart, where its letters were read as such
+        torn = (r" ?".join([r"\d"] * len(run)) if run[0] == "#" else run for run in runs)
+        whole = rf"(?:{whole}|{'[ #-]{0,2}'.join(torn)})"
+    return re.compile(rf"(?<!\w){whole}(?!\w)")
 
 
 def _captions(reading: Reading, spec: FieldSpec) -> Iterator[tuple[Page, places.Place]]:
@@ -205,12 +213,16 @@ def _value_in(
     if spec.kind == "date":
         return date_in(spec.name, page, words, month_first=month_first)
     text = " ".join(word.text for word in words)
+    if spec.kind == "name" and page.source in SCANS:
+        text = _MISREAD_DOT.sub(r"\1.", text)
     match = re.match(rf"{_BETWEEN}(?P<value>{_pattern(spec)})", text)
     if match is None:
         return None
     used = _words_at(words, match.start("value"), match.end("value"))
-    value, box = match["value"].strip(" ,;"), places.around(used)
-    return FieldValue(spec.name, value, page.number, page.source, _worst(used), box)
+    value, box, confidence = match["value"].strip(" ,;"), places.around(used), _worst(used)
+    if page.source in SCANS and _TORN.search(value):
+        confidence = min(confidence, _UNSURE)
+    return FieldValue(spec.name, value, page.number, page.source, confidence, box)
 
 
 def _in_context(page: Page, place: places.Place, spec: FieldSpec) -> bool:

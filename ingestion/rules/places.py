@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ingestion.reading.facts import Box, Page, Word
+from ingestion.reading.facts import Box, Page, TextSource, Word
 from ingestion.rules import wording
 
 _AROUND = " .,:;()[]#*_'\"-\u2013"  # what may hang on to a word
@@ -18,6 +18,8 @@ _INDENT = 60.0  # points by which it may begin further right
 _NEXT = 45.0  # points below a line within which the next line of a list begins
 _MOST_LINES = 40  # of a list
 _APART = 9.0  # points of white that set a caption apart from running text
+_DOUBTFUL = 50.0  # of 100; what recognition was less sure of may be no word at all
+_RULE = "|"  # what recognition makes of one between two columns
 _TALL = 20.0  # points; what is no higher may stand beside small print
 
 
@@ -55,8 +57,11 @@ def behind(page: Page, place: Place) -> tuple[Word, ...]:
     last = page.words[place.end - 1].box
     edge = last.right - 1
     to_the_right = [word for word in page.words if word.box.left > edge]
+    is_picture = page.source is TextSource.OCR
     for word in sorted(to_the_right, key=_left):
-        if word.box.left > last.right - 1 and same_line(last, word.box) and _alike(last, word.box):
+        if is_picture and not line and word.text == _RULE:
+            continue
+        if word.box.left > last.right - 1 and _goes_on(last, word):
             line.append(word)
             last = word.box
     return tuple(line)
@@ -176,6 +181,19 @@ def _begins_below(box: Box, caption: Box) -> bool:
     middle = (box.top + box.bottom) / 2
     is_aligned = caption.left - _ASIDE < box.left < caption.left + _INDENT
     return is_aligned and caption.bottom < middle < caption.bottom + _NEXT and _alike(caption, box)
+
+
+def _goes_on(last: Box, word: Word) -> bool:
+    """Not with what recognition is unsure of and is off the line: made of a rule or a drawing."""
+    if not same_line(last, word.box) or not _alike(last, word.box):
+        return False
+    return word.confidence >= _DOUBTFUL or _on_each_other(last, word.box)
+
+
+def _on_each_other(one: Box, other: Box) -> bool:
+    """Whether the middle of each lies within the height of the other."""
+    middle, its_middle = (one.top + one.bottom) / 2, (other.top + other.bottom) / 2
+    return one.top < its_middle < one.bottom and other.top < middle < other.bottom
 
 
 def _left(word: Word) -> float:

@@ -1,10 +1,11 @@
+from dataclasses import replace
 from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.reading.facts import TextSource
+from ingestion.reading.facts import Box, TextSource, Word
 from ingestion.rules.fields import read_fields
 from ingestion.rules.types import TYPES
 from tests.ingestion.rules.documents import make_document
@@ -148,3 +149,51 @@ def test_only_a_date_beside_the_omb_number_is_the_omb_date():
 def test_a_date_typed_into_a_form_is_read_as_a_date():
     read = values("lab-certification", "CLIA", fields={"expiration_date": "07/03/2028"})
     assert (read["expiry_date"].day, read["expiry_date"].page) == (date(2028, 7, 3), 0)
+
+
+def test_a_number_that_a_scan_tore_apart_is_whole():
+    line = "CLIA ID NUMBER: 64D4751 342"
+    assert values("lab-certification", line, source=TextSource.OCR)["clia_number"].value == (
+        "64D4751342"
+    )
+    assert "clia_number" not in values("lab-certification", line)
+    telephone = "Phone 64 0475 1342"
+    assert "clia_number" not in values("lab-certification", telephone, source=TextSource.OCR)
+
+
+def test_a_name_with_a_number_that_was_torn_apart_is_not_sure():
+    lab = "Laboratory: Cedar Ridge Core (CLIA 57D2621 961)"
+    assert not values("lab-normal-ranges", lab, source=TextSource.OCR)["lab_name"].is_sure
+    assert values("lab-normal-ranges", lab)["lab_name"].is_sure
+
+
+def test_the_dot_behind_a_degree_may_be_read_as_a_comma():
+    line = "Name: Stefan Albrecht, Prof. Dr, med,"
+    read = values("cv", line, source=TextSource.OCR)
+    assert read["person"].value == "Stefan Albrecht, Prof. Dr. med."
+
+
+def test_a_day_that_does_not_exist_is_rather_misread_on_a_scan():
+    line = "Approval Date: 46 September 2026"
+    scanned, printed = (
+        values("irb-approval", line, source=TextSource.OCR),
+        values("irb-approval", line),
+    )
+    assert not scanned["approval_date"].is_sure
+    assert printed["approval_date"].is_sure
+
+
+def test_a_rule_between_two_columns_is_no_part_of_the_value():
+    line = "Protocol number:     |   SLX-301"
+    assert values("cv", "Site number:    |   0203", source=TextSource.OCR)["site_number"].value == (
+        "0203"
+    )
+    read = values("financial-disclosure", line, source=TextSource.OCR)
+    assert read["protocol_number"].value == "SLX-301"
+
+
+def test_what_recognition_made_of_a_rule_below_the_line_does_not_come_between():
+    page = make_page("Site number:      0203", source=TextSource.OCR, confidence=90.0)
+    rule = Word("press", Box(120.0, 62.0, 132.0, 80.0), 26.0)
+    read = read_fields(make_reading(replace(page, words=(*page.words, rule))), TYPES["cv"])
+    assert [value.value for value in read if value.name == "site_number"] == ["0203"]
