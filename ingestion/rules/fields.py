@@ -17,7 +17,7 @@ from ingestion.rules import dates, lists, places, wording
 from ingestion.rules.types import DocumentType, FieldSpec
 
 FORM = "acroform"  # the source of a named form field; else it is the page's own source
-SURE = 75.0  # of 100: below this, nothing is rejected on the strength of a value
+SURE = 80.0  # of 100: below this, nothing is rejected on the strength of a value
 LISTS = frozenset({"lines", "names"})
 SCANS = frozenset({TextSource.OCR, TextSource.OCR_LAYER})
 
