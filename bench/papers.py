@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from ingestion.reading.facts import Reading
-from ingestion.rules.checks import SCHEMA_VERSIONS, SiteFacts, check
+from ingestion.rules.checks import SCHEMA_VERSIONS, Sent, SiteFacts, check
 from ingestion.rules.fields import FieldValue
 from ingestion.samples.dossier import Dates, Dossier
 from ingestion.samples.pages import PAGES
@@ -31,13 +31,8 @@ class Paper:
     def fields(self, reading: Reading) -> Mapping[str, FieldValue]:
         """What the rules take from a reading of it, as they do in the product."""
         site = SiteFacts(self.site.site_id, self.site.study.protocol_number, self.site.hospital)
-        verdict = check(
-            reading,
-            declared=self.kind,
-            site=site,
-            today=self.today,
-            schema_version=SCHEMA_VERSIONS[-1],
-        )
+        sent = Sent(SCHEMA_VERSIONS[-1], self.kind)
+        verdict = check(reading, sent, site=site, today=self.today)
         return {value.name: value for value in verdict.fields}
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import PurePath
-from types import MappingProxyType
 from typing import IO, Any
 
 from audit.log import ledger
@@ -11,18 +10,8 @@ from ingestion.archive import archive
 from ingestion.core.states import DocumentState
 from ingestion.filing import By
 from ingestion.models import Document
+from ingestion.reading.facts import SUFFIXES
 
-# Decision 17: PDF, and scans as pictures. By name here; the bytes are looked at when it is read.
-MEDIA_TYPES: Mapping[str, str] = MappingProxyType(
-    {
-        ".pdf": "application/pdf",
-        ".jpg": "image/jpeg",
-        ".jpeg": "image/jpeg",
-        ".png": "image/png",
-        ".tif": "image/tiff",
-        ".tiff": "image/tiff",
-    }
-)
 UNKNOWN = "application/octet-stream"
 # States whose bytes anybody who sees the document may have. Those of a document in review may
 # be withheld from all but QA (decision 16); the review page of a later part gives them there.
@@ -46,8 +35,8 @@ def name_of(document: Document) -> str:
 
 
 def media_type(filename: str) -> str:
-    """Of the kinds that we take in; everything else is bytes without a meaning."""
-    return MEDIA_TYPES.get(PurePath(filename.lower()).suffix, UNKNOWN)
+    """By its name, of the kinds that we take in; everything else is bytes without a meaning."""
+    return SUFFIXES.get(PurePath(filename.lower()).suffix, UNKNOWN)
 
 
 def record_download(document: Document, *, by: By, detail: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Self
 from ingestion.reading.facts import Reading, Unreadable
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pool import Reader
-from ingestion.rules.checks import SCHEMA_VERSIONS, SiteFacts, check_whatever
+from ingestion.rules.checks import SCHEMA_VERSIONS, Sent, SiteFacts, check_whatever
 from ingestion.rules.types import RULES_VERSION
 
 DAY = date(2026, 11, 20)
@@ -84,9 +84,7 @@ async def _read_all(paths: Sequence[Path], limits: ReadingLimits, day: date) -> 
 
 def _record(seen: Reading | Unreadable, *, day: date) -> Record:
     """Called where the file is open: in the pool's child, if no page needed OCR."""
-    verdict = check_whatever(
-        seen, declared="", site=SITE, today=day, schema_version=SCHEMA_VERSIONS[-1]
-    ).verdict
+    verdict = check_whatever(seen, Sent(SCHEMA_VERSIONS[-1]), site=SITE, today=day).verdict
     record = {
         "state": verdict.state.value,
         "type": verdict.document_type,

@@ -20,10 +20,11 @@ from ingestion.api.problems import Problem
 from ingestion.api.ranges import NotSatisfiable, Part, asked_part
 from ingestion.filing import By
 from ingestion.models import Document
+from ingestion.reading.facts import SUFFIXES
 
 _BLOCK = 1 << 16  # bytes
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
-_KINDS = sorted({*originals.MEDIA_TYPES.values(), originals.UNKNOWN})
+_KINDS = sorted({*SUFFIXES.values(), originals.UNKNOWN})
 _BYTES = {"content": dict.fromkeys(_KINDS, _BINARY)}
 DESCRIBED: dict[str, Any] = {"responses": {200: _BYTES, 206: _BYTES}}
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from ingestion.api import reach
 from ingestion.api.problems import Problem
 from ingestion.api.schemas import FilesIn
-from ingestion.originals import MEDIA_TYPES
+from ingestion.reading.facts import SUFFIXES
 from ingestion.register import Fault, Refused, UploadedDocument
 from sites.models import ApiToken, Site
 
@@ -75,7 +75,7 @@ def _unacceptable(name: str, sent: list["UploadedFile[bytes]"]) -> str:
         return "is the name of no file in this request"
     if len(sent) > 1:
         return "is the name of several files in this request"
-    if PurePath(name).suffix.lower() not in MEDIA_TYPES:
+    if PurePath(name).suffix.lower() not in SUFFIXES:
         return "is not a PDF or a scan by its name"
     return "" if sent[0].size else "is empty"
 

@@ -24,7 +24,7 @@ from ingestion.api.problems import Problem
 from ingestion.api.schemas import BatchOut, FileOut, OpenIn, OpenPacketOut, answers
 from ingestion.gathering import Expected, Gathered
 from ingestion.models import Batch, Source
-from ingestion.originals import MEDIA_TYPES
+from ingestion.reading.facts import SUFFIXES
 from ingestion.register import Fault, Refused, UploadedDocument, refuse_faulty
 from sites.models import ApiToken, Scope
 
@@ -166,7 +166,7 @@ def _refuse_unacceptable(expected: list[Expected]) -> None:
     if len(expected) > settings.MAX_UPLOAD_FILES:
         faults.append(Fault(0, "files", f"are more than {settings.MAX_UPLOAD_FILES}"))
     for number, each in enumerate(expected, start=1):
-        if PurePath(each.filename).suffix.lower() not in MEDIA_TYPES:
+        if PurePath(each.filename).suffix.lower() not in SUFFIXES:
             faults.append(Fault(number, "filename", "is not a PDF or a scan by its name"))
         if each.size > settings.MAX_DOCUMENT_MB * 1_000_000:
             faults.append(Fault(number, "size", f"is over {settings.MAX_DOCUMENT_MB} MB"))

@@ -45,6 +45,7 @@ class WorkItem:
     terms: PortalTerms | None  # None for an upload
     spooled: str = ""
     expected_sha256: str = ""
+    filename: str = ""
     declared_type: str = ""
     schema_version: str = ""
     site_name: str = ""

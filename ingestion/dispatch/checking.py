@@ -51,14 +51,9 @@ class CheckingReader:
             activated_on=item.activated_on,
             overrides=item.overrides,
         )
-        check = partial(
-            checks.check_whatever,
-            declared=item.declared_type,
-            person=_person(item),
-            site=site,
-            today=timezone.now().date(),
-            schema_version=item.schema_version,
-        )
+        sent = checks.Sent(item.schema_version, item.declared_type, _person(item), item.filename)
+        today = timezone.now().date()
+        check = partial(checks.check_whatever, sent=sent, site=site, today=today)
         return await self._reader.read_then(check, fetched.path, fetched.sha256)
 
 

@@ -285,6 +285,7 @@ def _item(
         spooled=document.spooled,
         expected_sha256=document.expected_sha256,
         declared_type=document.document_type,
+        filename=document.filename,
         schema_version=document.schema_version,
         site_name=document.site.name,
         protocol_number=document.site.study.protocol_number,

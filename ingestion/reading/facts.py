@@ -7,6 +7,7 @@ the page's rotation: the same for a text layer and for a scan.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 
@@ -15,6 +16,19 @@ class MediaType(StrEnum):
     JPEG = "image/jpeg"
     PNG = "image/png"
     TIFF = "image/tiff"
+
+
+# Decision 17: PDF, and scans as pictures.
+SUFFIXES: Mapping[str, MediaType] = MappingProxyType(
+    {
+        ".pdf": MediaType.PDF,
+        ".jpg": MediaType.JPEG,
+        ".jpeg": MediaType.JPEG,
+        ".png": MediaType.PNG,
+        ".tif": MediaType.TIFF,
+        ".tiff": MediaType.TIFF,
+    }
+)
 
 
 class TextSource(StrEnum):

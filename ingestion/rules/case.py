@@ -28,6 +28,16 @@ class SiteFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Sent:
+    """What its sender said of a document; "" where nothing was said."""
+
+    schema_version: str
+    declared: str = ""  # its type's slug
+    person: str = ""  # whose it is
+    filename: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """A document whose type is settled, and everything its checks ask for."""
 

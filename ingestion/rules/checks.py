@@ -7,12 +7,13 @@ type run only once the type is settled: while it is in doubt, a rejection would 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from pathlib import PurePath
 
 from ingestion.core.states import DocumentState
-from ingestion.reading.facts import Reading, Unreadable
+from ingestion.reading.facts import SUFFIXES, MediaType, Reading, Unreadable
 from ingestion.reading.provenance import Provenance, provenance
 from ingestion.rules import identity, legibility, presence, privacy, validity, wording
-from ingestion.rules.case import Case, SiteFacts
+from ingestion.rules.case import Case, Sent, SiteFacts
 from ingestion.rules.classify import Classification, Fit, classify
 from ingestion.rules.codes import CODES, Disposition, weight
 from ingestion.rules.fields import FieldValue, read_fields
@@ -21,7 +22,7 @@ from ingestion.rules.level import as_it_lies, levelled, slopes
 from ingestion.rules.signatures import Signature, find_signature
 from ingestion.rules.types import RULES_VERSION, TYPES, DocumentType
 
-__all__ = ["SCHEMA_VERSIONS", "SiteFacts", "Verdict", "check", "judge", "verdict_of"]
+__all__ = ["SCHEMA_VERSIONS", "Sent", "SiteFacts", "Verdict", "check", "judge", "verdict_of"]
 
 SCHEMA_VERSIONS = ("v2.0", "v2.1")  # of a submission, the latest last
 
@@ -50,6 +51,12 @@ OF_ITS_TYPE: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     identity.person_mismatch,
 )
 
+_FOUND = {
+    MediaType.PDF: "a PDF",
+    MediaType.JPEG: "a JPEG picture",
+    MediaType.PNG: "a PNG picture",
+    MediaType.TIFF: "a TIFF picture",
+}
 _STATES = {
     Disposition.HOLD: DocumentState.HELD,
     Disposition.REJECT: DocumentState.REJECTED,
@@ -77,25 +84,17 @@ class Verdict:
         return any(CODES[finding.code].quarantine for finding in self.findings)
 
 
-def check(
-    reading: Reading,
-    *,
-    declared: str,
-    site: SiteFacts,
-    today: date,
-    schema_version: str,
-    person: str = "",
-) -> Verdict:
-    """`declared` is a type's slug, and `person` whose it is; "" when the sender named none."""
+def check(reading: Reading, sent: Sent, *, site: SiteFacts, today: date) -> Verdict:
     askew = slopes(reading)
     reading = levelled(reading, askew)
-    found = classify(reading, declared)
-    findings = [*_schema(schema_version), *_type(found, declared)]
+    found = classify(reading, sent.declared)
+    findings = [*_schema(sent.schema_version), *_kind(reading, sent.filename)]
+    findings += _type(found, sent.declared)
     findings += [finding for rule in OF_ANY_FILE for finding in rule(reading)]
     if found.fit is not Fit.AGREED:
         return replace(verdict_of(findings), document_type=found.slug, evidence=found.best.evidence)
     kind = TYPES[found.slug]
-    case = _case(reading, kind, site, today, person)
+    case = _case(reading, kind, site, today, sent.person)
     findings += _contradictions(reading, kind)
     findings += [finding for rule in OF_ITS_TYPE for finding in rule(case)]
     dated = case.fields.get(kind.dated_by)
@@ -124,25 +123,12 @@ class Checked:
 
 
 def check_whatever(
-    seen: Reading | Unreadable,
-    *,
-    declared: str,
-    site: SiteFacts,
-    today: date,
-    schema_version: str,
-    person: str = "",
+    seen: Reading | Unreadable, sent: Sent, *, site: SiteFacts, today: date
 ) -> Checked:
     """The verdict on a file, readable or not. What a child of the reading pool sends back."""
     if isinstance(seen, Unreadable):
         return Checked(judge(seen))
-    verdict = check(
-        seen,
-        declared=declared,
-        site=site,
-        today=today,
-        schema_version=schema_version,
-        person=person,
-    )
+    verdict = check(seen, sent, site=site, today=today)
     return Checked(verdict, provenance(seen))
 
 
@@ -188,6 +174,14 @@ def _schema(version: str) -> Iterator[Finding]:
     if version not in SCHEMA_VERSIONS:
         facts = {"supported": " and ".join(SCHEMA_VERSIONS), "latest": SCHEMA_VERSIONS[-1]}
         yield Finding("SCHEMA_MISMATCH", facts={"schema_version": version, **facts})
+
+
+def _kind(reading: Reading, filename: str) -> Iterator[Finding]:
+    """A name that ends in nothing we know says nothing."""
+    named = SUFFIXES.get(PurePath(filename.casefold()).suffix)
+    if named and named is not reading.media_type:
+        found = _FOUND[reading.media_type]
+        yield Finding("TYPE_MISMATCH", facts={"declared": filename, "found": found})
 
 
 def _type(found: Classification, declared: str) -> Iterator[Finding]:

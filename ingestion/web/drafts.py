@@ -20,7 +20,7 @@ from django.http import HttpRequest
 
 from ingestion.admission import in_words
 from ingestion.models import Packet
-from ingestion.originals import MEDIA_TYPES
+from ingestion.reading.facts import SUFFIXES
 from ingestion.register import (
     AtCapacity,
     Fault,
@@ -32,7 +32,7 @@ from ingestion.register import (
 from ingestion.rules.classify import guess_type
 from sites.models import Site, User
 
-ACCEPTED = tuple(MEDIA_TYPES)
+ACCEPTED = tuple(SUFFIXES)
 PLAIN_ROWS = 4  # rows of the form without JavaScript, unless more are asked for
 _INPUT = re.compile(r"(?:file|type|person)-(\d{1,4})").fullmatch
 _FULL = "We have more documents to check than we can take just now. Send it again in {}."

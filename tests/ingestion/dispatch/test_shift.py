@@ -46,21 +46,26 @@ def test_a_packet_ends_as_its_generator_says_and_the_portal_is_never_pressed(one
 
 
 def test_what_site_and_sender_say_reaches_the_checks(one_site):
-    """Of another version, or of another person than was said, it waits for a person."""
+    """Of another version or person than was said, or of another kind of file."""
     call_command("load_sites", str(one_site.sites), verbosity=0)
     Study.objects.update(protocol_version="9.0")
     today = datetime.datetime.now(datetime.UTC).date()
     files = [
         register.UploadedDocument(
-            f"{slug}.pdf", slug, person, ContentFile(specimen(slug, today=today))
+            f"{slug}{ending}", slug, person, ContentFile(specimen(slug, today=today))
         )
-        for slug, person in (("cv", "Helena Brandt"), ("irb-approval", ""))
+        for slug, person, ending in (
+            ("cv", "Helena Brandt", ".pdf"),
+            ("irb-approval", "", ".pdf"),
+            ("delegation-log", "", ".jpg"),
+        )
     ]
     packet = register.upload_packet(site=Site.objects.get(), user=make_user(), files=files)
     work_shift()
     assert dict(packet.documents.values_list("document_type", "code")) == {
         "cv": "PERSON_MISMATCH",
         "irb-approval": "PROTOCOL_VERSION_MISMATCH",
+        "delegation-log": "TYPE_MISMATCH",
     }
 
 

@@ -9,7 +9,7 @@ from ingestion.reading import tasks
 from ingestion.reading.facts import Box, Page, TextSource, Unreadable
 from ingestion.reading.late import LateMarks, LateUnreadableError, marks_near, settled
 from ingestion.reading.merge import merge
-from ingestion.rules.checks import SiteFacts, check_whatever
+from ingestion.rules.checks import Sent, SiteFacts, check_whatever
 from ingestion.rules.types import TYPES
 from ingestion.samples.faults import Fault
 from ingestion.samples.pages import EXPIRING, FILLABLE, PAGES
@@ -110,8 +110,7 @@ def verdicts(seen):
     """As each type that it may be declared to be."""
     sent_by = SiteFacts("1001", site("1001").study.protocol_number)
     return [
-        check_whatever(seen, declared=slug, site=sent_by, today=TODAY, schema_version="v2.1")
-        for slug in ("", *TYPES)
+        check_whatever(seen, Sent("v2.1", slug), site=sent_by, today=TODAY) for slug in ("", *TYPES)
     ]
 
 

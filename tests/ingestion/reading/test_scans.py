@@ -24,7 +24,7 @@ from ingestion.reading.merge import FirstLook, ReadPages, merge
 from ingestion.reading.ocr import read_picture
 from ingestion.reading.render import Picture
 from ingestion.reading.views import smoothed
-from ingestion.rules.checks import SiteFacts, check
+from ingestion.rules.checks import Sent, SiteFacts, check
 from tests.ingestion.reading.papers import (
     HEADING,
     LABEL,
@@ -312,10 +312,8 @@ def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi
     for line in range(12):
         draw.text((dpi, dpi + line * dpi // 4), RUSSIAN, 0, font)
     reading = read(save(tmp_path, as_file(paper, "PNG", dpi=(dpi, dpi))))
-    sent = SiteFacts("1001")
-    verdict = check(
-        reading, declared="cv", site=sent, today=date(2026, 11, 20), schema_version="v2.1"
-    )
+    site, today = SiteFacts("1001"), date(2026, 11, 20)
+    verdict = check(reading, Sent("v2.1", "cv"), site=site, today=today)
     assert verdict.state is DocumentState.IN_REVIEW
     assert "ILLEGIBLE_SCAN" not in {finding.code for finding in verdict.findings}
 

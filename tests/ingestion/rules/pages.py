@@ -4,7 +4,7 @@ import re
 from datetime import date
 
 from ingestion.reading.facts import Box, MediaType, Page, Reading, TextSource, Word
-from ingestion.rules.checks import SiteFacts, check
+from ingestion.rules.checks import Sent, SiteFacts, check
 
 TODAY = date(2026, 11, 20)
 SITE = SiteFacts(site_id="0203", protocol_number="SLX-301", name="Cedar Ridge Medical Center")
@@ -34,9 +34,8 @@ def make_reading(*pages, fields=None, flags=()):
     return Reading(MediaType.PDF, pages, fields=fields or {}, flags=frozenset(flags))
 
 
-def checked(reading, *, declared="", site=SITE, today=TODAY, schema_version="v2.1", person=""):
-    said = {"declared": declared, "schema_version": schema_version, "person": person}
-    return check(reading, site=site, today=today, **said)
+def checked(reading, *, site=SITE, today=TODAY, schema_version="v2.1", **said):
+    return check(reading, Sent(schema_version, **said), site=site, today=today)
 
 
 def codes(verdict):

@@ -1,3 +1,4 @@
+import dataclasses
 from datetime import date, timedelta
 
 import pytest
@@ -5,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingestion.core.states import DocumentState
-from ingestion.reading.facts import Box, Reading, TextSource, Unreadable
+from ingestion.reading.facts import Box, MediaType, Reading, TextSource, Unreadable
 from ingestion.rules import VERSION
 from ingestion.rules.checks import SCHEMA_VERSIONS, SiteFacts, judge, verdict_of
 from ingestion.rules.codes import CODES, Disposition
@@ -346,6 +347,7 @@ FAULTY = [
     checked(make_document("form-fda-1572"), declared="cv"),
     checked(make_document("cv"), schema_version="v1.0"),
     checked(make_reading(make_page("The canteen is closed.")), declared="cv"),
+    checked(make_document("cv"), filename="cv.JPG"),
     numbered(1, 3),
 ]  # fmt: skip
 
@@ -356,6 +358,18 @@ def test_the_facts_of_every_finding_fill_its_sentence(finding):
     usable = [w for w in COPY[finding.code].what if placeholders(w) <= {"type", *finding.facts}]
     assert usable[0] != COPY[finding.code].what[-1] or len(COPY[finding.code].what) == 1
     assert all(type(value) in {str, int} for value in finding.facts.values())
+
+
+@pytest.mark.parametrize("name", ["cv.pdf", "CV.PDF", "cv", "cv.v2", ""])
+def test_a_name_that_says_the_kind_of_file_or_none_is_as_good(name):
+    assert "TYPE_MISMATCH" not in codes(checked(make_document("cv"), filename=name))
+
+
+def test_a_picture_under_the_name_of_a_pdf_goes_back():
+    picture = dataclasses.replace(make_document("cv"), media_type=MediaType.PNG)
+    verdict = checked(picture, filename="cv.pdf")
+    assert (verdict.state, verdict.primary.code) == (DocumentState.REJECTED, "TYPE_MISMATCH")
+    assert verdict.primary.facts == {"declared": "cv.pdf", "found": "a PNG picture"}
 
 
 def test_every_code_that_a_check_can_give_has_a_document_here_that_gives_it():

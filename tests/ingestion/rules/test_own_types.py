@@ -43,8 +43,8 @@ from ingestion.reading.pool import Reader
 from ingestion.rules import checks
 
 async def main(path):
-    check = functools.partial(checks.check_whatever, declared="", site=checks.SiteFacts("0203"),
-                              today=datetime.date(2026, 11, 20), schema_version="v2.1")
+    check = functools.partial(checks.check_whatever, sent=checks.Sent("v2.1"),
+                              site=checks.SiteFacts("0203"), today=datetime.date(2026, 11, 20))
     async with Reader(ReadingLimits(processes=1), preload=[checks.__name__]) as reader:
         verdict = (await reader.read_then(check, path, "0" * 64)).verdict
     print(verdict.document_type, verdict.state, verdict.rules_version)
