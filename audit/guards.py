@@ -15,14 +15,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit.chain import GENESIS
 
-TABLES = ("audit_entry", "audit_entrydetail")
+TABLES = ("audit_entry", "audit_entrydetail", "audit_checkpoint", "audit_receipt")
 
-# --- SQLite: name -> statement, which SQLite keeps verbatim ----------------------------------
+# --- SQLite: name -> (table, statement, which SQLite keeps verbatim) --------------------------
 
 _REFUSE = """CREATE TRIGGER {table}_no_{verb} BEFORE {verb} ON {table}
 BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only: {verb} on {table} refused'); END"""
 
-# INSERT OR REPLACE removes a row without firing DELETE triggers: these two stop it.
+# INSERT OR REPLACE removes a row without firing DELETE triggers: these stop it.
 _SQLITE_LINK = f"""CREATE TRIGGER audit_entry_link BEFORE INSERT ON audit_entry
 BEGIN SELECT RAISE(ABORT, 'the audit trail: an entry that does not extend the chain')
 WHERE NEW.seq IS NOT COALESCE((SELECT MAX(seq) FROM audit_entry), 0) + 1
@@ -31,12 +31,25 @@ END"""  # noqa: S608 - built from constants
 _SQLITE_ONCE = """CREATE TRIGGER audit_entrydetail_once BEFORE INSERT ON audit_entrydetail
 BEGIN SELECT RAISE(ABORT, 'the audit trail: this entry has its detail')
 WHERE EXISTS (SELECT 1 FROM audit_entrydetail WHERE entry_id = NEW.entry_id); END"""
+_SQLITE_NEXT = """CREATE TRIGGER audit_checkpoint_next BEFORE INSERT ON audit_checkpoint
+BEGIN SELECT RAISE(ABORT, 'the audit trail: a checkpoint that is not the next one of this chain')
+WHERE NEW.size <= COALESCE((SELECT MAX(size) FROM audit_checkpoint), 0)
+OR NEW.head IS NOT (SELECT hash FROM audit_entry WHERE seq = NEW.size); END"""
+_SQLITE_NEW = """CREATE TRIGGER audit_receipt_new BEFORE INSERT ON audit_receipt
+BEGIN SELECT RAISE(ABORT, 'the audit trail: this receipt is there')
+WHERE EXISTS (SELECT 1 FROM audit_receipt WHERE id = NEW.id OR (checkpoint_id = NEW.checkpoint_id
+AND anchor = NEW.anchor AND place = NEW.place)); END"""
 
-SQLITE: Mapping[str, str] = {
-    f"{table}_no_{verb}": _REFUSE.format(table=table, verb=verb)
+SQLITE: Mapping[str, tuple[str, str]] = {
+    f"{table}_no_{verb}": (table, _REFUSE.format(table=table, verb=verb))
     for table in TABLES
     for verb in ("UPDATE", "DELETE")
-} | {"audit_entry_link": _SQLITE_LINK, "audit_entrydetail_once": _SQLITE_ONCE}
+} | {
+    "audit_entry_link": ("audit_entry", _SQLITE_LINK),
+    "audit_entrydetail_once": ("audit_entrydetail", _SQLITE_ONCE),
+    "audit_checkpoint_next": ("audit_checkpoint", _SQLITE_NEXT),
+    "audit_receipt_new": ("audit_receipt", _SQLITE_NEW),
+}
 
 # --- PostgreSQL: name -> (table, what pg_trigger.tgtype says, clause, function) ---------------
 
@@ -59,28 +72,41 @@ BEGIN
   END IF;
   RETURN NEW;
 END """
-_PG_FUNCTIONS = {"audit_refuse": _REFUSAL, "audit_link": _PG_LINK}
+_PG_NEXT = """
+BEGIN
+  IF NEW.size <= (SELECT COALESCE(max(size), 0) FROM {schema}.audit_checkpoint)
+     OR NEW.head IS DISTINCT FROM (SELECT hash FROM {schema}.audit_entry WHERE seq = NEW.size) THEN
+    RAISE EXCEPTION 'the audit trail: checkpoint % is not the next one of this chain', NEW.size
+      USING ERRCODE = 'restrict_violation';
+  END IF;
+  RETURN NEW;
+END """
+_PG_FUNCTIONS = {"audit_refuse": _REFUSAL, "audit_link": _PG_LINK, "audit_next": _PG_NEXT}
 
 # Per statement, so that TRUNCATE, upserts and deletes of zero rows are refused as well.
 _STATEMENT = "BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} FOR EACH STATEMENT"
+_BEFORE_INSERT = "BEFORE INSERT ON {table} FOR EACH ROW"
 POSTGRESQL = {
-    "audit_entry_append_only": ("audit_entry", 58, _STATEMENT, "audit_refuse"),
-    "audit_entrydetail_append_only": ("audit_entrydetail", 58, _STATEMENT, "audit_refuse"),
-    "audit_entry_link": ("audit_entry", 7, "BEFORE INSERT ON {table} FOR EACH ROW", "audit_link"),
+    f"{table}_append_only": (table, 58, _STATEMENT, "audit_refuse") for table in TABLES
+} | {
+    "audit_entry_link": ("audit_entry", 7, _BEFORE_INSERT, "audit_link"),
+    "audit_checkpoint_next": ("audit_checkpoint", 7, _BEFORE_INSERT, "audit_next"),
 }
 
 
 def install(connection: BaseDatabaseWrapper) -> None:
-    """Put all guards in place, also over broken ones."""
+    """Put the guards of all tables that are there in place, also over broken ones."""
     remove(connection)
     with connection.cursor() as cursor:
+        tables = _tables(connection, cursor)
         if connection.vendor == "sqlite":
-            _run(cursor, list(SQLITE.values()))
+            _run(cursor, [statement for table, statement in SQLITE.values() if table in tables])
         else:
             schema = _schema(cursor)
             _run(cursor, [_function(schema, name) for name in _PG_FUNCTIONS])
-            for name in POSTGRESQL:
-                _run(cursor, _trigger(schema, name))
+            for name, (table, *_) in POSTGRESQL.items():
+                if table in tables:
+                    _run(cursor, _trigger(schema, name))
 
 
 def remove(connection: BaseDatabaseWrapper) -> None:
@@ -89,23 +115,25 @@ def remove(connection: BaseDatabaseWrapper) -> None:
         if connection.vendor == "sqlite":
             _run(cursor, [f"DROP TRIGGER IF EXISTS {name}" for name in SQLITE])
             return
+        tables = _tables(connection, cursor)
         for name, (table, *_) in POSTGRESQL.items():
-            _run(cursor, [f"DROP TRIGGER IF EXISTS {name} ON {table}"])
+            if table in tables:
+                _run(cursor, [f"DROP TRIGGER IF EXISTS {name} ON {table}"])
         _run(cursor, [f"DROP FUNCTION IF EXISTS {name}()" for name in _PG_FUNCTIONS])
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:
     """Guards that are not there, switched off, or not as we made them. None without the tables."""
     with connection.cursor() as cursor:
-        if not set(TABLES) <= set(connection.introspection.table_names(cursor)):
-            return []
+        tables = _tables(connection, cursor)
         if connection.vendor == "sqlite":
-            cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-            wanted: Mapping[str, Any] = SQLITE
-            there: Mapping[str, Any] = dict(cursor.fetchall())
+            cursor.execute("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'")
+            wanted: Mapping[str, tuple[Any, ...]] = SQLITE
+            there: Mapping[str, Any] = {name: tuple(rest) for name, *rest in cursor.fetchall()}
         else:
             wanted, there = _wanted_on_postgresql(_schema(cursor)), _there_on_postgresql(cursor)
-    return [name for name in wanted if there.get(name) != wanted[name]]
+    guarded = {name: guard for name, guard in wanted.items() if guard[0] in tables}
+    return [name for name in guarded if there.get(name) != guarded[name]]
 
 
 def reinstall(using: str, **_signal: Any) -> None:
@@ -127,6 +155,11 @@ def check(databases: Sequence[str] | None, **_options: Any) -> list[checks.Check
         for alias in databases or ()
         if (names := missing(connections[alias]))
     ]
+
+
+def _tables(connection: BaseDatabaseWrapper, cursor: Any) -> set[str]:
+    """A migration guards what there is by then; later ones bring more."""
+    return set(TABLES).intersection(connection.introspection.table_names(cursor))
 
 
 def _run(cursor: Any, statements: Sequence[str]) -> None:

@@ -101,3 +101,44 @@ class EntryDetail(_AppendOnlyModel):
 
     def __str__(self) -> str:
         return f"detail of {self.entry_id}"
+
+
+class Checkpoint(_AppendOnlyModel):
+    """A signed head: the first `size` entries, under one root. Written by `audit.checkpoints`."""
+
+    size = models.BigIntegerField("entries", primary_key=True)
+    head = models.CharField(max_length=64)  # the hash of entry `size`
+    root = models.CharField(max_length=64)  # of RFC 6962's tree over the lines, in hex
+    frontier = models.TextField()  # audit.tree.Frontier, from which the tree grows on
+    note = models.TextField()  # audit.notes: signed by one key, or by two when keys change
+    created_at = models.DateTimeField("signed (UTC)")
+
+    objects: ClassVar[models.Manager["Checkpoint"]] = AppendOnlyQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-size"]
+
+    def __str__(self) -> str:
+        return f"checkpoint of {self.size} entries"
+
+
+class Receipt(_AppendOnlyModel):
+    """That a checkpoint is held elsewhere. Written by `audit.anchors`."""
+
+    checkpoint = models.ForeignKey(Checkpoint, on_delete=models.PROTECT, related_name="receipts")
+    anchor = models.TextField()  # "file", "s3" or "rfc3161"
+    place = models.TextField()  # a path, s3://bucket/key, or the address of a time stamp authority
+    proof = models.TextField()  # an object's version, or a time stamp token in base64
+    anchored_at = models.DateTimeField("anchored (UTC)")
+
+    objects: ClassVar[models.Manager["Receipt"]] = AppendOnlyQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["checkpoint", "anchor", "place"], name="a_place_gives_one_receipt"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.checkpoint_id} in {self.place}"

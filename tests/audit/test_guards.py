@@ -8,7 +8,7 @@ from django.db import DatabaseError, IntegrityError, connection, models, transac
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
 from audit import chain, guards
-from audit.models import AppendOnly, Entry, EntryDetail
+from audit.models import AppendOnly, Checkpoint, Entry, EntryDetail, Receipt
 from tests.audit.support import settle, sql, write, write_many
 
 sqlite_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="a statement of SQLite")
@@ -24,6 +24,14 @@ COLUMNS = (
 @pytest.fixture
 def written(db):
     write_many(3, detail={"name": "A. Berg"})
+    sql(
+        "INSERT INTO audit_checkpoint (size, head, root, frontier, note, created_at)"
+        " SELECT 3, hash, '', '', '', recorded_at FROM audit_entry WHERE seq = 3"
+    )
+    sql(
+        "INSERT INTO audit_receipt (id, checkpoint_id, anchor, place, proof, anchored_at)"
+        " SELECT 1, 3, 'file', '/anchors', '', recorded_at FROM audit_entry WHERE seq = 3"
+    )
 
 
 def attempt(statement, *values):
@@ -33,17 +41,14 @@ def attempt(statement, *values):
 
 def attack(statement, *values):
     """The database refuses it, and all rows are as they were."""
-    before = (
-        list(Entry.objects.values_list("seq", "body", "actor")),
-        list(EntryDetail.objects.values()),
-    )
+    before = all_rows()
     with pytest.raises(IntegrityError):
         attempt(statement, *values)
-    after = (
-        list(Entry.objects.values_list("seq", "body", "actor")),
-        list(EntryDetail.objects.values()),
-    )
-    assert after == before
+    assert all_rows() == before
+
+
+def all_rows():
+    return [list(model.objects.values()) for model in (Entry, EntryDetail, Checkpoint, Receipt)]
 
 
 @pytest.mark.requirement("R01")
@@ -94,6 +99,42 @@ def test_insert_or_replace_over_an_entry_is_refused(written):
     attack(
         f"INSERT OR REPLACE INTO audit_entry (seq, {COLUMNS}) SELECT seq,"
         f" {COLUMNS.replace('actor', repr('somebody else'))} FROM audit_entry WHERE seq = 2"
+    )
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize(
+    ("size", "head"),
+    [
+        pytest.param("3", "hash", id="signed already"),
+        pytest.param("2", "prev", id="older than the last"),
+        pytest.param("4", "hash", id="more than there are"),
+    ],
+)
+def test_a_checkpoint_that_is_not_the_next_of_this_chain_is_refused(written, size, head):
+    attack(
+        "INSERT INTO audit_checkpoint (size, head, root, frontier, note, created_at)"
+        f" SELECT {size}, {head}, '', '', '', recorded_at FROM audit_entry WHERE seq = 3"
+    )
+
+
+def test_a_checkpoint_of_another_head_is_refused(written):
+    write(3)
+    attack(
+        "INSERT INTO audit_checkpoint (size, head, root, frontier, note, created_at)"
+        " SELECT 4, prev, '', '', '', recorded_at FROM audit_entry WHERE seq = 4"
+    )
+
+
+@sqlite_only
+@pytest.mark.parametrize(
+    ("number", "place"), [(1, "elsewhere"), (2, "/anchors")], ids=["by number", "by place"]
+)
+def test_insert_or_replace_over_a_receipt_is_refused(written, number, place):
+    attack(
+        "INSERT OR REPLACE INTO audit_receipt"
+        " (id, checkpoint_id, anchor, place, proof, anchored_at)"
+        f" SELECT {number}, 3, 'file', '{place}', '', recorded_at FROM audit_entry WHERE seq = 3"
     )
 
 
@@ -212,15 +253,28 @@ def test_a_guard_that_was_made_to_look_away_counts_as_missing_on_sqlite(db):
 def test_sqlite_loses_the_guards_when_a_column_is_altered_and_migrate_restores_them(
     transactional_db,
 ):
+    old = EntryDetail._meta.get_field("salt")
+    new = models.CharField(max_length=80)
+    new.set_attributes_from_name("salt")
+    with connection.schema_editor() as editor:
+        editor.alter_field(EntryDetail, old, new)
+    assert "audit_entrydetail_no_DELETE" in guards.missing(connection)
+    with connection.schema_editor() as editor:
+        editor.alter_field(EntryDetail, new, old)
+    call_command("migrate", verbosity=0, skip_checks=True)
+    assert guards.missing(connection) == []
+
+
+@sqlite_only
+def test_sqlite_does_not_alter_the_entries_while_a_guard_of_others_looks_at_them(
+    transactional_db,
+):
     old = Entry._meta.get_field("event")
     new = models.CharField(max_length=80)
     new.set_attributes_from_name("event")
-    with connection.schema_editor() as editor:
-        editor.alter_field(Entry, old, new)
-    assert "audit_entry_link" in guards.missing(connection)
-    with connection.schema_editor() as editor:
-        editor.alter_field(Entry, new, old)
-    call_command("migrate", verbosity=0, skip_checks=True)
+    with pytest.raises(DatabaseError, match="audit_checkpoint_next"):
+        with connection.schema_editor() as editor:
+            editor.alter_field(Entry, old, new)
     assert guards.missing(connection) == []
 
 

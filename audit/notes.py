@@ -1,0 +1,154 @@
+"""C2SP signed notes and tlog checkpoints: what is signed, and how it is written.
+
+Formats: c2sp.org/signed-note and c2sp.org/tlog-checkpoint, both v1.0.0. No Django, no clock, no
+I/O. A note is text, an empty line, and a line for each signature. Several keys may sign one note,
+and whoever does not know a key passes its line over: that is how keys are rotated.
+"""
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+ED25519 = b"\x01"  # the signature type's byte in key ids and keys
+SIGNED_BY = "\u2014 "  # an em dash and a space begin a signature line
+_NAME = re.compile(r"[^\s+]+").fullmatch
+_SIZE = re.compile(r"0|[1-9][0-9]*").fullmatch
+
+
+class BadNote(ValueError):
+    """Not a note, or not signed by a key that was asked for. The message says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    """A public key by its name. `text` is its vkey, `NAME+ID+KEY`, which people hand around."""
+
+    name: str
+    public: bytes  # 32
+
+    def __post_init__(self) -> None:
+        if not _NAME(self.name):
+            raise BadNote(f"a key's name has no spaces and no plus sign: {self.name!r}")
+
+    @property
+    def key_id(self) -> bytes:
+        return hashlib.sha256(f"{self.name}\n".encode() + ED25519 + self.public).digest()[:4]
+
+    @property
+    def text(self) -> str:
+        return f"{self.name}+{self.key_id.hex()}+{_in_base64(ED25519 + self.public)}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Verifier":
+        """Raises BadNote for what is no vkey of an Ed25519 key."""
+        try:
+            name, key_id, key = text.strip().split("+", 2)
+            raw = base64.b64decode(key, validate=True)
+        except (ValueError, binascii.Error) as error:
+            raise BadNote(f"not a key of the form NAME+ID+KEY: {text!r}") from error
+        if raw[:1] != ED25519 or len(raw) != 33:
+            raise BadNote(f"the key {name} is not an Ed25519 key")
+        verifier = cls(name, raw[1:])
+        if verifier.key_id.hex() != key_id:
+            raise BadNote(f"the key {name} has another id than it says: {key_id}")
+        return verifier
+
+    def accepts(self, text: str, signature: bytes) -> bool:
+        try:
+            Ed25519PublicKey.from_public_bytes(self.public).verify(signature, text.encode())
+        except InvalidSignature:
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """A private key by its name."""
+
+    name: str
+    private: Ed25519PrivateKey
+
+    @property
+    def verifier(self) -> Verifier:
+        return Verifier(self.name, self.private.public_key().public_bytes_raw())
+
+    def line(self, text: str) -> str:
+        """The signature line under `text`."""
+        signature = self.verifier.key_id + self.private.sign(text.encode())
+        return f"{SIGNED_BY}{self.name} {_in_base64(signature)}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a checkpoint says: this trail had so many entries, under this root."""
+
+    origin: str
+    size: int
+    root: bytes
+
+    @property
+    def text(self) -> str:
+        return f"{self.origin}\n{self.size}\n{_in_base64(self.root)}\n"
+
+    @classmethod
+    def parse(cls, text: str) -> "Head":
+        """Raises BadNote. Extension lines after the third are allowed, and passed over."""
+        try:
+            origin, size, encoded, *_ = text.split("\n")
+            root = base64.b64decode(encoded, validate=True)
+        except (ValueError, binascii.Error) as error:
+            raise BadNote(f"not a checkpoint of three lines: {text[:200]!r}") from error
+        if not (origin and _SIZE(size) and len(root) == hashlib.sha256().digest_size):
+            raise BadNote(f"not an origin, a size and a root of 32 bytes: {text[:200]!r}")
+        return cls(origin, int(size), root)
+
+
+def signed(text: str, signers: Sequence[Signer]) -> str:
+    """The note of `text`, which ends with a line break, signed by each."""
+    return f"{text}\n{''.join(signer.line(text) for signer in signers)}"
+
+
+def opened(note: str, verifiers: Iterable[Verifier]) -> tuple[str, list[Verifier]]:
+    """The text of a note, and which of these keys signed it.
+
+    Raises BadNote when a known key's signature does not hold, or when none of them signed.
+    """
+    text, gap, lines = note.rpartition("\n\n")
+    if not gap or not lines.endswith("\n"):
+        raise BadNote("not a signed note: text, an empty line and signature lines")
+    text += "\n"
+    known = {(verifier.name, verifier.key_id): verifier for verifier in verifiers}
+    signers = []
+    for line in lines[:-1].split("\n"):
+        name, signature = _signature(line)
+        if verifier := known.get((name, signature[:4])):
+            if not verifier.accepts(text, signature[4:]):
+                raise BadNote(f"the signature of {name} does not hold")
+            signers.append(verifier)
+    if not signers:
+        raise BadNote("none of the given keys signed it")
+    return text, signers
+
+
+def _signature(line: str) -> tuple[str, bytes]:
+    """Name and bytes of a signature line, the key's id in front."""
+    if not line.startswith(SIGNED_BY):
+        raise BadNote(f"not a signature line: {line[:200]!r}")
+    name, _, encoded = line.removeprefix(SIGNED_BY).partition(" ")
+    try:
+        raw = base64.b64decode(encoded, validate=True)
+    except binascii.Error as error:
+        raise BadNote(f"a signature that cannot be read, of {name!r}") from error
+    if not _NAME(name) or len(raw) < 5:
+        raise BadNote(f"not a signature line: {line[:200]!r}")
+    return name, raw
+
+
+def _in_base64(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
