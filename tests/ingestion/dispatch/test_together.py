@@ -1,4 +1,4 @@
-"""Steps that are ready at the same moment share a transaction, and nothing else."""
+"""Steps that are ready at about the same moment share a transaction, and nothing else."""
 
 import asyncio
 import threading
@@ -9,6 +9,7 @@ import pytest
 from audit.history import timeline
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
+from ingestion.dispatch import desk
 from ingestion.dispatch.desk import Door, Together
 from ingestion.models import Document
 from ingestion.steps import Conclude, StartChecking
@@ -48,6 +49,25 @@ def test_what_is_ready_together_is_recorded_in_one_transaction():
     assert asyncio.run(while_the_thread_is_busy(steps)) == [True, True, True]
     # A transaction's entries share the moment that was read under the chain's lock.
     assert len({recorded_at(document) for document in documents}) == 1
+
+
+async def one_after_the_other(steps):
+    """Each is asked for when the thread has been idle for a while."""
+    async with Door() as door:
+        take, asked = Together(door), []
+        for step in steps:
+            asked.append(asyncio.create_task(take(step)))
+            await asyncio.sleep(0.05)
+        return await asyncio.gather(*asked)
+
+
+def test_a_lone_step_is_taken_at_once_and_those_that_follow_it_closely_together(monkeypatch):
+    monkeypatch.setattr(desk, "APART_SECONDS", 1.0)
+    chunk, lease = make_leased(documents=3)
+    documents = list(chunk.documents.all())
+    assert asyncio.run(one_after_the_other(starting(documents, lease))) == [True, True, True]
+    first, second, third = map(recorded_at, documents)
+    assert first < second == third
 
 
 def test_a_step_that_fails_fails_alone():
