@@ -21,6 +21,7 @@ class Each(models.TextChoices):
     SITE = requirements.Each.SITE.value, "once for the site"
     INVESTIGATOR = requirements.Each.INVESTIGATOR.value, "the principal investigator"
     TEAM = requirements.Each.TEAM.value, "the investigator and every sub-investigator"
+    DELEGATED = requirements.Each.DELEGATED.value, "these, and everybody on the delegation log"
     LABORATORY = requirements.Each.LABORATORY.value, "every laboratory"
 
 

@@ -336,13 +336,17 @@ COPY: Mapping[str, Copy] = {
         ),
     ),
     "PROTOCOL_VERSION_MISMATCH": Copy(
-        "Names another protocol version",
+        "Names another version",
         (
+            "The {one} approves “{approved}”; the {other} is version {named}.",
             "The {one} names protocol version {expected}; the {other} names {named}.",
             "This document names protocol version {named}; the current one is {expected}.",
             "This document names another version of the protocol than the current one.",
         ),
-        ("Approvals and signatures count for one version of the protocol.",),
+        (
+            "Participants may be given “{approved}”, and no other version.",
+            "Approvals and signatures count for one version of the protocol.",
+        ),
         (
             "Check which version is current, and upload the {other} or the {one} for it.",
             "Upload the {type} for the current version, or wait for QA to look at it.",

@@ -4,6 +4,7 @@ Only what was read with certainty is compared, on what is on file or in review: 
 be misread makes no gap, and neither does one that was not found.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,13 @@ from ingestion.rules.types import TYPES
 
 _PAGE, _LETTER = "protocol-signature-page", "irb-approval"
 _CERTIFICATE, _RANGES = "lab-certification", "lab-normal-ranges"
+_CONSENT = "informed-consent-form"
 _MOST_LISTED = 6  # names of a log that a sentence repeats
+_CONSENTS = re.compile(r"(?i)\b(?:consent|icf)\b")
+# Not the numbers of a date, and not those of a protocol or a site with letters in it.
+_VERSIONS = re.compile(
+    r"(?<![\w./-])[vV]?\d{1,2}(?:\.\d+)*(?![\w/-]|\.\d| [A-Za-z]{3,9}\.?,? \d{4})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,7 @@ def gaps(
         *of_others,
         *_laboratories(live),
         *_not_on_the_log(live),
+        *_not_approved(live),
         *_named_and_missing(each for each in missing if each.kind not in explained),
     ]
 
@@ -154,6 +162,18 @@ def _not_on_the_log(papers: Sequence[Paper]) -> Iterator[Gap]:
         if not any(same_person(person, each) for each in listed):
             facts = {"one": _noun(form), "other": _noun(log), "absent": person}
             yield Gap("PERSON_MISMATCH", form, log, {**facts, "listed": _listed(listed)})
+
+
+def _not_approved(papers: Sequence[Paper]) -> Iterator[Gap]:
+    """The consent form is not in the version that the IRB's letter lists."""
+    letter, form = newest(papers, _LETTER), newest(papers, _CONSENT)
+    if letter is None or form is None or not (version := form.first("version")):
+        return
+    listed = [each for each in letter.sure("approved_documents") if _CONSENTS.search(each)]
+    approved = [one for each in listed for one in _VERSIONS.findall(each)]
+    if approved and not any(same_version(version, one) for one in approved):
+        facts = {"one": _noun(letter), "other": _noun(form), "approved": _listed(listed)}
+        yield Gap("PROTOCOL_VERSION_MISMATCH", letter, form, {**facts, "named": version})
 
 
 def _named_and_missing(missing: Iterable[Requirement]) -> Iterator[Gap]:

@@ -27,11 +27,12 @@ class Each(StrEnum):
     SITE = "site"
     INVESTIGATOR = "investigator"
     TEAM = "team"  #: the investigator and the sub-investigators of Form FDA 1572
+    DELEGATED = "delegated"  #: these, and whomever else the delegation log lists
     LABORATORY = "laboratory"  #: each laboratory of Form FDA 1572
 
     @property
     def is_person(self) -> bool:
-        return self in {Each.INVESTIGATOR, Each.TEAM}
+        return self in {Each.INVESTIGATOR, Each.TEAM, Each.DELEGATED}
 
 
 class Standing(StrEnum):
@@ -160,8 +161,9 @@ def named(papers: Sequence[Paper], each: Each) -> list[str]:
     if each is Each.SITE:
         return []
     first = [name] if (name := investigator(papers)) else []
-    others = form.sure("subinvestigators") if form and each is Each.TEAM else []
-    return _different([*first, *others], each)
+    others = form.sure("subinvestigators") if form and each is not Each.INVESTIGATOR else []
+    log = newest(papers, LOG) if each is Each.DELEGATED else None
+    return _different([*first, *others, *(log.sure("persons") if log else [])], each)
 
 
 def sorted_out(wanted: Wanted, papers: Sequence[Paper]) -> Iterator[tuple[str, list[Paper]]]:
@@ -195,9 +197,11 @@ def strays(wanted: Wanted, papers: Sequence[Paper]) -> list[Paper]:
 
 
 def named_on(papers: Sequence[Paper], wanted: Wanted, whose: str) -> Paper | None:
-    """The form that names a further person or a laboratory."""
-    is_first = wanted.each.is_person and whose == investigator(papers)
-    return newest(papers, FORM_1572) if whose and not is_first else None
+    """The form that names a further person or a laboratory, or the log that lists the person."""
+    if not whose or (wanted.each.is_person and whose == investigator(papers)):
+        return None
+    is_on_form = wanted.each is not Each.DELEGATED or whose in named(papers, Each.TEAM)
+    return newest(papers, FORM_1572 if is_on_form else LOG)
 
 
 def _requirement(

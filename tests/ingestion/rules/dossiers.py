@@ -14,6 +14,8 @@ VALUES = {
     "irb-approval": {
         "investigator": f"Dr. {PI}", "irb_name": IRB, "protocol_number": "SLX-301",
         "protocol_version": "v3.0",
+        "approved_documents": "Document Version Date; Protocol SLX-301 3.0 02-Mar-2026;"
+        " Informed Consent Form, site 4001 2.0 09-Apr-2026",
     },
     "form-fda-1572": {
         "investigator": f"{PI}, MD", "subinvestigators": f"{SUB}, MD",
@@ -27,6 +29,7 @@ VALUES = {
     "lab-certification": {"lab_name": LAB},
     "lab-normal-ranges": {"lab_name": LAB.upper()},
     "financial-disclosure": {"investigator": PI, "protocol_number": "SLX-301"},
+    "informed-consent-form": {"protocol_number": "SLX-301", "version": "v2"},
     "delegation-log": {"investigator": PI, "persons": f"{PI}; {SUB}; Ana Ruiz"},
 }  # fmt: skip
 OF_SUB = {

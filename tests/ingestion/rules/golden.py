@@ -157,6 +157,24 @@ FIELDS = {
 # Values of several entries. They break where the lines of a paper break, which differ between a
 # print and a form: `test_lists` reads them in each rendition.
 LISTS = {
+    ("irb-approval", AMERICAN): {
+        "approved_documents": (
+            (
+                "Document Version Date; Protocol SLX-301 3.0 03 May 2025; Investigator's Brochure"
+                " 6.0 03 May 2025; Informed Consent Form, site 1001 3.0 13 Aug 2026"
+            ),
+            1,
+        ),
+    },
+    ("irb-approval", GERMAN): {
+        "approved_documents": (
+            (
+                "Document Version Date; Protocol SLX-202 2.1 27 Mar 2025; Investigator's Brochure"
+                " 6.0 27 Mar 2025; Informed Consent Form, site 1009 3.0 09 Jul 2026"
+            ),
+            1,
+        ),
+    },
     ("form-fda-1572", AMERICAN): {
         "facilities": (
             (

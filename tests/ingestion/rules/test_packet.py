@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ingestion.rules.copy import COPY
 from ingestion.rules.packet import gaps
-from ingestion.rules.requirements import USUAL, Waived, requirements
+from ingestion.rules.requirements import USUAL, Each, Waived, Wanted, requirements
 from ingestion.rules.sentences import placeholders, sentences
 from tests.ingestion.rules.dossiers import IRB, LAB, PI, SUB, VALUES, dossier, paper
 
@@ -31,6 +31,8 @@ CASES = [
     ({"medical-licence": {"person": "Anna Ito"}}, ("PERSON_MISMATCH", FORM, "medical-licence")),
     ({"delegation-log": {"persons": PI}}, ("PERSON_MISMATCH", FORM, "delegation-log")),
     ({LETTER: {"protocol_version": "2.0"}}, ("PROTOCOL_VERSION_MISMATCH", PAGE, LETTER)),
+    ({"informed-consent-form": {"version": "3.0"}},
+     ("PROTOCOL_VERSION_MISMATCH", LETTER, "informed-consent-form")),
     ({LETTER: {"irb_name": "Maple Grove IRB"}}, ("IRB_MISMATCH", LETTER, FORM)),
     ({LETTER: {"protocol_number": "ABC-999"}}, ("PROTOCOL_MISMATCH", PAGE, LETTER)),
     ({"financial-disclosure": {"protocol_number": "ABC-999"}},
@@ -42,6 +44,33 @@ CASES = [
     ({FORM: {"subinvestigators": f"{SUB}\nAna Ruiz"}}, ("PACKET_INCOMPLETE", FORM, "")),
     ({FORM: {"labs": f"{LAB}; Maple Grove Pathology"}}, ("PACKET_INCOMPLETE", FORM, "")),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        pytest.param("Protocol SLX-301, version 3.0", id="no consent form"),
+        pytest.param("Informed Consent Form of 9 April 2026", id="no version"),
+        pytest.param("Consent Form v1.0; Informed Consent Form, Version 3.0", id="several"),
+    ],
+)
+def test_a_letter_that_does_not_say_which_consent_form_it_approves_makes_no_gap(listed):
+    changes = {LETTER: {"approved_documents": listed}, "informed-consent-form": {"version": "3"}}
+    assert found(dossier(changes)) == []
+
+
+def test_a_study_can_ask_for_a_certificate_of_everybody_on_the_delegation_log():
+    wanted = [Wanted("gcp-certificate", Each.DELEGATED)]
+    papers = dossier()
+    required = requirements(wanted, papers, (), TODAY)
+    assert [(one.whose, one.standing) for one in required if one.named_on] == [
+        (f"{SUB}, MD", "current"),
+        ("Ana Ruiz", "missing"),
+    ]
+    (gap,) = gaps(wanted, papers, required)
+    assert told(gap) == ("PACKET_INCOMPLETE", "delegation-log", "")
+    assert gap.facts["absent"] == "Ana Ruiz"
+    assert gap.facts["lacking"] == "GCP certificate"
 
 
 def test_documents_that_agree_leave_no_gap():
