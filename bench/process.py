@@ -86,7 +86,8 @@ class Used:
     wall: float  # seconds
     cpu: float  # seconds, user and system
     output: str
-    peak: int = 0  # bytes of memory, shared pages in proportion, where it was weighed
+    peak: int = 0  # bytes of resident memory, of all its processes together, where it was weighed
+    share: int = 0  # the same, a page that several share being shared out among them
     orphans: int = 0  # processes that did not end with it
 
 
@@ -97,11 +98,12 @@ def run_counted(command: Sequence[str], *, weighed: bool = False, **environment:
     up from parent to parent. So nothing else may run below this process meanwhile.
     """
     _adopt()
-    before, begun, peak = _used_below(), time.monotonic(), 0
+    before, begun, peak, share = _used_below(), time.monotonic(), 0, 0
     with tempfile.TemporaryFile("w+") as output:  # not a pipe: orphans would keep it open
         with subprocess.Popen(command, env=os.environ | environment, stdout=output) as process:
             while weighed and process.poll() is None:
-                peak = max(peak, _proportional(process.pid))
+                peak = max(peak, _resident(process.pid))
+                share = max(share, _proportional(process.pid))
                 time.sleep(LOOK_SECONDS)
         wall = time.monotonic() - begun
         output.seek(0)
@@ -109,7 +111,7 @@ def run_counted(command: Sequence[str], *, weighed: bool = False, **environment:
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
     orphans = _bury()
-    return Used(wall, _used_below() - before, said, peak, orphans)
+    return Used(wall, _used_below() - before, said, peak, share, orphans)
 
 
 def _adopt() -> None:
@@ -144,7 +146,7 @@ def _resident(root: int) -> int:
 
 
 def _proportional(root: int) -> int:
-    """As above; a page that several processes share is shared out among them."""
+    """As above; a page that several share is shared out among them."""
     found = 0
     for pid in _family(root):
         with suppress(OSError):  # it ended while we looked
