@@ -5,7 +5,7 @@ takes for one another are equal: 0 and O; 1, I and l; 5 and S; rn and m.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from functools import lru_cache
 
@@ -69,8 +69,10 @@ def resembles(text: str, lines: Iterable[str]) -> bool:
     wanted = bare(text)
     if len(wanted) < _LONG:
         return False
+    matcher = SequenceMatcher(None, b=wanted, autojunk=False)  # which prepares for b, and only once
     count = len(text.split())
-    return any(_close(wanted, bare(window)) for line in lines for window in _windows(line, count))
+    near = (seen for line in lines for seen in _windows(line, count) if _is_near(seen, wanted))
+    return any(_close(matcher, seen) for seen in near)
 
 
 @lru_cache(maxsize=1024)  # apart from `letters`: pages would push the words out
@@ -78,13 +80,16 @@ def _letters_of_page(text: str) -> str:
     return letters.__wrapped__(text)
 
 
-def _windows(line: str, count: int) -> Iterable[str]:
-    words = line.split()
-    return (" ".join(words[at : at + count]) for at in range(max(1, len(words) - count + 1)))
+def _windows(line: str, count: int) -> Iterator[str]:
+    """Each run of so many words, bare."""
+    words = [bare(word) for word in line.split()]
+    return ("".join(words[at : at + count]) for at in range(max(1, len(words) - count + 1)))
 
 
-def _close(wanted: str, seen: str) -> bool:
-    if abs(len(wanted) - len(seen)) > 2:
-        return False
-    matcher = SequenceMatcher(None, wanted, seen, autojunk=False)
+def _is_near(seen: str, wanted: str) -> bool:
+    return abs(len(wanted) - len(seen)) <= 2
+
+
+def _close(matcher: SequenceMatcher[str], seen: str) -> bool:
+    matcher.set_seq1(seen)
     return matcher.quick_ratio() >= _CLOSE and matcher.ratio() >= _CLOSE
