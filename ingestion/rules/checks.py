@@ -50,6 +50,14 @@ OF_ITS_TYPE: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     identity.protocol_version_mismatch,
     identity.person_mismatch,
 )
+# A page that we could not read may hold what is not on the others.
+NEED_EVERY_PAGE = frozenset({
+    presence.required_entries,
+    presence.unsigned,
+    presence.undated,
+    identity.protocol_mismatch,
+    identity.protocol_version_mismatch,
+})  # fmt: skip
 
 _FOUND = {
     MediaType.PDF: "a PDF",
@@ -96,7 +104,7 @@ def check(reading: Reading, sent: Sent, *, site: SiteFacts, today: date) -> Verd
     kind = TYPES[found.slug]
     case = _case(reading, kind, site, today, sent.person)
     findings += _contradictions(reading, kind)
-    findings += [finding for rule in OF_ITS_TYPE for finding in rule(case)]
+    findings += [finding for rule in _of_its_type(reading) for finding in rule(case)]
     dated = case.fields.get(kind.dated_by)
     return replace(
         verdict_of(findings),
@@ -108,6 +116,11 @@ def check(reading: Reading, sent: Sent, *, site: SiteFacts, today: date) -> Verd
         expires=validity.runs_out(case.terms, case.fields),
         terms=case.terms.facts,
     )
+
+
+def _of_its_type(reading: Reading) -> Iterator[Callable[[Case], Iterator[Finding]]]:
+    is_whole = not any(page.error for page in reading.pages)
+    return (rule for rule in OF_ITS_TYPE if is_whole or rule not in NEED_EVERY_PAGE)
 
 
 def judge(unreadable: Unreadable) -> Verdict:

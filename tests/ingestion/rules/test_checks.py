@@ -271,6 +271,19 @@ def test_a_page_that_we_failed_to_read_goes_to_review():
 
 
 @pytest.mark.parametrize(
+    ("changes", "code"),
+    [({"signed": False}, "SIGNATURE_MISSING"),
+     ({"replace": {"SLX-301": "ABC-999"}}, "PROTOCOL_MISMATCH")],
+)  # fmt: skip
+def test_what_may_stand_on_a_page_that_we_failed_to_read_is_not_called_missing(changes, code):
+    document = make_document("irb-approval", **changes)
+    assert (checked(document).state, checked(document).primary.code) == ("REJECTED", code)
+    failed = make_page(number=2, error="process ended (exit code -9)")
+    verdict = checked(make_reading(*document.pages, failed))
+    assert (verdict.state, codes(verdict)) == ("IN_REVIEW", ["OCR_LOW_CONFIDENCE"])
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "EMPTY_FILE",
