@@ -279,6 +279,7 @@ Q_CLUSTER = {
 }
 
 AUDIT_TRAIL = env.str("AUDIT_TRAIL", default="siteledger")
+AUDIT_EARLY_RELEASE = env.bool("AUDIT_EARLY_RELEASE", default=True)  # PostgreSQL's
 
 LOGGING = {
     "version": 1,
