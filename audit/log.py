@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -44,6 +45,7 @@ COLUMNS: Mapping[str, str] = {
     "correlation_id": "correlation_id",
     "actor": "actor",
 }
+_copied = itemgetter(*COLUMNS.values())
 _Table = tuple[str, tuple[str, ...]]
 _ENTRY: _Table = ("audit_entry", (*COLUMNS, "hash", "body"))
 _DETAIL: _Table = ("audit_entrydetail", ("entry_id", "salt", "detail"))
@@ -202,10 +204,9 @@ def _append(pending: Sequence[_Pending]) -> None:
     for entry in pending:
         seq += 1
         fields = {**entry.facts, "seq": seq, "prev": prev, "recorded_at": recorded_at}
-        body = chain.line(fields)
+        body = chain.canonical(fields, chain.MAX_LINE)  # the rest was checked by record()
         prev = chain.digest(body)
-        copied = {**fields, "recorded_at": column}
-        entries.append((*(copied[name] for name in COLUMNS.values()), prev, body))
+        entries.append((*_copied(fields | {"recorded_at": column}), prev, body))
         if entry.detail:
             details.append((seq, entry.salt, entry.detail))
     _insert({_ENTRY: entries, _DETAIL: details}, _release())

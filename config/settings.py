@@ -87,6 +87,7 @@ DATABASES = {
 # CONN_MAX_AGE; measured in the design's dispatch page).
 DATABASES["default"] |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["ENGINE"] = "config.sqlite3"
     DATABASES["default"]["OPTIONS"] = {
         # Write locks are taken at BEGIN, so that two writers queue instead of failing half-way.
         "transaction_mode": "IMMEDIATE",
