@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test import TransactionTestCase
 
-from audit import guards
+from audit import guards, log
 from audit.log import ledger, record
 
 
@@ -44,6 +44,28 @@ def sql(statement, *values):
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return cursor.fetchall() if cursor.description else []
+
+
+@pytest.fixture(autouse=True)
+def nothing_follows_the_append(monkeypatch):
+    """Whatever a test does: while the chain's lock is held, nothing else is done.
+
+    To be imported by `tests/conftest.py`. In the main process; in all of its threads.
+    """
+    append = log._append
+
+    def append_and_watch(pending):
+        block = connection.atomic_blocks[-1]
+        append(pending)
+
+        def watch(execute, statement, *rest):
+            assert block not in connection.atomic_blocks, f"after the append: {statement}"
+            connection.execute_wrappers.remove(watch)
+            return execute(statement, *rest)
+
+        connection.execute_wrappers.append(watch)
+
+    monkeypatch.setattr(log, "_append", append_and_watch)
 
 
 @pytest.fixture(scope="session", autouse=True)
