@@ -104,6 +104,8 @@ else:
         "keepalives_count": 3,
         "tcp_user_timeout": 8000,  # milliseconds
     } | DATABASES["default"].get("OPTIONS", {})
+# The role that owns the tables and migrates; DATABASE_URL's is then the application's (PostgreSQL).
+DATABASE_OWNER = env.db_url("DATABASE_OWNER_URL") if env.str("DATABASE_OWNER_URL", "") else {}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {

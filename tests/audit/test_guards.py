@@ -188,27 +188,6 @@ def test_an_entry_whose_hash_is_not_that_of_its_line_is_refused(written):
     )
 
 
-@postgresql_only
-def test_a_role_that_may_only_read_and_insert_keeps_the_ledger_and_no_more(written):
-    settle()
-    sql("CREATE ROLE ledger_keeper")
-    sql("GRANT SELECT, INSERT ON audit_entry, audit_entrydetail TO ledger_keeper")
-    sql("SET LOCAL ROLE ledger_keeper")
-    write(9, detail={"name": "A. Berg"})
-    for forbidden in (
-        "UPDATE audit_entry SET actor = 'x'",
-        "DELETE FROM audit_entry",
-        "TRUNCATE audit_entry CASCADE",
-        "ALTER TABLE audit_entry DISABLE TRIGGER ALL",
-        "DROP TRIGGER audit_entry_link ON audit_entry",
-        "DROP TABLE audit_entry CASCADE",
-        "CREATE OR REPLACE FUNCTION audit_link() RETURNS trigger LANGUAGE sql AS ''",
-        "SET session_replication_role = replica",
-    ):
-        with pytest.raises(DatabaseError, match=r"must be owner|permission denied"):
-            attempt(forbidden)
-
-
 @pytest.mark.requirement("R04")
 @pytest.mark.parametrize("model", [Entry, EntryDetail, Checkpoint, Receipt])
 @pytest.mark.parametrize(
@@ -234,7 +213,8 @@ def test_the_orm_refuses_with_words(written, model, write_past_the_log):
 
 def test_all_guards_are_there_after_the_migrations(db):
     assert guards.missing(connection) == []
-    assert run_checks(tags=[Tags.database], databases=["default"]) == []
+    found = {message.id for message in run_checks(tags=[Tags.database], databases=["default"])}
+    assert found <= {"audit.W001"}  # tests/audit/test_roles.py
 
 
 def test_a_missing_guard_is_reported_and_the_end_of_migrate_puts_it_back(db):
