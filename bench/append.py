@@ -30,14 +30,23 @@ class Side:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
+RAW_SIDE, PLAIN_SIDE, OURS = "the bare driver", "Django, no chain", "ours"
+LATE, OWN_WAIT = "ours, lock through commit", "ours, SQLite's own wait"
 SCENES: Mapping[str, Mapping[str, Side]] = {
-    "alone": {"raw": Side("raw", batch=16), "ours": Side("ours", batch=16)},
+    "alone": {
+        RAW_SIDE: Side("raw", batch=16),
+        PLAIN_SIDE: Side("plain", batch=16),
+        OURS: Side("ours", batch=16),
+    },
     "together": {
-        "raw": Side("raw", writers=8),
-        "ours": Side("ours", writers=8),
-        "lock through commit": Side(
-            "ours", writers=8, environment={"AUDIT_EARLY_RELEASE": "False"}
-        ),
+        RAW_SIDE: Side("raw", writers=8),
+        PLAIN_SIDE: Side("plain", writers=8),
+        OURS: Side("ours", writers=8),
+        LATE: Side("ours", writers=8, environment={"AUDIT_EARLY_RELEASE": "False"}),
+    },
+    "together on SQLite": {
+        OURS: Side("ours", writers=8),
+        OWN_WAIT: Side("ours", writers=8, environment={"DJANGO_SETTINGS_MODULE": "bench.own_wait"}),
     },
 }
 
