@@ -2,7 +2,7 @@ from django.apps import AppConfig
 from django.core import checks
 from django.db.models.signals import post_migrate
 
-from audit import guards
+from audit import guards, roles
 
 
 class AuditConfig(AppConfig):
@@ -15,3 +15,5 @@ class AuditConfig(AppConfig):
         # On SQLite a migration that alters a table rebuilds it, silently without its triggers.
         post_migrate.connect(guards.reinstall, sender=self)
         checks.register(guards.check, checks.Tags.database)
+        checks.register(roles.check, checks.Tags.database)
+        checks.register(roles.check_owner)

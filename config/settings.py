@@ -87,6 +87,7 @@ DATABASES = {
 # CONN_MAX_AGE; measured in the design's dispatch page).
 DATABASES["default"] |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["ENGINE"] = "config.sqlite3"
     DATABASES["default"]["OPTIONS"] = {
         # Write locks are taken at BEGIN, so that two writers queue instead of failing half-way.
         "transaction_mode": "IMMEDIATE",
@@ -103,6 +104,8 @@ else:
         "keepalives_count": 3,
         "tcp_user_timeout": 8000,  # milliseconds
     } | DATABASES["default"].get("OPTIONS", {})
+# The role that owns the tables and migrates; DATABASE_URL's is then the application's (PostgreSQL).
+DATABASE_OWNER = env.db_url("DATABASE_OWNER_URL") if env.str("DATABASE_OWNER_URL", "") else {}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {
@@ -279,6 +282,7 @@ Q_CLUSTER = {
 }
 
 AUDIT_TRAIL = env.str("AUDIT_TRAIL", default="siteledger")
+AUDIT_EARLY_RELEASE = env.bool("AUDIT_EARLY_RELEASE", default=True)  # PostgreSQL's
 
 LOGGING = {
     "version": 1,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from tests.audit.support import guards_down_for_flush
+from tests.audit.support import guards_down_for_flush, nothing_follows_the_append
 
-__all__ = ["guards_down_for_flush"]
+__all__ = ["guards_down_for_flush", "nothing_follows_the_append"]
 
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 

@@ -6,8 +6,10 @@ import pytest
 from django.db import connection
 from django.test import TransactionTestCase
 
-from audit import guards
+from audit import guards, log, roles
 from audit.log import ledger, record
+
+APPLICATION = "siteledger_application"
 
 
 def write(n=0, *, subject="document:1", event="document.archived", actor="system:worker", **facts):
@@ -44,6 +46,53 @@ def sql(statement, *values):
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return cursor.fetchall() if cursor.description else []
+
+
+@pytest.fixture
+def application_role(transactional_db):
+    """Everything is done by a role with no more rights than it is given. Yields its owner's name.
+
+    A login of its own, on every connection that is opened meanwhile; not SET ROLE, which a session
+    can take back.
+    """
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has no roles")
+    owner = dict(connection.settings_dict)
+    sql(f"CREATE ROLE {APPLICATION} LOGIN PASSWORD 'only for tests'")
+    roles.grant(connection, APPLICATION)
+    _sign_in({"USER": APPLICATION, "PASSWORD": "only for tests"})
+    try:
+        yield owner
+    finally:
+        _sign_in({key: owner[key] for key in ("USER", "PASSWORD")})
+        sql(f"DROP OWNED BY {APPLICATION}; DROP ROLE {APPLICATION}")
+
+
+def _sign_in(changes):
+    connection.close()
+    connection.settings_dict.update(changes)  # threads share it
+
+
+@pytest.fixture(autouse=True)
+def nothing_follows_the_append(monkeypatch):
+    """Whatever a test does: while the chain's lock is held, nothing else is done.
+
+    To be imported by `tests/conftest.py`. In the main process; in all of its threads.
+    """
+    append = log._append
+
+    def append_and_watch(pending):
+        block = connection.atomic_blocks[-1]
+        append(pending)
+
+        def watch(execute, statement, *rest):
+            assert block not in connection.atomic_blocks, f"after the append: {statement}"
+            connection.execute_wrappers.remove(watch)
+            return execute(statement, *rest)
+
+        connection.execute_wrappers.append(watch)
+
+    monkeypatch.setattr(log, "_append", append_and_watch)
 
 
 @pytest.fixture(scope="session", autouse=True)

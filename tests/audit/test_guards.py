@@ -21,6 +21,20 @@ COLUMNS = (
 )
 
 
+CHANGES = [
+    ("audit_entry", "actor"),
+    ("audit_entrydetail", "detail"),
+    ("audit_checkpoint", "note"),
+    ("audit_receipt", "place"),
+]
+KEYS = {
+    "audit_entry": "seq",
+    "audit_entrydetail": "entry_id",
+    "audit_checkpoint": "size",
+    "audit_receipt": "id",
+}
+
+
 @pytest.fixture
 def written(db):
     write_many(3, detail={"name": "A. Berg"})
@@ -58,13 +72,9 @@ def test_the_database_refuses_to_delete(written, table):
 
 
 @pytest.mark.requirement("R01")
-def test_the_database_refuses_to_change_an_entry(written):
-    attack("UPDATE audit_entry SET actor = 'somebody else' WHERE seq = 2")
-
-
-@pytest.mark.requirement("R01")
-def test_the_database_refuses_to_change_a_detail(written):
-    attack("UPDATE audit_entrydetail SET detail = '{}' WHERE entry_id = 2")
+@pytest.mark.parametrize(("table", "column"), CHANGES)
+def test_the_database_refuses_to_change(written, table, column):
+    attack(f"UPDATE {table} SET {column} = 'evil'")
 
 
 @postgresql_only
@@ -75,23 +85,32 @@ def test_truncate_is_refused(written, table):
 
 
 @postgresql_only
-def test_a_delete_hidden_in_a_query_is_refused(written):
-    attack("WITH gone AS (DELETE FROM audit_entry RETURNING 1) SELECT count(*) FROM gone")
+@pytest.mark.parametrize("table", guards.TABLES)
+def test_a_delete_hidden_in_a_query_is_refused(written, table):
+    attack(f"WITH gone AS (DELETE FROM {table} RETURNING 1) SELECT count(*) FROM gone")
 
 
-@postgresql_only
-def test_an_insert_that_turns_into_an_update_is_refused(written):
+@pytest.mark.parametrize(("table", "column"), CHANGES)
+def test_an_insert_that_turns_into_an_update_is_refused(written, table, column):
+    key = KEYS[table]
     attack(
-        f"INSERT INTO audit_entry (seq, {COLUMNS}) SELECT seq, {COLUMNS} FROM audit_entry"
-        " ON CONFLICT (seq) DO UPDATE SET actor = 'somebody else'"
+        f"INSERT INTO {table} SELECT * FROM {table} WHERE {key} IN (1, 3)"
+        f" ON CONFLICT ({key}) DO UPDATE SET {column} = 'evil'"
     )
 
 
 @postgresql_only
-def test_a_session_that_claims_to_replicate_is_refused(written):
+@pytest.mark.parametrize(("table", "column"), CHANGES)
+def test_a_session_that_claims_to_replicate_is_refused(written, table, column):
     sql("SET LOCAL session_replication_role = replica")
-    attack("DELETE FROM audit_entry")
-    attack("UPDATE audit_entrydetail SET detail = '{}'")
+    attack(f"DELETE FROM {table}")
+    attack(f"UPDATE {table} SET {column} = 'evil'")
+
+
+@sqlite_only
+@pytest.mark.parametrize("table", guards.TABLES)
+def test_insert_or_replace_by_the_same_row_is_refused(written, table):
+    attack(f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}")
 
 
 @sqlite_only
@@ -169,29 +188,8 @@ def test_an_entry_whose_hash_is_not_that_of_its_line_is_refused(written):
     )
 
 
-@postgresql_only
-def test_a_role_that_may_only_read_and_insert_keeps_the_ledger_and_no_more(written):
-    settle()
-    sql("CREATE ROLE ledger_keeper")
-    sql("GRANT SELECT, INSERT ON audit_entry, audit_entrydetail TO ledger_keeper")
-    sql("SET LOCAL ROLE ledger_keeper")
-    write(9, detail={"name": "A. Berg"})
-    for forbidden in (
-        "UPDATE audit_entry SET actor = 'x'",
-        "DELETE FROM audit_entry",
-        "TRUNCATE audit_entry CASCADE",
-        "ALTER TABLE audit_entry DISABLE TRIGGER ALL",
-        "DROP TRIGGER audit_entry_link ON audit_entry",
-        "DROP TABLE audit_entry CASCADE",
-        "CREATE OR REPLACE FUNCTION audit_link() RETURNS trigger LANGUAGE sql AS ''",
-        "SET session_replication_role = replica",
-    ):
-        with pytest.raises(DatabaseError, match=r"must be owner|permission denied"):
-            attempt(forbidden)
-
-
 @pytest.mark.requirement("R04")
-@pytest.mark.parametrize("model", [Entry, EntryDetail])
+@pytest.mark.parametrize("model", [Entry, EntryDetail, Checkpoint, Receipt])
 @pytest.mark.parametrize(
     "write_past_the_log",
     [
@@ -215,7 +213,8 @@ def test_the_orm_refuses_with_words(written, model, write_past_the_log):
 
 def test_all_guards_are_there_after_the_migrations(db):
     assert guards.missing(connection) == []
-    assert run_checks(tags=[Tags.database], databases=["default"]) == []
+    found = {message.id for message in run_checks(tags=[Tags.database], databases=["default"])}
+    assert found <= {"audit.W001"}  # tests/audit/test_roles.py
 
 
 def test_a_missing_guard_is_reported_and_the_end_of_migrate_puts_it_back(db):

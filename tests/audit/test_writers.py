@@ -39,11 +39,12 @@ while n < 10 or forever:
 """
 
 
-def start(name, how="ten"):
+def start(name, how="ten", stderr=None):
     return subprocess.Popen(
         [sys.executable, "-c", WRITER, str(connection.settings_dict["NAME"]), name, how],
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"},
         stdout=subprocess.PIPE,
+        stderr=stderr,
         text=True,
     )
 

@@ -1,0 +1,116 @@
+"""The append on one database: scenes of writers in turn, round after round.
+
+`python -m bench.append SCENE [--rounds N] [--seconds SECONDS]` works on the database that the
+environment names, makes its tables, and prints one JSON object: by side, what each round found.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, cast
+
+import django
+from django.core.management import call_command
+from django.db import connection
+
+from bench.writers import RAW
+
+Found = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    writer: str  # of bench.writers
+    writers: int = 1
+    batch: int = 1
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+RAW_SIDE, PLAIN_SIDE, OURS = "the bare driver", "Django, no chain", "ours"
+LATE, OWN_WAIT = "ours, lock through commit", "ours, SQLite's own wait"
+SCENES: Mapping[str, Mapping[str, Side]] = {
+    "alone": {
+        RAW_SIDE: Side("raw", batch=16),
+        PLAIN_SIDE: Side("plain", batch=16),
+        OURS: Side("ours", batch=16),
+    },
+    "together": {
+        RAW_SIDE: Side("raw", writers=8),
+        PLAIN_SIDE: Side("plain", writers=8),
+        OURS: Side("ours", writers=8),
+        LATE: Side("ours", writers=8, environment={"AUDIT_EARLY_RELEASE": "False"}),
+    },
+    "together on SQLite": {
+        OURS: Side("ours", writers=8),
+        OWN_WAIT: Side("ours", writers=8, environment={"DJANGO_SETTINGS_MODULE": "bench.own_wait"}),
+    },
+}
+
+
+def prepare() -> None:
+    """Our tables, and one like that of the entries, with all its indexes and no guard."""
+    call_command("migrate", verbosity=0)
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(f"CREATE TABLE {RAW} (LIKE audit_entry INCLUDING INDEXES)")
+            return
+        cursor.execute(
+            "SELECT sql FROM sqlite_master WHERE tbl_name = 'audit_entry' AND sql <> ''"
+            " AND type <> 'trigger' ORDER BY type DESC"
+        )
+        for (made,) in cursor.fetchall():
+            copy = made.replace("audit_entry", RAW)
+            cursor.execute(copy.replace('INDEX "', 'INDEX "raw_'))
+
+
+def run(side: Side, seconds: float) -> Found:
+    """All of a side's writers at once."""
+    command = [sys.executable, "-m", "bench.writers", side.writer]
+    command += ["--batch", str(side.batch), "--seconds", str(seconds)]
+    environment = {**os.environ, **side.environment}
+    writers = [
+        subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(side.writers)
+    ]
+    for writer in writers:
+        cast(IO[str], writer.stdout).readline()  # it is ready
+    for writer in writers:
+        cast(IO[str], writer.stdin).write("go\n")
+        cast(IO[str], writer.stdin).flush()
+    return _together([json.loads(writer.communicate()[0]) for writer in writers])
+
+
+def _together(found: Sequence[Found]) -> Found:
+    rates = [each["entries"] / each["seconds"] for each in found]
+    return {
+        "rate": sum(rates),
+        "longest": max(each["longest"] for each in found),
+        "fairness": min(rates) / max(rates),
+        "cpu": sum(each["cpu"] for each in found) / sum(each["entries"] for each in found),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scene", choices=SCENES)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    asked = parser.parse_args()
+    django.setup()
+    prepare()
+    found: dict[str, list[Found]] = {side: [] for side in SCENES[asked.scene]}
+    for _ in range(asked.rounds):
+        for name, side in SCENES[asked.scene].items():
+            found[name].append(run(side, asked.seconds))
+            sys.stderr.write(f"{asked.scene}: {name}: {json.dumps(found[name][-1])}\n")
+    sys.stdout.write(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""The ledger beside the bare driver, the hash function and itself, in turn and in one run.
+
+`python -m bench.ledger [--quick] [--entries N] [--output FILE]` prints Markdown: what it measures
+and what it found is in docs/benchmarks.md. PostgreSQL is left out where it is not installed.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import rfc8785
+
+from audit import chain
+from bench.append import LATE, OURS, OWN_WAIT, PLAIN_SIDE, RAW_SIDE
+from bench.dispatch import POSTGRESQL
+from bench.figures import HEAD, Row, at_least, at_most, not_measured
+from bench.flow import environment
+from bench.report import machine
+
+# Each flush waits for a millisecond, and whoever comes meanwhile goes with it: a slower disk than
+# this machine's. (Not a shim below the server: the flush itself is the server's own.)
+SLOW_DISK = "-c commit_delay=1000 -c commit_siblings=0"
+NOT_YET = "not there yet"
+OBJECTS = 20_000  # of the profile, that are written by both canonicalisers
+Found = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    entries: int
+    rounds: int
+    seconds: float  # of one run of writers
+
+
+QUICK = Size(entries=50_000, rounds=1, seconds=2.0)
+FULL = Size(entries=1_000_000, rounds=3, seconds=5.0)
+
+
+class Bench:
+    """Owns a temporary folder, and in it one for each run; each has a database of its own."""
+
+    def __init__(self, folder: Path, size: Size) -> None:
+        self._folder = folder
+        self._numbers = count(1)
+        self.size = size
+
+    def on_sqlite(self, *command: str) -> Found:
+        return self._run([], dict(self._environment()), command)
+
+    def on_postgresql(self, *command: str, options: str = "-c fsync=on") -> Found:
+        changes = dict(self._environment()) | {"POSTGRESQL_OPTIONS": options}
+        del changes["DATABASE_URL"]  # its own server's
+        return self._run([POSTGRESQL], changes, command)
+
+    def _environment(self) -> Mapping[str, str]:
+        folder = self._folder / f"run-{next(self._numbers)}"
+        folder.mkdir()
+        return environment(folder)
+
+    def _run(
+        self, before: Sequence[str], changes: Mapping[str, str], command: Sequence[str]
+    ) -> Found:
+        arguments = [*before, sys.executable, "-m", *command, "--rounds", str(self.size.rounds)]
+        environ = {**os.environ, **changes}
+        done = subprocess.run(arguments, env=environ, check=True, stdout=subprocess.PIPE)
+        found: Found = json.loads(done.stdout)
+        return found
+
+    def append(self, run: Callable[..., Found], scene: str, **options: str) -> Found:
+        return run("bench.append", scene, "--seconds", str(self.size.seconds), **options)
+
+    def trail(self, run: Callable[..., Found]) -> Found:
+        return run("bench.trail", "--entries", str(self.size.entries))
+
+
+def rates(found: Found, side: str, other: str) -> list[float]:
+    """Entries a second, of another side's, in each round."""
+    pairs = zip(found[side], found[other], strict=True)
+    return [one["rate"] / two["rate"] for one, two in pairs]
+
+
+def ratios(found: Found, name: str, other: str) -> list[float]:
+    return [one / two for one, two in zip(found[name], found[other], strict=True)]
+
+
+def shares(what: str, bound: float, found: Found) -> Row:
+    """Ours beside the driver, and aside what of it is Django's."""
+    beside = f"; of Django without a chain {median(rates(found, OURS, PLAIN_SIDE)):.2f}"
+    aside = f"{beside} ({median(each['rate'] for each in found[OURS]):.0f} entries/s)"
+    return at_least(what, bound, rates(found, OURS, RAW_SIDE), aside)
+
+
+def writing_on_postgresql(bench: Bench) -> Iterator[Row]:
+    run = bench.on_postgresql
+    alone = bench.append(run, "alone")
+    yield shares("PostgreSQL, a writer, 16 entries: of the bare driver", 0.7, alone)
+    slow = bench.append(run, "together", options=SLOW_DISK)
+    yield shares("PostgreSQL, 8 writers, 1 entry, 1 ms: of the bare driver", 0.5, slow)
+    yield at_least("the same, of a lock held through commit", 3.0, rates(slow, OURS, LATE))
+    fast = bench.append(run, "together")
+    yield shares("the same with this disk: of the bare driver", 0.0, fast)
+    yield at_least("the same, of a lock held through commit", 1.0, rates(fast, OURS, LATE))
+
+
+def writing_on_sqlite(bench: Bench) -> Iterator[Row]:
+    alone = bench.append(bench.on_sqlite, "alone")
+    yield shares("SQLite, a writer, 16 entries: of the bare driver", 0.9, alone)
+    found = bench.append(bench.on_sqlite, "together on SQLite")
+    for side, bound in ((OURS, 0.2), (OWN_WAIT, float("inf"))):
+        longest = [each["longest"] for each in found[side]]
+        fair = [each["fairness"] for each in found[side]]
+        yield at_most(f"SQLite, 8 writers, {side}: longest wait, s", bound, longest)
+        yield at_least("the same, slowest of fastest", 0.6 if side == OURS else 0.0, fair)
+
+
+def canonical(bench: Bench) -> Iterator[Row]:
+    """Both write the same lines."""
+    lines = [_line(random.Random(number)) for number in range(OBJECTS)]
+    speed = []
+    for _ in range(bench.size.rounds):
+        ours, texts = _written(lines, lambda line: chain.canonical(line).encode())
+        theirs, expected = _written(lines, rfc8785.dumps)
+        speed.append(theirs / ours)
+    yield Row("lines that are byte for byte rfc8785's", "all", str(texts == expected))
+    yield at_least("canonical lines: speed, of rfc8785", 40.0, speed)
+
+
+def _line(rng: random.Random) -> dict[str, str | int]:
+    fields: dict[str, str | int] = {name: rng.randbytes(12).hex() for name in chain.FIELDS}
+    return fields | {"v": 1, "seq": rng.randrange(2**53)}
+
+
+def _written(
+    lines: Sequence[dict[str, str | int]], write: Callable[[Any], bytes]
+) -> tuple[float, list[bytes]]:
+    begun = time.process_time()
+    texts = [write(line) for line in lines]
+    return time.process_time() - begun, texts
+
+
+def reading(bench: Bench, run: Callable[..., Found], name: str, bound: float) -> Iterator[Row]:
+    """A long trail, once it is there."""
+    found = bench.trail(run)
+    if "append" in found:
+        yield at_least("append of 256: speed, of COPY", 0.8, ratios(found, "COPY", "append"))
+        cpu = [1e6 * each for each in found["append, CPU"]]
+        yield at_most("append of 256: CPU us an entry", 15.0, cpu)
+    limit = ratios(found, "verify", "hash")
+    aside = f" ({1 / median(found['verify']):.0f} entries/s)"
+    yield at_most(f"{name}: full verification, of hashing alone", bound, limit, aside)
+    yield not_measured(f"{name}: two processes, of one", NOT_YET)
+    yield from _exported(found, name)
+    yield from _grown(found, name)
+
+
+def _exported(found: Found, name: str) -> Iterator[Row]:
+    if "export, CPU" not in found:
+        yield not_measured(f"{name}: the export's own verifier", NOT_YET)
+        return
+    of_limit, cpu = ratios(found, "export, wall", "hash"), found["export, CPU"]
+    yield at_most(f"{name}: the export's own verifier, of hashing alone", 12.0, of_limit)
+    yield at_most("the same, CPU us an entry", 7.0, [1e6 * each for each in cpu])
+    yield at_most("the same, memory, MB", 40.0, found["export, MB"])
+
+
+def _grown(found: Found, name: str) -> Iterator[Row]:
+    if "sign, CPU" not in found:
+        yield not_measured(f"{name}: a hundredth more, signed and verified", NOT_YET)
+        return
+    rest = ratios(found, "verify the rest", "verify")
+    yield at_most(f"{name}: a hundredth more is verified, of all", 0.03, rest)
+    cpu = [1e6 * each for each in found["sign, CPU"]]
+    yield at_most(f"{name}: a checkpoint, CPU us a new entry", 2.0, cpu)
+
+
+def rows(bench: Bench) -> Iterator[Row]:
+    yield from canonical(bench)
+    yield from writing_on_sqlite(bench)
+    yield from reading(bench, bench.on_sqlite, "SQLite", 9.0)
+    if subprocess.run([POSTGRESQL, "true"], check=False).returncode:
+        yield not_measured("PostgreSQL", "it is not installed")
+        return
+    yield from writing_on_postgresql(bench)
+    yield from reading(bench, bench.on_postgresql, "PostgreSQL", 13.0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small, one round: three minutes")
+    parser.add_argument("--entries", type=int, help="of the long trail; a million by default")
+    parser.add_argument("--output", type=Path, help="write the Markdown to this file as well")
+    asked = parser.parse_args()
+    size = QUICK if asked.quick else FULL
+    if asked.entries:
+        size = replace(size, entries=asked.entries)
+    with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
+        found = "".join(map(str, rows(Bench(Path(folder), size))))
+    load = os.getloadavg()[1]
+    text = f"{machine()}; {size.entries:,} entries; load {load:.1f}.\n\n{HEAD}{found}"
+    sys.stdout.write(text)
+    if asked.output:
+        asked.output.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

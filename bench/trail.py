@@ -1,0 +1,180 @@
+"""A long trail on one database: made once, then verified, signed and exported, round after round.
+
+`python -m bench.trail --entries N [--rounds N]` works on the database that the environment names,
+and prints one JSON object: seconds for an entry, by what was done.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from io import StringIO
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import django
+import psycopg
+from django.core.management import call_command
+from django.db import connection
+
+from bench import writers
+from bench.process import run_counted
+
+TOGETHER = 5_000  # entries in one transaction, while the trail is made
+COPIED = 256  # entries in one transaction, where our append is beside the driver's COPY
+COPIES = 40  # such transactions in a round
+SAMPLE = 100_000  # lines that are hashed and nothing else: what no verification can be quicker than
+VERIFIER = Path(__file__).parents[1] / "audit/export/verify_trail.py"
+Found = dict[str, list[float]]
+
+
+def timed(work: Callable[[], Any], entries: int, *, cpu: bool = False) -> float:
+    """Seconds for an entry: of the clock, or of this process's processor time."""
+    clock = time.process_time if cpu else time.monotonic
+    begun = clock()
+    work()
+    return (clock() - begun) / entries
+
+
+def length() -> int:
+    from audit.models import Entry
+
+    return Entry.objects.count()
+
+
+def hashing() -> float:
+    from audit import chain
+    from audit.models import Entry
+
+    lines = list(Entry.objects.order_by("seq").values_list("body", flat=True)[:SAMPLE])
+    return timed(lambda: [chain.digest(line) for line in lines], len(lines))
+
+
+def verifying() -> float:
+    return timed(lambda: call_command("verify_audit", "--full", stdout=StringIO()), length())
+
+
+def copying(found: Found) -> None:
+    """Our append of what is recorded already beside the driver's COPY of lines made already.
+
+    Both into the guarded table, both with their commit (PostgreSQL).
+    """
+    ours, cpu, raw = [], [], []
+    with psycopg.connect(os.environ["DATABASE_URL"]) as driver:
+        for _ in range(COPIES):
+            wall, used = _append()
+            ours.append(wall)
+            cpu.append(used)
+            raw.append(_copy(driver, _linked()))
+    for name, seconds in (("append", ours), ("append, CPU", cpu), ("COPY", raw)):
+        found.setdefault(name, []).append(median(seconds) / COPIED)
+
+
+def _append() -> tuple[float, float]:
+    """Seconds from the last record() to the end of the block: of the clock, of the processor."""
+    from audit.log import ledger, record
+
+    with ledger():
+        for n in range(COPIED):
+            subject = f"append:{os.getpid()}:{time.time_ns()}"
+            record("document.filed", subject=subject, n=n, **writers.EVENT)
+        begun, used = time.monotonic(), time.process_time()
+    return time.monotonic() - begun, time.process_time() - used
+
+
+def _linked() -> list[tuple[Any, ...]]:
+    """Rows that extend the chain as it is now."""
+    from audit import chain, log
+    from audit.models import Entry
+
+    last = Entry.objects.order_by("-seq")[0]
+    fields, prev, rows = json.loads(last.body), last.hash, []
+    for seq in range(last.seq + 1, last.seq + 1 + COPIED):
+        fields |= {"seq": seq, "prev": prev, "event_id": chain.digest(f"copy:{seq}")}
+        body = chain.line(fields)
+        prev = chain.digest(body)
+        rows.append((*(fields[name] for name in log.COLUMNS.values()), prev, body))
+    return rows
+
+
+def _copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> float:
+    from audit.log import COLUMNS
+
+    begun = time.monotonic()
+    names = ", ".join([*COLUMNS, "hash", "body"])
+    with driver.cursor() as cursor, cursor.copy(f"COPY audit_entry ({names}) FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+    driver.commit()
+    return time.monotonic() - begun
+
+
+def checkpoints(found: Found) -> None:
+    """A trail that grew by a hundredth: signed, then verified from the last checkpoint on."""
+    sign = import_module("audit.checkpoints").sign
+    sign()
+    call_command("verify_audit", "--full", stdout=StringIO())
+    before = length()
+    grow(before // 100)
+    found.setdefault("sign, CPU", []).append(timed(sign, length() - before, cpu=True))
+    whole = length()
+    found.setdefault("verify the rest", []).append(
+        timed(lambda: call_command("verify_audit", stdout=StringIO()), whole)
+    )
+
+
+def exported(found: Found) -> None:
+    """The export of the whole trail, verified by the inspector's own file."""
+    with TemporaryDirectory() as folder:
+        call_command("export_audit", folder, stdout=StringIO())
+        used = run_counted([sys.executable, str(VERIFIER), folder], weighed=True)
+    entries = length()
+    for name, value in (
+        ("export, wall", used.wall / entries),
+        ("export, CPU", used.cpu / entries),
+        ("export, MB", used.peak / 1e6),
+    ):
+        found.setdefault(name, []).append(value)
+
+
+def grow(entries: int) -> None:
+    """By our own door."""
+    commit = writers.ours()
+    while entries > 0:
+        commit(min(entries, TOGETHER))
+        entries -= TOGETHER
+
+
+def measure(entries: int, rounds: int) -> Found:
+    grow(entries)
+    found: Found = {"hash": [], "verify": []}
+    for _ in range(rounds):
+        if connection.vendor == "postgresql":
+            copying(found)
+        found["hash"].append(hashing())
+        found["verify"].append(verifying())
+        if find_spec("audit.checkpoints"):
+            checkpoints(found)
+        if VERIFIER.exists():
+            exported(found)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--entries", type=int, required=True)
+    parser.add_argument("--rounds", type=int, default=3)
+    asked = parser.parse_args()
+    django.setup()
+    call_command("migrate", verbosity=0)
+    sys.stdout.write(json.dumps(measure(asked.entries, asked.rounds)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""The wait for SQLite's one writer."""
+
+from types import SimpleNamespace
+
+import pytest
+from django.db import OperationalError, connection, connections, transaction
+
+from config.sqlite3.base import NEW, OLD, DatabaseWrapper
+from sites.models import Study
+
+pytestmark = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has queues")
+
+
+@pytest.fixture
+def other(transactional_db):
+    """A second connection to the same database, that waits for a fifth of a second at most."""
+    options = connection.settings_dict["OPTIONS"] | {"timeout": 0.2}
+    other = DatabaseWrapper(connection.settings_dict | {"OPTIONS": options}, "other")
+    yield other
+    other.close()
+
+
+def begin(wrapper):
+    wrapper.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+
+
+def end(wrapper):
+    wrapper.rollback()
+    wrapper.set_autocommit(True)
+
+
+def test_the_settings_name_the_backend_that_is_fair():
+    assert isinstance(connections["default"], DatabaseWrapper)
+
+
+def test_a_writer_waits_until_the_other_is_done(other, monkeypatch):
+    pauses = []
+
+    def pause(seconds):
+        pauses.append(seconds)
+        end(connection)
+
+    begin(connection)
+    monkeypatch.setattr("config.sqlite3.base.time.sleep", pause)
+    begin(other)
+    assert len(pauses) == 1
+    end(other)
+
+
+def test_who_has_waited_asks_more_often(other, monkeypatch):
+    pauses, now = [], [0.0]
+
+    def pause(seconds):
+        pauses.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr(
+        "config.sqlite3.base.time", SimpleNamespace(monotonic=lambda: now[0], sleep=pause)
+    )
+    begin(connection)
+    with pytest.raises(OperationalError, match="locked"):
+        begin(other)
+    end(connection)
+    assert set(pauses[:15]) == {NEW}
+    assert set(pauses[16:]) == {OLD}
+    assert sum(pauses) == pytest.approx(0.2, abs=0.001)
+
+
+def test_a_wait_that_failed_leaves_the_connection_as_it_was(other):
+    begin(connection)
+    with pytest.raises(OperationalError, match="locked"):
+        begin(other)
+    end(connection)
+    assert other.connection.execute("PRAGMA busy_timeout").fetchone() == (200,)
+    with transaction.atomic():
+        Study.objects.create(protocol_number="ABC-1")
+    assert Study.objects.count() == 1
+
+
+def test_another_failure_is_not_waited_for(other):
+    begin(other)
+    with pytest.raises(OperationalError, match="within a transaction"):
+        other._start_transaction_under_autocommit()
+    end(other)

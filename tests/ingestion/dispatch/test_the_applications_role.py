@@ -1,0 +1,29 @@
+"""The main way by a role that owns no table and may only add to the ledger (PostgreSQL)."""
+
+import pytest
+from django.core.management import call_command
+
+from ingestion.core.states import BatchState
+from ingestion.dispatch.shift import work_shift
+from ingestion.samples.portal import SamplePortal
+from tests.audit.support import APPLICATION, application_role, sql
+from tests.ingestion.scenes import each_was_filed_once, everything_is_as_expected
+
+__all__ = ["application_role"]
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.mark.requirement("R01")
+def test_a_packet_is_worked_by_a_role_that_cannot_change_the_ledger(
+    application_role, one_site, submit
+):
+    with SamplePortal(one_site.directory, {}, faults=0) as portal:
+        batch = submit(one_site, portal)
+        work_shift()
+    assert sql("SELECT current_user") == [(APPLICATION,)]
+    batch.refresh_from_db()
+    assert batch.state == BatchState.COMPLETED
+    everything_is_as_expected(one_site, batch)
+    each_was_filed_once()
+    call_command("verify_audit", "--full")
