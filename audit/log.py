@@ -20,31 +20,11 @@ import orjson
 from django.conf import settings
 from django.db import connection, transaction
 
-from audit import chain
+from audit import chain, rows
+from audit.rows import COLUMNS
 
 LOCK = 0x51_7E_1ED6  # any constant: PostgreSQL's advisory lock of the one chain in this database
 LOCK_TIMEOUT = "5s"  # longer means that somebody sits on the lock, not that there is much to do
-
-# The columns of audit_entry, and the field of the line that each one copies.
-COLUMNS: Mapping[str, str] = {
-    "seq": "seq",
-    "prev": "prev",
-    "event_id": "event_id",
-    "recorded_at": "recorded_at",
-    "event": "event",
-    "subject": "subject",
-    "site": "site",
-    "doc_id": "doc_id",
-    "from_state": "from",
-    "to_state": "to",
-    "code": "code",
-    "correlation_id": "correlation_id",
-    "actor": "actor",
-}
-_Table = tuple[str, tuple[str, ...]]
-_ENTRY: _Table = ("audit_entry", (*COLUMNS, "hash", "body"))
-_DETAIL: _Table = ("audit_entrydetail", ("entry_id", "salt", "detail"))
-FEW = 12  # rows; PostgreSQL takes them in one message, and more by COPY, which needs two a table
 
 
 class LedgerError(Exception):
@@ -202,7 +182,7 @@ def _append(pending: Sequence[_Pending]) -> None:
         entries.append((*(copied[name] for name in COLUMNS.values()), prev, body))
         if entry.detail:
             details.append((seq, entry.salt, entry.detail))
-    _insert({_ENTRY: entries, _DETAIL: details})
+    rows.insert({rows.ENTRY: entries, rows.DETAIL: details})
 
 
 def _tail() -> tuple[int, str, datetime]:
@@ -240,34 +220,3 @@ def _locked_tail(cursor: Any) -> tuple[tuple[int, str, str] | None, datetime]:
     cursor.nextset()
     now, *tail = cursor.fetchone()
     return (tuple(tail) if tail[0] is not None else None), now
-
-
-def _insert(rows: Mapping[_Table, Sequence[tuple[Any, ...]]]) -> None:
-    """The fastest ways in: all equal the raw driver, bulk_create() costs 4 to 9 times that."""
-    with connection.cursor() as cursor:
-        if connection.vendor != "postgresql":
-            for table, some in rows.items():
-                cursor.executemany(_insertion(table, 1), some)
-        elif sum(map(len, rows.values())) <= FEW:
-            statements = [_insertion(table, len(some)) for table, some in rows.items() if some]
-            values = [value for some in rows.values() for row in some for value in row]
-            cursor.execute("; ".join(statements), values)
-        else:
-            for table, some in rows.items():
-                _copy(cursor, table, some)
-
-
-def _insertion(table: _Table, count: int) -> str:
-    name, columns = table
-    marks = f"({', '.join(['%s'] * len(columns))})"
-    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES {', '.join([marks] * count)}"  # noqa: S608 - constants
-
-
-def _copy(cursor: Any, table: _Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    name, columns = table
-    with (
-        connection.wrap_database_errors,
-        cursor.copy(f"COPY {name} ({', '.join(columns)}) FROM STDIN") as copy,
-    ):
-        for row in rows:
-            copy.write_row(row)
