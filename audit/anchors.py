@@ -80,11 +80,9 @@ def anchor_all() -> list[str]:
 
 def anchor(signed: Signed) -> list[str]:
     """This very checkpoint, in every place. Answers what went wrong, in sentences."""
-    errors = []
-    for place in places():
-        if not Receipt.objects.filter(checkpoint=signed.size, anchor=place.name).exists():
-            errors.append(_offer(place, signed.size, signed.note))
-    return [error for error in errors if error]
+    holding = set(Receipt.objects.filter(checkpoint=signed.size).values_list("anchor", flat=True))
+    lacking = [place for place in places() if place.name not in holding]
+    return [error for place in lacking if (error := _offer(place, signed.size, signed.note))]
 
 
 def unanchored() -> list[Unanchored]:
@@ -96,9 +94,7 @@ def unanchored() -> list[Unanchored]:
         if oldest := waiting.first():
             outage = outages.get(place.name)
             tries, error = (outage.tries, outage.error) if outage else (0, "")
-            found.append(
-                Unanchored(place.name, waiting.count(), oldest.created_at, tries, error)
-            )
+            found.append(Unanchored(place.name, waiting.count(), oldest.created_at, tries, error))
     return found
 
 
@@ -162,13 +158,7 @@ def _failed(anchor: str, error: str) -> None:
     outage = AnchorOutage.objects.filter(anchor=anchor).first()
     tries = outage.tries + 1 if outage else 1
     wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(tries - 1, 10))
+    terms = {"tries": tries, "next_try_at": now + wait, "error": error}
     AnchorOutage.objects.update_or_create(
-        anchor=anchor,
-        defaults={"tries": tries, "next_try_at": now + wait, "error": error},
-        create_defaults={
-            "since": now,
-            "tries": tries,
-            "next_try_at": now + wait,
-            "error": error,
-        },
+        anchor=anchor, defaults=terms, create_defaults={**terms, "since": now}
     )

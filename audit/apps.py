@@ -2,6 +2,7 @@ from django.apps import AppConfig
 from django.core import checks
 from django.db.models.signals import post_migrate
 
+from audit import checks as our_checks
 from audit import guards
 
 
@@ -15,3 +16,4 @@ class AuditConfig(AppConfig):
         # On SQLite a migration that alters a table rebuilds it, silently without its triggers.
         post_migrate.connect(guards.reinstall, sender=self)
         checks.register(guards.check, checks.Tags.database)
+        checks.register(our_checks.check_settings)

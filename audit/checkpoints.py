@@ -9,15 +9,15 @@ unsigned entry is AUDIT_CHECKPOINT_SECONDS old, and when a host stops (`audit.no
 """
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Subquery
+from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
 from audit import keys, notes, rows, tree
@@ -53,6 +53,16 @@ def of_size(size: int) -> Signed | None:
 
 def _plain(row: Checkpoint) -> Signed:
     return Signed(row.size, row.head, row.root, row.note, row.created_at)
+
+
+def fault() -> str:
+    """Why nothing can be signed on top of the last checkpoint, or "". One look, no full check."""
+    if last := Checkpoint.objects.first():
+        try:
+            _expect_signed(last, _lines(last.size).first())
+        except BrokenChain as error:
+            return str(error)
+    return ""
 
 
 def unsigned() -> int:
@@ -113,8 +123,8 @@ def _grown(last: Checkpoint | None) -> tuple[Walk, tree.Frontier | None]:
     size, head = (last.size, last.head) if last else (0, GENESIS)
     walk = Walk(size, head)
     frontier = tree.Frontier.from_hex(size, last.frontier) if last else tree.Frontier()
-    with _streaming():
-        entries = _entries(size)
+    lines = _lines(size).iterator(CHUNK)
+    with _streaming(), closing(lines) as entries:  # type: ignore[type-var] - a generator it is
         if last:
             _expect_signed(last, next(entries, None))
         for seq, body, hash_ in entries:
@@ -123,9 +133,8 @@ def _grown(last: Checkpoint | None) -> tuple[Walk, tree.Frontier | None]:
     return walk, (frontier if frontier.size > size else None)
 
 
-def _entries(since: int) -> Iterator[tuple[int, str, str]]:
-    entries = Entry.objects.filter(seq__gte=since).order_by("seq")
-    return iter(entries.values_list("seq", "body", "hash").iterator(CHUNK))
+def _lines(since: int) -> "QuerySet[Entry, tuple[int, str, str]]":
+    return Entry.objects.filter(seq__gte=since).order_by("seq").values_list("seq", "body", "hash")
 
 
 def _expect_signed(last: Checkpoint, entry: tuple[int, str, str] | None) -> None:

@@ -87,7 +87,10 @@ def verifiers() -> list[Verifier]:
 
 def are_there() -> bool:
     """Whether this host has a private key. It may still be one that may not be used."""
-    return private_file().exists()
+    try:
+        return private_file().exists()
+    except PermissionError:  # the folder of another user, as it should be for the web's processes
+        return False
 
 
 @contextmanager
@@ -129,8 +132,8 @@ def current() -> Signer:
         if path.exists() and (signer := load(path)).verifier == wanted:
             return signer
     raise KeyProblem(
-        f"The key in force is {wanted.text}, and {private_file()} does not hold it. Copy it from the "
-        "host that made it; if AUDIT_ORIGIN was changed, change it back."
+        f"The key in force is {wanted.text}, and {private_file()} does not hold it. Copy it from "
+        "the host that made it; if AUDIT_ORIGIN was changed, change it back."
     )
 
 

@@ -27,7 +27,9 @@ def create(*, by: str, is_lost: bool = False) -> Verifier:
                 "This ledger has a key. `manage.py audit_keys show` shows it, `rotate` replaces it."
             )
         if known and keys.are_there():
-            raise KeyProblem(f"{keys.private_file()} is not lost. Move it away if it cannot be used.")
+            raise KeyProblem(
+                f"{keys.private_file()} is not lost. Move it away if it cannot be used."
+            )
         verifier = keys.load_or_make(keys.private_file()).verifier
         _enter("ledger.key_created", verifier, by=by, follows=known[-1].verifier if known else None)
         last = checkpoints.latest()
@@ -46,7 +48,7 @@ def rotate(*, by: str) -> Verifier:
 
 def _handed_over(by: str) -> Verifier:
     old, new = keys.current(), keys.load_or_make(keys.next_file())
-    if old == new or old.verifier == new.verifier:
+    if old.verifier == new.verifier:
         return new.verifier  # an earlier start came so far
     _enter("ledger.key_rotated", new.verifier, by=by, follows=old.verifier)
     signed = checkpoints.sign_by([new, old])

@@ -11,9 +11,11 @@ from audit import folders
 from audit.notes import SIGNED_BY
 from audit.places.port import Held, NotTaken, Taken
 
-# Half a note, as a power cut may leave it, matches nowhere and does not hide the next one.
+# Half a note, as a power cut may leave it, matches nowhere and does not hide the next one: a
+# signature line has a name, and 68 bytes in base64.
+_SIGNATURE = rf"{SIGNED_BY}\S+ [A-Za-z0-9+/]{{91}}=\n"
 _NOTE = re.compile(
-    rf"^[^\n]+\n(?P<size>[0-9]+)\n[A-Za-z0-9+/=]+\n\n(?:{SIGNED_BY}[^\n]+\n)+", re.MULTILINE
+    rf"^[^\n]+\n(?P<size>[0-9]+)\n[A-Za-z0-9+/]+=*\n\n(?:{_SIGNATURE})+", re.MULTILINE
 )
 
 

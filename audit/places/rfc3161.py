@@ -51,7 +51,7 @@ class Authority:
             )
             answer.raise_for_status()
         except httpx2.HTTPError as error:
-            raise NotTaken(f"{self.address} gave no token: {error or type(error).__name__}.") from error
+            raise NotTaken(f"{self.address} gave no token: {_told(error)}.") from error
         return answer.content
 
     def _verify(self, content: bytes, request: TimeStampRequest, note: str) -> None:
@@ -68,6 +68,10 @@ class Authority:
 
     def read_back(self, after: int) -> Iterator[Held]:
         return iter(())
+
+
+def _told(error: httpx2.HTTPError) -> str:
+    return str(error) or type(error).__name__  # a timeout has no words of its own
 
 
 def time_of(proof: str) -> datetime:

@@ -7,7 +7,7 @@ put a newer version or a delete marker on top, so what is there is read version 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 import boto3
@@ -33,7 +33,7 @@ class Bucket:
 
     def put(self, origin: str, size: int, note: str) -> Taken:
         key = f"{self.prefix}{origin}/{size}{SUFFIX}"
-        until = datetime.now(UTC) + timedelta(days=365.25 * self.years)
+        until = datetime.now(UTC).replace(microsecond=0) + timedelta(days=366 * self.years)
         try:
             version = self._new_version(key, note, until)
         except (BotoCoreError, ClientError) as error:
@@ -64,8 +64,8 @@ class Bucket:
         there = self._client.get_object(Bucket=self.bucket, Key=key)
         if there["Body"].read(LARGEST).decode(errors="replace") != note:
             raise NotTaken(
-                f"{self._address(key)} holds another checkpoint of this size: two ledgers have this "
-                "name, or this one was rewritten. Run `manage.py verify_audit --full`."
+                f"{self._address(key)} holds another checkpoint of this size: two ledgers have "
+                "this name, or this one was rewritten. Run `manage.py verify_audit --full`."
             )
         if there.get("ObjectLockMode") != "COMPLIANCE":
             raise NotTaken(f"{self._address(key)} is there, and not locked in compliance mode.")
@@ -94,11 +94,16 @@ class Bucket:
     def _address(self, key: str) -> str:
         return f"s3://{self.bucket}/{key}"
 
-    @cached_property
+    @property
     def _client(self) -> Any:
-        patience = Config(
-            connect_timeout=self.timeout_seconds,
-            read_timeout=self.timeout_seconds,
-            retries={"total_max_attempts": 1},  # audit.anchors tries again
-        )
-        return boto3.client("s3", endpoint_url=self.endpoint or None, config=patience)
+        return _client(self.endpoint, self.timeout_seconds)
+
+
+@cache  # to make one takes a tenth of a second; threads may share it
+def _client(endpoint: str, timeout_seconds: float) -> Any:
+    patience = Config(
+        connect_timeout=timeout_seconds,
+        read_timeout=timeout_seconds,
+        retries={"total_max_attempts": 1},  # audit.anchors tries again
+    )
+    return boto3.client("s3", endpoint_url=endpoint or None, config=patience)
