@@ -124,7 +124,7 @@ def _grown(last: Checkpoint | None) -> tuple[Walk, tree.Frontier | None]:
     walk = Walk(size, head)
     frontier = tree.Frontier.from_hex(size, last.frontier) if last else tree.Frontier()
     lines = _lines(size).iterator(CHUNK)
-    with _streaming(), closing(lines) as entries:  # type: ignore[type-var] - a generator it is
+    with _streaming(), closing(lines) as entries:  # type: ignore[type-var]
         if last:
             _expect_signed(last, next(entries, None))
         for seq, body, hash_ in entries:
