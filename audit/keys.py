@@ -105,7 +105,6 @@ def in_force() -> Iterator[Signer]:
 @contextmanager
 def being_changed() -> Iterator[None]:
     """Nobody signs, and nobody else changes keys, meanwhile."""
-    public_file().parent.mkdir(parents=True, exist_ok=True)
     with _locked(fcntl.LOCK_EX):
         yield
 
@@ -113,6 +112,7 @@ def being_changed() -> Iterator[None]:
 @contextmanager
 def _locked(how: int) -> Iterator[None]:
     try:
+        public_file().parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(public_file(), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     except OSError as error:
         raise KeyProblem(f"{public_file()} cannot be opened: {error.strerror}.") from error
@@ -140,7 +140,10 @@ def current() -> Signer:
 def publish(verifier: Verifier, first: int) -> None:
     """It is in force from the checkpoint of size `first` on."""
     since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    folders.append(public_file(), f"{verifier.text} {first} {since}\n")
+    try:
+        folders.append(public_file(), f"{verifier.text} {first} {since}\n")
+    except OSError as error:
+        raise KeyProblem(f"{public_file()} cannot be written: {error.strerror}.") from error
 
 
 def load(path: Path) -> Signer:

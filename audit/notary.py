@@ -1,7 +1,8 @@
 """The part of a worker host that signs when it is due, and anchors beside the work.
 
-To sign takes milliseconds and is done at once. To anchor may take as long as somebody else's server
-likes: that is a thread's business, one at a time, and nobody waits for it.
+Hosts that have the key do both; the others only look at their clocks. To sign takes milliseconds
+and is done at once. To anchor may take as long as somebody else's server likes: that is a thread's
+business, one at a time, and nobody waits for it.
 """
 
 import logging
@@ -37,7 +38,7 @@ class Notary:
         is_new = self._now() >= self._sign_from and self._sign(checkpoints.sign_due)
         if is_new or self._now() >= self._look_from:
             self._look_from = self._now() + LOOK_SECONDS
-            if anchors.is_due() or self._is_time_for_clocks():
+            if self._is_time_for_clocks() or (keys.are_there() and anchors.is_due()):
                 self._start()
 
     def close(self) -> None:
@@ -78,13 +79,13 @@ class Notary:
 
     def _work(self) -> None:
         try:
-            for error in anchors.anchor_due():
+            for error in anchors.anchor_due() if keys.are_there() else ():
                 logger.warning("a checkpoint is not anchored: %s", error)
             if self._is_time_for_clocks():
                 clock.check()
                 self._clock_from = self._now() + CLOCK_SECONDS
         except Exception:
-            # The outermost line of this thread: it is tried again after LOOK_SECONDS.
-            logger.exception("anchoring failed")
+            # The outermost line of this thread.
+            logger.exception("anchoring or comparing clocks failed; it is tried again")
         finally:
             connections.close_all()

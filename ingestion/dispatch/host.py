@@ -117,7 +117,8 @@ class Host:
             self._session.ask_to_stop()
             self._session.await_end(unless=lambda: self._now)
         _give_back(self._session.kill())
-        self._notary.close()
+        if not self._now:
+            self._notary.close()
 
 
 def _give_back(fallen: Iterable[AtWork]) -> None:

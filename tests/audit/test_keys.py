@@ -225,3 +225,10 @@ def test_a_folder_that_cannot_be_written_is_named(db, settings, tmp_path):
     settings.AUDIT_KEY_FILE = Path(tmp_path / "file" / "audit.pem")
     with pytest.raises(KeyProblem, match="cannot be written"):
         rotation.create(by="system:test")
+
+
+def test_a_place_for_public_keys_that_cannot_be_written_is_named(db, settings, tmp_path):
+    (tmp_path / "file").write_text("")
+    settings.ANCHOR_DIR = tmp_path / "file"
+    with pytest.raises(KeyProblem, match=r"vkeys\.txt cannot be opened"):
+        rotation.create(by="system:test")

@@ -158,7 +158,7 @@ def test_a_fault_of_ours_in_the_thread_is_told_and_tried_again(world, monkeypatc
         notary.look()
         notary._wait()
         world.now += LOOK_SECONDS
-    assert [record.getMessage() for record in caplog.records] == ["anchoring failed"] * 2
+    assert [record.exc_info[0] for record in caplog.records] == [ZeroDivisionError] * 2
 
 
 # --- what is told -------------------------------------------------------------------------------
