@@ -2,6 +2,7 @@ from django.apps import AppConfig
 from django.core import checks
 from django.db.models.signals import post_migrate
 
+from audit import checks as our_checks
 from audit import guards, roles
 
 
@@ -17,3 +18,4 @@ class AuditConfig(AppConfig):
         checks.register(guards.check, checks.Tags.database)
         checks.register(roles.check, checks.Tags.database)
         checks.register(roles.check_owner)
+        checks.register(our_checks.check_settings)

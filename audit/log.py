@@ -24,32 +24,13 @@ import orjson
 from django.conf import settings
 from django.db import connection, transaction
 
-from audit import chain
+from audit import chain, rows
+from audit.rows import COLUMNS
 
 LOCK = 0x51_7E_1ED6  # any constant: PostgreSQL's advisory lock of the one chain in this database
 LOCK_TIMEOUT = "5s"  # longer means that somebody sits on the lock, not that there is much to do
 
-# The columns of audit_entry, and the field of the line that each one copies.
-COLUMNS: Mapping[str, str] = {
-    "seq": "seq",
-    "prev": "prev",
-    "event_id": "event_id",
-    "recorded_at": "recorded_at",
-    "event": "event",
-    "subject": "subject",
-    "site": "site",
-    "doc_id": "doc_id",
-    "from_state": "from",
-    "to_state": "to",
-    "code": "code",
-    "correlation_id": "correlation_id",
-    "actor": "actor",
-}
 _copied = itemgetter(*COLUMNS.values())
-_Table = tuple[str, tuple[str, ...]]
-_ENTRY: _Table = ("audit_entry", (*COLUMNS, "hash", "body"))
-_DETAIL: _Table = ("audit_entrydetail", ("entry_id", "salt", "detail"))
-FEW = 12  # rows; PostgreSQL takes them in one message, and more by COPY, which needs two a table
 
 
 class LedgerError(Exception):
@@ -209,7 +190,7 @@ def _append(pending: Sequence[_Pending]) -> None:
         entries.append((*_copied(fields | {"recorded_at": column}), prev, body))
         if entry.detail:
             details.append((seq, entry.salt, entry.detail))
-    _insert({_ENTRY: entries, _DETAIL: details}, _release())
+    rows.insert({rows.ENTRY: entries, rows.DETAIL: details}, _release())
 
 
 def flush_barrier() -> None:
@@ -274,36 +255,3 @@ def _release() -> str:
     # Inside a savepoint the transaction is not ours: that of a test.
     is_ours = connection.vendor == "postgresql" and not connection.savepoint_ids
     return _RELEASE if is_ours and settings.AUDIT_EARLY_RELEASE else ""
-
-
-def _insert(rows: Mapping[_Table, Sequence[tuple[Any, ...]]], then: str = "") -> None:
-    """The fastest ways in: all equal the raw driver, bulk_create() costs 4 to 9 times that."""
-    with connection.cursor() as cursor:
-        if connection.vendor != "postgresql":
-            for table, some in rows.items():
-                cursor.executemany(_insertion(table, 1), some)
-        elif sum(map(len, rows.values())) <= FEW:
-            statements = [_insertion(table, len(some)) for table, some in rows.items() if some]
-            values = [value for some in rows.values() for row in some for value in row]
-            cursor.execute("; ".join([*statements, then]), values)
-        else:
-            for table, some in rows.items():
-                _copy(cursor, table, some)
-            if then:
-                cursor.execute(then)
-
-
-def _insertion(table: _Table, count: int) -> str:
-    name, columns = table
-    marks = f"({', '.join(['%s'] * len(columns))})"
-    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES {', '.join([marks] * count)}"  # noqa: S608 - constants
-
-
-def _copy(cursor: Any, table: _Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    name, columns = table
-    with (
-        connection.wrap_database_errors,
-        cursor.copy(f"COPY {name} ({', '.join(columns)}) FROM STDIN") as copy,
-    ):
-        for row in rows:
-            copy.write_row(row)

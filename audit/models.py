@@ -1,4 +1,4 @@
-"""The rows of the ledger. Written by `audit.log` alone; changed by nobody.
+"""The rows of the ledger. Written through `audit.rows` alone; changed by nobody.
 
 `body` is the entry: the canonical line whose SHA-256 is `hash`. All other
 columns are copies of it, for searching; verification compares them with the
@@ -126,9 +126,9 @@ class Receipt(_AppendOnlyModel):
     """That a checkpoint is held elsewhere. Written by `audit.anchors`."""
 
     checkpoint = models.ForeignKey(Checkpoint, on_delete=models.PROTECT, related_name="receipts")
-    anchor = models.TextField()  # "file", "s3" or "rfc3161"
+    anchor = models.TextField()  # audit.places: "file", "s3" or "rfc3161"
     place = models.TextField()  # a path, s3://bucket/key, or the address of a time stamp authority
-    proof = models.TextField()  # an object's version, or a time stamp token in base64
+    proof = models.TextField()  # an object's version, or RFC 3161's response in base64
     anchored_at = models.DateTimeField("anchored (UTC)")
 
     objects: ClassVar[models.Manager["Receipt"]] = AppendOnlyQuerySet.as_manager()
@@ -142,3 +142,19 @@ class Receipt(_AppendOnlyModel):
 
     def __str__(self) -> str:
         return f"{self.checkpoint_id} in {self.place}"
+
+
+class AnchorOutage(models.Model):
+    """An anchor that does not take checkpoints just now, for all hosts to see. Gone when it does.
+
+    No part of the ledger: it says when to try again, and people what is wrong.
+    """
+
+    anchor = models.TextField(primary_key=True)
+    since = models.DateTimeField("since (UTC)")
+    tries = models.PositiveIntegerField()
+    next_try_at = models.DateTimeField()
+    error = models.TextField()
+
+    def __str__(self) -> str:
+        return f"{self.anchor}: {self.error}"

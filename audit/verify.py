@@ -21,8 +21,9 @@ from django.db import connection, transaction
 
 from audit import guards
 from audit.chain import GENESIS, Break, BrokenChain, Walk, commitment, expect
-from audit.log import COLUMNS, written
+from audit.log import written
 from audit.models import Entry
+from audit.rows import COLUMNS
 
 Check = Callable[[], Iterable[str]]
 MAX_PROBLEMS = 100  # named in a verdict; the rest is counted

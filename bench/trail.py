@@ -90,8 +90,9 @@ def _append() -> tuple[float, float]:
 
 def _linked() -> list[tuple[Any, ...]]:
     """Rows that extend the chain as it is now."""
-    from audit import chain, log
+    from audit import chain
     from audit.models import Entry
+    from audit.rows import COLUMNS
 
     last = Entry.objects.order_by("-seq")[0]
     fields, prev, rows = json.loads(last.body), last.hash, []
@@ -99,12 +100,12 @@ def _linked() -> list[tuple[Any, ...]]:
         fields |= {"seq": seq, "prev": prev, "event_id": chain.digest(f"copy:{seq}")}
         body = chain.line(fields)
         prev = chain.digest(body)
-        rows.append((*(fields[name] for name in log.COLUMNS.values()), prev, body))
+        rows.append((*(fields[name] for name in COLUMNS.values()), prev, body))
     return rows
 
 
 def _copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> float:
-    from audit.log import COLUMNS
+    from audit.rows import COLUMNS
 
     begun = time.monotonic()
     names = ", ".join([*COLUMNS, "hash", "body"])

@@ -281,8 +281,27 @@ Q_CLUSTER = {
     "label": "Background tasks",
 }
 
+# --- the ledger: who signs its heads, when, and where they are kept (docs/audit-format.md) --------
+
 AUDIT_TRAIL = env.str("AUDIT_TRAIL", default="siteledger")
 AUDIT_EARLY_RELEASE = env.bool("AUDIT_EARLY_RELEASE", default=True)  # PostgreSQL's
+AUDIT_ORIGIN = env.str("AUDIT_ORIGIN", default=AUDIT_TRAIL)  # the trail's name in the world
+AUDIT_KEY_FILE = Path(env.str("AUDIT_KEY_FILE", default=str(DATA_DIR / "keys" / "audit.pem")))
+AUDIT_SIGN_AFTER = env.list(
+    "AUDIT_SIGN_AFTER", default=["batch.completed", "batch.failed", "batch.cancelled"]
+)
+AUDIT_CHECKPOINT_ENTRIES = env.int("AUDIT_CHECKPOINT_ENTRIES", default=1_000)
+AUDIT_CHECKPOINT_SECONDS = env.int("AUDIT_CHECKPOINT_SECONDS", default=60)
+ANCHOR_DIR = Path(env.str("ANCHOR_DIR", default=str(DATA_DIR / "anchors")))
+ANCHOR_TIMEOUT_SECONDS = env.float("ANCHOR_TIMEOUT_SECONDS", default=10.0)
+ANCHOR_S3_BUCKET = env.str("ANCHOR_S3_BUCKET", default="")
+ANCHOR_S3_PREFIX = env.str("ANCHOR_S3_PREFIX", default="")
+ANCHOR_S3_ENDPOINT = env.str("ANCHOR_S3_ENDPOINT", default="")
+ANCHOR_S3_YEARS = env.int("ANCHOR_S3_YEARS", default=25)  # EU 536/2014, article 58
+ANCHOR_TSA = env.str("ANCHOR_TSA", default="")
+ANCHOR_TSA_CERTIFICATES = env.str("ANCHOR_TSA_CERTIFICATES", default="")
+AUDIT_CLOCK_SKEW_SECONDS = env.float("AUDIT_CLOCK_SKEW_SECONDS", default=2.0)
+NTP_SERVER = env.str("NTP_SERVER", default="")
 
 LOGGING = {
     "version": 1,
@@ -294,6 +313,8 @@ LOGGING = {
         "httpx2": {"level": "WARNING"},
         "httpcore2": {"level": "WARNING"},
         "django-q": {"level": Q_CLUSTER["log_level"]},
+        "botocore": {"level": "WARNING"},
+        "boto3": {"level": "WARNING"},
         "pypdf": {"level": "ERROR"},
         "django.server": {"level": "WARNING"},
     },

@@ -12,6 +12,7 @@ from django.db.models import Count, Exists, Min, OuterRef, Prefetch, QuerySet
 from django.utils import timezone
 
 from audit import history
+from audit.standing import standing
 from ingestion.core.states import SETTLED, BatchState, ChunkState, DocumentState
 from ingestion.models import Batch, Chunk, Document, Finding, PortalGate
 from ingestion.rules.sentences import Sentences, sentences
@@ -257,6 +258,7 @@ def status() -> dict[str, Any]:
         "batches_open": Batch.objects.open().count(),
         "ledger_entries": entries,
         "ledger_head": head,
+        **standing(),
     }
 
 

@@ -1,7 +1,8 @@
 """What a worker host runs: one cluster in its own session, the dispatcher's loop, the watchdog.
 
 The loop makes orphaned chunks due again and rings while due chunks wait. It never leases anything
-itself, and any number of hosts may run it against one database.
+itself, and any number of hosts may run it against one database. It has the ledger's new entries
+signed when that is due, and once more when it ends.
 """
 
 import logging
@@ -15,6 +16,7 @@ from types import FrameType
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
+from audit.notary import Notary
 from ingestion import batches
 from ingestion.dispatch import bell, leases, polls, recovery, session, ties
 from ingestion.dispatch.presence import AtWork
@@ -50,6 +52,7 @@ class Host:
         self._woken, self._wakes = os.pipe()  # written by a signal, and never read
         os.set_blocking(self._wakes, False)
         self._watchdog = Watchdog(Patience.from_settings(), settings.WORKERS)
+        self._notary = Notary()
         self._session: Session
 
     def run(self, *, ready: Callable[[], None] = lambda: None) -> int:
@@ -86,6 +89,7 @@ class Host:
                 _recover_from(worker)
                 self._session.forget(worker)
             self._watch(tick(), at_work)
+            self._notary.look()
         except DatabaseError:
             logger.exception("the dispatcher cannot reach the database; it tries again")
 
@@ -113,6 +117,8 @@ class Host:
             self._session.ask_to_stop()
             self._session.await_end(unless=lambda: self._now)
         _give_back(self._session.kill())
+        if not self._now:
+            self._notary.close()
 
 
 def _give_back(fallen: Iterable[AtWork]) -> None:

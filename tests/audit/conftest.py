@@ -1,6 +1,10 @@
+import secrets
+
 import pytest
 
-from audit import verify
+from audit import rotation, verify
+from tests.audit.authority import time_stamp_authority
+from tests.audit.buckets import moto_server
 from tests.audit.support import guards_down_for_flush
 
 __all__ = ["guards_down_for_flush"]
@@ -10,3 +14,47 @@ __all__ = ["guards_down_for_flush"]
 def _no_foreign_checks(monkeypatch):
     """The subjects of these tests have no rows; ingestion's reconciliation would miss them."""
     monkeypatch.setattr(verify, "_checks", [])
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(settings, tmp_path):
+    """No test finds the keys or the anchored checkpoints of another."""
+    settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
+    settings.ANCHOR_DIR = tmp_path / "anchors"
+
+
+@pytest.fixture
+def key(db):
+    """A ledger with a key: entry 1 says so."""
+    return rotation.create(by="system:test")
+
+
+@pytest.fixture(scope="session")
+def s3():
+    """A real server of S3's protocol, in a process of its own, and a client to look behind ours."""
+    with moto_server() as client:
+        yield client
+
+
+@pytest.fixture
+def bucket(s3, settings):
+    """A bucket with Object Lock, which the settings name as an anchor."""
+    settings.ANCHOR_S3_BUCKET = f"worm-{secrets.token_hex(4)}"
+    settings.ANCHOR_S3_ENDPOINT = s3.meta.endpoint_url
+    s3.create_bucket(Bucket=settings.ANCHOR_S3_BUCKET, ObjectLockEnabledForBucket=True)
+    return settings.ANCHOR_S3_BUCKET
+
+
+@pytest.fixture(scope="session")
+def tsa(tmp_path_factory):
+    """An RFC 3161 authority: openssl behind HTTP."""
+    with time_stamp_authority(tmp_path_factory.mktemp("tsa")) as authority:
+        yield authority
+
+
+@pytest.fixture
+def stamped(tsa, settings):
+    """The settings name this authority as an anchor."""
+    settings.ANCHOR_TSA = tsa.address
+    settings.ANCHOR_TSA_CERTIFICATES = str(tsa.root)
+    return tsa

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from audit import log
+from audit import log, rows
 from audit.history import timeline
 from audit.verify import verify
 from sites.models import Study
@@ -83,7 +83,7 @@ def test_a_server_that_is_killed_among_eight_writers_loses_nothing_that_was_ackn
 
 
 @postgresql_only
-@pytest.mark.parametrize("count", [1, log.FEW + 1], ids=["one message", "COPY"])
+@pytest.mark.parametrize("count", [1, rows.FEW + 1], ids=["one message", "COPY"])
 def test_an_entry_does_not_wait_for_the_disk_before_it_releases_the_lock(transactional_db, count):
     with watched() as sent:
         write_many(count)

@@ -23,6 +23,8 @@ def environment(settings, **changes):
         "DATABASE_URL": url,
         "SPOOL_DIR": str(settings.SPOOL_DIR),
         "ARCHIVE_DIR": str(settings.ARCHIVE_DIR),
+        "ANCHOR_DIR": str(settings.ANCHOR_DIR),
+        "AUDIT_KEY_FILE": str(settings.AUDIT_KEY_FILE),
         "LEASE_SECONDS": "4",
         "HEARTBEAT_SECONDS": "1",
         "WATCHDOG_SECONDS": "3",

@@ -19,6 +19,7 @@ from django.utils import timezone
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from audit import keys, rotation
 from ingestion import manifest, register, watch
 from ingestion.management import showing
 from ingestion.models import Batch, Source
@@ -63,6 +64,8 @@ class Command(BaseCommand):
             f"offered by a sample portal with rate limits and {faults:.0%} transient faults.",
             soft_wrap=True,
         )
+        if not keys.are_there():
+            rotation.create(by="system:demo")
         limits = limits_of(corpus.sites)
         portal = stack.enter_context(
             SamplePortal(corpus.directory, limits, faults=faults, seed=seed, port=port)

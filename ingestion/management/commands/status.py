@@ -14,7 +14,7 @@ from ingestion.dispatch import bell
 class Command(BaseCommand):
     help = (
         "Queue depth, what is in flight, the oldest waiting document, workers, portals that are "
-        "down or fully used, the ledger's size."
+        "down or fully used, the ledger's size, what of it is signed and anchored."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

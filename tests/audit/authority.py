@@ -1,0 +1,101 @@
+"""An RFC 3161 time stamp authority: `openssl ts` behind a small HTTP server."""
+
+import subprocess
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+CONFIG = """
+[req]
+distinguished_name = name
+prompt = no
+[name]
+CN = siteledger tests
+[root]
+basicConstraints = critical, CA:TRUE
+keyUsage = critical, keyCertSign
+[tsa]
+basicConstraints = critical, CA:FALSE
+extendedKeyUsage = critical, timeStamping
+[tsa_config]
+serial = {folder}/serial
+signer_cert = {folder}/tsa.pem
+signer_key = {folder}/tsa.key
+signer_digest = sha256
+default_policy = 1.2.3.4.1
+digests = sha256, sha512
+accuracy = secs:1
+# The root stays out: rfc3161-client refuses certificate sets that are not sorted.
+ess_cert_id_chain = no
+"""
+
+
+def openssl(*arguments, content=None):
+    done = subprocess.run(
+        ["openssl", *map(str, arguments)], input=content, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        assert self.headers["Content-Type"] == "application/timestamp-query"
+        query = self.rfile.read(int(self.headers["Content-Length"]))
+        answer = self.server.tamper(self.server.authority.stamp(query))
+        self.send_response(200)
+        self.send_header("Content-Type", "application/timestamp-reply")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_args):
+        pass
+
+
+class Authority:
+    """`root` is the certificate that its tokens lead to."""
+
+    def __init__(self, folder):
+        self.folder, self.root = folder, folder / "root.pem"
+        self.config = folder / "openssl.cnf"
+        self.config.write_text(CONFIG.format(folder=folder))
+        (folder / "serial").write_text("01\n")
+        self._certify("root", "-x509", "-extensions", "root")
+        signed_by = ("-CA", self.root, "-CAkey", folder / "root.key")
+        self._certify("tsa", "-x509", "-extensions", "tsa", *signed_by, "-subj", "/CN=our tsa")
+
+    def _certify(self, name, *how):
+        key = ("-newkey", "rsa:2048", "-nodes", "-keyout", self.folder / f"{name}.key")
+        out = ("-out", self.folder / f"{name}.pem", "-days", "30", "-config", self.config)
+        openssl("req", "-new", *key, *out, *how)
+
+    def stamp(self, query):
+        (self.folder / "query.tsq").write_bytes(query)
+        terms = ("-config", self.config, "-section", "tsa_config")
+        return openssl("ts", "-reply", "-queryfile", self.folder / "query.tsq", *terms)
+
+    def verify(self, response, content):
+        """What an inspector does. Fails the test when openssl does not accept it."""
+        (self.folder / "stored.tsr").write_bytes(response)
+        (self.folder / "content").write_bytes(content)
+        there = ("-in", self.folder / "stored.tsr", "-data", self.folder / "content")
+        return openssl("ts", "-verify", *there, "-CAfile", self.root)
+
+
+@contextmanager
+def time_stamp_authority(folder):
+    """Yields the Authority, with its `address`; what `server.tamper` returns is sent."""
+    authority = Authority(folder)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.authority, server.tamper = authority, bytes
+    authority.server = server
+    authority.address = "http://127.0.0.1:{1}/tsa".format(*server.server_address)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield authority
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,79 @@
+"""Real hosts sign what they did, also after one was killed, and wait for no anchor."""
+
+import signal
+
+import pytest
+
+from audit import anchors, checkpoints, keys, notes, rotation
+from ingestion.samples.portal import SamplePortal, limits_of
+from tests.audit.buckets import CREDENTIALS, free_port
+from tests.ingestion.hosts import eventually, start_host, stop_host, worker_host
+from tests.ingestion.scenes import everything_is_as_expected, is_completed
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(150),
+    pytest.mark.storm,
+]
+
+
+@pytest.fixture(autouse=True)
+def _key(settings, tmp_path, transactional_db):
+    settings.ANCHOR_DIR = tmp_path / "anchors"
+    settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
+    rotation.create(by="system:tests")
+
+
+def is_all_signed():
+    return checkpoints.latest() is not None and not checkpoints.unsigned()
+
+
+def largest_held():
+    """The size of the largest checkpoint in the file that anchors."""
+    sizes = [
+        notes.Head.parse(notes.opened(held.note, keys.verifiers())[0]).size
+        for held in anchors.read_back()
+    ]
+    return max(sizes, default=0)
+
+
+@pytest.mark.requirement("R05")
+def test_the_end_of_a_batch_is_signed_and_anchored(one_site, submit, settings):
+    with SamplePortal(one_site.directory, limits_of(one_site.sites)) as portal:
+        batch = submit(one_site, portal)
+        with worker_host(settings, AUDIT_CHECKPOINT_SECONDS="3600"):
+            eventually(lambda: is_completed(batch))
+            eventually(is_all_signed)
+            eventually(lambda: largest_held() == checkpoints.latest().size)
+
+
+def test_an_anchor_that_is_away_keeps_no_work_waiting(one_site, submit, settings):
+    away = {
+        **CREDENTIALS,
+        "ANCHOR_S3_BUCKET": "worm",
+        "ANCHOR_S3_ENDPOINT": f"http://127.0.0.1:{free_port()}",
+    }
+    settings.ANCHOR_S3_BUCKET = "worm"
+    with SamplePortal(one_site.directory, limits_of(one_site.sites)) as portal:
+        batch = submit(one_site, portal)
+        with worker_host(settings, **away) as host:
+            eventually(lambda: is_completed(batch))
+            eventually(lambda: [waiting for waiting in anchors.unanchored() if waiting.tries])
+            assert stop_host(host) == 0
+    everything_is_as_expected(one_site, batch)
+    assert is_all_signed()
+    assert [waiting.anchor for waiting in anchors.unanchored()] == ["s3"]
+
+
+def test_what_a_killed_host_did_is_signed_by_the_next(one_site, submit, settings):
+    with SamplePortal(one_site.directory, limits_of(one_site.sites)) as portal:
+        batch = submit(one_site, portal)
+        host = start_host(settings, AUDIT_CHECKPOINT_SECONDS="3600", AUDIT_SIGN_AFTER="never")
+        eventually(lambda: is_completed(batch))
+        host.send_signal(signal.SIGKILL)
+        host.stdout.close()
+        host.wait()
+        assert checkpoints.latest() is None
+        with worker_host(settings):
+            eventually(is_all_signed)
+            eventually(lambda: largest_held() == checkpoints.latest().size)
