@@ -1,3 +1,5 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.core import checks
 from django.db.models.signals import post_migrate
@@ -15,3 +17,4 @@ class AuditConfig(AppConfig):
         # On SQLite a migration that alters a table rebuilds it, silently without its triggers.
         post_migrate.connect(guards.reinstall, sender=self)
         checks.register(guards.check, checks.Tags.database)
+        import_module("audit.runs")  # registers its kind of job

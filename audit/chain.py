@@ -133,13 +133,14 @@ def commitment(salt: bytes, detail: str) -> str:
 
 
 class Walk:
-    """Follows a chain entry by entry, in the order of `seq`, from the first one."""
+    """Follows a chain entry by entry, in the order of `seq`: from the first one, or a later one."""
 
     __slots__ = ("_trail", "head", "seq")
 
-    def __init__(self) -> None:
-        self.seq = 0
-        self.head = GENESIS
+    def __init__(self, seq: int = 0, head: str = GENESIS) -> None:
+        """It begins after entry `seq`, whose hash is `head`."""
+        self.seq = seq
+        self.head = head
         self._trail: str | None = None
 
     def step(self, seq: int, text: str, hash_: str) -> dict[str, Any]:

@@ -279,6 +279,9 @@ Q_CLUSTER = {
 }
 
 AUDIT_TRAIL = env.str("AUDIT_TRAIL", default="siteledger")
+ANCHOR_DIR = env.str("ANCHOR_DIR", default=str(DATA_DIR / "anchors"))
+# A checkpoint that is held nowhere else for longer makes `verify_audit` say so.
+AUDIT_UNANCHORED_SECONDS = env.int("AUDIT_UNANCHORED_SECONDS", default=3600)
 
 LOGGING = {
     "version": 1,
