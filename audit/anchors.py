@@ -6,7 +6,8 @@ from pathlib import Path
 from django.conf import settings
 
 
-def read_back() -> Iterator[tuple[str, str]]:
-    """Place and text of every note that the write-once places hold."""
+def read_back(*, after: int = 0) -> Iterator[tuple[str, str]]:
+    """Place and text of the notes that the write-once places hold, of more than `after` entries."""
     for path in sorted(Path(settings.ANCHOR_DIR).glob("*.checkpoint")):
-        yield str(path), path.read_text()
+        if int(path.stem) > after:
+            yield str(path), path.read_text()

@@ -26,6 +26,10 @@ PAGE = 500  # notes that are compared with the database at a time
 MAX_CLAIMS = 1_000  # notes kept of those that the database has not; one is enough to say so
 
 
+class CannotCheck(Exception):
+    """Something outside of the database that a check needs is not there. Says nothing of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """That the trail had this root when it had `size` entries."""
@@ -106,24 +110,33 @@ class Elsewhere:
         return min(sizes) - 1 if sizes else None
 
 
-def elsewhere() -> Elsewhere:
-    """Read the anchored notes back. In pages: memory does not grow with their number."""
+def elsewhere(after: int = 0) -> Elsewhere:
+    """Read back the anchored notes of more than `after` entries.
+
+    In pages: memory does not grow with their number.
+    """
     found, largest = Elsewhere(), 0
-    verifiers = keys.verifiers()
+    verifiers = _verifiers()
     try:
-        notes = iter(anchors.read_back())
+        notes = iter(anchors.read_back(after=after))
         while page := list(islice(notes, PAGE)):
             largest = max(largest, _compare(page, verifiers, found))
     except Exception as error:  # noqa: BLE001 - whatever the place's library raises is no finding
         found.unreachable = f"A write-once place could not be read: {error}"
         return found
-    put = Receipt.objects.exclude(anchor="rfc3161").aggregate(Max("checkpoint_id"))
-    if (there_once := put["checkpoint_id__max"] or 0) > largest:
+    if (put := newest_put()) > largest:
         found.problems.append(
-            f"The checkpoint of {there_once:,} entries was put into a write-once place, and is "
-            f"there no more: the largest found is of {largest:,}."
+            f"The checkpoint of {put:,} entries was put into a write-once place, and is there no "
+            f"more: the largest found is of {largest:,}."
         )
     return found
+
+
+def newest_put(upto: int | None = None) -> int:
+    """The largest checkpoint that a place gave a receipt for. A time stamp holds no note."""
+    receipts = Receipt.objects.exclude(anchor="rfc3161")
+    receipts = receipts if upto is None else receipts.filter(checkpoint__lte=upto)
+    return receipts.aggregate(Max("checkpoint_id"))["checkpoint_id__max"] or 0
 
 
 def _compare(
@@ -179,13 +192,21 @@ def claims(after: int, upto: int | None, more: Sequence[Claim]) -> Iterator[Clai
     return merge(_stored(after, upto), sorted(others, key=by_size), key=by_size)
 
 
+def _verifiers() -> list[Verifier]:
+    """Raises CannotCheck."""
+    try:
+        return keys.verifiers()
+    except Exception as error:
+        raise CannotCheck(f"the public keys of the trail cannot be read: {error}") from error
+
+
 def newest() -> int:
     """The largest checkpoint of the database. Ask before entries are read: more may be signed."""
     return Checkpoint.objects.aggregate(Max("size"))["size__max"] or 0
 
 
 def _stored(after: int, upto: int | None) -> Iterator[Claim]:
-    verifiers = keys.verifiers()
+    verifiers = _verifiers()
     rows = Checkpoint.objects.filter(size__gt=after, size__lte=newest() if upto is None else upto)
     columns = rows.order_by("size").values_list("size", "note", "head", "root", "frontier")
     for size, note, *copies in columns.iterator(PAGE):
@@ -205,7 +226,7 @@ def start(upto: int) -> tuple[int, str, Frontier] | None:
     row = Checkpoint.objects.filter(size__lte=upto).order_by("-size").first()
     if row is None:
         return None
-    claim = claimed(row.note, str(row), keys.verifiers())
+    claim = claimed(row.note, str(row), _verifiers())
     try:
         tree = Frontier.from_hex(row.size, row.frontier)
     except ValueError:

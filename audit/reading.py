@@ -48,6 +48,7 @@ class Reading:
         self.first_bad: Break | None = None
         self.times = Times()
         self.holds = start.seq, start.head  # the last entry up to which all does, and its hash
+        self._signed = self.holds  # the same of what a signed head stands for
         self._walk = Walk(start.seq, start.head)
         self._heads = Heads(start.tree, claims)
         self._progress = progress
@@ -63,6 +64,9 @@ class Reading:
                 yield from self._read()
         except BrokenChain as error:
             self.first_bad = error.found
+            if error.found.seq <= self.holds[0]:
+                # A root that differs: the links hold, and only what was signed is proved.
+                self.holds = self._signed
         except (AttributeError, TypeError, ValueError) as error:
             # SQLite stores anything in any column: a time that is none, a line that is no text.
             nonsense = "a column holds what cannot be read"
@@ -76,6 +80,7 @@ class Reading:
             self._heads.add(body)
             if seq == self._heads.due:
                 yield from self._heads.meet(hash_)
+                self._signed = (seq, hash_) if self._heads.met == seq else self._signed
             self.holds = seq, hash_
             if seq % CHUNK == 0:
                 self._progress(seq - self.start.seq, total)

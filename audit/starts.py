@@ -26,6 +26,18 @@ class Plan:
     again_to: int = 0
 
 
+def notes_after(mode: Mode) -> int:
+    """Anchored notes of more entries than this are read back.
+
+    All of them in a full check. Else from the last one that was compared before: whoever rewrites
+    what is older changes its root.
+    """
+    if mode is Mode.FULL:
+        return 0
+    upto = None if mode is Mode.SINCE_ANCHOR else _checked(Elsewhere())
+    return max(0, heads.newest_put(upto) - 1)
+
+
 def plan(mode: Mode, elsewhere: Elsewhere) -> Plan:
     """Without checkpoints, or when what an earlier check came to is in doubt: all of it."""
     if mode is Mode.FULL:
@@ -40,7 +52,7 @@ def plan(mode: Mode, elsewhere: Elsewhere) -> Plan:
 def _checked(elsewhere: Elsewhere) -> int:
     """Up to this entry the last check found that all held, and no place says otherwise."""
     last = CheckRun.objects.order_by("-pk").first()
-    upto = last.to_seq if last else 0
+    upto: int = last.to_seq if last else 0
     return upto if elsewhere.agreed is None else min(upto, elsewhere.agreed)
 
 
@@ -49,14 +61,14 @@ def _position() -> int:
     last = CheckRun.objects.filter(mode=Mode.ROLLING).order_by("-pk").first()
     if last is None or last.again_to is None or last.again_to >= last.from_seq - 1:
         return 0
-    return last.again_to
+    return int(last.again_to)
 
 
 def _end(after: int, upto: int) -> int:
     """A night's part, and on to the next checkpoint, whose signature proves it."""
     enough = after + -(-upto // NIGHTS)
-    later = Checkpoint.objects.filter(size__gte=enough, size__lt=upto).order_by("size")
-    return later.values_list("size", flat=True).first() or upto
+    later = Checkpoint.objects.filter(size__gte=enough, size__lt=upto).order_by("size").first()
+    return later.size if later else upto
 
 
 def _start(upto: int) -> Start:

@@ -23,7 +23,7 @@ from audit.chain import Break
 from audit.heads import Elsewhere
 from audit.models import CheckRun, Entry
 from audit.reading import Progress, Reading
-from audit.starts import Mode, plan
+from audit.starts import Mode, notes_after, plan
 
 # Sentences for problems with what was entered after an entry of this number; 0: with anything.
 Check = Callable[[int], Iterable[str]]
@@ -69,12 +69,12 @@ def verify(
     with_anchors: bool = True,
     progress: Progress = lambda _done, _total: None,
 ) -> Verdict:
-    """Read what the mode asks for. Database errors pass through.
+    """Read what the mode asks for. Raises CannotCheck; database errors pass through.
 
     Without anchors nothing is fetched from afar: for the checks after every batch.
     """
     began = time.monotonic()
-    elsewhere = heads.elsewhere() if with_anchors else Elsewhere()
+    elsewhere = heads.elsewhere(notes_after(mode)) if with_anchors else Elsewhere()
     readings = _readings(mode, elsewhere, progress)
     tail = readings[-1]
     since = tail.start.seq if mode in {Mode.INCREMENTAL, Mode.SINCE_ANCHOR} else 0

@@ -15,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
 from audit.chain import Break
+from audit.heads import CannotCheck
 from audit.runs import check
 from audit.starts import Mode
 from audit.verify import Verdict
@@ -53,7 +54,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
             verdict, _ = check(options["mode"], asked_by="system:command")
-        except Error as error:
+        except (Error, CannotCheck) as error:
             message = f"The audit trail could not be checked: {str(error).strip()}"
             if options["json"]:
                 self.stdout.write(json.dumps({"intact": None, "error": message}))
