@@ -246,8 +246,9 @@ def unanchored(now: datetime | None = None) -> str:
     limit = timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
     if since is None or (now or timezone.now()) - since <= limit:
         return ""
+    count = waiting["size__count"]
     return (
-        f"{waiting['size__count']:,} checkpoints are held nowhere else, the oldest since "
-        f"{since:%Y-%m-%d %H:%M:%S} UTC: whoever may write to the database could still rewrite "
-        f"what came after entry {held:,}."
+        f"{'1 checkpoint is' if count == 1 else f'{count:,} checkpoints are'} held nowhere else, "
+        f"the oldest since {since:%Y-%m-%d %H:%M:%S} UTC: whoever may write to the database could "
+        f"still rewrite what came after entry {held:,}."
     )

@@ -19,6 +19,10 @@ from django.utils import timezone
 
 from audit.models import AuditJob
 
+__all__ = [
+    "AuditJob", "ask", "kind", "look_after", "progress", "register", "run_later", "work_next",
+]  # fmt: skip
+
 logger = logging.getLogger(__name__)
 
 Runner = Callable[[], object]

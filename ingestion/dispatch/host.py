@@ -15,6 +15,7 @@ from types import FrameType
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
+from audit import jobs
 from ingestion import batches
 from ingestion.dispatch import bell, leases, polls, recovery, session, ties
 from ingestion.dispatch.presence import AtWork
@@ -35,6 +36,7 @@ def tick() -> str:
         logger.warning("%s", swept)
     batches.carry_out_cancelling()
     polls.poll_due()
+    jobs.look_after()
     unanswered = bell.unanswered()
     if not unanswered and leases.anything_due():
         bell.ring()
