@@ -20,7 +20,8 @@ from django.utils import timezone
 from audit.models import AuditJob
 
 __all__ = [
-    "AuditJob", "ask", "kind", "look_after", "progress", "register", "run_later", "work_next",
+    "AuditJob", "ask", "kind", "look_after", "progress", "recover_from", "register", "run_later",
+    "work_next",
 ]  # fmt: skip
 
 logger = logging.getLogger(__name__)
@@ -76,11 +77,14 @@ def progress(job: AuditJob, done: int, total: int) -> None:
     job.done, job.total = done, total
 
 
-def work_next(*, sign: Callable[[], object] = lambda: None) -> bool:
-    """Do the job that is due longest. False: there is none. Calls `sign` about once a second."""
+def work_next(*, worker: str = "", sign: Callable[[], object] = lambda: None) -> bool:
+    """Do the job that is due longest, as `worker`. False: there is none.
+
+    Calls `sign` about once a second, in another thread.
+    """
     due = AuditJob.objects.filter(state=_State.WAITING, due_at__lte=timezone.now())
     for job in due.order_by("due_at", "pk")[:10]:
-        if _take(job):
+        if _take(job, worker):
             _do(job, sign)
             return True
     return False
@@ -99,6 +103,12 @@ def look_after(now: datetime | None = None) -> None:
         _ring()
 
 
+def recover_from(worker: str) -> None:
+    """Its host has seen it die: what it had need not wait until its silence tells."""
+    for job in AuditJob.objects.filter(state=_State.RUNNING, worker=worker):
+        _start_again(job, timezone.now())
+
+
 def _create(kind: str, arguments: Mapping[str, Any], actor: str, due_at: datetime) -> AuditJob:
     if kind not in _kinds:
         raise ValueError(f"there is no kind of job {kind!r}")
@@ -107,12 +117,12 @@ def _create(kind: str, arguments: Mapping[str, Any], actor: str, due_at: datetim
     )
 
 
-def _take(job: AuditJob) -> bool:
+def _take(job: AuditJob, worker: str = "") -> bool:
     """One of those who try gets it."""
     now = timezone.now()
     waiting = AuditJob.objects.filter(pk=job.pk, state=_State.WAITING)
-    terms = {"state": _State.RUNNING, "started_at": now, "seen_at": now, "done": 0, "total": 0}
-    is_ours = waiting.update(**terms, attempts=F("attempts") + 1) == 1
+    terms = {"state": _State.RUNNING, "worker": worker, "started_at": now, "seen_at": now}
+    is_ours = waiting.update(**terms, done=0, total=0, attempts=F("attempts") + 1) == 1
     if is_ours:
         job.refresh_from_db()
     return is_ours

@@ -218,6 +218,7 @@ class AuditJob(models.Model):
     attempts = models.PositiveIntegerField(default=0)  # counted when it is taken up
     created_at = models.DateTimeField(default=timezone.now)
     due_at = models.DateTimeField(default=timezone.now)
+    worker = models.CharField(max_length=200, blank=True)  # who has it, or had it last
     rung_at = models.DateTimeField(null=True)  # when a worker was last rung for
     started_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(null=True)  # the last sign of the worker that has it

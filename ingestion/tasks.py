@@ -54,7 +54,7 @@ def note_expiries() -> None:
 def do_job() -> None:
     """The next of `audit.jobs`. Its host sees the worker at work, as in a shift."""
     with _connections_of_its_own(), presence.at_work():
-        jobs.work_next(sign=presence.sign)
+        jobs.work_next(worker=presence.owner(), sign=presence.sign)
 
 
 def verify_ledger() -> None:

@@ -97,6 +97,7 @@ class Migration(migrations.Migration):
                 ("attempts", models.PositiveIntegerField(default=0)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("due_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("worker", models.CharField(blank=True, max_length=200)),
                 ("rung_at", models.DateTimeField(null=True)),
                 ("started_at", models.DateTimeField(null=True)),
                 ("seen_at", models.DateTimeField(null=True)),

@@ -130,3 +130,4 @@ def _recover_from(worker: AtWork) -> None:
     """Whoever was killed will not come back: its work need not wait until its leases expire."""
     if chunks := leases.recover_from(worker.owner):
         logger.warning("worker %d died at its work; chunks due again: %d", worker.pid, chunks)
+    jobs.recover_from(worker.owner)
