@@ -23,7 +23,7 @@ from audit.notes import BadNote, Head, Verifier, opened
 from audit.tree import Frontier, leaf
 
 PAGE = 500  # notes that are compared with the database at a time
-MAX_CLAIMS = 1_000  # notes kept of those that the database has not; one is enough to say so
+MAX_CLAIMS = 1_000  # notes kept that the database has not, or otherwise; one is enough to say so
 
 
 class CannotCheck(Exception):
@@ -106,8 +106,7 @@ class Elsewhere:
     @property
     def agreed(self) -> int | None:
         """Below everything that was signed and that the database has not; None without any."""
-        sizes = [claim.size for claim in self.claims if claim.root is not None]
-        return min(sizes) - 1 if sizes else None
+        return min(claim.size for claim in self.claims) - 1 if self.claims else None
 
 
 def elsewhere(after: int = 0) -> Elsewhere:
@@ -117,12 +116,9 @@ def elsewhere(after: int = 0) -> Elsewhere:
     """
     found, largest = Elsewhere(), 0
     verifiers = _verifiers()
-    try:
-        notes = iter(anchors.read_back(after=after))
-        while page := list(islice(notes, PAGE)):
-            largest = max(largest, _compare(page, verifiers, found))
-    except Exception as error:  # noqa: BLE001 - whatever the place's library raises is no finding
-        found.unreachable = f"A write-once place could not be read: {error}"
+    for page in _pages(after, found):
+        largest = max(largest, _compare(page, verifiers, found))
+    if found.unreachable:
         return found
     if (put := newest_put()) > largest:
         found.problems.append(
@@ -130,6 +126,15 @@ def elsewhere(after: int = 0) -> Elsewhere:
             f"more: the largest found is of {largest:,}."
         )
     return found
+
+
+def _pages(after: int, found: Elsewhere) -> Iterator[list[tuple[str, str]]]:
+    try:
+        notes = iter(anchors.read_back(after=after))
+        while page := list(islice(notes, PAGE)):
+            yield page
+    except Exception as error:  # noqa: BLE001 - whatever the place's library raises is no finding
+        found.unreachable = f"A write-once place could not be read: {error}"
 
 
 def newest_put(upto: int | None = None) -> int:
@@ -151,8 +156,8 @@ def _compare(
         claim = None if note == of_row else claimed(note, f"the note in {place}", verifiers)
         if claim is None or (claim.root is not None and claim.root.hex() == root):
             found.newest = max(found.newest, size)
-        elif len(found.claims) < MAX_CLAIMS:
-            found.claims.append(claim)
+        elif len(found.problems) < MAX_CLAIMS:
+            found.claims += [claim] if claim.root is not None else []
             found.problems.append(claim.fault or _missing(claim, of_row))
     return max(sizes)
 

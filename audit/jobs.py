@@ -20,8 +20,8 @@ from django.utils import timezone
 from audit.models import AuditJob
 
 __all__ = [
-    "AuditJob", "ask", "kind", "look_after", "progress", "recover_from", "register", "run_later",
-    "work_next",
+    "AuditJob", "ask", "forget", "kind", "look_after", "progress", "recover_from", "register",
+    "run_later", "work_next",
 ]  # fmt: skip
 
 logger = logging.getLogger(__name__)
@@ -101,6 +101,15 @@ def look_after(now: datetime | None = None) -> None:
             is_due |= _may_ring(job, now)
     if is_due:
         _ring()
+
+
+def forget(before: datetime) -> int:
+    """Remove what was asked for by itself and done by then. Answers how many.
+
+    What a person asked for stays, and so does what failed; a check has a row of its own.
+    """
+    done = AuditJob.objects.filter(state=_State.DONE, asked_by=BY_ITSELF, finished_at__lt=before)
+    return done.delete()[0]
 
 
 def recover_from(worker: str) -> None:

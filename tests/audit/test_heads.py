@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit import anchors, keys, runs, verify
+from audit import anchors, keys, notes, runs, verify
 from audit.models import Checkpoint, CheckRun
 from audit.verify import Mode
 from tests.audit.signing import Notary, cut_off, forget_checks, relink
@@ -246,3 +246,17 @@ def test_a_detail_that_was_taken_out_on_record_is_not_missing(notary):
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 16")
     bad = verify.verify(with_anchors=False).first_bad
     assert (bad.seq, bad.why) == (16, "its detail is missing")
+
+
+def test_junk_in_a_place_is_told_once(notary):
+    notary.place[31] = "somebody wrote this"
+    verdict = verify.verify()
+    assert verdict.first_bad is None
+    assert len(verdict.problems) == 1
+    assert verdict.problems[0].startswith("Not to be believed is the note in /anchors")
+
+
+def test_a_checkpoint_of_another_trail_is_not_ours(notary):
+    text = notes.Head("another", 20, b"r" * 32).text
+    notary.place[31] = notes.signed(text, [notary.signer])
+    assert verify.verify().problems[0].endswith("it is of another trail, another.")

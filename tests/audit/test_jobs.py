@@ -183,3 +183,13 @@ def test_who_was_taken_for_dead_and_is_not_changes_nothing_any_more(db):
     jobs._end(slow, AuditJob.State.FAILED, error="late")
     job.refresh_from_db()
     assert (job.state, job.error) == ("done", "")
+
+
+def test_what_was_done_by_itself_long_ago_is_forgotten(db):
+    jobs.run_later("count", {"upto": 1})
+    asked, failed = jobs.ask("count", {"upto": 1}, "user:7"), jobs.run_later("fail", {})
+    while jobs.work_next():
+        pass
+    assert jobs.forget(timezone.now() - LATER) == 0
+    assert jobs.forget(timezone.now() + LATER) == 1
+    assert set(AuditJob.objects.values_list("pk", flat=True)) == {asked.pk, failed.pk}
