@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from audit import anchors, keys, notes, runs, verify
-from audit.models import Checkpoint, CheckRun
+from audit.models import Checkpoint, CheckRun, Entry
 from audit.verify import Mode
 from tests.audit.signing import Notary, cut_off, forget_checks, relink
 from tests.audit.support import guards_down, sql, write, write_many
@@ -260,3 +260,25 @@ def test_a_checkpoint_of_another_trail_is_not_ours(notary):
     text = notes.Head("another", 20, b"r" * 32).text
     notary.place[31] = notes.signed(text, [notary.signer])
     assert verify.verify().problems[0].endswith("it is of another trail, another.")
+
+
+def test_it_begins_before_what_a_place_has_otherwise(notary):
+    check()
+    cut_off(12)
+    write_many(13, subject="document:77")
+    notary.sign()
+    write_many(13, subject="document:78")
+    notary.sign(anchored=False)
+    head = Entry.objects.get(seq=38).hash
+    with guards_down():
+        sql("UPDATE audit_checkrun SET to_seq = 38, head = %s", head)
+    verdict = check()
+    assert verdict.from_seq == 26
+    assert verdict.first_bad.why.startswith("one of the entries 26 to 30 was rewritten")
+
+
+def test_the_entry_that_it_begins_after_is_read_as_well(notary):
+    check()
+    with guards_down():
+        sql(EDIT, 30)
+    assert check().first_bad.seq == 30

@@ -3,10 +3,11 @@
 import pytest
 
 from audit import history, verify
+from ingestion import reconcile
 from ingestion.models import Document, Finding
 from ingestion.reconcile import rows_agree_with_the_ledger
 from tests import steps
-from tests.factories import make_batch, make_filed, make_leased, make_site
+from tests.factories import make_batch, make_filed, make_leased, make_site, verdict
 
 pytestmark = pytest.mark.django_db
 
@@ -67,3 +68,28 @@ def test_after_an_entry_only_what_was_entered_since_is_looked_at():
     said = f"{new.subject} is HELD, but its last entry says RECEIVED."
     assert list(rows_agree_with_the_ledger(since)) == [said]
     Document.objects.update(state="RECEIVED")
+
+
+def test_a_document_that_moves_again_when_it_is_looked_at_again_agrees(monkeypatch):
+    chunk, lease = make_leased()
+    document = chunk.documents.get()
+    look, rows, looks = history.last_of, reconcile._rows, []
+
+    def moves_before(subjects):
+        if document.subject in subjects and not looks:
+            looks.append("first")
+            steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
+        return look(subjects)
+
+    def moves_after(kind, model, subjects):
+        found = rows(kind, model, subjects)
+        if looks == ["first"]:
+            looks.append("second")
+            steps.conclude(document.pk, lease, verdict(), pages=1)
+        return found
+
+    monkeypatch.setattr(history, "last_of", moves_before)
+    monkeypatch.setattr(reconcile, "_rows", moves_after)
+    assert list(rows_agree_with_the_ledger()) == []
+    document.refresh_from_db()
+    assert (document.state, looks) == ("ARCHIVED", ["first", "second"])
