@@ -42,6 +42,15 @@ class Recorded:
     detail: Mapping[str, Any] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The last entry that moved a subject."""
+
+    seq: int
+    state: str
+    sha256: str
+
+
 _SAME = [
     "seq", "prev", "event", "subject", "site", "doc_id", "sha256", "code", "correlation_id",
     "actor", "role", "reason_code", "software", "rules", "schema_version",
@@ -78,21 +87,26 @@ def head() -> tuple[int, str] | None:
     return Entry.objects.order_by("-seq").values_list("seq", "hash").first()
 
 
-def last_states(prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Subject and last state of every subject that begins so, streaming, in no order."""
-    return _with_states(Q(subject__startswith=prefix)).iterator(chunk_size=2000)
+def subjects(prefix: str, *, since: int = 0) -> Iterator[str]:
+    """Every subject that begins so and had a state after entry `since`, streaming, in no order."""
+    moves = _moves(Q(subject__startswith=prefix, seq__gt=since)).values_list("subject", flat=True)
+    return moves.distinct().iterator(chunk_size=2000)
 
 
-def states_of(subjects: Sequence[str]) -> dict[str, str]:
-    """The last state of each of these subjects; those without an entry are left out."""
-    return dict(_with_states(Q(subject__in=subjects)))
+def last_of(subjects: Sequence[str]) -> dict[str, Last]:
+    """What state each of these subjects came to last; those without an entry are left out."""
+    last = _moves(Q(subject__in=subjects)).values("subject").annotate(last=Max("seq"))
+    rows = Entry.objects.filter(seq__in=last.values("last")).order_by()
+    found = rows.values_list("subject", "seq", "to_state", "body")
+    return {
+        subject: Last(seq, state, orjson.loads(body)["sha256"])
+        for subject, seq, state, body in found
+    }
 
 
-def _with_states(which: Q) -> "QuerySet[Any, tuple[str, str]]":
+def _moves(which: Q) -> "QuerySet[Entry]":
     # A look at a document is an entry too, but only one with `to` says what state it is in.
-    moves = Entry.objects.filter(which).exclude(to_state="").order_by()
-    last = moves.values("subject").annotate(last=Max("seq")).values("last")
-    return Entry.objects.filter(seq__in=last).order_by().values_list("subject", "to_state")
+    return Entry.objects.filter(which).exclude(to_state="").order_by()
 
 
 def _page(entries: "QuerySet[Entry]", before: int | None) -> "QuerySet[Entry]":

@@ -9,6 +9,7 @@ what does not come through the ORM (`audit.guards`).
 from typing import Any, ClassVar, NoReturn
 
 from django.db import models
+from django.utils import timezone
 
 
 class AppendOnly(Exception):
@@ -158,3 +159,96 @@ class AnchorOutage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.anchor}: {self.error}"
+
+
+class CheckRunQuerySet(AppendOnlyQuerySet):
+    create = models.QuerySet.create
+
+
+class CheckRun(models.Model):
+    """One verification: what was read, and what came of it. Written by `audit.runs`.
+
+    No part of the ledger, but added to and never changed either: where the next check begins
+    stands here, and a finding shall not go away.
+    """
+
+    class Mode(models.TextChoices):
+        INCREMENTAL = "incremental", "what was entered since the last check"
+        SINCE_ANCHOR = "since_anchor", "what was entered since the last anchored checkpoint"
+        ROLLING = "rolling", "a part of what is older, and what was entered since the last check"
+        FULL = "full", "all of it"
+
+    class Result(models.TextChoices):
+        INTACT = "intact", "intact"
+        UNANCHORED = "unanchored", "intact, but not held elsewhere"
+        BROKEN = "broken", "broken"
+
+    began_at = models.DateTimeField("began (UTC)")
+    seconds = models.FloatField()
+    mode = models.CharField(max_length=20, choices=Mode)
+    from_seq = models.BigIntegerField()  # the first entry that was read
+    to_seq = models.BigIntegerField()  # up to this entry the chain holds
+    head = models.CharField(max_length=64)  # the hash of that entry
+    again_from = models.BigIntegerField(null=True)  # of a rolling check: what was read once more
+    again_to = models.BigIntegerField(null=True)
+    result = models.CharField(max_length=20, choices=Result)
+    findings = models.JSONField(default=list)  # sentences
+    asked_by = models.CharField(max_length=200)  # an actor, as in the ledger
+
+    objects: ClassVar[models.Manager["CheckRun"]] = CheckRunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name = "check of the ledger"
+        verbose_name_plural = "checks of the ledger"
+
+    def __str__(self) -> str:
+        return f"{self.mode} check {self.pk}: {self.result}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if not self._state.adding:
+            raise AppendOnly
+        super().save(*args, **options)
+
+    def delete(self, *_args: Any, **_options: Any) -> NoReturn:
+        raise AppendOnly
+
+
+class AuditJob(models.Model):
+    """Something that nobody waits for: a verification, an export. Moved by `audit.jobs` alone."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waits for a worker"
+        RUNNING = "running", "is being done"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+
+    kind = models.CharField(max_length=40)
+    arguments = models.JSONField(default=dict)
+    asked_by = models.CharField(max_length=200)  # an actor, as in the ledger
+    state = models.CharField(max_length=20, choices=State, default=State.WAITING)
+    done = models.BigIntegerField(default=0)  # of `total`, in the kind's own unit
+    total = models.BigIntegerField(default=0)  # 0: not known
+    result = models.JSONField(default=dict)
+    error = models.TextField(blank=True)  # why it failed, for people
+    attempts = models.PositiveIntegerField(default=0)  # counted when it is taken up
+    created_at = models.DateTimeField(default=timezone.now)
+    due_at = models.DateTimeField(default=timezone.now)
+    worker = models.CharField(max_length=200, blank=True)  # who has it, or had it last
+    rung_at = models.DateTimeField(null=True)  # when a worker was last rung for
+    started_at = models.DateTimeField(null=True)
+    seen_at = models.DateTimeField(null=True)  # the last sign of the worker that has it
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        indexes = [
+            models.Index(
+                fields=["due_at"],
+                condition=models.Q(state__in=["waiting", "running"]),
+                name="jobs_that_are_open",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}: {self.state}"

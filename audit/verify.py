@@ -1,48 +1,51 @@
-"""Does the ledger hold? Streams all of it, in memory that does not grow with it.
+"""Does the ledger hold? Streams what it reads, in memory that does not grow with the trail.
 
-Checked: each line against its hash, its number and its predecessor; each
-column against the line it copies; each detail against its commitment; the
-guards; and what other rooms registered, such as whether the rows' states are
-those of their last entries.
+Checked: each line against its hash, its number and its predecessor; each column against the line
+it copies; each detail against its commitment; the times (`audit.reading`); the tree over the lines
+against every signed checkpoint, of the database and of write-once places (`audit.heads`); where the
+last check came to; the guards; and what other rooms registered, such as whether the rows' states
+are those of their last entries. What each mode reads: `audit.starts`. Nothing is written here:
+`audit.runs` keeps what was found.
 
-Not caught here: whoever may write to the tables and recomputes every hash after
-an edit. Only a head that is known elsewhere shows that.
+Not caught here: whoever may write to the tables, renews every hash after an edit and leaves no
+checkpoint. Only a checkpoint that is held elsewhere shows that.
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from itertools import islice
-from operator import itemgetter
-from typing import Any
+from itertools import chain, islice
 
-from django.db import connection, transaction
+from django.db import connection
 
-from audit import guards
-from audit.chain import GENESIS, Break, BrokenChain, Walk, commitment, expect
-from audit.log import written
-from audit.models import Entry
-from audit.rows import COLUMNS
+from audit import guards, heads
+from audit.chain import Break
+from audit.heads import Elsewhere
+from audit.models import CheckRun, Entry
+from audit.reading import Progress, Reading
+from audit.starts import Mode, notes_after, plan
 
-Check = Callable[[], Iterable[str]]
+# Sentences for problems with what was entered after an entry of this number; 0: with anything.
+Check = Callable[[int], Iterable[str]]
 MAX_PROBLEMS = 100  # named in a verdict; the rest is counted
-CHUNK = 2_000  # entries in memory at a time
 
 _checks: list[Check] = []
-_COPIES = [name for name in COLUMNS if name != "recorded_at"]
-_copied = itemgetter(*(COLUMNS[name] for name in _COPIES))
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was found. `entries` is how many hold, `head` the hash of the last of them."""
+    """What was found. Up to entry `entries` all holds that was read; `head` is its hash."""
 
+    mode: Mode
+    from_seq: int  # the first entry that was read; what is older held when it was checked last
+    again: tuple[int, int] | None  # of what is older, the first and the last that was read again
     entries: int
     head: str
     seconds: float
     first_bad: Break | None
     problems: tuple[str, ...]  # at most MAX_PROBLEMS, each a sentence
+    notices: tuple[str, ...]  # worth knowing, and nothing wrong
+    unanchored: tuple[str, ...]  # why what holds is not proved by what is held elsewhere
 
     @property
     def intact(self) -> bool:
@@ -60,66 +63,72 @@ def unregister(check: Check) -> None:
     _checks.remove(check)
 
 
-def verify() -> Verdict:
-    """Read the ledger from its first entry to its last. Database errors pass through."""
+def verify(
+    mode: Mode = Mode.FULL,
+    *,
+    with_anchors: bool = True,
+    progress: Progress = lambda _done, _total: None,
+) -> Verdict:
+    """Read what the mode asks for. Raises CannotCheck; database errors pass through.
+
+    Without anchors nothing is fetched from afar: for the checks after every batch.
+    """
     began = time.monotonic()
-    walk, entries, head, first_bad = Walk(), 0, GENESIS, None
-    try:
-        with _streaming():
-            for row in _rows():
-                head = _check(walk, row)
-                entries += 1
-    except BrokenChain as error:
-        first_bad = error.found
-    except (AttributeError, TypeError, ValueError) as error:
-        # SQLite stores anything in any column: a time that is none, a line that is no text.
-        first_bad = Break(entries + 1, "a column holds what cannot be read", "", str(error))
-    problems = tuple(_limited(_problems()))
-    return Verdict(entries, head, time.monotonic() - began, first_bad, problems)
+    elsewhere = heads.elsewhere(notes_after(mode)) if with_anchors else Elsewhere()
+    readings = _readings(mode, elsewhere, progress)
+    tail = readings[-1]
+    since = tail.start.seq if mode in {Mode.INCREMENTAL, Mode.SINCE_ANCHOR} else 0
+    problems = tuple(_limited(_problems(elsewhere, readings, since)))
+    broken = next((reading for reading in readings if reading.first_bad), tail)
+    entries, head = broken.holds
+    again = readings[0] if len(readings) > 1 else None
+    return Verdict(
+        mode=mode,
+        from_seq=tail.start.seq + 1,
+        again=(again.start.seq + 1, again.end or 0) if again else None,
+        entries=entries,
+        head=head,
+        seconds=time.monotonic() - began,
+        first_bad=broken.first_bad,
+        problems=problems,
+        notices=tuple(chain.from_iterable(reading.times.notices() for reading in readings)),
+        unanchored=tuple(filter(None, [elsewhere.unreachable, heads.unanchored()])),
+    )
 
 
-def _streaming() -> AbstractContextManager[Any]:
-    # Outside a transaction PostgreSQL copies the whole result into a temporary file first; on
-    # SQLite a transaction would keep all writers out, and none is needed to stream.
-    return transaction.atomic() if connection.vendor == "postgresql" else nullcontext()
+def _readings(mode: Mode, elsewhere: Elsewhere, progress: Progress) -> list[Reading]:
+    """What to read, in order; the last one to the end of the trail."""
+    planned, readings = plan(mode, elsewhere), []
+    if (again := planned.again) is not None:
+        upto = planned.again_to
+        claims = heads.claims(again.seq, upto, elsewhere.claims)
+        readings.append(Reading(again, claims, end=upto, progress=progress))
+    claims = heads.claims(planned.tail.seq, None, elsewhere.claims)
+    return [*readings, Reading(planned.tail, claims, progress=progress)]
 
 
-def _rows() -> Iterator[tuple[Any, ...]]:
-    # One statement, hence one snapshot: what is appended meanwhile is not seen in half.
-    columns = ("seq", "body", "hash", "recorded_at", "detail__salt", "detail__detail", *_COPIES)
-    return Entry.objects.order_by("seq").values_list(*columns).iterator(CHUNK)
-
-
-def _check(walk: Walk, row: tuple[Any, ...]) -> str:
-    """The hash of an entry that holds in every respect. Raises BrokenChain."""
-    seq, body, hash_, recorded_at, salt, detail, *copies = row
-    fields = walk.step(seq, body, hash_)
-    _check_copies(seq, fields, copies)
-    differs = "the column 'recorded_at' differs from the line"
-    expect(seq, differs, fields["recorded_at"], written(recorded_at))
-    _check_detail(seq, fields["detail_commit"], salt, detail)
-    return walk.head
-
-
-def _check_copies(seq: int, fields: dict[str, Any], copies: list[Any]) -> None:
-    if tuple(copies) != _copied(fields):
-        for name, copy in zip(_COPIES, copies, strict=True):
-            expect(seq, f"the column '{name}' differs from the line", fields[COLUMNS[name]], copy)
-
-
-def _check_detail(seq: int, commit: str, salt: str | None, detail: str | None) -> None:
-    if salt is None or detail is None:
-        expect(seq, "its detail is missing", commit, "")
-    else:
-        found = commitment(bytes.fromhex(salt), detail)
-        expect(seq, "its detail was changed", commit, found)
-
-
-def _problems() -> Iterator[str]:
+def _problems(elsewhere: Elsewhere, readings: Iterable[Reading], since: int) -> Iterator[str]:
+    yield from elsewhere.problems
+    yield from _since_the_last_check()
+    for reading in readings:
+        yield from reading.problems()
     for name in guards.missing(connection):
         yield f"The database does not guard the ledger: the trigger {name} is missing or changed."
     for check in _checks:
-        yield from check()
+        yield from check(since)
+
+
+def _since_the_last_check() -> Iterator[str]:
+    """What held then is there now. A check leaves number and hash of the last entry."""
+    last = CheckRun.objects.exclude(result=CheckRun.Result.BROKEN).order_by("-pk").first()
+    if last is None or not last.to_seq:
+        return
+    found = Entry.objects.filter(seq=last.to_seq).values_list("hash", flat=True).first()
+    if found != last.head:
+        yield (
+            f"The trail is not the one that was checked on {last.began_at:%Y-%m-%d %H:%M:%S} UTC: "
+            f"entry {last.to_seq:,} {'has another hash' if found else 'is gone'}."
+        )
 
 
 def _limited(problems: Iterator[str]) -> Iterator[str]:

@@ -39,3 +39,9 @@ def _messages() -> Iterator[CheckMessage]:
             hint="Leave it out, or give this deployment a name.",
             id="config.E003",
         )
+    if settings.AUDIT_UNANCHORED_SECONDS < 1:
+        yield Error(
+            "AUDIT_UNANCHORED_SECONDS has to be at least 1.",
+            hint="Leave it out: 3600 is an hour.",
+            id="config.E004",
+        )

@@ -302,6 +302,8 @@ ANCHOR_TSA = env.str("ANCHOR_TSA", default="")
 ANCHOR_TSA_CERTIFICATES = env.str("ANCHOR_TSA_CERTIFICATES", default="")
 AUDIT_CLOCK_SKEW_SECONDS = env.float("AUDIT_CLOCK_SKEW_SECONDS", default=2.0)
 NTP_SERVER = env.str("NTP_SERVER", default="")
+# A checkpoint that is held nowhere else for longer makes `verify_audit` say so.
+AUDIT_UNANCHORED_SECONDS = env.int("AUDIT_UNANCHORED_SECONDS", default=3600)
 
 LOGGING = {
     "version": 1,

@@ -8,12 +8,24 @@ their bytes here too.
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
 from django.conf import settings
 
 from ingestion.core.errors import StorageUnavailable
+
+INCOMING = ".incoming-"  # begins the name of what is not yet whole
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What lies in the archive under a name."""
+
+    name: str
+    is_sealed: bool  # nobody may write to it
 
 
 class Archive(Protocol):
@@ -26,6 +38,12 @@ class Archive(Protocol):
 
     def open(self, sha256: str) -> IO[bytes]:
         """The bytes, for reading. Raises FileNotFoundError."""
+        ...
+
+    def has(self, sha256: str) -> bool: ...
+
+    def contents(self, part: str) -> Iterator[Stored]:
+        """What lies there that begins with these two digits, in no order."""
         ...
 
 
@@ -41,6 +59,15 @@ class FolderArchive:
     def open(self, sha256: str) -> IO[bytes]:
         return self.path_of(sha256).open("rb")
 
+    def has(self, sha256: str) -> bool:
+        return self.path_of(sha256).exists()
+
+    def contents(self, part: str) -> Iterator[Stored]:
+        for path in (self._root / part).glob("*/*"):
+            if path.name.startswith(INCOMING):
+                continue  # being written, or left by a crash
+            yield Stored(path.name, is_sealed=path.stat().st_mode & 0o222 == 0)
+
     def put(self, path: Path, sha256: str) -> None:
         target = self.path_of(sha256)
         if target.exists():
@@ -52,7 +79,7 @@ class FolderArchive:
             raise StorageUnavailable(f"the archive refused {sha256}: {error}") from error
 
     def _write(self, source: Path, target: Path) -> None:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".incoming-")
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=INCOMING)
         try:
             with source.open("rb") as incoming, os.fdopen(descriptor, "wb") as out:
                 shutil.copyfileobj(incoming, out, 1 << 20)

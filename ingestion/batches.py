@@ -23,6 +23,7 @@ from django.conf import settings
 from django.db.models import Count, F, QuerySet, Sum
 from django.utils import timezone
 
+from audit import runs
 from audit.log import ledger, record
 from ingestion import filing
 from ingestion.core import completion
@@ -80,6 +81,7 @@ def end_if_settled(batch_id: int) -> bool:
         error_code="CAPACITY" if left else "",
         summary=summary(batch),
     )
+    runs.after_a_batch()
     return True
 
 

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from audit import jobs
 from audit.log import ledger
 from ingestion import batches, spool
 from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
@@ -40,6 +41,8 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
     chunks = sum(_prune(batch) for batch in finished)
     for upload in leftovers:
         spool.drop(upload)
+    if days:
+        jobs.forget(timezone.now() - timedelta(days=days))
     return Pruned(len(finished), chunks, len(leftovers))
 
 

@@ -9,7 +9,8 @@ from datetime import timedelta
 from django.core.management import call_command
 from django.db import close_old_connections, connections
 
-from ingestion import expiries, retention
+from audit import jobs, runs
+from ingestion import expiries, retention, stocktaking
 from ingestion.dispatch import bell, drain, presence, shift
 
 # A ring that is so old is of no use, for others were rung since. Sooner than `retry`, at which the
@@ -48,6 +49,24 @@ def note_expiries() -> None:
     """Which documents on file run out soon, and which have."""
     with _connections_of_its_own():
         expiries.note()
+
+
+def do_job() -> None:
+    """The next of `audit.jobs`. Its host sees the worker at work, as in a shift."""
+    with _connections_of_its_own(), presence.at_work():
+        jobs.work_next(worker=presence.owner(), sign=presence.sign)
+
+
+def verify_ledger() -> None:
+    """What is new, and a seventh of what is older, by a job of its own."""
+    with _connections_of_its_own():
+        runs.nightly()
+
+
+def verify_archive() -> None:
+    """A part of the archive, so that each file is read once a month, by a job of its own."""
+    with _connections_of_its_own():
+        stocktaking.nightly()
 
 
 def clear_sessions() -> None:

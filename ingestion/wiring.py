@@ -4,14 +4,15 @@ from typing import Any
 
 from django.db.models.signals import post_migrate
 
-from audit import verify
-from ingestion import checks, reconcile, roles
-from ingestion.dispatch import schedules
+from audit import jobs, verify
+from ingestion import checks, reconcile, roles, stocktaking
+from ingestion.dispatch import schedules, transport
 
 
 def connect() -> None:
-    """Idempotent. Importing `checks` registers the system checks."""
+    """Idempotent. Importing `checks` registers the system checks, `stocktaking` its job."""
     verify.register(reconcile.rows_agree_with_the_ledger)
+    jobs.register(transport.ring_for_a_job)
     post_migrate.connect(_install_roles, dispatch_uid="ingestion.roles")
     post_migrate.connect(_install_schedules, dispatch_uid="ingestion.schedules")
 
@@ -24,4 +25,4 @@ def _install_schedules(**options: Any) -> None:
     schedules.install()
 
 
-__all__ = ["checks", "connect"]
+__all__ = ["checks", "connect", "stocktaking"]

@@ -16,6 +16,7 @@ from types import FrameType
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
+from audit import jobs
 from audit.notary import Notary
 from ingestion import batches
 from ingestion.dispatch import bell, leases, polls, recovery, session, ties
@@ -37,6 +38,7 @@ def tick() -> str:
         logger.warning("%s", swept)
     batches.carry_out_cancelling()
     polls.poll_due()
+    jobs.look_after()
     unanswered = bell.unanswered()
     if not unanswered and leases.anything_due():
         bell.ring()
@@ -134,3 +136,4 @@ def _recover_from(worker: AtWork) -> None:
     """Whoever was killed will not come back: its work need not wait until its leases expire."""
     if chunks := leases.recover_from(worker.owner):
         logger.warning("worker %d died at its work; chunks due again: %d", worker.pid, chunks)
+    jobs.recover_from(worker.owner)

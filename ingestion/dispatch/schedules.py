@@ -16,6 +16,8 @@ SCHEDULES: Mapping[str, tuple[str, int]] = {
     "purge rings": ("ingestion.tasks.purge_rings", 15),
     "prune finished batches": ("ingestion.tasks.prune", 24 * 60),
     "note what runs out": ("ingestion.tasks.note_expiries", 24 * 60),
+    "verify the ledger": ("ingestion.tasks.verify_ledger", 24 * 60),
+    "verify the archive": ("ingestion.tasks.verify_archive", 24 * 60),
     "clear expired sign-ins": ("ingestion.tasks.clear_sessions", 24 * 60),
 }
 

@@ -69,5 +69,10 @@ def transport() -> Transport:
     return RedisRings() if settings.REDIS_URL else DatabaseRings()
 
 
+def ring_for_a_job() -> None:
+    """Ask for a worker that does the next of `audit.jobs`. Raises whatever the library does."""
+    async_task("ingestion.tasks.do_job", task_name="job", save=False, ack_failure=True)
+
+
 def _ring() -> None:
     async_task("ingestion.tasks.work_shift", task_name="shift", save=False, ack_failure=True)

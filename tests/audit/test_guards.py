@@ -7,14 +7,15 @@ from django.core.management import call_command
 from django.db import DatabaseError, IntegrityError, connection, models, transaction
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
-from audit import chain, guards
-from audit.models import AppendOnly, Checkpoint, Entry, EntryDetail, Receipt
+from audit import chain, guards, runs, verify
+from audit.models import AppendOnly, Checkpoint, CheckRun, Entry, EntryDetail, Receipt
 from tests.audit.support import settle, sql, write, write_many
 
 sqlite_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="a statement of SQLite")
 postgresql_only = pytest.mark.skipif(
     "connection.vendor != 'postgresql'", reason="a statement of PostgreSQL"
 )
+MODELS = (Entry, EntryDetail, Checkpoint, Receipt, CheckRun)
 COLUMNS = (
     "prev, hash, event_id, recorded_at, event, subject, site, doc_id, from_state, to_state, code,"
     " correlation_id, actor, body"
@@ -46,6 +47,7 @@ def written(db):
         "INSERT INTO audit_receipt (id, checkpoint_id, anchor, place, proof, anchored_at)"
         " SELECT 1, 3, 'file', '/anchors', '', recorded_at FROM audit_entry WHERE seq = 3"
     )
+    runs.check(verify.Mode.FULL, asked_by="system:tests")
 
 
 def attempt(statement, *values):
@@ -62,7 +64,7 @@ def attack(statement, *values):
 
 
 def all_rows():
-    return [list(model.objects.values()) for model in (Entry, EntryDetail, Checkpoint, Receipt)]
+    return [list(model.objects.values()) for model in MODELS]
 
 
 @pytest.mark.requirement("R01")

@@ -56,5 +56,10 @@ def test_the_last_state_is_that_of_the_last_move_not_of_the_last_look(db):
     write(1, from_state="RECEIVED", to_state="ARCHIVED")
     write(2, event="document.viewed")
     write(0, subject="batch:1", to_state="QUEUED")
-    assert dict(history.last_states("document:")) == {"document:1": "ARCHIVED"}
-    assert history.states_of(["batch:1", "document:9"]) == {"batch:1": "QUEUED"}
+    assert list(history.subjects("document:")) == ["document:1"]
+    assert list(history.subjects("document:", since=2)) == []
+    last = history.last_of(["document:1", "batch:1", "document:9"])
+    assert {subject: (each.seq, each.state) for subject, each in last.items()} == {
+        "document:1": (2, "ARCHIVED"),
+        "batch:1": (4, "QUEUED"),
+    }

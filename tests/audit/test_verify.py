@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from audit import chain, guards, verify
+from audit import chain, guards, reading, verify
 from audit.models import Entry
 from tests.audit.support import guards_down, sql, write, write_many
 
@@ -119,7 +119,7 @@ def test_a_missing_guard_is_a_problem(written, capsys):
 
 
 def test_a_registered_check_adds_its_problems_and_a_flood_is_counted(written):
-    def check():
+    def check(_since):
         return (f"Document {n} is not what its last entry says." for n in range(1000))
 
     verify.register(check)
@@ -139,7 +139,7 @@ def test_verification_takes_no_more_memory_for_a_longer_ledger(db, monkeypatch):
         tracemalloc.stop()
         return highest
 
-    monkeypatch.setattr(verify, "CHUNK", 100)
+    monkeypatch.setattr(reading, "CHUNK", 100)
     write_many(300)
     first = peak()
     write_many(2700, subject="document:2")

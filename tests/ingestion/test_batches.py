@@ -5,7 +5,9 @@ from django.contrib.auth.models import Group
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from audit import jobs
 from audit.history import timeline
+from audit.jobs import AuditJob
 from ingestion import batches, retrying
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState, DocumentState
@@ -234,3 +236,15 @@ def test_a_batch_from_before_names_were_kept_belongs_to_no_client():
     Batch.objects.update(submitted_as="")
     batch.refresh_from_db()
     assert not batches.may_cancel(batch, actor="")
+
+
+def test_batches_that_end_together_ask_for_one_check_of_what_is_new():
+    for _ in range(3):
+        batches.cancel(make_batch(), by=MARA)
+    (job,) = AuditJob.objects.all()
+    assert (job.kind, job.arguments["mode"], job.state) == ("verify", "incremental", "waiting")
+    assert job.due_at > job.created_at
+    AuditJob.objects.update(due_at=job.created_at)
+    assert jobs.work_next()
+    job.refresh_from_db()
+    assert (job.state, job.result["result"]) == ("done", "intact")

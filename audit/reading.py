@@ -1,0 +1,186 @@
+"""One pass over entries, in their order: each against its hash, its row, its detail, its time.
+
+And all of them against the signed heads that they come to. In memory that does not grow with the
+trail.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from operator import itemgetter
+from typing import Any
+
+from django.db import connection, transaction
+
+from audit.chain import GENESIS, Break, BrokenChain, Walk, commitment, expect
+from audit.heads import Claim, Heads
+from audit.log import written
+from audit.models import Entry
+from audit.rows import COLUMNS
+from audit.tree import Frontier
+
+Progress = Callable[[int, int], object]  # entries read, and how many there are to read
+
+CHUNK = 2_000  # entries in memory at a time
+LATE = timedelta(seconds=5)  # between what happened and its entry; longer is told
+CLOCK_STEP = timedelta(seconds=2)  # by which a clock may be set back
+
+_COPIES = [name for name in COLUMNS if name != "recorded_at"]
+_copied = itemgetter(*(COLUMNS[name] for name in _COPIES))
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The entry after which a pass begins, its hash, and the tree as it was then."""
+
+    seq: int = 0
+    head: str = GENESIS
+    tree: Frontier = field(default_factory=Frontier)
+
+
+class Reading:
+    """A pass from `start` to entry `end`, or to the last one. `problems()` does it."""
+
+    def __init__(
+        self, start: Start, claims: Iterable[Claim], *, end: int | None = None, progress: Progress
+    ) -> None:
+        self.start, self.end = start, end
+        self.first_bad: Break | None = None
+        self.times = Times()
+        self.holds = start.seq, start.head  # the last entry up to which all does, and its hash
+        self._signed = self.holds  # the same of what a signed head stands for
+        self._walk = Walk(start.seq, start.head)
+        self._heads = Heads(start.tree, claims)
+        self._progress = progress
+
+    def problems(self) -> Iterator[str]:
+        """Read, and yield a sentence for what is wrong beside the entries. To be exhausted.
+
+        Afterwards `first_bad` is the entry at which the chain breaks, if it does. Database errors
+        pass through.
+        """
+        try:
+            with _streaming():
+                yield from self._read()
+        except BrokenChain as error:
+            self.first_bad = error.found
+            if error.found.seq <= self.holds[0]:
+                # A root that differs: the links hold, and only what was signed is proved.
+                self.holds = self._signed
+        except (AttributeError, TypeError, ValueError) as error:
+            # SQLite stores anything in any column: a time that is none, a line that is no text.
+            nonsense = "a column holds what cannot be read"
+            self.first_bad = Break(self.holds[0] + 1, nonsense, "", str(error))
+
+    def _read(self) -> Iterator[str]:
+        total = (self.end or _last()) - self.start.seq
+        for row in _rows(self.start.seq, self.end):
+            seq, body, hash_, *_ = row
+            self._check(row)
+            self._heads.add(body)
+            if seq == self._heads.due:
+                yield from self._heads.meet(hash_)
+                self._signed = (seq, hash_) if self._heads.met == seq else self._signed
+            self.holds = seq, hash_
+            if seq % CHUNK == 0:
+                self._progress(seq - self.start.seq, total)
+        if self.end is None:
+            yield from self._heads.end()
+        yield from self.times.problems()
+
+    def _check(self, row: tuple[Any, ...]) -> None:
+        """Raises BrokenChain unless the entry holds in every respect."""
+        seq, body, hash_, recorded_at, salt, detail, *copies = row
+        fields = self._walk.step(seq, body, hash_)
+        _check_copies(seq, fields, copies)
+        differs = "the column 'recorded_at' differs from the line"
+        expect(seq, differs, fields["recorded_at"], written(recorded_at))
+        _check_detail(seq, fields["detail_commit"], salt, detail)
+        self.times.see(seq, recorded_at, fields["occurred_at"])
+
+
+@dataclass(slots=True)
+class Times:
+    """What the clocks say of the entries of one pass."""
+
+    last: datetime | None = None
+    late: int = 0
+    first_late: int = 0
+    back: int = 0
+    first_back: int = 0
+    farthest: timedelta = timedelta(0)
+
+    def see(self, seq: int, recorded_at: datetime, occurred_at: str) -> None:
+        """Raises ValueError for a line whose time is none."""
+        if recorded_at - datetime.fromisoformat(occurred_at) > LATE:
+            self.late += 1
+            self.first_late = self.first_late or seq
+        if self.last and recorded_at < self.last:
+            self.back += 1
+            self.first_back = self.first_back or seq
+            self.farthest = max(self.farthest, self.last - recorded_at)
+        self.last = recorded_at
+
+    def problems(self) -> Iterator[str]:
+        """Entries that are dated back: nobody's clock is set back by so much."""
+        if self.farthest > CLOCK_STEP:
+            yield f"Dated before the entry before it: {self._told_back()}."
+
+    def notices(self) -> Iterator[str]:
+        """What is worth knowing, and breaks nothing."""
+        if timedelta(0) < self.farthest <= CLOCK_STEP:
+            yield f"The database's clock was set back: {self._told_back()}."
+        if self.late:
+            yield (
+                f"Entered more than {LATE.seconds} seconds after it happened: "
+                f"{_entries(self.late)}, the first of them {self.first_late:,}."
+            )
+
+    def _told_back(self) -> str:
+        farthest = self.farthest.total_seconds()
+        count = _entries(self.back)
+        return f"{count}, the first of them {self.first_back:,}, by up to {farthest:,.3f} seconds"
+
+
+def _entries(number: int) -> str:
+    return f"{number:,} {'entry' if number == 1 else 'entries'}"
+
+
+def _streaming() -> AbstractContextManager[Any]:
+    # Outside a transaction PostgreSQL copies the whole result into a temporary file first; on
+    # SQLite a transaction would keep all writers out, and none is needed to stream.
+    return transaction.atomic() if connection.vendor == "postgresql" else nullcontext()
+
+
+def _last() -> int:
+    return Entry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
+
+
+def _rows(after: int, upto: int | None) -> Iterator[tuple[Any, ...]]:
+    # One statement, hence one snapshot: what is appended meanwhile is not seen in half.
+    columns = ("seq", "body", "hash", "recorded_at", "detail__salt", "detail__detail", *_COPIES)
+    entries = Entry.objects.filter(seq__gt=after) if after else Entry.objects.all()
+    entries = entries if upto is None else entries.filter(seq__lte=upto)
+    return entries.order_by("seq").values_list(*columns).iterator(CHUNK)
+
+
+def _check_copies(seq: int, fields: dict[str, Any], copies: list[Any]) -> None:
+    if tuple(copies) != _copied(fields):
+        for name, copy in zip(_COPIES, copies, strict=True):
+            expect(seq, f"the column '{name}' differs from the line", fields[COLUMNS[name]], copy)
+
+
+def _check_detail(seq: int, commit: str, salt: str | None, detail: str | None) -> None:
+    if salt is None or detail is None:
+        if commit and not _was_taken_out(seq):
+            expect(seq, "its detail is missing", commit, "")
+    else:
+        found = commitment(bytes.fromhex(salt), detail)
+        expect(seq, "its detail was changed", commit, found)
+
+
+def _was_taken_out(seq: int) -> bool:
+    """On record: ICH E6(R3) 4.2.2(b) lets personal data go that was entered by mistake."""
+    redactions = Entry.objects.filter(subject=f"entry:{seq}", event="ledger.detail_redacted")
+    return redactions.filter(seq__gt=seq).exists()

@@ -1,0 +1,81 @@
+"""Checks the archive, for people and for schedulers.
+
+Exit codes: 0 every file is what it was; 1 one is missing, changed, unreadable or can be written to;
+2 the check could not be run, which says nothing about the archive.
+"""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error
+
+from ingestion import stocktaking
+from ingestion.core.errors import StorageUnavailable
+from ingestion.stocktaking import Fault, Stock
+
+WHAT = {
+    Fault.MISSING: "MISSING, though a document says that it was stored",
+    Fault.CHANGED: "CHANGED: the bytes are not those of the name",
+    Fault.UNREADABLE: "cannot be read",
+    Fault.WRITABLE: "can be written to: chmod 444, and find out since when",
+    Fault.ORPHANED: "belongs to no document (this breaks nothing)",
+}
+WHAT_TO_DO = (
+    "What to do: keep the archive as it is, find out who could write to it, and bring the named\n"
+    "files back from a backup. Documents name their file by its hash, in `sha256`."
+)
+
+
+class Command(BaseCommand):
+    help = "Reads every file of the archive, and compares it with what the documents on file say."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--rolling",
+            action="store_true",
+            help="Only today's part: each day another one, all of them in a month.",
+        )
+        parser.add_argument("--json", action="store_true", help="One JSON object, for programs.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        parts = stocktaking.of_the_night() if options["rolling"] else stocktaking.PARTS
+        shown = self._show if self.stderr.isatty() and not options["json"] else _hide
+        try:
+            stock = stocktaking.take_stock(parts, asked_by="system:command", progress=shown)
+        except (Error, StorageUnavailable, OSError) as error:
+            raise self._unchecked(error, as_json=options["json"]) from error
+        self.stdout.write(json.dumps(stock.as_json()) if options["json"] else _told(stock))
+        if not stock.intact:
+            sys.exit(1)
+
+    def _show(self, done: int, total: int) -> None:
+        end = "\n" if done == total else ""
+        self.stderr.write(f"\r{done} of {total} parts read", ending=end)
+        self.stderr.flush()
+
+    def _unchecked(self, error: Exception, *, as_json: bool) -> CommandError:
+        message = f"The archive could not be checked: {str(error).strip()}"
+        if as_json:
+            self.stdout.write(json.dumps({"intact": None, "error": message}))
+        return CommandError(message, returncode=2)
+
+
+def _hide(_done: int, _total: int) -> None:
+    pass
+
+
+def _told(stock: Stock) -> str:
+    first = f"{stock.files:,} files read in {stock.seconds:.1f} s"
+    if stock.intact:
+        first = f"The archive is intact: {first}."
+    else:
+        first = f"The archive is NOT what was filed ({first}):"
+    lines = [first]
+    for fault, names in stock.named.items():
+        lines += [f"{name} {WHAT[fault]}" for name in names]
+        if (more := stock.counts[fault] - len(names)) > 0:
+            lines.append(f"And {more:,} more that are {fault}.")
+    return "\n".join(lines if stock.intact else [*lines, WHAT_TO_DO])

@@ -1,0 +1,58 @@
+"""Jobs on a real host: rung for, done, and begun again when their worker is killed."""
+
+import os
+from contextlib import suppress
+
+import pytest
+
+from audit import jobs, runs
+from audit.jobs import AuditJob
+from ingestion import stocktaking
+from ingestion.archive import archive
+from tests.ingestion.hosts import eventually, kill, worker_host
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(150),
+    pytest.mark.storm,
+]
+
+
+def is_done(job):
+    job.refresh_from_db()
+    return job.state == AuditJob.State.DONE
+
+
+def opened_for_writing(pipe):
+    """As soon as somebody reads; who reads then waits for us."""
+    with suppress(OSError):
+        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+
+
+@pytest.fixture
+def endless(settings):
+    """A file of the archive that is never read to its end: a pipe that nobody writes to."""
+    path = archive().path_of("ab" * 32)
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path, 0o444)
+    return path
+
+
+def test_a_person_who_asks_is_answered_by_a_host(settings):
+    with worker_host(settings):
+        job = runs.check_now("user:7")
+        eventually(lambda: is_done(job))
+    assert job.result["result"] == "intact"
+    assert job.attempts == 1
+
+
+def test_a_job_whose_worker_is_killed_is_begun_again_at_once(settings, endless):
+    with worker_host(settings) as host:
+        job = jobs.ask(stocktaking.KIND, {"parts": ["ab"]}, "user:7")
+        writer = eventually(lambda: opened_for_writing(endless))
+        kill(host, "worker")
+        endless.unlink()
+        os.close(writer)
+        eventually(lambda: is_done(job))
+    assert job.attempts == 2
+    assert job.result["files"] == 0
