@@ -279,6 +279,7 @@ Q_CLUSTER = {
 }
 
 AUDIT_TRAIL = env.str("AUDIT_TRAIL", default="siteledger")
+ANCHOR_DIR = Path(env.str("ANCHOR_DIR", default=str(DATA_DIR / "anchors")))
 
 LOGGING = {
     "version": 1,
