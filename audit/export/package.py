@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import orjson
 from django.conf import settings
@@ -45,6 +45,10 @@ class Made:
     manifest_sha256: str
 
 
+class _Writer(Protocol):
+    def add(self, line: Line) -> None: ...
+
+
 @dataclass(slots=True)
 class _Count:
     """What the manifest says of the entries that went by."""
@@ -71,7 +75,7 @@ def _nobody(_done: int, _of: int) -> None:
     pass
 
 
-def export(  # noqa: PLR0913 - callers name each
+def export(
     target: Path,
     selection: Selection,
     *,
@@ -129,7 +133,7 @@ def _fill(
 
 
 def _copy_what_proves(folder: Path, pin: Pin) -> str:
-    """Checkpoints, time stamps and public keys. The text of the keys, "" where none is published."""
+    """Checkpoints, time stamps, and the published keys, whose text is given back."""
     for size, note in pin.notes.items():
         (folder / "checkpoints" / str(size)).write_text(note, encoding="utf-8", newline="")
     for size, token in pin.tokens.items():
@@ -142,7 +146,7 @@ def _copy_what_proves(folder: Path, pin: Pin) -> str:
     return str(published.read_text(encoding="utf-8"))
 
 
-def _write_entries(  # noqa: PLR0913 - one pass, and all that goes along
+def _write_entries(
     folder: Path, work: Path, pin: Pin, selection: Selection, report: Report, progress: Progress
 ) -> _Count:
     count, bare = _Count(), set[str]()
@@ -150,14 +154,15 @@ def _write_entries(  # noqa: PLR0913 - one pass, and all that goes along
     with ExitStack() as stack:
         nodes = Frontier() if selection.is_whole else stack.enter_context(_nodes(work))
         seqs = stack.enter_context((work / "seqs").open("w+b"))
-        writers = [stack.enter_context(Plain(folder)), stack.enter_context(_timeline(folder))]
+        files = stack.enter_context(Plain(folder)), stack.enter_context(_timeline(folder))
+        writers: tuple[_Writer, ...] = (count, report, *files)
         for line in trail.lines(pin, nodes, progress):
             if not (selection.has(line.fields) or _tells_why(line, bare)):
                 continue
             if line.fields["detail_commit"] and not line.detail:
                 bare.add(f"entry:{line.seq}")
             seqs.write(line.seq.to_bytes(8, "big"))
-            for writer in (count, report, *writers):
+            for writer in writers:
                 writer.add(line)
         if isinstance(nodes, proofs.Nodes):
             seqs.seek(0)

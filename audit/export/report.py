@@ -234,13 +234,13 @@ def _cell(text: str, style: ParagraphStyle = _TEXT) -> Paragraph:
 
 
 def _shown(text: str) -> str:
-    """As the font can print it: what it lacks is named by its code point. The CSV has it as it is."""
+    """As the font can print it: what it lacks is named by its code point. The CSV has it all."""
     known = _PLAIN.face.charToGlyph
     printed = "".join(c if c == "\n" or ord(c) in known else f"[U+{ord(c):04X}]" for c in text)
     return html.escape(printed).replace("\n", "<br/>")
 
 
-class _Numbered(Canvas):
+class _Numbered(Canvas):  # type: ignore[misc]
     """Knows the number of the last page when it prints that of the first."""
 
     def __init__(self, name: str, *args: Any, **options: Any) -> None:
