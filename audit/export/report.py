@@ -33,7 +33,8 @@ _HEAD = ParagraphStyle("head", _TEXT, fontName="VeraBd", textColor=colors.white)
 _TITLE = ParagraphStyle("title", fontName="VeraBd", fontSize=15, leading=20, spaceAfter=8)
 _SECTION = ParagraphStyle("section", _TITLE, fontSize=10, leading=14, spaceBefore=12)
 _MARGIN = 36.0  # points
-_WIDTH = landscape(A4)[0] - 2 * _MARGIN
+_PADDING = 6.0  # of reportlab's frame, within the margin
+_WIDTH = landscape(A4)[0] - 2 * (_MARGIN + _PADDING)
 _GRID = TableStyle(
     [
         ("GRID", (0, 0), (-1, -1), 0.25, colors.grey),
@@ -99,7 +100,6 @@ class Report:
         sheet = SimpleDocTemplate(
             str(path),
             pagesize=landscape(A4),
-            margins=_MARGIN,
             **dict.fromkeys(("leftMargin", "rightMargin", "topMargin", "bottomMargin"), _MARGIN),
             title=f"Audit trail of {manifest['trail']}",
             author=f"SiteLedger {manifest['software']}",
@@ -173,7 +173,7 @@ def told_changes(detail: Mapping[str, Any]) -> list[str]:
     if not isinstance(changes, dict):
         return []
     return [
-        f"{name}: {value.get('old')} → {value.get('new')}"
+        f"{name}: {value.get('old')} > {value.get('new')}"
         if isinstance(value, dict)
         else f"{name}: {value}"
         for name, value in changes.items()
@@ -188,7 +188,7 @@ def _told_changed(document: _Document) -> str:
 
 def _row(line: Line, name: str, mark: str, changes: list[str]) -> Row:
     fields = line.fields
-    move = " → ".join(state for state in (fields["from"], fields["to"]) if state)
+    move = " > ".join(state for state in (fields["from"], fields["to"]) if state)
     what = [fields["event"], move]
     to_what = [fields["subject"], f"{fields['site']} {fields['doc_id']}".strip()]
     if fields["sha256"]:
@@ -255,7 +255,8 @@ class _Numbered(Canvas):  # type: ignore[misc]
         for number, page in enumerate(self._pages, start=1):
             self.__dict__.update(page)
             self.setFont("Vera", 7)
-            self.drawString(_MARGIN, 20, self._name)
-            self.drawRightString(_MARGIN + _WIDTH, 20, f"Page {number} of {len(self._pages)}")
+            left = _MARGIN + _PADDING
+            self.drawString(left, 20, self._name)
+            self.drawRightString(left + _WIDTH, 20, f"Page {number} of {len(self._pages)}")
             super().showPage()
         super().save()

@@ -39,33 +39,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("target", type=Path, metavar="DIR|FILE.zip", help="A new one.")
-        parser.add_argument("--study", default="", metavar="PROTOCOL", help="All its sites.")
-        parser.add_argument("--site", default="", metavar="SITE")
-        parser.add_argument(
-            "--document",
-            default="",
-            metavar="ID",
-            help="All versions of it; SITE/ID is one site's.",
-        )
-        parser.add_argument(
-            "--packet",
-            "--correlation",
-            default="",
-            metavar="ID",
-            help="What has this correlation id.",
-        )
-        parser.add_argument("--since", "--from", type=moment, default="", metavar="T", help="UTC.")
-        parser.add_argument(
-            "--until",
-            "--to",
-            type=moment,
-            default="",
-            metavar="T",
-            help="UTC; the moment itself not.",
-        )
-        parser.add_argument(
-            "--size", type=int, help="Up to the checkpoint of so many entries, not to the newest."
-        )
+        add = parser.add_argument
+        add("--study", default="", metavar="PROTOCOL", help="All its sites.")
+        add("--site", default="", metavar="SITE")
+        add("--document", default="", metavar="ID", help="All its versions; SITE/ID: one site's.")
+        add("--packet", "--correlation", default="", metavar="ID", help="A correlation id.")
+        add("--since", "--from", type=moment, metavar="T", help="Recorded then or later. UTC.")
+        add("--until", "--to", type=moment, metavar="T", help="Recorded before. UTC.")
+        add("--size", type=int, help="Up to the checkpoint of so many entries, not the newest.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         selection = _selection(options)
@@ -105,8 +86,8 @@ def _selection(options: dict[str, Any]) -> Selection:
         study=options["study"],
         doc_id=document,
         correlation_id=options["packet"],
-        since=options["since"],
-        until=options["until"],
+        since=options["since"] or "",
+        until=options["until"] or "",
     )
 
 
