@@ -59,7 +59,10 @@ def pinned(size: int | None = None) -> Pin:
     found = rows.first() if size is None else rows.filter(size=size).first()
     if found is None:
         which = "no checkpoint yet" if size is None else f"no checkpoint of {size} entries"
-        raise ExportRefused(f"an export ends at a signed checkpoint, and there is {which}")
+        raise ExportRefused(
+            f"an export ends at a signed checkpoint, and there is {which}; "
+            "`manage.py checkpoint` signs one"
+        )
     kept = list(rows.filter(size__lte=found.size)[:CHECKPOINTS])
     stamps = Receipt.objects.filter(anchor="rfc3161", checkpoint__in=kept).order_by("-pk")
     return Pin(
