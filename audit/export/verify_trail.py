@@ -95,14 +95,15 @@ class Checkpoint(NamedTuple):
 
 
 def keys_in(text: str) -> dict[str, bytes]:
-    """The public keys in a text, by NAME+ID."""
-    found = re.findall(r"([^\s+]+)\+([0-9a-f]{8})\+(\S+)", text)
-    keys = {f"{name}+{id_}": base64.b64decode(key) for name, id_, key in found}
-    for label, key in keys.items():
-        name, id_ = label.rsplit("+", 1)
+    """The Ed25519 keys in a text, by NAME+ID; those of other kinds are passed over."""
+    keys = {}
+    for name, id_, encoded in re.findall(r"([^\s+]+)\+([0-9a-f]{8})\+(\S+)", text):
+        key = base64.b64decode(encoded)
         if sha256(name.encode() + b"\n" + key).hexdigest()[:8] != id_:
-            raise CannotCheck(f"not a key as it should be: {label}")
-    return {label: key[1:] for label, key in keys.items()}
+            raise CannotCheck(f"not a key as it should be: {name}+{id_}")
+        if key[:1] == b"\x01":
+            keys[f"{name}+{id_}"] = key[1:]
+    return keys
 
 
 def checkpoint(note: str, keys: dict[str, bytes]) -> Checkpoint:
@@ -112,8 +113,10 @@ def checkpoint(note: str, keys: dict[str, bytes]) -> Checkpoint:
         lines = [line.split(" ") for line in signatures.rstrip("\n").split("\n")]
         signed = [(name, base64.b64decode(rest)) for _dash, name, rest in lines]
         head = Checkpoint(origin, int(size), base64.b64decode(root), [])
-    except ValueError as error:
-        raise Fails(f"not a checkpoint: {note[:80]!r}") from error
+    except ValueError:
+        head = Checkpoint("", 0, b"", [])
+    if head.size < 1 or len(head.root) != 32:
+        raise Fails(f"not a checkpoint: {note[:80]!r}")
     for name, raw in signed:
         label = f"{name}+{raw[:4].hex()}"
         if label in keys:
@@ -437,8 +440,13 @@ def told(package: Package, given: argparse.Namespace) -> int:
     for token in sorted((package.folder / "checkpoints").glob("*.tsr")):
         data = token.with_suffix("")
         print(f"Time stamp, for openssl: ts -verify -in {token} -data {data} -CAfile THE-TSA'S-CA")
-    if given.vkey or given.known or given.manifest:
-        print("HOLDS.")
+    listed = {"manifest.json", "run.json", *manifest["files"]}
+    for path in sorted(package.folder.rglob("*")):
+        if path.is_file() and path.relative_to(package.folder).as_posix() not in listed:
+            print(f"Not in the manifest, and not checked as a whole: {path}")
+    outside = {"key": given.vkey, "head": given.known, "manifest": given.manifest}
+    if any(outside.values()):
+        print(f"HOLDS, compared with your {' and '.join(w for w in outside if outside[w])}.")
         return 0
     print("HOLDS IN ITSELF: nothing from outside this folder was compared (--vkey, --known).")
     return 3
