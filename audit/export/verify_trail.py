@@ -215,7 +215,9 @@ class Details:
 
 class Package:
     def __init__(self, folder: Path, given: argparse.Namespace) -> None:
-        self.folder, self.given = folder, given
+        self.folder, self.given, self.count, self.shown = folder, given, 0, 0
+        asked = {"doc_id": given.doc, "correlation_id": given.correlation}
+        self.timeline = {name: value for name, value in asked.items() if value}
         raw = (folder / "manifest.json").read_bytes()
         self.manifest, self.manifest_hash = json.loads(raw), sha256(raw).hexdigest()
         own = folder / "vkeys.txt"
@@ -237,6 +239,8 @@ class Package:
             self.details = Details(file)
             (self.walk if self.manifest["whole"] else self.walk_part)()
             self.details.end()
+        if self.count != self.manifest["entries"]:
+            raise Fails(f"the manifest says {self.manifest['entries']} entries, not {self.count}")
         if self.heads:
             head = min(self.heads).hex()
             if self.manifest["whole"]:
@@ -286,7 +290,7 @@ class Package:
         wanted = self.signed_roots()
         roots: list[bytes] = []
         head, seq, end = b"0" * 64, 0, self.end_of_lines()
-        look_at_all = bool(self.heads or self.given.doc or self.given.correlation)
+        look_at_all = bool(self.heads or self.timeline)
         with (self.folder / "entries.ndjson").open("rb") as lines:
             for raw in lines:
                 line, size, seq = raw[:-1], seq, seq + 1
@@ -306,6 +310,7 @@ class Package:
                     self.look(seq, line, hash_.digest())
         if seq != self.top.size or head.decode() != self.manifest["head"]:
             raise Fails(f"the checkpoint says {self.top.size} entries, and here are {seq}")
+        self.count = seq
 
     def walk_part(self) -> None:
         """A part of the trail: each line by its own proof under the checkpoint."""
@@ -317,7 +322,7 @@ class Package:
             for raw in lines:
                 line, before = raw[:-1], seq
                 fields = json.loads(line)
-                seq = fields["seq"]
+                seq, self.count = fields["seq"], self.count + 1
                 index, path = next_proof(proofs, note)
                 if seq <= before or (seq == before + 1 and before and fields["prev"] != head):
                     raise Fails(f"entry {seq} does not follow the line before it: {CHANGED}")
@@ -354,15 +359,13 @@ class Package:
         """What is compared and shown of an entry that is in its place."""
         self.details.check(seq, line)
         self.heads.discard(hash_)
-        if self.given.doc or self.given.correlation:
+        if self.timeline:
             fields = json.loads(line)
-            if self.given.doc in (None, fields["doc_id"]) and self.given.correlation in (
-                None,
-                fields["correlation_id"],
-            ):
+            if all(fields[name] == value for name, value in self.timeline.items()):
                 move = f"{fields['from'] or '-'} > {fields['to'] or '-'}"
                 said = [str(seq), fields["recorded_at"], fields["event"], move, fields["code"]]
                 print("  ".join([*said, fields["actor"], fields["sha256"][:16], hash_.hex()]))
+                self.shown += 1
 
 
 def next_proof(file: Any, note: str) -> tuple[int, list[bytes]]:
@@ -432,10 +435,13 @@ def main() -> int:
 
 def told(package: Package, given: argparse.Namespace) -> int:
     manifest, top, details = package.manifest, package.top, package.details
-    part = "all" if manifest["whole"] else f"{manifest['entries']:,} (a part, each proved)"
+    all_of_it = f"all, up to head {manifest['head']}"
+    part = all_of_it if manifest["whole"] else f"{package.count:,} of them, each proved"
     print(f"Trail {manifest['trail']}: {top.size:,} entries at {top.origin}'s checkpoint.")
-    print(f"Here: {part}; head {manifest['head']}; manifest {package.manifest_hash}.")
+    print(f"Here: {part}. The manifest's SHA-256: {package.manifest_hash}.")
     print(f"Details: {details.count:,} agree, {len(details.missing)} taken out on record.")
+    if package.timeline:
+        print(f"Shown: {package.shown} entries of {' and '.join(package.timeline.values())}.")
     print(f"Signed by: {', '.join(top.signers) or 'no key that is known here'}.")
     for token in sorted((package.folder / "checkpoints").glob("*.tsr")):
         data = token.with_suffix("")

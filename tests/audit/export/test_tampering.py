@@ -36,7 +36,7 @@ def relinked(lines):
 def renew_manifest(package, **claims):
     manifest = json.loads((package / "manifest.json").read_text())
     lines = lines_of(package)
-    manifest["head"] = chain.digest(lines[-1])
+    manifest |= {"head": chain.digest(lines[-1]), "entries": len(lines)}
     manifest["files"] = {name: _hash_of(package / name) for name in manifest["files"]}
     (package / "manifest.json").write_text(json.dumps(manifest | claims))
 
@@ -216,6 +216,7 @@ def test_a_copy_that_was_edited_with_its_manifest_shows_against_the_manifests_ow
         ({"root": "00"}, "the manifest names another checkpoint"),
         ({"origin": "elsewhere"}, "the manifest names another checkpoint"),
         ({"head": "00"}, "the checkpoint says 12 entries"),
+        ({"entries": 11}, "the manifest says 11 entries, not 12"),
         ({"trail": "elsewhere"}, "entry 1 is not of this trail"),
         ({"whole": False}, "nothing here leads from 6 entries to 12"),
         ({"files": {"../../etc/passwd": "00"}}, "../../etc/passwd is missing"),
@@ -340,7 +341,7 @@ def part(trail, tmp_path):
 
 def test_a_part_proves_each_entry_and_gives_away_no_other(part):
     code, told = inspect(part, *KNOWN)
-    assert (code, "Here: 3 (a part, each proved)" in told) == (0, True), told
+    assert (code, "Here: 3 of them, each proved" in told) == (0, True), told
     everything = b"".join(path.read_bytes() for path in part.rglob("*") if path.is_file())
     assert b"CV-3" in everything
     assert b"CV-4" not in everything

@@ -7,10 +7,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit import tree
+from audit import chain, tree
 from audit.export import verify_trail
 from audit.export.verify_trail import Checkpoint, Fails
-from tests.audit.export.support import KEY
+from tests.audit.export.support import KEY, inspect
 from tests.audit.test_tree import grown
 
 SIZES = st.integers(1, 70)
@@ -86,3 +86,22 @@ def test_keys_of_other_kinds_are_passed_over():
     id_ = hashlib.sha256(b"x\n\x06AA").hexdigest()[:8]
     text = f"{KEY.verifier.text} from 1\nx+{id_}+BkFB from 9\n"
     assert list(verify_trail.keys_in(text)) == ["+".join(KEY.verifier.text.split("+")[:2])]
+
+
+@pytest.mark.requirement("R11")
+@pytest.mark.parametrize(
+    ("asked", "seqs"),
+    [
+        (["--correlation", "packet-3"], [7, 8, 9]),
+        (["--doc", "CV-2"], [4, 5, 6]),
+        (["--doc", "CV-2", "--correlation", "packet-3"], []),
+    ],
+)
+def test_a_documents_way_is_told_from_its_id_and_a_known_head_alone(package, asked, seqs):
+    lines = (package / "entries.ndjson").read_text().splitlines()
+    code, told = inspect(package, "--known", chain.digest(lines[-1]), *asked)
+    shown = [line.split("  ") for line in told.splitlines() if "document." in line]
+    assert code == 0
+    assert [int(row[0]) for row in shown] == seqs
+    assert [row[-1] for row in shown] == [chain.digest(lines[seq - 1]) for seq in seqs]
+    assert f"Shown: {len(seqs)} entries of" in told
