@@ -112,7 +112,7 @@ def _fill(
 ) -> dict[str, Any]:
     """Everything but run.json. The manifest, which is also written."""
     (folder / "checkpoints").mkdir(parents=True)
-    keys = _copy_what_proves(folder, pin)
+    signed_by = trail.check_signature(pin, _copy_what_proves(folder, pin))
     report = Report()
     count = _write_entries(folder, work, pin, selection, report, progress)
     if not count.entries:
@@ -122,7 +122,7 @@ def _fill(
     manifest = _manifest(pin, selection, count)
     verdict = (
         f"All {pin.size:,} entries of the trail were read for this export: the chain, the details "
-        f"and the roots of its checkpoints hold. Checkpoint: {trail.check_signature(pin, keys)}."
+        f"and the roots of its checkpoints hold. Checkpoint: {signed_by}."
     )
     report.write(folder / "report.pdf", manifest, verdict, _hash_of(folder / "verify_trail.py"))
     manifest["files"] = {
@@ -248,7 +248,7 @@ def _record(made: Made, selection: Selection, actor: str, role: str) -> None:
             n=0,
             actor=actor,
             role=role,
-            site=selection.sites[0] if len(selection.sites) == 1 else "",
+            site="".join(selection.sites) if len(selection.sites) == 1 else "",
             doc_id=selection.doc_id,
             correlation_id=selection.correlation_id,
             sha256=made.manifest_sha256,

@@ -1,6 +1,6 @@
 """What of the trail is exported. Plain text throughout, so that a job can be asked for it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ class Selection:
     A trail knows sites, not studies: whoever asks for a study names its sites beside it.
     """
 
-    sites: Sequence[str] = ()
+    sites: Collection[str] = frozenset()
     study: str = ""  # for the reader; `sites` decide
     doc_id: str = ""
     correlation_id: str = ""

@@ -91,13 +91,13 @@ def _selection(options: dict[str, Any]) -> Selection:
     )
 
 
-def _sites(study: str, site: str) -> list[str]:
+def _sites(study: str, site: str) -> frozenset[str]:
     """The numbers of the sites that are meant; none for all. Raises CommandError."""
     if not study:
-        return [site] if site else []
+        return frozenset([site] if site else [])
     found = Site.objects.filter(study__protocol_number=study)
     numbers = list(found.values_list("site_id", flat=True))
-    chosen = [number for number in numbers if site in ("", number)]
+    chosen = frozenset(number for number in numbers if site in ("", number))
     if not chosen:
         what = f"site {site}" if numbers else "site"
         raise CommandError(f"there is no {what} of a study {study}")

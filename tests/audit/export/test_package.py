@@ -44,6 +44,7 @@ def test_a_trail_that_grew_gives_the_same_bytes_at_the_old_size(trail, tmp_path)
 def test_a_zip_file_has_what_the_folder_has(package, tmp_path):
     with zipfile.ZipFile(exported(tmp_path / "export.zip")) as archive:
         archive.extractall(tmp_path / "unpacked")
+        assert {file.date_time for file in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
     folder = files_of(package)
     del folder["run.json"]
     assert files_of(tmp_path / "unpacked") == folder
