@@ -50,6 +50,18 @@ class Frontier:
         """The hash of the whole tree as it is now."""
         return _folded(self.roots) if self.roots else EMPTY
 
+    def right_edge(self, span: Span) -> bytes:
+        """A subtree that reaches to the end and is not perfect: the last roots, folded.
+
+        Raises KeyError for a span that is no node of the tree.
+        """
+        at = 0
+        for count, width in enumerate(_widths(self.size)):
+            if (at, self.size) == span:
+                return _folded(self.roots[count:])
+            at += width
+        raise KeyError(span)
+
     def hex(self) -> str:
         """For a row: the roots in hex, one after the other."""
         return b"".join(self.roots).hex()
@@ -111,17 +123,7 @@ def hashes(leaves: Iterable[bytes], wanted: Collection[Span]) -> dict[Span, byte
             span = (frontier.size - (1 << level), frontier.size)
             if span in missing:
                 found[span] = hash_
-    return found | {span: _right_edge(frontier, span) for span in missing - found.keys()}
-
-
-def _right_edge(frontier: Frontier, span: Span) -> bytes:
-    """A subtree that reaches to the end and is not perfect: the last roots of the frontier."""
-    at = 0
-    for count, width in enumerate(_widths(frontier.size)):
-        if (at, frontier.size) == span:
-            return _folded(frontier.roots[count:])
-        at += width
-    raise KeyError(span)
+    return found | {span: frontier.right_edge(span) for span in missing - found.keys()}
 
 
 def _folded(roots: Sequence[bytes]) -> bytes:

@@ -1,5 +1,6 @@
 """docs/audit-format.md is a promise to inspectors: its shell commands run here as they stand."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -8,10 +9,23 @@ import pytest
 
 from audit import chain, history
 from audit.models import Entry, EntryDetail
+from tests.audit.export.support import exported, publish, sign, write_ways
 from tests.audit.support import write, write_many
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "audit-format.md"
-OPEN_DETAIL, FOLLOW = re.findall(r"```sh\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+
+
+def commands(heading):
+    """The shell commands under a heading, up to the next one."""
+    section = re.split(
+        r"^#+ ", DOCUMENT.read_text().split(f"# {heading}\n")[1], flags=re.MULTILINE
+    )[0]
+    return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+
+
+(OPEN_DETAIL,) = commands("Details")
+(FOLLOW,) = commands("Following the chain with coreutils")
+FILES, DETAIL, PROOFS = commands("Recomputing it without our verifier")
 
 
 def run(script, folder, **variables):
@@ -50,6 +64,50 @@ def test_the_shell_opens_a_commitment(db, tmp_path):
     (tmp_path / "detail.json").write_text(kept.detail)
     printed = run(OPEN_DETAIL, tmp_path, SALT_IN_HEX=kept.salt)
     assert printed.split()[0] in Entry.objects.get().body
+
+
+@pytest.fixture
+def package(db, settings, tmp_path):
+    publish(settings, tmp_path / "anchors")
+    write_ways(1, 2)
+    sign()
+    return exported(tmp_path / "export")
+
+
+@pytest.mark.requirement("R11")
+def test_the_shell_recomputes_the_package(package):
+    manifest = json.loads((package / "manifest.json").read_text())
+    assert run(FILES, package) == "all files are those of the manifest"
+    assert run(FOLLOW, package) == f"6 entries, head {manifest['head']}"
+    for seq in range(1, 7):
+        said = f"the detail of entry {seq} is what was entered"
+        assert run(DETAIL, package, SEQ=str(seq)) == said
+
+
+def test_the_shell_finds_what_was_changed_in_the_package(package):
+    for name in ("details.ndjson", "timeline.csv"):
+        file = package / name
+        file.write_text(file.read_text().replace("no. 0", "no. 7"))
+    assert "the manifest" not in run(FILES, package)
+    assert run(DETAIL, package, SEQ="1") == ""
+
+
+def test_the_shell_makes_a_file_of_each_proof(package, tmp_path):
+    part = exported(tmp_path / "part", doc_id="CV-2")
+    run(PROOFS, part)
+    proofs = [part / f"0000{n}.tlog-proof" for n in range(3)]
+    assert "".join(p.read_text() for p in proofs) == (
+        (part / "proofs" / "inclusion.tlog-proofs").read_text()
+    )
+
+
+def test_the_document_names_every_file_of_a_package(package, tmp_path):
+    part = exported(tmp_path / "part", doc_id="CV-2")
+    told = DOCUMENT.read_text()
+    for folder in (package, part):
+        for path in folder.rglob("*.*"):
+            name = path.relative_to(folder).as_posix()
+            assert f"`{re.sub('[0-9]+[.]consistency', 'SIZE.consistency', name)}`" in told
 
 
 def test_the_document_describes_every_field(db):

@@ -1,0 +1,111 @@
+"""The trail as FHIR R4: an AuditEvent for each entry, a Provenance for each document on file.
+
+Exchange forms for other systems. Neither has a place for a hash chain: what proves an entry is
+in `entity.detail`, its line included, so that the receiver can check it, too.
+"""
+
+import base64
+from typing import Any
+
+import orjson
+
+from audit.export.trail import Line
+
+LIFECYCLE = "http://terminology.hl7.org/CodeSystem/iso-21089-lifecycle"
+ARCHIVED = "ARCHIVED"
+_OURS = "urn:siteledger"
+
+# The last word of an event: what ISO 21089 calls it, and what FHIR has for create, read, ...
+_VERBS = {
+    "received": ("receive", "C"),
+    "created": ("originate", "C"),
+    "archived": ("archive", "U"),
+    "changed": ("amend", "U"),
+    "deleted": ("destroy", "D"),
+    "detail_redacted": ("destroy", "D"),
+    "withdrawn": ("deprecate", "U"),
+    "held": ("hold", "U"),
+    "deduped": ("link", "U"),
+    "downloaded": ("disclose", "R"),
+    "viewed": ("access", "R"),
+    "exported": ("report", "R"),
+}
+
+
+def audit_event(line: Line) -> bytes:
+    fields = line.fields
+    verb = fields["event"].rpartition(".")[2]
+    type_, action = _VERBS.get(verb, ("amend", "U") if fields["to"] else ("access", "E"))
+    event = {
+        "resourceType": "AuditEvent",
+        "id": line.hash,
+        "type": {"system": LIFECYCLE, "code": type_},
+        "subtype": [{"system": f"{_OURS}:event", "code": fields["event"]}],
+        "action": action,
+        "recorded": fields["recorded_at"],
+        "outcome": "4" if fields["code"] else "0",
+        "agent": [_agent(fields)],
+        "source": _source(fields),
+        "entity": [_subject(fields), _proof(line)],
+    }
+    if fields["code"]:
+        event["outcomeDesc"] = fields["code"]
+    if fields["occurred_at"] <= fields["recorded_at"]:  # two machines' clocks
+        event["period"] = {"start": fields["occurred_at"], "end": fields["recorded_at"]}
+    return orjson.dumps(event)
+
+
+def provenance(line: Line) -> bytes:
+    """Of a document on file: where its bytes come from, who filed it and when."""
+    fields = line.fields
+    return orjson.dumps(
+        {
+            "resourceType": "Provenance",
+            "id": line.hash,
+            "target": [_reference("document", f"{fields['site']}/{fields['doc_id']}")],
+            "occurredDateTime": fields["occurred_at"],
+            "recorded": fields["recorded_at"],
+            "activity": {"coding": [{"system": LIFECYCLE, "code": "archive"}]},
+            "agent": [{"who": _reference("actor", fields["actor"])}],
+            "entity": [{"role": "source", "what": _reference("sha256", fields["sha256"])}],
+        }
+    )
+
+
+def is_filed(line: Line) -> bool:
+    return bool(line.fields["to"] == ARCHIVED and line.fields["doc_id"] and line.fields["sha256"])
+
+
+def _agent(fields: dict[str, Any]) -> dict[str, Any]:
+    agent = {
+        "who": _reference("actor", fields["actor"]),
+        # A person asked for it; software was told to.
+        "requestor": not fields["actor"].startswith("system:"),
+    }
+    return agent | ({"role": [{"text": fields["role"]}]} if fields["role"] else {})
+
+
+def _source(fields: dict[str, Any]) -> dict[str, Any]:
+    source = {"observer": _reference("trail", fields["trail"])}
+    return source | ({"site": fields["site"]} if fields["site"] else {})
+
+
+def _subject(fields: dict[str, Any]) -> dict[str, Any]:
+    told = ["doc_id", "sha256", "from", "to", "correlation_id", "reason_code", "detail_commit"]
+    subject = {"what": _reference("subject", fields["subject"])}
+    detail = [{"type": name, "valueString": fields[name]} for name in told if fields[name]]
+    return subject | ({"detail": detail} if detail else {})
+
+
+def _proof(line: Line) -> dict[str, Any]:
+    told = {"seq": str(line.seq), "prev": line.fields["prev"], "hash": line.hash}
+    text = base64.b64encode(line.text.encode()).decode()
+    detail = [{"type": name, "valueString": value} for name, value in told.items()]
+    return {
+        "what": _reference("entry", f"{line.fields['trail']}/{line.seq}"),
+        "detail": [*detail, {"type": "line", "valueBase64Binary": text}],
+    }
+
+
+def _reference(kind: str, value: str) -> dict[str, Any]:
+    return {"identifier": {"system": f"{_OURS}:{kind}", "value": value}}

@@ -1,0 +1,277 @@
+"""Makes the package: the entries, what proves them, copies for people, and the verifier.
+
+Written into a folder beside the target and renamed when all of it is there and the export is on
+record. The manifest has the SHA-256 of every file except its own and run.json's, which alone
+says when this was made.
+"""
+
+import hashlib
+import shutil
+import tempfile
+import uuid
+import zipfile
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import orjson
+from django.conf import settings
+
+from audit.export import fhir, proofs, trail
+from audit.export.report import Report
+from audit.export.selection import Selection
+from audit.export.timeline import Timeline
+from audit.export.trail import ExportRefused, Line, Pin, Progress
+from audit.log import ledger, record, written
+from audit.tree import Frontier
+
+HERE = Path(__file__).parent
+FORMAT = "siteledger-audit-export/1"
+_JSON = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+_BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was handed over."""
+
+    target: Path
+    size: int  # of the checkpoint
+    entries: int
+    manifest_sha256: str
+
+
+class _Writer(Protocol):
+    def add(self, line: Line) -> None: ...
+
+
+@dataclass(slots=True)
+class _Count:
+    """What the manifest says of the entries that went by."""
+
+    entries: int = 0
+    first_seq: int = 0
+    last_seq: int = 0
+    details: int = 0
+    taken_out: int = 0
+    states: Counter[str] = field(default_factory=Counter)
+    trail: str = ""
+
+    def add(self, line: Line) -> None:
+        self.entries += 1
+        self.first_seq, self.last_seq = self.first_seq or line.seq, line.seq
+        self.details += bool(line.detail)
+        self.taken_out += bool(line.fields["detail_commit"] and not line.detail)
+        self.trail = line.fields["trail"]
+        if line.fields["to"]:
+            self.states[line.fields["to"]] += 1
+
+
+def _nobody(_done: int, _of: int) -> None:
+    pass
+
+
+def export(
+    target: Path,
+    selection: Selection,
+    *,
+    actor: str,
+    role: str = "",
+    size: int | None = None,
+    progress: Progress = _nobody,
+) -> Made:
+    """Make the package `target`, a folder or a .zip file, of the trail up to a checkpoint.
+
+    Raises ExportRefused, with what to do, BrokenChain when the ledger does not hold, and OSError.
+    """
+    if target.exists():
+        raise ExportRefused(f"{target} is there already; name a new folder or file")
+    pin = trail.pinned(size)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as work:
+        folder = Path(work) / "package"
+        manifest = _fill(folder, Path(work), pin, selection, progress)
+        manifest_hash = hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
+        made = Made(target, pin.size, manifest["entries"], manifest_hash)
+        ready = _zipped(folder) if target.suffix == ".zip" else folder
+        _record(made, selection, actor, role)
+        # On record: what is handed over from here on has its entry.
+        run = {"made_at": written(datetime.now(UTC)), "actor": actor, "manifest": manifest_hash}
+        beside = target.with_suffix(".run.json") if ready != folder else folder / "run.json"
+        beside.write_bytes(orjson.dumps(run, option=_JSON))
+        ready.rename(target)
+    return made
+
+
+def _fill(
+    folder: Path, work: Path, pin: Pin, selection: Selection, progress: Progress
+) -> dict[str, Any]:
+    """Everything but run.json. The manifest, which is also written."""
+    (folder / "checkpoints").mkdir(parents=True)
+    signed_by = trail.check_signature(pin, _copy_what_proves(folder, pin))
+    report = Report()
+    count = _write_entries(folder, work, pin, selection, report, progress)
+    if not count.entries:
+        raise ExportRefused(f"no entry fits that choice: {selection.filters}")
+    shutil.copyfile(HERE / "verify_trail.py", folder / "verify_trail.py")
+    shutil.copyfile(HERE / "README.txt", folder / "README.txt")
+    manifest = _manifest(pin, selection, count)
+    verdict = (
+        f"All {pin.size:,} entries of the trail were read for this export: the chain, the details "
+        f"and the roots of its checkpoints hold. Checkpoint: {signed_by}."
+    )
+    report.write(folder / "report.pdf", manifest, verdict, _hash_of(folder / "verify_trail.py"))
+    manifest["files"] = {
+        path.relative_to(folder).as_posix(): _hash_of(path) for path in _files(folder)
+    }
+    (folder / "manifest.json").write_bytes(orjson.dumps(manifest, option=_JSON))
+    return manifest
+
+
+def _copy_what_proves(folder: Path, pin: Pin) -> str:
+    """Checkpoints, time stamps, and the published keys, whose text is given back."""
+    for size, note in pin.notes.items():
+        (folder / "checkpoints" / str(size)).write_text(note, encoding="utf-8", newline="")
+    for size, token in pin.tokens.items():
+        (folder / "checkpoints" / f"{size}.tsr").write_bytes(token)
+    # Not from the database: who can write there could bring keys of their own.
+    published = settings.ANCHOR_DIR / "vkeys.txt"
+    if not published.is_file():
+        return ""
+    shutil.copyfile(published, folder / "vkeys.txt")
+    return str(published.read_text(encoding="utf-8"))
+
+
+def _write_entries(
+    folder: Path, work: Path, pin: Pin, selection: Selection, report: Report, progress: Progress
+) -> _Count:
+    count, bare = _Count(), set[str]()
+    (folder / "fhir").mkdir()
+    with ExitStack() as stack:
+        nodes = Frontier() if selection.is_whole else stack.enter_context(_nodes(work))
+        seqs = stack.enter_context((work / "seqs").open("w+b"))
+        files = stack.enter_context(Plain(folder)), stack.enter_context(_timeline(folder))
+        writers: tuple[_Writer, ...] = (count, report, *files)
+        for line in trail.lines(pin, nodes, progress):
+            if not (selection.has(line.fields) or _tells_why(line, bare)):
+                continue
+            if line.fields["detail_commit"] and not line.detail:
+                bare.add(f"entry:{line.seq}")
+            seqs.write(line.seq.to_bytes(8, "big"))
+            for writer in writers:
+                writer.add(line)
+        if isinstance(nodes, proofs.Nodes):
+            seqs.seek(0)
+            proofs.write(folder / "proofs", pin, nodes, seqs)
+    return count
+
+
+def _tells_why(line: Line, bare: set[str]) -> bool:
+    """Whether it is the entry by which the detail of a chosen one was taken out."""
+    return line.fields["event"] == trail.REDACTED and line.fields["subject"] in bare
+
+
+def _nodes(work: Path) -> proofs.Nodes:
+    (work / "nodes").mkdir()
+    return proofs.Nodes(work / "nodes")
+
+
+def _timeline(folder: Path) -> Timeline:
+    return Timeline(folder / "timeline.csv")
+
+
+class Plain:
+    """The files of one line for each entry: the entries, their details, and FHIR's."""
+
+    def __init__(self, folder: Path) -> None:
+        self._stack = ExitStack()
+        names = ["entries", "details", "fhir/AuditEvent", "fhir/Provenance"]
+        self._entries, self._details, self._events, self._filed = [
+            self._stack.enter_context((folder / f"{name}.ndjson").open("wb")) for name in names
+        ]
+
+    def __enter__(self) -> "Plain":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._stack.close()
+
+    def add(self, line: Line) -> None:
+        _put(self._entries, line.text.encode())
+        if line.detail:
+            kept = {"detail": line.detail, "salt": line.salt, "seq": line.seq}
+            _put(self._details, orjson.dumps(kept))
+        _put(self._events, fhir.audit_event(line))
+        if fhir.is_filed(line):
+            _put(self._filed, fhir.provenance(line))
+
+
+def _put(file: IO[bytes], line: bytes) -> None:
+    file.write(line + b"\n")
+
+
+def _manifest(pin: Pin, selection: Selection, count: _Count) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "trail": count.trail,
+        "origin": pin.origin,
+        "size": pin.size,
+        "head": pin.head,
+        "root": pin.root,
+        "whole": selection.is_whole,
+        "filters": selection.filters,
+        "entries": count.entries,
+        "first_seq": count.first_seq,
+        "last_seq": count.last_seq,
+        "details": count.details,
+        "details_taken_out": count.taken_out,
+        "states": dict(count.states),
+        "software": settings.SOFTWARE_VERSION,
+    }
+
+
+def _record(made: Made, selection: Selection, actor: str, role: str) -> None:
+    detail: Mapping[str, Any] = {
+        "filters": selection.filters,
+        "size": made.size,
+        "entries": made.entries,
+        "package": made.target.name,
+    }
+    with ledger():
+        record(
+            "ledger.exported",
+            subject=f"export:{uuid.uuid4()}",
+            n=0,
+            actor=actor,
+            role=role,
+            site="".join(selection.sites) if len(selection.sites) == 1 else "",
+            doc_id=selection.doc_id,
+            correlation_id=selection.correlation_id,
+            sha256=made.manifest_sha256,
+            detail=detail,
+        )
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _hash_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _zipped(folder: Path) -> Path:
+    """The same bytes for the same files: fixed order, times and rights."""
+    path = folder.with_suffix(".zip")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for file in _files(folder):
+            info = zipfile.ZipInfo(file.relative_to(folder).as_posix(), _BEGINNING)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            with file.open("rb") as source, archive.open(info, "w", force_zip64=True) as out:
+                shutil.copyfileobj(source, out, 1 << 20)
+    return path

@@ -1,0 +1,68 @@
+"""Proofs for a part of a trail: each of its entries under the checkpoint, without the others.
+
+The nodes of the tree are kept in files, 64 bytes for each entry of the trail: a part can be large,
+and memory is not to grow with it.
+"""
+
+import base64
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+from audit.export.trail import Pin
+from audit.tree import HASH_BYTES, Frontier, Span, consistency, inclusion
+
+LEVELS = 48  # files: a tree of 2**48 entries is not written by anybody
+
+
+class Nodes(Frontier):
+    """A tree that remembers all of its nodes, in a folder."""
+
+    __slots__ = ("_files", "_stack")
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._stack = ExitStack()
+        self._files: list[IO[bytes]] = []
+        for level in range(LEVELS):
+            self._files.append(self._stack.enter_context((folder / f"{level}").open("w+b")))
+
+    def __enter__(self) -> "Nodes":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._stack.close()
+
+    def add(self, leaf_hash: bytes) -> list[bytes]:
+        completed = super().add(leaf_hash)
+        for file, hash_ in zip(self._files, completed, strict=False):
+            file.write(hash_)
+        return completed
+
+    def hash_of(self, span: Span) -> bytes:
+        """The hash of a node. Raises KeyError for a span that is none."""
+        start, end = span
+        width = end - start
+        if width & (width - 1) or start % width:
+            return self.right_edge(span)
+        file = self._files[width.bit_length() - 1]
+        file.seek(start // width * HASH_BYTES)
+        return file.read(HASH_BYTES)
+
+
+def write(folder: Path, pin: Pin, nodes: Nodes, seqs: IO[bytes]) -> None:
+    """The proofs of the entries in `seqs`, 8 bytes each, and that the trail only grew."""
+    folder.mkdir()
+    note = pin.notes[pin.size]
+    with (folder / "inclusion.tlog-proofs").open("w", encoding="utf-8", newline="") as file:
+        while raw := seqs.read(8):
+            index = int.from_bytes(raw, "big") - 1
+            path = _in_base64(nodes, inclusion(index, pin.size))
+            file.write(f"c2sp.org/tlog-proof@v1\nindex {index}\n{path}\n{note}")
+    for old in pin.notes.keys() - {pin.size}:
+        path = _in_base64(nodes, consistency(old, pin.size))
+        (folder / f"{old}.consistency").write_text(f"old {old}\n{path}\n{note}", newline="")
+
+
+def _in_base64(nodes: Nodes, spans: list[Span]) -> str:
+    return "".join(f"{base64.b64encode(nodes.hash_of(span)).decode()}\n" for span in spans)

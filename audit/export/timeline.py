@@ -1,0 +1,64 @@
+"""timeline.csv: one row for each entry, for spreadsheets, and complete.
+
+The last column is the entry's line itself, so that whoever has only this file can follow the chain.
+"""
+
+import csv
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import orjson
+
+from audit.export.trail import Line
+
+FIELDS = [
+    "event", "subject", "site", "doc_id", "sha256", "from", "to", "code", "reason_code",
+    "correlation_id", "actor", "role", "software", "rules", "schema_version",
+]  # fmt: skip
+HEADER = [
+    "seq", "recorded_at (UTC)", "occurred_at (UTC)", *FIELDS, "printed_name", "meaning", "detail",
+    "prev", "hash", "line",
+]  # fmt: skip
+# What a spreadsheet takes for a formula (owasp.org/www-community/attacks/CSV_Injection), and the
+# apostrophe itself, so that taking one away always gives back what was there.
+_MARKED = ("=", "+", "-", "@", "'")
+
+
+class Timeline:
+    """Excel takes UTF-8 for UTF-8 only with a byte order mark in front."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w", encoding="utf-8-sig", newline="")
+        self._rows = csv.writer(self._file)
+        self._rows.writerow(HEADER)
+
+    def __enter__(self) -> "Timeline":
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def add(self, line: Line) -> None:
+        fields = line.fields
+        times = fields["recorded_at"], fields["occurred_at"]
+        copied = (fields[name] for name in FIELDS)
+        signed = signature(line)
+        last = line.detail, fields["prev"], line.hash, line.text
+        self._rows.writerow([_safe(cell) for cell in (line.seq, *times, *copied, *signed, *last)])
+
+
+def signature(line: Line) -> tuple[str, str]:
+    """Printed name and meaning (21 CFR 11.50), empty where the detail has none."""
+    detail: dict[str, Any] = orjson.loads(line.detail) if line.detail else {}
+    return str(detail.get("printed_name", "")), str(detail.get("meaning", ""))
+
+
+def _safe(cell: object) -> str:
+    text = str(cell)
+    return f"'{text}" if text.startswith(_MARKED) else text

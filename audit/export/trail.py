@@ -1,0 +1,155 @@
+"""The trail up to a signed checkpoint, read once from its first entry and checked on the way.
+
+What leaves the house holds, or it does not leave: an entry, a detail or a root that differs ends
+the export. The damage is shown by `verify_audit`, and the database is the evidence.
+"""
+
+import base64
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from audit import notes
+from audit.chain import Walk, commitment, expect
+from audit.models import Checkpoint, Entry, Receipt
+from audit.tree import Frontier, leaf
+
+CHUNK = 2_000  # entries in memory at a time
+CHECKPOINTS = 100  # at most so many in a package, the newest: there is one for each busy minute
+REDACTED = "ledger.detail_redacted"  # its subject is `entry:SEQ`
+
+Progress = Callable[[int, int], None]  # entries done, and of how many
+
+
+class ExportRefused(Exception):
+    """There is nothing that could be exported so; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An entry that holds. `salt` (hex) and `detail` are empty where there is none any more."""
+
+    text: str
+    hash: str
+    fields: dict[str, Any]
+    salt: str
+    detail: str
+
+    @property
+    def seq(self) -> int:
+        return int(self.fields["seq"])
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The checkpoint that an export ends at, and those before it, by size."""
+
+    size: int
+    head: str
+    root: str  # hex
+    origin: str
+    notes: dict[int, str]
+    roots: dict[int, str]
+    tokens: dict[int, bytes]  # RFC 3161
+
+
+def pinned(size: int | None = None) -> Pin:
+    """The checkpoint of this size, or the newest. Raises ExportRefused when there is none."""
+    rows = Checkpoint.objects.order_by("-size")
+    found = rows.first() if size is None else rows.filter(size=size).first()
+    if found is None:
+        which = "no checkpoint yet" if size is None else f"no checkpoint of {size} entries"
+        raise ExportRefused(
+            f"an export ends at a signed checkpoint, and there is {which}; "
+            "`manage.py checkpoint` signs one"
+        )
+    kept = list(rows.filter(size__lte=found.size)[:CHECKPOINTS])
+    stamps = Receipt.objects.filter(anchor="rfc3161", checkpoint__in=kept).order_by("-pk")
+    return Pin(
+        size=found.size,
+        head=found.head,
+        root=found.root,
+        origin=found.note.partition("\n")[0],
+        notes={row.size: row.note for row in kept},
+        roots={row.size: row.root for row in kept},
+        tokens={stamp.checkpoint_id: base64.b64decode(stamp.proof) for stamp in stamps},
+    )
+
+
+def check_signature(pin: Pin, keys: str) -> str:
+    """Who signed the checkpoint, in words. Raises ExportRefused when no published key did."""
+    words = [word for word in keys.split() if word.count("+") >= 2]
+    if not words:
+        return "no key is published to compare it with"
+    try:
+        _, signers = notes.opened(pin.notes[pin.size], [notes.Verifier.parse(w) for w in words])
+    except notes.BadNote as error:
+        raise ExportRefused(f"the checkpoint of {pin.size} entries: {error}") from error
+    return f"signed by {', '.join(f'{s.name}+{s.key_id.hex()}' for s in signers)}"
+
+
+def lines(pin: Pin, frontier: Frontier, progress: Progress) -> Iterator[Line]:
+    """Every entry up to the pin; its leaf is added to `frontier` before it is given out.
+
+    Raises BrokenChain for an entry that does not hold and ExportRefused for a detail that was
+    taken out after the pin.
+    """
+    walk, bare = Walk(), set[int]()
+    for seq, hash_, text, salt, detail in _rows(pin.size):
+        fields = walk.step(seq, text, hash_)
+        _check_detail(fields, salt, detail, bare)
+        frontier.add(leaf(text))
+        if (root := pin.roots.get(seq)) is not None:
+            expect(seq, "the tree up to here has not the checkpoint's root", root, _root(frontier))
+        yield Line(text, hash_, fields, salt or "", detail or "")
+        if seq % CHUNK == 0:
+            progress(seq, pin.size)
+    expect(
+        walk.seq,
+        "the entries after it are missing, of which a checkpoint tells",
+        pin.size,
+        walk.seq,
+    )
+    expect(walk.seq, "it is not the head that was signed", pin.head, walk.head)
+    if bare:
+        _refuse_bare(min(bare), pin.size)
+    progress(pin.size, pin.size)
+
+
+def _rows(size: int) -> Iterator[tuple[int, str, str, str | None, str | None]]:
+    # Page by page: entries are never changed, so no transaction has to be held for a stable view,
+    # and what `progress` writes is seen at once.
+    rows = Entry.objects.order_by("seq").values_list(
+        "seq", "hash", "body", "detail__salt", "detail__detail"
+    )
+    last = 0
+    while page := list(rows.filter(seq__gt=last, seq__lte=size)[:CHUNK]):
+        yield from page
+        last = page[-1][0]
+
+
+def _root(frontier: Frontier) -> str:
+    return frontier.root().hex()
+
+
+def _check_detail(
+    fields: dict[str, Any], salt: str | None, detail: str | None, bare: set[int]
+) -> None:
+    """A detail fits its line, or is missing: `bare` then, until the entry comes that says why."""
+    seq, commit = fields["seq"], fields["detail_commit"]
+    if salt is not None and detail is not None:
+        found = commitment(bytes.fromhex(salt), detail)
+        expect(seq, "its detail was changed", commit, found)
+    elif commit:
+        bare.add(seq)
+    if fields["event"] == REDACTED:
+        bare.discard(int(fields["subject"].removeprefix("entry:")))
+
+
+def _refuse_bare(seq: int, size: int) -> None:
+    later = Entry.objects.filter(subject=f"entry:{seq}", event=REDACTED, seq__gt=size).first()
+    expect(seq, "its detail is missing, and no entry says why", True, later is not None)
+    raise ExportRefused(
+        f"the detail of entry {seq} was taken out after this checkpoint, by entry "
+        f"{later.seq if later else 0}: sign a checkpoint that covers it, and export at that size"
+    )

@@ -1,0 +1,88 @@
+"""A ledger with signed checkpoints, its export, and the inspector who has nothing but Python."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.db import connection
+
+from audit import notes, tree
+from audit.export.package import export
+from audit.export.selection import Selection
+from audit.log import ledger, record
+from audit.models import Entry
+from tests.audit.support import sql
+
+NAME = "siteledger.example/trail"
+KEY = notes.Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
+OTHER = notes.Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(32)))
+VERIFIER = Path(__file__).parents[3] / "audit" / "export" / "verify_trail.py"
+WAY = ["RECEIVED", "VALIDATING", "ARCHIVED"]
+
+
+def move(document, n, *, site="DE-014", packet="", **facts):
+    """One entry of a document on its way, inside ledger()."""
+    state = WAY[n]
+    record(
+        f"document.{state.lower()}",
+        subject=f"document:{document}",
+        n=n,
+        actor="system:worker-03",
+        role="worker",
+        site=site,
+        doc_id=f"CV-{document}",
+        sha256=f"{document:064x}",
+        from_state=WAY[n - 1] if n else "",
+        to_state=state,
+        correlation_id=packet or f"packet-{document}",
+        **facts,
+    )
+
+
+def write_ways(*documents, **facts):
+    """Three entries for each document, each with a detail."""
+    with ledger():
+        for document in documents:
+            for n in range(3):
+                move(document, n, detail={"note": f"Zoë's no. {n} of {document}"}, **facts)
+
+
+def sign(*signers, upto=None):
+    """A checkpoint over the first `upto` entries, inserted as the application does."""
+    lines = list(Entry.objects.order_by("seq").values_list("body", "hash")[:upto])
+    frontier = tree.Frontier()
+    for body, _ in lines:
+        frontier.add(tree.leaf(body))
+    head = notes.Head(NAME, len(lines), frontier.root())
+    note = notes.signed(head.text, signers or [KEY])
+    now = connection.ops.adapt_datetimefield_value(datetime.now(UTC))
+    sql(
+        "INSERT INTO audit_checkpoint (size, head, root, frontier, note, created_at) "
+        "VALUES (%s, %s, %s, %s, %s, %s)",
+        *(len(lines), lines[-1][1], head.root.hex(), frontier.hex(), note, now),
+    )
+    return note
+
+
+def publish(settings, folder, *signers):
+    """The public keys in the write-once place."""
+    settings.ANCHOR_DIR = folder
+    folder.mkdir(exist_ok=True)
+    keys = "".join(f"{signer.verifier.text}\n" for signer in signers or [KEY])
+    (folder / "vkeys.txt").write_text(keys)
+
+
+def exported(target, **choice):
+    export(target, Selection(**choice), actor="system:command", role="ops")
+    return target
+
+
+def inspect(folder, *arguments, python=sys.executable, verifier=VERIFIER):
+    """The verifier's exit code and what it printed. It is not the one in the folder."""
+    done = subprocess.run(
+        [python, "-I", str(verifier), str(folder), *arguments],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr

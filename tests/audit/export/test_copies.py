@@ -1,0 +1,190 @@
+"""The copies for people and for other systems: CSV, PDF, FHIR."""
+
+import base64
+import csv
+import json
+
+import pypdf
+import pytest
+from fhir.resources.R4B.auditevent import AuditEvent
+from fhir.resources.R4B.provenance import Provenance
+
+from audit import chain
+from audit.log import ledger, record
+from tests.audit.export.support import exported, sign, write_ways
+from tests.audit.support import guards_down, sql, write
+
+
+def rows_of(package):
+    with (package / "timeline.csv").open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def pages_of(package):
+    return [page.extract_text() for page in pypdf.PdfReader(package / "report.pdf").pages]
+
+
+def text_of(package):
+    """Without the line breaks that narrow cells make."""
+    return "".join("".join(pages_of(package)).split())
+
+
+@pytest.mark.requirement("R11")
+def test_the_table_read_again_gives_the_same_chain(package):
+    prev = chain.GENESIS
+    for seq, row in enumerate(rows_of(package), start=1):
+        assert (row["seq"], row["prev"]) == (str(seq), prev)
+        prev = chain.digest(row["line"])
+        assert row["hash"] == prev
+    assert prev == json.loads((package / "manifest.json").read_text())["head"]
+
+
+@pytest.mark.requirement("R10")
+def test_the_tables_times_say_that_they_are_utc(package):
+    row = rows_of(package)[0]
+    assert row["recorded_at (UTC)"] == json.loads(row["line"])["recorded_at"]
+    assert "occurred_at (UTC)" in row
+
+
+@pytest.mark.parametrize("first", "=+-@'")
+def test_no_cell_is_taken_for_a_formula_and_each_can_be_read_back(db, anchors, tmp_path, first):
+    write(doc_id=f'{first}HYPERLINK("http://x.example")')
+    sign()
+    row = rows_of(exported(tmp_path / "export"))[0]
+    assert row["doc_id"][0] == "'"
+    assert row["doc_id"][1:] == json.loads(row["line"])["doc_id"]
+
+
+def test_a_cell_that_is_none_of_that_stays_as_it_is(package):
+    row = rows_of(package)[0]
+    assert (row["doc_id"], row["site"], row["sha256"]) == ("CV-1", "DE-014", f"{1:064x}")
+    assert json.loads(row["detail"]) == {"note": "Zoë's no. 0 of 1"}
+
+
+SIGNED = {"printed_name": "Dr Ana Gómez", "meaning": "approval"}
+
+
+@pytest.fixture
+def signed(db, anchors, tmp_path):
+    """A document that a person corrected, replaced and signed, and one that nobody touched."""
+    write_ways(1, 2)
+    with ledger():
+        record_by_a_person("document.changed", 3, {"changes": {"person": {"old": "A", "new": "B"}}})
+        record_by_a_person("document.signed", 4, SIGNED)
+    sign()
+    return exported(tmp_path / "export")
+
+
+def record_by_a_person(event, n, detail):
+    record(event, subject="document:1", n=n, actor="user:7", role="QA", site="DE-014",
+           doc_id="CV-1", detail=detail)  # fmt: skip
+
+
+@pytest.mark.requirement("R25")
+def test_a_signature_shows_name_time_and_meaning_in_every_copy(signed):
+    row = rows_of(signed)[-1]
+    assert (row["printed_name"], row["meaning"]) == ("Dr Ana Gómez", "approval")
+    printed = text_of(signed)
+    section = printed[printed.index("Signatures") : printed.index("Timeline")]
+    when = row["occurred_at (UTC)"]
+    for part in ("DrAnaGómez", "approval", when[:10] + when[11:19], "Signed(UTC)"):
+        assert part in section
+
+
+@pytest.mark.requirement("R12")
+def test_the_report_marks_what_was_changed_since_it_was_first_entered(signed):
+    printed = text_of(signed)
+    documents = printed[printed.index("Documents") : printed.index("Signatures")]
+    assert "CHANGEDbyentry7" in documents
+    assert "notchanged" in documents
+    timeline = printed[printed.rindex("Timeline") :]
+    assert timeline.count("CHANGED") == 1
+    assert "person:A>B" in timeline
+
+
+@pytest.mark.requirement("R12")
+def test_another_version_of_a_document_is_a_change_of_it(db, anchors, tmp_path):
+    write_ways(1)
+    write(subject="document:9", site="DE-014", doc_id="CV-1", sha256="f" * 64)
+    sign()
+    assert "CHANGEDbyentry4" in text_of(exported(tmp_path / "export"))
+
+
+@pytest.mark.requirement("R10")
+@pytest.mark.requirement("R11")
+def test_the_reports_first_page_says_what_it_is_a_copy_of(package):
+    first = "".join(pages_of(package)[0].split())
+    manifest = json.loads((package / "manifest.json").read_text())
+    for fact in (manifest["head"], manifest["root"], manifest["files"]["verify_trail.py"]):
+        assert fact in first
+    assert "signedbysiteledger.example/trail+2d5274e8" in first
+    assert "UTCthroughout" in first
+    assert "none:thewholetrail" in first
+
+
+def test_every_page_has_its_number_and_the_tables_header(db, anchors, tmp_path):
+    write_ways(*range(20))
+    sign()
+    pages = pages_of(exported(tmp_path / "export"))
+    assert len(pages) > 2
+    for number, page in enumerate(pages, start=1):
+        assert f"Page {number} of {len(pages)}" in page
+    assert all("Recorded (UTC)" in page for page in pages[3:])
+
+
+def test_a_report_of_too_many_entries_says_where_they_are(trail, tmp_path, monkeypatch):
+    monkeypatch.setattr("audit.export.report.ROWS", 11)
+    printed = text_of(exported(tmp_path / "export"))
+    assert "12entriesaretoomanytoprint" in printed
+    assert "timeline.csv" in printed
+    assert "RECEIVED>VALIDATING" not in printed
+
+
+def test_what_the_font_lacks_is_named_and_markup_is_only_text(db, anchors, tmp_path):
+    write(doc_id="<b>履歴書</b> & Zoë")
+    sign()
+    assert "<b>[U+5C65][U+6B74][U+66F8]</b>&Zoë" in text_of(exported(tmp_path / "export"))
+
+
+@pytest.mark.requirement("R38")
+def test_the_report_says_which_detail_was_taken_out(trail, tmp_path):
+    write(subject="entry:5", event="ledger.detail_redacted", detail={"reason": "a name"})
+    with guards_down():
+        sql("DELETE FROM audit_entrydetail WHERE entry_id = 5")
+    sign()
+    printed = text_of(exported(tmp_path / "export"))
+    assert printed.count("(itsdetailwastakenoutonrecord)") == 1
+
+
+@pytest.mark.requirement("R11")
+def test_foreign_eyes_accept_every_audit_event(signed):
+    lines = (signed / "fhir" / "AuditEvent.ndjson").read_text().splitlines()
+    entries = (signed / "entries.ndjson").read_text().splitlines()
+    assert len(lines) == len(entries) == 8
+    for line, entry in zip(lines, entries, strict=True):
+        event = AuditEvent.model_validate_json(line)
+        assert event.id == chain.digest(entry)
+        line_in_it = json.loads(line)["entity"][1]["detail"][-1]["valueBase64Binary"]
+        assert base64.b64decode(line_in_it).decode() == entry
+    filed = json.loads(lines[2])
+    assert (filed["action"], filed["type"]["code"]) == ("U", "archive")
+    assert filed["agent"][0]["requestor"] is False
+    assert json.loads(lines[-1])["agent"][0]["requestor"] is True
+
+
+@pytest.mark.requirement("R11")
+def test_only_what_was_filed_has_a_provenance(package):
+    lines = (package / "fhir" / "Provenance.ndjson").read_text().splitlines()
+    assert len(lines) == 4
+    for line in lines:
+        found = Provenance.model_validate_json(line)
+        assert found.target[0].identifier.value.startswith(("DE-014/CV-", "FR-002/CV-"))
+
+
+def test_a_rejection_is_an_event_that_failed(db, anchors, tmp_path):
+    write(code="EXPIRED_DOCUMENT", doc_id="CV-1", to_state="REJECTED")
+    sign()
+    lines = (exported(tmp_path / "export") / "fhir" / "AuditEvent.ndjson").read_text()
+    event = json.loads(lines)
+    AuditEvent.model_validate(event)
+    assert (event["outcome"], event["outcomeDesc"]) == ("4", "EXPIRED_DOCUMENT")

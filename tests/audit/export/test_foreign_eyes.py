@@ -1,0 +1,163 @@
+"""Clients that others wrote: metamorphic-log (Rust), openssl, csplit, old Pythons."""
+
+import base64
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+import metamorphic_log
+import pytest
+from django.db import connection
+
+from audit import tree
+from tests.audit.export.support import KEY, OTHER, exported, inspect, sign, write_ways
+from tests.audit.support import sql
+
+KEYS = [KEY.verifier.text]
+
+
+def split(part, folder):
+    """The proofs one by one, by the command of docs/audit-format.md."""
+    folder.mkdir()
+    file = part / "proofs" / "inclusion.tlog-proofs"
+    subprocess.run(
+        ["csplit", "-s", "-z", "-b", "%05d.tlog-proof", "-f", "", str(file),
+         "/^c2sp.org\\/tlog-proof@v1$/", "{*}"],
+        cwd=folder, check=True,
+    )  # fmt: skip
+    return sorted(folder.iterdir())
+
+
+def opened(proof):
+    """Index, hashes and checkpoint of a proof as c2sp.org/tlog-proof has it."""
+    head, path_and_note = proof.read_text().split("\n", 1)
+    assert head == "c2sp.org/tlog-proof@v1"
+    (index, *path), note = (
+        part.split("\n") if at == 0 else part
+        for at, part in enumerate(path_and_note.split("\n\n", 1))
+    )
+    return int(index.removeprefix("index ")), [base64.b64decode(hash_) for hash_ in path], note
+
+
+@pytest.mark.requirement("R05")
+def test_a_foreign_verifier_accepts_the_checkpoints(package):
+    for size in (6, 12):
+        note = (package / "checkpoints" / str(size)).read_text()
+        assert metamorphic_log.checkpoint_verify(note, KEYS).size == size
+
+
+@pytest.mark.requirement("R05")
+def test_a_foreign_verifier_accepts_the_proof_of_each_entry(trail, tmp_path):
+    part = exported(tmp_path / "part", sites=["FR-002"])
+    lines = (part / "entries.ndjson").read_text().splitlines()
+    proofs = split(part, tmp_path / "proofs")
+    assert len(proofs) == len(lines) == 6
+    for line, proof in zip(lines, proofs, strict=True):
+        index, path, note = opened(proof)
+        metamorphic_log.checkpoint_verify_inclusion(note, KEYS, index, tree.leaf(line), path)
+        with pytest.raises(metamorphic_log.VerifyError):
+            metamorphic_log.checkpoint_verify_inclusion(note, KEYS, index, tree.leaf("x"), path)
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize("old", [1, 4, 6, 7, 11])
+def test_a_foreign_verifier_accepts_that_the_trail_only_grew(db, anchors, tmp_path, old):
+    write_ways(1, 2, 3, 4)
+    sign(upto=old)
+    sign()
+    part = exported(tmp_path / "part", doc_id="CV-1")
+    head, *path = (part / "proofs" / f"{old}.consistency").read_text().split("\n\n")[0].split("\n")
+    assert head == f"old {old}"
+    notes = [(part / "checkpoints" / str(size)).read_text() for size in (old, 12)]
+    hashes = [base64.b64decode(hash_) for hash_ in path]
+    metamorphic_log.checkpoint_verify_consistency(*notes, KEYS, hashes)
+    assert inspect(part, "--vkey", KEYS[0])[0] == 0
+
+
+@pytest.mark.requirement("R05")
+def test_either_key_is_enough_across_a_rotation(db, anchors, tmp_path):
+    write_ways(1)
+    sign(KEY)
+    write_ways(2)
+    sign(KEY, OTHER)
+    package = exported(tmp_path / "export")
+    for signer in (KEY, OTHER):
+        assert inspect(package, "--vkey", signer.verifier.text)[0] == 0
+
+
+PYENV = Path.home() / ".pyenv" / "versions"
+VERSIONS = sorted(PYENV.glob("3.[89].*/bin/python"))
+
+
+@pytest.mark.skipif(not VERSIONS, reason="no older Python here")
+def test_the_verifier_runs_on_old_pythons(package, trail, tmp_path):
+    part = exported(tmp_path / "part", doc_id="CV-3")
+    for python in map(str, VERSIONS):
+        for folder in (package, part):
+            code, told = inspect(folder, "--vkey", KEYS[0], python=python)
+            assert (code, told.splitlines()[-1]) == (0, "HOLDS, compared with your key.")
+
+
+def openssl(folder, *arguments):
+    done = subprocess.run(
+        ["openssl", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+CONFIG = """
+[tsa]
+default_tsa = ours
+[ours]
+serial = serial
+default_policy = 1.2.3.4
+digests = sha256
+signer_digest = sha256
+ordering = yes
+"""
+
+
+@pytest.fixture
+def authority(tmp_path):
+    """A time stamp authority of our own, with the certificate that its tokens are checked by."""
+    folder = tmp_path / "tsa"
+    folder.mkdir()
+    (folder / "tsa.cnf").write_text(CONFIG)
+    (folder / "serial").write_text("01\n")
+    made = openssl(
+        folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=TSA", "-days", "2",
+        "-keyout", "tsa.key", "-out", "tsa.pem",
+        "-addext", "extendedKeyUsage=critical,timeStamping",
+    )  # fmt: skip
+    assert made[0] == 0, made
+    return folder
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
+@pytest.mark.requirement("R10")
+def test_openssl_accepts_the_time_stamp_of_a_checkpoint(db, anchors, tmp_path, authority):
+    write_ways(1)
+    (authority / "note").write_text(sign())
+    ask = ["ts", "-query", "-data", "note", "-sha256", "-cert", "-out", "query"]
+    answer = ["ts", "-reply", "-config", "tsa.cnf", "-section", "ours", "-queryfile", "query",
+              "-signer", "tsa.pem", "-inkey", "tsa.key", "-out", "reply"]  # fmt: skip
+    for step in (ask, answer):
+        code, told = openssl(authority, *step)
+        assert code == 0, told
+    proof = base64.b64encode((authority / "reply").read_bytes()).decode()
+    now = connection.ops.adapt_datetimefield_value(datetime.now(UTC))
+    sql(
+        "INSERT INTO audit_receipt (checkpoint_id, anchor, place, proof, anchored_at) "
+        "VALUES (3, 'rfc3161', 'https://tsa.example', %s, %s)",
+        *(proof, now),
+    )
+    package = exported(tmp_path / "export")
+    code, told = inspect(package, "--vkey", KEYS[0])
+    assert code == 0
+    command = told[told.index("ts -verify") :].splitlines()[0]
+    command = command.replace("THE-TSA'S-CA", str(authority / "tsa.pem"))
+    code, told = openssl(tmp_path, *command.split())
+    assert (code, "Verification: OK" in told) == (0, True), told
+    (package / "checkpoints" / "3").write_text("another")
+    assert openssl(tmp_path, *command.split())[0] != 0

@@ -1,0 +1,223 @@
+"""What is in the package, who may have it, and that it is the same whenever it is made."""
+
+import hashlib
+import json
+import tracemalloc
+import zipfile
+
+import pytest
+
+from audit import chain, history, tree
+from audit.chain import BrokenChain
+from audit.export import proofs
+from audit.export.package import export
+from audit.export.selection import Selection
+from audit.export.trail import ExportRefused
+from audit.log import written
+from tests.audit.export.support import KEY, OTHER, exported, inspect, publish, sign, write_ways
+from tests.audit.support import guards_down, sql, write
+
+
+def files_of(folder):
+    return {
+        p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()
+    }
+
+
+@pytest.mark.requirement("R33")
+def test_the_same_checkpoint_and_choice_give_the_same_bytes(trail, tmp_path):
+    first = files_of(exported(tmp_path / "first"))
+    second = files_of(exported(tmp_path / "second"))
+    assert first.pop("run.json") != second.pop("run.json")
+    assert first == second
+
+
+def test_a_trail_that_grew_gives_the_same_bytes_at_the_old_size(trail, tmp_path):
+    before = exported(tmp_path / "before.zip")
+    write_ways(5)
+    sign()
+    after = tmp_path / "after.zip"
+    export(after, Selection(), actor="user:1", size=12)
+    assert before.read_bytes() == after.read_bytes()
+
+
+def test_a_zip_file_has_what_the_folder_has(package, tmp_path):
+    with zipfile.ZipFile(exported(tmp_path / "export.zip")) as archive:
+        archive.extractall(tmp_path / "unpacked")
+        assert {file.date_time for file in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    folder = files_of(package)
+    del folder["run.json"]
+    assert files_of(tmp_path / "unpacked") == folder
+    assert (tmp_path / "export.run.json").exists()
+
+
+def test_the_manifest_covers_every_file_but_itself_and_the_time_of_the_run(package):
+    manifest = json.loads((package / "manifest.json").read_text())
+    hashes = {name: hashlib.sha256(raw).hexdigest() for name, raw in files_of(package).items()}
+    del hashes["manifest.json"], hashes["run.json"]
+    assert manifest["files"] == hashes
+    assert (manifest["size"], manifest["states"]["ARCHIVED"], manifest["details"]) == (12, 4, 12)
+
+
+def test_entries_are_the_ledgers_lines_as_they_are(package):
+    lines = (package / "entries.ndjson").read_text().splitlines()
+    assert [chain.digest(line) for line in lines] == [
+        e[0] for e in sql("SELECT hash FROM audit_entry ORDER BY seq")[:12]
+    ]
+
+
+@pytest.mark.requirement("R07")
+def test_an_export_is_on_record_with_the_hash_of_its_manifest(trail, tmp_path):
+    target = exported(tmp_path / "export", doc_id="CV-3", sites=["FR-002"])
+    entry = history.latest(limit=1)[0]
+    manifest = (target / "manifest.json").read_bytes()
+    assert (entry.event, entry.actor, entry.role) == ("ledger.exported", "system:command", "ops")
+    assert (entry.site, entry.doc_id) == ("FR-002", "CV-3")
+    assert entry.sha256 == hashlib.sha256(manifest).hexdigest()
+    assert entry.detail["filters"] == {"doc_id": "CV-3", "sites": ["FR-002"]}
+
+
+def test_nothing_is_handed_over_that_could_not_be_put_on_record(trail, tmp_path, monkeypatch):
+    # A LedgerError on the way out, as after AUDIT_TRAIL was changed.
+    monkeypatch.setattr("django.conf.settings.AUDIT_TRAIL", "another")
+    with pytest.raises(Exception, match="this ledger is 'siteledger'"):
+        exported(tmp_path / "export")
+    assert [path.name for path in tmp_path.iterdir()] == ["anchors"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "seqs"),
+    [
+        ({"sites": ["DE-014"]}, range(1, 7)),
+        ({"sites": ["DE-014", "FR-002"]}, range(1, 13)),
+        ({"doc_id": "CV-2"}, range(4, 7)),
+        ({"correlation_id": "packet-4"}, range(10, 13)),
+        ({"since": "2000"}, range(1, 13)),
+    ],
+)
+def test_a_part_has_what_was_asked_for(trail, tmp_path, choice, seqs):
+    part = exported(tmp_path / "part", **choice)
+    lines = (part / "entries.ndjson").read_text().splitlines()
+    assert [json.loads(line)["seq"] for line in lines] == list(seqs)
+    assert inspect(part, "--vkey", KEY.verifier.text)[0] == 0
+
+
+def test_times_choose_from_one_moment_up_to_before_another(trail, tmp_path):
+    entries = list(reversed(history.latest(limit=12)))
+    border = written(entries[6].recorded_at)
+    late = exported(tmp_path / "late", since=border)
+    early = exported(tmp_path / "early", until=border)
+    count = [len((p / "entries.ndjson").read_text().splitlines()) for p in (early, late)]
+    assert sum(count) == 12
+    assert all(count)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 11, 13, 64, 77])
+def test_nodes_kept_in_files_are_those_of_the_tree(size, tmp_path):
+    leaves = [tree.leaf(f"line {n}") for n in range(size)]
+    with proofs.Nodes(tmp_path) as nodes:
+        for hash_ in leaves:
+            nodes.add(hash_)
+        for start in range(size):
+            for path in (tree.inclusion(start, size), tree.consistency(start + 1, size)):
+                found = tree.hashes(leaves, path)
+                assert [nodes.hash_of(span) for span in path] == [found[span] for span in path]
+        with pytest.raises(KeyError):
+            nodes.hash_of((1, 3)) if size > 3 else nodes.hash_of((5, 8))
+
+
+def test_without_a_checkpoint_there_is_nothing_to_end_at(db, anchors, tmp_path):
+    write()
+    with pytest.raises(ExportRefused, match="no checkpoint yet"):
+        exported(tmp_path / "export")
+
+
+def test_a_choice_that_nothing_fits_is_refused(trail, tmp_path):
+    with pytest.raises(ExportRefused, match="no entry fits"):
+        exported(tmp_path / "export", doc_id="CV-99")
+    assert history.latest(limit=1)[0].event == "document.archived"
+
+
+def test_what_is_there_is_not_written_over(trail, tmp_path):
+    (tmp_path / "export").mkdir()
+    with pytest.raises(ExportRefused, match="is there already"):
+        exported(tmp_path / "export")
+
+
+def test_a_checkpoint_that_no_published_key_signed_is_not_exported(trail, settings, tmp_path):
+    publish(settings, tmp_path / "anchors", OTHER)
+    with pytest.raises(ExportRefused, match="none of the given keys signed it"):
+        exported(tmp_path / "export")
+
+
+def test_without_published_keys_the_verdict_says_so(trail, settings, tmp_path):
+    settings.ANCHOR_DIR = tmp_path / "none"
+    package = exported(tmp_path / "export")
+    assert not (package / "vkeys.txt").exists()
+    assert "no key that is known here" in inspect(package)[1]
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (
+            "UPDATE audit_entry SET body = REPLACE(body, 'DE-014', 'DE-015') WHERE seq = 5",
+            "entry 5",
+        ),
+        ("UPDATE audit_entrydetail SET detail = '{}' WHERE entry_id = 5", "its detail was changed"),
+        ("DELETE FROM audit_entrydetail WHERE entry_id = 5", "its detail is missing"),
+        ("UPDATE audit_checkpoint SET root = '00' WHERE size = 6", "not the checkpoint's root"),
+        ("UPDATE audit_checkpoint SET head = '00' WHERE size = 12", "not the head that was signed"),
+    ],
+)
+def test_a_ledger_that_does_not_hold_is_not_exported(trail, tmp_path, damage, told):
+    with guards_down():
+        sql(damage)
+    with pytest.raises(BrokenChain, match=told):
+        exported(tmp_path / "export")
+
+
+def test_a_trail_shorter_than_its_checkpoint_is_not_exported(trail, tmp_path):
+    with guards_down():
+        sql("DELETE FROM audit_entrydetail WHERE entry_id > 10")
+        sql("DELETE FROM audit_entry WHERE seq > 10")
+    with pytest.raises(BrokenChain, match="the entries after it are missing"):
+        exported(tmp_path / "export")
+
+
+@pytest.mark.requirement("R38")
+def test_a_detail_taken_out_later_asks_for_a_later_checkpoint(trail, tmp_path):
+    write(subject="entry:5", event="ledger.detail_redacted", detail={"reason": "a name"})
+    with guards_down():
+        sql("DELETE FROM audit_entrydetail WHERE entry_id = 5")
+    with pytest.raises(ExportRefused, match=r"of entry 5 was taken out .* by entry 13: sign a"):
+        exported(tmp_path / "export")
+
+
+def test_a_trail_and_what_it_takes_to_export_it_do_not_grow_together(trail, tmp_path, monkeypatch):
+    """Ten times the entries, and nothing that is kept of them but the pages of the report."""
+    monkeypatch.setattr("audit.export.trail.CHUNK", 50)
+    monkeypatch.setattr("audit.export.report.ROWS", 50)
+
+    def peak(name):
+        tracemalloc.start()
+        exported(tmp_path / name, sites=["DE-014"])
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    write_ways(*range(10, 50))
+    sign()
+    peak("first")  # what is loaded once
+    few = peak("few")
+    write_ways(*range(100, 500))
+    sign()
+    assert peak("many") < few + 500_000
+
+
+def test_progress_is_told_up_to_the_end(trail, tmp_path, monkeypatch):
+    monkeypatch.setattr("audit.export.trail.CHUNK", 5)
+    told = []
+    export(tmp_path / "x", Selection(), actor="a", progress=lambda *at: told.append(at))
+    assert told == [(5, 12), (10, 12), (12, 12)]

@@ -1,0 +1,441 @@
+"""What somebody may do to an export, and what shows it. The verifier is the inspector's own.
+
+Each change is also made by one who knows the format, and renews the manifest after it.
+"""
+
+import json
+import shutil
+
+import pytest
+
+from audit import chain, history, notes, tree
+from audit.export.package import _hash_of
+from tests.audit.export.support import KEY, NAME, OTHER, exported, inspect, sign, write_ways
+from tests.audit.support import guards_down, sql, write
+
+KNOWN = ["--vkey", KEY.verifier.text]
+
+
+def lines_of(package):
+    return (package / "entries.ndjson").read_text().splitlines()
+
+
+def put(package, lines):
+    (package / "entries.ndjson").write_text("".join(f"{line}\n" for line in lines))
+
+
+def relinked(lines):
+    """Every line anew, with number and predecessor as they have to be: a chain that holds."""
+    fixed, prev = [], chain.GENESIS
+    for seq, line in enumerate(lines, start=1):
+        fixed.append(chain.canonical(json.loads(line) | {"seq": seq, "prev": prev}))
+        prev = chain.digest(fixed[-1])
+    return fixed
+
+
+def renew_manifest(package, **claims):
+    manifest = json.loads((package / "manifest.json").read_text())
+    lines = lines_of(package)
+    manifest |= {"head": chain.digest(lines[-1]), "entries": len(lines)}
+    manifest["files"] = {name: _hash_of(package / name) for name in manifest["files"]}
+    (package / "manifest.json").write_text(json.dumps(manifest | claims))
+
+
+def edit(package):
+    lines = lines_of(package)
+    put(package, [*lines[:4], lines[4].replace("DE-014", "DE-015"), *lines[5:]])
+
+
+def edit_the_last(package):
+    lines = lines_of(package)
+    put(package, [*lines[:-1], lines[-1].replace("ARCHIVED", "REJECTED")])
+
+
+def delete(package):
+    lines = lines_of(package)
+    put(package, lines[:4] + lines[5:])
+
+
+def delete_the_first(package):
+    put(package, lines_of(package)[1:])
+
+
+def swap(package):
+    lines = lines_of(package)
+    put(package, [*lines[:4], lines[5], lines[4], *lines[6:]])
+
+
+def duplicate(package):
+    lines = lines_of(package)
+    put(package, lines[:5] + lines[4:])
+
+
+def edit_and_relink(package):
+    edit(package)
+    put(package, relinked(lines_of(package)))
+
+
+def delete_and_relink(package):
+    delete(package)
+    put(package, relinked(lines_of(package)))
+    file = package / "details.ndjson"
+    details = [json.loads(line) for line in file.read_text().splitlines()]
+    del details[4]
+    moved = [detail | {"seq": seq} for seq, detail in enumerate(details, start=1)]
+    file.write_text("".join(f"{json.dumps(detail)}\n" for detail in moved))
+
+
+def cut_off(package):
+    put(package, lines_of(package)[:-2])
+
+
+def rewrite_the_end(package):
+    edit_the_last(package)
+    put(package, relinked(lines_of(package)))
+
+
+def add_an_entry(package):
+    lines = lines_of(package)
+    put(package, relinked([*lines, lines[-1].replace("CV-4", "CV-9")]))
+
+
+def bring_in_from_another_trail(package):
+    lines = lines_of(package)
+    strange = lines[-1].replace('"trail":"siteledger"', '"trail":"elsewhere"')
+    put(package, [*lines[:-1], strange])
+
+
+def break_the_last_line(package):
+    file = package / "entries.ndjson"
+    file.write_bytes(file.read_bytes()[:-1])
+
+
+def edit_a_checkpoint(package):
+    file = package / "checkpoints" / "6"
+    file.write_text(file.read_text().replace("\n6\n", "\n5\n"))
+
+
+def sign_with_another_key(package):
+    frontier = tree.Frontier()
+    for line in lines_of(package):
+        frontier.add(tree.leaf(line))
+    head = notes.Head(NAME, frontier.size, frontier.root())
+    (package / "checkpoints" / str(frontier.size)).write_text(notes.signed(head.text, [OTHER]))
+
+
+def edit_a_detail(package):
+    file = package / "details.ndjson"
+    file.write_text(file.read_text().replace("no. 1 of 2", "no. 1 of 9"))
+
+
+def drop_a_detail(package):
+    file = package / "details.ndjson"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[1:]))
+
+
+def add_a_detail(package):
+    with (package / "details.ndjson").open("a") as file:
+        file.write('{"detail":"{}","salt":"","seq":13}\n')
+
+
+TAMPERINGS = {
+    edit: "entry 6 does not follow",
+    edit_the_last: "the first 12 entries are not those of its checkpoint",
+    delete: "entry 5 does not follow",
+    delete_the_first: "entry 1 does not follow",
+    swap: "entry 5 does not follow",
+    duplicate: "entry 6 does not follow",
+    edit_and_relink: "the first 6 entries are not those of its checkpoint",
+    delete_and_relink: "the first 6 entries are not those of its checkpoint",
+    cut_off: "the checkpoint says 12 entries, and here are 10",
+    rewrite_the_end: "the first 12 entries are not those of its checkpoint",
+    add_an_entry: "the checkpoint says 12 entries, and here are 13",
+    bring_in_from_another_trail: "entry 12 is not of this trail",
+    break_the_last_line: "entry 12 is not of this trail",
+    edit_a_checkpoint: "the signature of siteledger.example/trail+2d5274e8 does not hold",
+    sign_with_another_key: "checkpoint 12 is not signed by siteledger.example/trail+2d5274e8",
+    edit_a_detail: "entry 5: its detail was changed",
+    drop_a_detail: "entry 1: its detail is missing",
+    add_a_detail: "a detail of entry 13",
+}
+
+
+@pytest.mark.requirement("R05")
+def test_an_export_that_nobody_touched_holds(package):
+    code, told = inspect(package, *KNOWN)
+    assert (code, told.splitlines()[-1]) == (0, "HOLDS, compared with your key.")
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize("change", TAMPERINGS, ids=lambda change: change.__name__)
+def test_whatever_is_changed_the_manifest_shows_it(package, change):
+    change(package)
+    code, told = inspect(package, *KNOWN)
+    assert code == 1
+    assert "was changed: its hash is not that of the manifest" in told
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize(
+    ("change", "shown"), TAMPERINGS.items(), ids=lambda c: getattr(c, "__name__", "")
+)
+def test_whoever_renews_the_manifest_is_caught_all_the_same(package, change, shown):
+    change(package)
+    renew_manifest(package)
+    code, told = inspect(package, *KNOWN)
+    assert (code, shown in told) == (1, True), told
+
+
+@pytest.mark.requirement("R11")
+@pytest.mark.parametrize("name", ["timeline.csv", "report.pdf", "fhir/AuditEvent.ndjson"])
+def test_a_copy_for_people_cannot_be_edited_alone(package, name):
+    with (package / name).open("ab") as file:
+        file.write(b"x")
+    assert inspect(package, *KNOWN) == (
+        1, f"DOES NOT HOLD: {name} was changed: its hash is not that of the manifest.\n",
+    )  # fmt: skip
+
+
+@pytest.mark.requirement("R11")
+def test_a_copy_that_was_edited_with_its_manifest_shows_against_the_manifests_own_hash(package):
+    on_record = history.latest(limit=1)[0].sha256
+    assert inspect(package, "--manifest", on_record)[0] == 0
+    with (package / "timeline.csv").open("ab") as file:
+        file.write(b"x")
+    renew_manifest(package)
+    assert inspect(package, *KNOWN)[0] == 0  # its entries are still those that were signed
+    assert "Not in the manifest" not in inspect(package, *KNOWN)[1]
+    code, told = inspect(package, "--manifest", on_record)
+    assert (code, "manifest.json is not the one you know" in told) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("claim", "shown"),
+    [
+        ({"size": 6}, "the newest checkpoint here is not that of 6 entries"),
+        ({"root": "00"}, "the manifest names another checkpoint"),
+        ({"origin": "elsewhere"}, "the manifest names another checkpoint"),
+        ({"head": "00"}, "the checkpoint says 12 entries"),
+        ({"entries": 11}, "the manifest says 11 entries, not 12"),
+        ({"trail": "elsewhere"}, "entry 1 is not of this trail"),
+        ({"whole": False}, "nothing here leads from 6 entries to 12"),
+        ({"files": {"../../etc/passwd": "00"}}, "../../etc/passwd is missing"),
+    ],
+)
+def test_a_manifest_that_claims_something_else_is_caught(package, claim, shown):
+    renew_manifest(package, **claim)
+    code, told = inspect(package, *KNOWN)
+    assert (code, shown in told) == (1, True), told
+
+
+def cut_off_and_drop_the_newer_checkpoints(package):
+    put(package, lines_of(package)[:6])
+    details = (package / "details.ndjson").read_text().splitlines(keepends=True)
+    (package / "details.ndjson").write_text("".join(details[:6]))
+    (package / "checkpoints" / "12").unlink()
+    manifest = json.loads((package / "manifest.json").read_text())
+    del manifest["files"]["checkpoints/12"]
+    (package / "manifest.json").write_text(json.dumps(manifest))
+    note = (package / "checkpoints" / "6").read_text()
+    renew_manifest(package, size=6, root=notes.Head.parse(note).root.hex())
+
+
+@pytest.mark.requirement("R05")
+def test_an_end_cut_off_with_its_checkpoints_shows_only_against_a_head_held_elsewhere(
+    package, tmp_path
+):
+    kept = tmp_path / "checkpoint-of-the-inspector"
+    shutil.copy(package / "checkpoints" / "12", kept)
+    head = chain.digest(lines_of(package)[9])
+    cut_off_and_drop_the_newer_checkpoints(package)
+    assert inspect(package, *KNOWN)[0] == 0  # nothing inside can tell
+    code, told = inspect(package, *KNOWN, "--known", str(kept))
+    assert (code, "the end is missing: you know 12 entries, here are 6" in told) == (1, True)
+    code, told = inspect(package, *KNOWN, "--known", head)
+    assert (code, "the head that you know is not in this trail" in told) == (1, True)
+
+
+@pytest.mark.requirement("R05")
+def test_a_trail_written_anew_with_its_own_key_shows_against_an_older_head(package, tmp_path):
+    kept = tmp_path / "checkpoint-of-the-inspector"
+    shutil.copy(package / "checkpoints" / "6", kept)
+    (package / "checkpoints" / "6").unlink()
+    edit_and_relink(package)
+    sign_with_another_key(package)
+    (package / "vkeys.txt").write_text(OTHER.verifier.text)
+    note = (package / "checkpoints" / "12").read_text()
+    manifest = json.loads((package / "manifest.json").read_text())
+    del manifest["files"]["checkpoints/6"]
+    (package / "manifest.json").write_text(json.dumps(manifest))
+    renew_manifest(package, root=notes.Head.parse(note).root.hex())
+    assert inspect(package)[0] == 3  # it agrees with itself
+    assert inspect(package, *KNOWN)[0] == 1
+    code, told = inspect(package, "--known", str(kept))
+    assert (code, "the first 6 entries are not those of its checkpoint" in told) == (1, True)
+
+
+@pytest.mark.parametrize("size", ["6", "12"])
+def test_an_older_head_that_the_trail_contains_is_accepted(package, size):
+    kept = package / "checkpoints" / size
+    head = chain.digest(lines_of(package)[int(size) - 1])
+    assert inspect(package, "--known", str(kept), "--known", head)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda p: (p / "manifest.json").unlink(), "FileNotFoundError"),
+        (lambda p: (p / "manifest.json").write_text("{"), "JSONDecodeError"),
+    ],
+    ids=["no manifest", "half a manifest"],
+)
+def test_what_is_no_package_cannot_be_checked(package, spoil, told):
+    spoil(package)
+    code, said = inspect(package)
+    assert (code, told in said) == (2, True)
+
+
+@pytest.mark.parametrize("given", [["--vkey", "a+b"], ["--known", "abc"]])
+def test_what_the_inspector_mistyped_is_not_held_against_the_package(package, given):
+    assert inspect(package, *given)[0] == 2
+
+
+def test_without_anything_from_outside_the_package_only_agrees_with_itself(package):
+    code, told = inspect(package)
+    assert (code, told.splitlines()[-1].startswith("HOLDS IN ITSELF")) == (3, True)
+
+
+def redact(seq, *, on_record=True):
+    if on_record:
+        reason = {"reason": "a person's name"}
+        write(subject=f"entry:{seq}", event="ledger.detail_redacted", detail=reason)
+    with guards_down():
+        sql("DELETE FROM audit_entrydetail WHERE entry_id = %s", seq)
+
+
+@pytest.mark.requirement("R38")
+def test_a_detail_taken_out_on_record_is_accounted_for(trail, tmp_path):
+    redact(5)
+    sign()
+    code, told = inspect(exported(tmp_path / "export"), *KNOWN)
+    assert (code, "12 agree, 1 taken out on record" in told) == (0, True), told
+    assert "no. 1 of 2" not in (tmp_path / "export" / "details.ndjson").read_text()
+
+
+@pytest.mark.requirement("R38")
+def test_a_part_brings_the_entry_by_which_a_detail_was_taken_out(trail, tmp_path):
+    redact(5)
+    write_ways(5)
+    sign()
+    part = exported(tmp_path / "export", doc_id="CV-2")
+    assert [json.loads(line)["seq"] for line in lines_of(part)] == [4, 5, 6, 13]
+    code, told = inspect(part, *KNOWN)
+    assert (code, "3 agree, 1 taken out on record" in told) == (0, True), told
+
+
+@pytest.fixture
+def part(trail, tmp_path):
+    """The three entries of one document, without the others."""
+    return exported(tmp_path / "part", doc_id="CV-3")
+
+
+def test_a_part_proves_each_entry_and_gives_away_no_other(part):
+    code, told = inspect(part, *KNOWN)
+    assert (code, "Here: 3 of them, each proved" in told) == (0, True), told
+    everything = b"".join(path.read_bytes() for path in part.rglob("*") if path.is_file())
+    assert b"CV-3" in everything
+    assert b"CV-4" not in everything
+    assert b"DE-014" not in everything
+
+
+def drop_an_entry_and_its_detail(part):
+    put(part, lines_of(part)[:-1])
+    details = (part / "details.ndjson").read_text().splitlines(keepends=True)
+    (part / "details.ndjson").write_text("".join(details[:-1]))
+
+
+def drop_the_proofs(part):
+    (part / "proofs" / "inclusion.tlog-proofs").write_text("")
+
+
+def edit_a_proof(part):
+    file = part / "proofs" / "inclusion.tlog-proofs"
+    index, first, *rest = file.read_text().split("\n")[1:]
+    lines = ["c2sp.org/tlog-proof@v1", index, first.swapcase(), *rest]
+    file.write_text("\n".join(lines))
+
+
+def edit_the_growth(part):
+    file = part / "proofs" / "6.consistency"
+    first, path, *rest = file.read_text().split("\n")
+    file.write_text("\n".join([first, path.swapcase(), *rest]))
+
+
+def shorten_the_growth(part):
+    (part / "proofs" / "6.consistency").write_text("old 6\n\n")
+
+
+def swap_the_first(part):
+    first, second, *rest = lines_of(part)
+    put(part, [second, first, *rest])
+
+
+def sign_a_part_with_another_key(part):
+    file = part / "checkpoints" / "12"
+    head = file.read_text().partition("\n\n")[0] + "\n"
+    file.write_text(notes.signed(head, [KEY, OTHER]))
+
+
+PART_TAMPERINGS = {
+    edit_the_last: "entry 9 is not proved by the checkpoint of 12 entries",
+    swap_the_first: "entry 8 is not proved by the checkpoint of 12 entries",
+    drop_an_entry_and_its_detail: "a proof is there whose entry is missing",
+    drop_the_proofs: "an entry has no proof",
+    edit_a_proof: "entry 7 is not proved by the checkpoint of 12 entries",
+    edit_the_growth: "the trail is not the one of which 6 entries were signed",
+    shorten_the_growth: "a proof is too short",
+    drop_a_detail: "entry 7: its detail is missing",
+    break_the_last_line: "a file is not in the form it should have",
+    sign_a_part_with_another_key: "the proof of entry 7 is not under the newest checkpoint here",
+}
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize(
+    ("change", "shown"), PART_TAMPERINGS.items(), ids=lambda c: getattr(c, "__name__", "")
+)
+def test_a_part_that_was_changed_shows_it(part, change, shown):
+    change(part)
+    renew_manifest(part)
+    code, told = inspect(part)
+    assert (code, shown in told) == (1, True), told
+
+
+def test_a_part_is_compared_with_a_checkpoint_or_with_a_head_that_it_has(part, package):
+    assert inspect(part, "--known", str(package / "checkpoints" / "6"))[0] == 0
+    lines = lines_of(package)
+    assert inspect(part, "--known", chain.digest(lines[6]))[0] == 0
+    assert inspect(part, "--known", chain.digest(lines[5]))[0] == 0  # named by entry 7
+    code, told = inspect(part, "--known", chain.digest(lines[2]))
+    assert (code, "this part has not the entry" in told) == (2, True)
+
+
+def test_a_part_cannot_be_compared_with_a_checkpoint_that_it_has_no_way_from(part, tmp_path):
+    frontier = tree.Frontier()
+    frontier.add(tree.leaf("another line"))
+    kept = tmp_path / "kept"
+    kept.write_text(notes.signed(notes.Head(NAME, 1, frontier.root()).text, [KEY]))
+    assert inspect(part, "--known", str(kept))[0] == 2
+
+
+def test_a_file_that_the_manifest_does_not_name_is_told(package):
+    (package / "fhir" / "more.ndjson").write_text("")
+    code, told = inspect(package, *KNOWN)
+    assert (code, "Not in the manifest" in told, "more.ndjson" in told) == (0, True, True)
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "x", "9" * 5000])
+def test_a_checkpoint_of_a_strange_size_is_no_checkpoint(part, size):
+    (part / "checkpoints" / "6").write_text(f"{NAME}\n{size}\n{'A' * 43}=\n\n\u2014 x AAAA\n")
+    renew_manifest(part)
+    assert inspect(part)[0] == 1

@@ -1,0 +1,107 @@
+"""The arithmetic of verify_trail.py, against libraries and the tree of the ledger."""
+
+import hashlib
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audit import chain, tree
+from audit.export import verify_trail
+from audit.export.verify_trail import Checkpoint, Fails
+from tests.audit.export.support import KEY, inspect
+from tests.audit.test_tree import grown
+
+SIZES = st.integers(1, 70)
+LINES = [b'{"seq":%d}' % n for n in range(70)]
+LEAVES = [tree.leaf(line.decode()) for line in LINES]
+
+
+def proof(spans, size):
+    found = tree.hashes(LEAVES[:size], spans)
+    return [found[span] for span in spans]
+
+
+def checkpoint(size):
+    return Checkpoint("origin", size, grown(LEAVES[:size]).root(), [])
+
+
+@settings(max_examples=20)
+@given(st.binary(min_size=32, max_size=32), st.binary(max_size=200))
+def test_a_signature_that_the_library_made_is_accepted(seed, text):
+    key = Ed25519PrivateKey.from_private_bytes(seed)
+    public = key.public_key().public_bytes_raw()
+    assert verify_trail.is_signed(public, text, key.sign(text))
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 511))
+def test_a_signature_with_one_bit_changed_is_refused(bit):
+    key = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    signature = bytearray(key.sign(b"text"))
+    signature[bit // 8] ^= 1 << bit % 8
+    public = key.public_key().public_bytes_raw()
+    assert not verify_trail.is_signed(public, b"text", bytes(signature))
+    assert not verify_trail.is_signed(public, b"texts", key.sign(b"text"))
+
+
+def test_a_signature_has_one_form():
+    """RFC 8032, 5.1.7: S plus the group's order would be another name for the same signature."""
+    key = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    public, signature = key.public_key().public_bytes_raw(), key.sign(b"text")
+    s = int.from_bytes(signature[32:], "little") + verify_trail.ORDER
+    again = signature[:32] + s.to_bytes(32, "little")
+    assert not verify_trail.is_signed(public, b"text", again)
+
+
+@pytest.mark.parametrize("key", [b"", bytes(31), b"\xff" * 32, b"\x02" + bytes(31)])
+def test_what_is_no_public_key_signs_nothing(key):
+    assert not verify_trail.is_signed(key, b"text", bytes(64))
+
+
+@given(SIZES, st.data())
+def test_an_entry_is_proved_by_its_path_and_by_no_other(size, data):
+    index = data.draw(st.integers(0, size - 1))
+    path = proof(tree.inclusion(index, size), size)
+    root = checkpoint(size).root
+    assert verify_trail.root_above(LINES[index], index, size, path) == root
+    for wrong in ([*path, bytes(32)], path[:-1] if path else [bytes(32)]):
+        with pytest.raises(Fails, match="a proof is too"):
+            verify_trail.root_above(LINES[index], index, size, wrong)
+
+
+@given(SIZES, st.data())
+def test_a_trail_that_only_grew_is_told_from_one_that_did_not(size, data):
+    old = data.draw(st.integers(1, size))
+    path = proof(tree.consistency(old, size), size)
+    if old < size:
+        assert verify_trail.grew(checkpoint(old), checkpoint(size), path)
+        other = checkpoint(old)._replace(root=bytes(32))
+        assert not verify_trail.grew(other, checkpoint(size), path)
+        assert not verify_trail.grew(checkpoint(old), checkpoint(size)._replace(root=b""), path)
+
+
+def test_keys_of_other_kinds_are_passed_over():
+    id_ = hashlib.sha256(b"x\n\x06AA").hexdigest()[:8]
+    text = f"{KEY.verifier.text} from 1\nx+{id_}+BkFB from 9\n"
+    assert list(verify_trail.keys_in(text)) == ["+".join(KEY.verifier.text.split("+")[:2])]
+
+
+@pytest.mark.requirement("R11")
+@pytest.mark.parametrize(
+    ("asked", "seqs"),
+    [
+        (["--correlation", "packet-3"], [7, 8, 9]),
+        (["--doc", "CV-2"], [4, 5, 6]),
+        (["--doc", "CV-2", "--correlation", "packet-3"], []),
+    ],
+)
+def test_a_documents_way_is_told_from_its_id_and_a_known_head_alone(package, asked, seqs):
+    lines = (package / "entries.ndjson").read_text().splitlines()
+    code, told = inspect(package, "--known", chain.digest(lines[-1]), *asked)
+    shown = [line.split("  ") for line in told.splitlines() if "document." in line]
+    assert code == 0
+    assert [int(row[0]) for row in shown] == seqs
+    assert [row[-1] for row in shown] == [chain.digest(lines[seq - 1]) for seq in seqs]
+    assert f"Shown: {len(seqs)} entries of" in told

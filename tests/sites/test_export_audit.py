@@ -1,0 +1,81 @@
+"""The command that makes the package: what may be asked for, and what it says."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from audit import history
+from tests.audit.export.support import KEY, inspect, publish, sign, write_ways
+from tests.audit.support import guards_down, sql
+from tests.factories import make_site
+
+
+@pytest.fixture
+def trail(db, settings, tmp_path):
+    publish(settings, tmp_path / "anchors")
+    make_site("DE-014")
+    make_site("FR-002")
+    write_ways(1)
+    write_ways(2, site="FR-002")
+    write_ways(3, site="US-900")
+    sign()
+
+
+def documents(folder):
+    lines = (folder / "entries.ndjson").read_text().splitlines()
+    return sorted({json.loads(line)["doc_id"] for line in lines})
+
+
+@pytest.mark.requirement("R11")
+@pytest.mark.parametrize(
+    ("choice", "found"),
+    [
+        ([], ["CV-1", "CV-2", "CV-3"]),
+        (["--study", "SLX-301"], ["CV-1", "CV-2"]),
+        (["--study", "SLX-301", "--site", "FR-002"], ["CV-2"]),
+        (["--site", "US-900"], ["CV-3"]),
+        (["--document", "CV-2"], ["CV-2"]),
+        (["--document", "FR-002/CV-2"], ["CV-2"]),
+        (["--document", "CV-2", "--site", "FR-002"], ["CV-2"]),
+        (["--packet", "packet-3"], ["CV-3"]),
+        (["--since", "2020-01-01", "--until", "2099-12-31T12:00Z"], ["CV-1", "CV-2", "CV-3"]),
+    ],
+)
+def test_a_part_is_chosen_by_what_people_know_of_it(trail, tmp_path, capsys, choice, found):
+    call_command("export_audit", str(tmp_path / "export"), *choice)
+    assert documents(tmp_path / "export") == found
+    assert inspect(tmp_path / "export", "--vkey", KEY.verifier.text)[0] == 0
+    assert history.latest(limit=1)[0].sha256 in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        (["--study", "SLX-999"], "there is no site of a study SLX-999"),
+        (["--study", "SLX-301", "--site", "US-900"], "there is no site US-900 of a study SLX-301"),
+        (["--site", "XX"], "no entry fits that choice: {'sites': ['XX']}. Nothing was exported"),
+        (["--until", "2020-01-01"], "no entry fits"),
+        (["--size", "4"], "there is no checkpoint of 4 entries"),
+        (["--since", "yesterday"], "not a day or a time: 'yesterday'"),
+        (["--since", "2026-02-31"], "not a day or a time"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_in_words(trail, tmp_path, choice, said):
+    with pytest.raises(CommandError) as refused:
+        call_command("export_audit", str(tmp_path / "export"), *choice)
+    assert said in str(refused.value)
+    assert not (tmp_path / "export").exists()
+
+
+def test_a_ledger_that_does_not_hold_is_named_and_not_exported(trail, tmp_path):
+    with guards_down():
+        sql("UPDATE audit_entry SET body = REPLACE(body, 'CV-1', 'CV-7') WHERE seq = 2")
+    with pytest.raises(CommandError, match=r"does not hold: entry 2: .* Nothing was exported"):
+        call_command("export_audit", str(tmp_path / "export"))
+
+
+def test_a_place_that_cannot_be_written_is_named(trail, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CommandError, match="could not be written"):
+        call_command("export_audit", str(tmp_path / "file" / "export"))
