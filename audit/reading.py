@@ -85,8 +85,10 @@ class Reading:
             self.holds = seq, hash_
             if seq % CHUNK == 0:
                 self._progress(seq - self.start.seq, total)
-        if self.end is None:
-            yield from self._heads.end()
+        if self.end is not None:
+            last = self.holds[0]
+            expect(last + 1, "entries were removed", f"up to {self.end:,}", f"up to {last:,}")
+        yield from self._heads.end()
         yield from self.times.problems()
 
     def _check(self, row: tuple[Any, ...]) -> None:

@@ -282,3 +282,14 @@ def test_the_entry_that_it_begins_after_is_read_as_well(notary):
     with guards_down():
         sql(EDIT, 30)
     assert check().first_bad.seq == 30
+
+
+def test_entries_that_are_gone_from_the_end_of_a_part_are_missed(notary):
+    check(Mode.FULL)
+    with guards_down():
+        sql("DELETE FROM audit_entrydetail WHERE entry_id IN (9, 10)")
+        sql("DELETE FROM audit_entry WHERE seq IN (9, 10)")
+    verdict = check(Mode.ROLLING)
+    assert verdict.again == (1, 10)
+    assert (verdict.first_bad.seq, verdict.first_bad.why) == (9, "entries were removed")
+    assert (verdict.first_bad.expected, verdict.first_bad.found) == ("up to 10", "up to 8")
