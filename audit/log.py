@@ -20,7 +20,7 @@ import orjson
 from django.conf import settings
 from django.db import connection, transaction
 
-from audit import chain
+from audit import chain, context
 
 LOCK = 0x51_7E_1ED6  # any constant: PostgreSQL's advisory lock of the one chain in this database
 LOCK_TIMEOUT = "5s"  # longer means that somebody sits on the lock, not that there is much to do
@@ -49,6 +49,15 @@ FEW = 12  # rows; PostgreSQL takes them in one message, and more by COPY, which 
 
 class LedgerError(Exception):
     """The ledger is used in a way that could lose or misplace an entry."""
+
+
+_rules = ""
+
+
+def register_rules(version: str) -> None:
+    """Which rules people decide under (R35): for entries that name none. `audit` knows of none."""
+    global _rules  # noqa: PLW0603 - set once, at start
+    _rules = version
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +129,14 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     """Enter what happened to `subject` as its `n`-th transition.
 
     `n` is read from the subject's own row, so that a redelivered task collides: IntegrityError on
-    the way out, and nothing is changed. Personal data and free text go into `detail`. Raises
-    LedgerError outside `ledger()`, NotCanonical for what a line cannot hold.
+    the way out, and nothing is changed. Personal data and free text go into `detail`, and what
+    `audit.context` knows of the asker joins it. Raises LedgerError outside `ledger()`,
+    NotCanonical for what a line cannot hold.
     """
     if not _here.is_open:
         raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
-    salt, text = _sealed(detail)
+    asker = context.facts_of(actor)
+    salt, text = _sealed({**asker, **(detail or {})})
     facts: dict[str, str | int] = {
         "v": chain.VERSION,
         "trail": settings.AUDIT_TRAIL,
@@ -145,7 +156,7 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
         "detail_commit": chain.commitment(salt, text) if text else "",
         "occurred_at": written(occurred_at or datetime.now(UTC)),
         "software": settings.SOFTWARE_VERSION,
-        "rules": rules,
+        "rules": rules or (_rules if asker else ""),
         "schema_version": schema_version,
     }
     # Refused here, where the caller can be seen, and not on the way out.
@@ -160,11 +171,11 @@ def written(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _sealed(detail: Mapping[str, Any] | None) -> tuple[bytes, str]:
+def _sealed(detail: dict[str, Any]) -> tuple[bytes, str]:
     """Salt and canonical text of a detail, or two empties."""
     if not detail:
         return b"", ""
-    return secrets.token_bytes(16), chain.canonical(_composed(dict(detail)))
+    return secrets.token_bytes(16), chain.canonical(_composed(detail))
 
 
 def _composed(value: Any) -> Any:

@@ -4,14 +4,16 @@ from typing import Any
 
 from django.db.models.signals import post_migrate
 
-from audit import verify
+from audit import log, verify
 from ingestion import checks, reconcile, roles
 from ingestion.dispatch import schedules
+from ingestion.rules.types import RULES_VERSION
 
 
 def connect() -> None:
     """Idempotent. Importing `checks` registers the system checks."""
     verify.register(reconcile.rows_agree_with_the_ledger)
+    log.register_rules(RULES_VERSION)
     post_migrate.connect(_install_roles, dispatch_uid="ingestion.roles")
     post_migrate.connect(_install_schedules, dispatch_uid="ingestion.schedules")
 
