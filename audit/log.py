@@ -10,7 +10,7 @@ recorded in a savepoint that is rolled back goes with it.
 import secrets
 import threading
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -71,6 +71,16 @@ class _Pending:
     facts: dict[str, str | int]
     salt: str = ""
     detail: str = ""
+
+    def __call__(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Afterwards:
+    """What waits until the entries are appended. Registered with `on_commit`, as they are."""
+
+    act: Callable[[], None]
 
     def __call__(self) -> None:
         pass
@@ -164,6 +174,17 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     transaction.on_commit(_Pending(facts, salt.hex(), text))
 
 
+def afterwards(act: Callable[[], None]) -> None:
+    """Have something done once this block's entries are appended, in the same transaction.
+
+    For redaction alone: the database lets a detail go only when the entry of that is there. It
+    runs under the chain's lock, so it must be short and wait for no other lock.
+    """
+    if not _here.is_open:
+        raise LedgerError("nothing is appended outside `with ledger():`, nor done afterwards")
+    transaction.on_commit(_Afterwards(act))
+
+
 def written(moment: datetime) -> str:
     """A time as lines have it: UTC, always with microseconds. Raises ValueError without a zone."""
     if moment.tzinfo is None:
@@ -196,7 +217,11 @@ def _close() -> None:
     hooks = connection.run_on_commit
     if pending := [hook[1] for hook in hooks if isinstance(hook[1], _Pending)]:
         _append(pending)
-        connection.run_on_commit = [h for h in hooks if not isinstance(h[1], _Pending)]
+    for hook in hooks:
+        if isinstance(hook[1], _Afterwards):
+            hook[1].act()
+    ours = (_Pending, _Afterwards)
+    connection.run_on_commit = [hook for hook in hooks if not isinstance(hook[1], ours)]
 
 
 def _append(pending: Sequence[_Pending]) -> None:

@@ -71,9 +71,7 @@ def _answer(
     return response
 
 
-def _record(
-    request: ApiRequest, document: Document, content: IO[bytes], part: Part | None
-) -> None:
+def _record(request: ApiRequest, document: Document, content: IO[bytes], part: Part | None) -> None:
     by = By(request.auth.actor, request.auth.role)
     if part is None:
         originals.record_download(document, content, by=by)
