@@ -79,6 +79,11 @@ def happened(subject: str, event: str, actor: str, *, since: datetime) -> bool:
     return entries.filter(recorded_at__gte=since).exists()
 
 
+def count(subject: str) -> int:
+    """How many entries a subject has: the number of the next, where no row of its own counts."""
+    return Entry.objects.filter(subject=subject).count()
+
+
 def head() -> tuple[int, str] | None:
     """Number and hash of the last entry; None before the first."""
     return Entry.objects.order_by("-seq").values_list("seq", "hash").first()

@@ -39,8 +39,12 @@ def form_came_back(
             actor=actor,
             role=role,
             reason_code=codes[:MAX_FIELD],
-            detail={"typed": {name: str(value)[:_KEPT] for name, value in typed.items()}},
+            detail={"typed": [_as_sent(field, value) for field, value in typed.items()]},
         )
+
+
+def _as_sent(field: str, value: Any) -> dict[str, str]:
+    return {"field": field, "value": str(value)[:_KEPT]}
 
 
 def wrong_in(form: BaseForm) -> dict[str, list[str]]:

@@ -20,6 +20,7 @@ from ingestion.dispatch import bell, leases, polls, recovery, session, ties
 from ingestion.dispatch.presence import AtWork
 from ingestion.dispatch.session import Session
 from ingestion.dispatch.watchdog import Patience, Watchdog
+from sites import signins
 
 logger = logging.getLogger(__name__)
 
@@ -29,12 +30,15 @@ TICK_SECONDS = 1.0
 def tick() -> str:
     """One look: recover what is orphaned, ring if something is due and no ring is unanswered.
 
+    Failed sign-ins are entered here too, so that the last ones do not wait for another attempt.
+
     Answers the oldest ring that was unanswered before, or "".
     """
     if swept := recovery.sweep():
         logger.warning("%s", swept)
     batches.carry_out_cancelling()
     polls.poll_due()
+    signins.enter_failures()
     unanswered = bell.unanswered()
     if not unanswered and leases.anything_due():
         bell.ring()
