@@ -59,10 +59,8 @@ def install() -> None:
         return  # a partial migration: the next one calls again
     for name, permissions in ROLES.items():
         group, _ = Group.objects.get_or_create(name=name)
-        given, wanted = (
-            set(group.permissions.select_related("content_type")),
-            set(_existing(permissions)),
-        )
+        given = set(group.permissions.select_related("content_type"))
+        wanted = set(_existing(permissions))
         if given != wanted:
             _give(group, given, wanted)
 

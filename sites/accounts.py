@@ -1,4 +1,4 @@
-"""Accounts changed outside the admin, by commands and upgrades: on record as they are there (R09)."""
+"""Accounts changed outside the admin, by commands and upgrades: on record all the same (R09)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

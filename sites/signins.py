@@ -20,9 +20,7 @@ from audit.log import ledger, record
 from sites.models import FailedSignIns, User
 
 MINUTE = timedelta(minutes=1)
-MOST = (
-    100  # names and addresses told apart in one minute; what is beyond is one more, without either
-)
+MOST = 100  # names and addresses told apart in one minute; those beyond are counted together
 AT_ONCE = 500  # rows that one transaction enters
 _SYSTEM = "system:signin"
 

@@ -115,9 +115,8 @@ class Draft:
         except Refused as refusal:
             return self._with(tuple(self._located(fault) for fault in refusal.faults))
         except AtCapacity as full:
-            return self._with(
-                (Problem("files", _FULL.format(in_words(full.retry_after)), "at_capacity"),)
-            )
+            said = _FULL.format(in_words(full.retry_after))
+            return self._with((Problem("files", said, "at_capacity"),))
         except KeyReused:
             return self._with((Problem("files", _SENT, "sent_before"),))
 

@@ -14,7 +14,7 @@ from ingestion.models import Packet
 from ingestion.readiness import readiness_of
 from ingestion.rules.types import TYPES
 from ingestion.web.access import SignedIn
-from ingestion.web.drafts import ACCEPTED, Draft
+from ingestion.web.drafts import ACCEPTED, Draft, Row
 from ingestion.web.required import lines
 from sites.models import Site, User
 
@@ -38,14 +38,14 @@ def _note_return(user: User, draft: Draft) -> None:
     wrong: dict[str, list[str]] = {}
     for problem in draft.problems:
         wrong.setdefault(problem.anchor, []).append(problem.code)
-    typed = {
-        f"row-{row.number}": f"{row.document_type} {row.person} {row.filename}"
-        for row in draft.filled
-    }
+    typed = {f"row-{row.number}": _as_sent(row) for row in draft.filled}
     site = draft.site.site_id if draft.site else ""
-    prompts.form_came_back(
-        "packet", wrong=wrong, typed=typed, by=(user.actor, user.role), site=site
-    )
+    by = (user.actor, user.role)
+    prompts.form_came_back("packet", wrong=wrong, typed=typed, by=by, site=site)
+
+
+def _as_sent(row: Row) -> str:
+    return f"{row.document_type} {row.person} {row.filename}"
 
 
 def _form(request: SignedIn, sites: list[Site], draft: Draft, status: int = 200) -> HttpResponse:

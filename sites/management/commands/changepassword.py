@@ -1,5 +1,6 @@
 """Django's command, on record: that a password was changed, never which."""
 
+from getpass import getpass
 from typing import Any
 
 from django.contrib.auth.management.commands import changepassword
@@ -30,7 +31,7 @@ class Command(changepassword.Command):
     def _agreed(self, person: User) -> str:
         """Asked for twice, outside any transaction: people take their time."""
         for _ in range(TRIES):
-            first, second = self._get_pass(), self._get_pass("Password (again): ")
+            first, second = getpass("Password: "), getpass("Password (again): ")
             if first != second:
                 self.stderr.write("They differ. Once more.")
                 continue
@@ -39,5 +40,5 @@ class Command(changepassword.Command):
             except ValidationError as error:
                 self.stderr.write("\n".join(error.messages))
             else:
-                return str(first)
+                return first
         raise CommandError(f"nothing was changed after {TRIES} attempts")
