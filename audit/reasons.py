@@ -75,7 +75,8 @@ class ReasonedActions(_Base):
         self, request: HttpRequest, queryset: QuerySet[Any], *location: Any
     ) -> HttpResponse | None:
         form = ReasonForm(request.POST)
-        if request.POST.get("action") == "delete_selected":
+        # Of several actions Django would take the first.
+        if request.POST.getlist("action") == ["delete_selected"]:
             return self._deletion(request, queryset, form)
         if not form.is_valid():
             self.message_user(request, _UNSAID, messages.ERROR)

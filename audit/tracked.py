@@ -15,14 +15,12 @@ from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 
 from audit import prompts
-from audit.changes import SECRET, SECRETS, UNTRACKED, Values, differences, of_inlines, values_of
+from audit.changes import SECRETS, UNTRACKED, Values, differences, of_inlines, values_of
 from audit.context import because
 from audit.log import ledger, record
 from audit.reasons import FIELD, LEAST, ReasonedActions, ReasonForm, unconfirmed, with_reason
 
 _READING = ("GET", "HEAD", "OPTIONS", "TRACE")
-
-__all__ = ["SECRET", "LedgerAdminMixin"]
 
 
 class LedgerAdminMixin(ReasonedActions):

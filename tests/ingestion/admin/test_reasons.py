@@ -112,6 +112,14 @@ def test_no_action_is_taken_without_a_reason(as_role, why):
 
 
 @pytest.mark.requirement("R03")
+def test_an_action_does_not_slip_through_behind_a_deletion(as_role):
+    batch = make_batch()
+    form = {"action": ["cancel", "delete_selected"], "_selected_action": [batch.pk], "index": 0}
+    as_role("").post("/admin/ingestion/batch/", form)
+    assert Batch.objects.get().state != BatchState.CANCELLED
+
+
+@pytest.mark.requirement("R03")
 @without_reason
 def test_no_password_is_set_without_a_reason(administrator, why):
     person = make_user("new")
