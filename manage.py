@@ -2,10 +2,18 @@
 """Django's command line for SiteLedger."""
 
 import os
+import socket
 import sys
 
+from django.conf import settings
 from django.core.management import execute_from_command_line
+
+from audit.context import Origin, coming_from
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    execute_from_command_line(sys.argv)
+    # What a command changes names the command, and who was at the keyboard.
+    actor = f"system:{next(iter(sys.argv[1:]), '')}"
+    facts = {"os_user": settings.OS_USER, "host": socket.gethostname()}
+    with coming_from(Origin(facts, lambda: (actor, ""))):
+        execute_from_command_line(sys.argv)

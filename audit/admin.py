@@ -1,17 +1,25 @@
-"""The ledger in the admin: to be read and searched, never edited."""
+"""The ledger in the admin: to be read and searched, never edited.
+
+Whoever may take out personal data (`audit.redact`) does it from the list, with a reason.
+"""
 
 from datetime import UTC
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 
+from audit.log import ledger
 from audit.models import Entry
+from audit.reasons import FIELD, ReasonedActions
+from audit.redaction import NotRedacted, redact, redaction_of
 
 
 @admin.register(Entry)
-class EntryAdmin(admin.ModelAdmin):
+class EntryAdmin(ReasonedActions, admin.ModelAdmin):
     list_display = [
         "seq", "recorded", "event", "subject", "site", "doc_id", "move", "code", "actor",
         "short_hash",
@@ -25,7 +33,7 @@ class EntryAdmin(admin.ModelAdmin):
     show_full_result_count = False
     list_per_page = 100
     ordering = ["-seq"]
-    actions = None
+    actions = ["take_out"]
     fields = [
         "seq", "recorded", "event", "subject", "site", "doc_id", "move", "code", "actor",
         "correlation_id", "prev", "hash", "body", "recorded_detail",
@@ -58,4 +66,29 @@ class EntryAdmin(admin.ModelAdmin):
 
     @admin.display(description="detail")
     def recorded_detail(self, entry: Entry) -> str:
-        return entry.detail.detail if hasattr(entry, "detail") else ""
+        if hasattr(entry, "detail"):
+            return entry.detail.detail
+        taken_out = redaction_of(entry.pk)
+        if taken_out is None:
+            return ""
+        address = reverse("admin:audit_entry_change", args=[taken_out.pk])
+        said = 'Taken out on {} UTC, see <a href="{}">entry {}</a>'
+        return format_html(said, self.recorded(taken_out), address, taken_out.pk)
+
+    def has_redact_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("audit.redact")
+
+    @admin.action(description="Take out the detail (personal data)", permissions=["redact"])
+    def take_out(self, request: HttpRequest, chosen: QuerySet[Entry]) -> None:
+        """All of the choice or nothing."""
+        person: Any = request.user
+        reason = request.POST[FIELD].strip()
+        by = {"actor": person.actor, "role": person.role, "authorised_by": person.actor}
+        try:
+            with ledger():
+                for entry in chosen.order_by("seq"):
+                    redact(entry.pk, reason=reason, **by)
+        except NotRedacted as error:
+            self.message_user(request, f"Nothing was taken out: {error}.", messages.ERROR)
+        else:
+            self.message_user(request, "Taken out. That it was done is on record, with the reason.")

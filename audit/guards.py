@@ -15,6 +15,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit.chain import GENESIS
 
+# The event, of the subject entry:SEQ, after which a detail may go.
+REDACTED = "ledger.detail_redacted"
 TABLES = (
     "audit_entry",
     "audit_entrydetail",
@@ -37,6 +39,10 @@ END"""  # noqa: S608 - built from constants
 _SQLITE_ONCE = """CREATE TRIGGER audit_entrydetail_once BEFORE INSERT ON audit_entrydetail
 BEGIN SELECT RAISE(ABORT, 'the audit trail: this entry has its detail')
 WHERE EXISTS (SELECT 1 FROM audit_entrydetail WHERE entry_id = NEW.entry_id); END"""
+_SQLITE_REDACT = f"""CREATE TRIGGER audit_entrydetail_no_DELETE BEFORE DELETE ON audit_entrydetail
+BEGIN SELECT RAISE(ABORT, 'the audit trail: a detail is taken out on record or not at all')
+WHERE NOT EXISTS (SELECT 1 FROM audit_entry
+WHERE subject = 'entry:' || OLD.entry_id AND event = '{REDACTED}'); END"""  # noqa: S608 - the same
 _SQLITE_NEXT = """CREATE TRIGGER audit_checkpoint_next BEFORE INSERT ON audit_checkpoint
 BEGIN SELECT RAISE(ABORT, 'the audit trail: a checkpoint that is not the next one of this chain')
 WHERE NEW.size <= COALESCE((SELECT MAX(size) FROM audit_checkpoint), 0)
@@ -54,6 +60,7 @@ SQLITE: Mapping[str, tuple[str, str]] = {
     for table in TABLES
     for verb in ("UPDATE", "DELETE")
 } | {
+    "audit_entrydetail_no_DELETE": ("audit_entrydetail", _SQLITE_REDACT),
     "audit_entry_link": ("audit_entry", _SQLITE_LINK),
     "audit_entrydetail_once": ("audit_entrydetail", _SQLITE_ONCE),
     "audit_checkpoint_next": ("audit_checkpoint", _SQLITE_NEXT),
@@ -91,14 +98,36 @@ BEGIN
   END IF;
   RETURN NEW;
 END """
-_PG_FUNCTIONS = {"audit_refuse": _REFUSAL, "audit_link": _PG_LINK, "audit_next": _PG_NEXT}
+_PG_REDACTED = f"""
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM {{schema}}.audit_entry
+                 WHERE subject = 'entry:' || OLD.entry_id AND event = '{REDACTED}') THEN
+    RAISE EXCEPTION 'the audit trail: a detail is taken out on record or not at all'
+      USING ERRCODE = 'restrict_violation';
+  END IF;
+  RETURN OLD;
+END """  # noqa: S608 - the same
+_PG_FUNCTIONS = {
+    "audit_refuse": _REFUSAL,
+    "audit_link": _PG_LINK,
+    "audit_next": _PG_NEXT,
+    "audit_redacted": _PG_REDACTED,
+}
+# Runs with the rights of the owner of the tables: the application's role deletes nothing itself.
+_PG_REDACT = """CREATE FUNCTION {schema}.audit_redact(seq bigint) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog
+AS $act$ DELETE FROM {schema}.audit_entrydetail WHERE entry_id = seq $act$"""
 
 # Per statement, so that TRUNCATE, upserts and deletes of zero rows are refused as well.
 _STATEMENT = "BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} FOR EACH STATEMENT"
+_BUT_DELETE = "BEFORE UPDATE OR TRUNCATE ON {table} FOR EACH STATEMENT"
 _BEFORE_INSERT = "BEFORE INSERT ON {table} FOR EACH ROW"
+_BEFORE_DELETE = "BEFORE DELETE ON {table} FOR EACH ROW"
 POSTGRESQL = {
     f"{table}_append_only": (table, 58, _STATEMENT, "audit_refuse") for table in TABLES
 } | {
+    "audit_entrydetail_append_only": ("audit_entrydetail", 50, _BUT_DELETE, "audit_refuse"),
+    "audit_entrydetail_on_record": ("audit_entrydetail", 11, _BEFORE_DELETE, "audit_redacted"),
     "audit_entry_link": ("audit_entry", 7, _BEFORE_INSERT, "audit_link"),
     "audit_checkpoint_next": ("audit_checkpoint", 7, _BEFORE_INSERT, "audit_next"),
 }
@@ -114,6 +143,8 @@ def install(connection: BaseDatabaseWrapper) -> None:
         else:
             schema = _schema(cursor)
             _run(cursor, [_function(schema, name) for name in _PG_FUNCTIONS])
+            if "audit_entrydetail" in tables:
+                _run(cursor, [_PG_REDACT.format(schema=schema)])
             for name, (table, *_) in POSTGRESQL.items():
                 if table in tables:
                     _run(cursor, _trigger(schema, name))
@@ -130,6 +161,7 @@ def remove(connection: BaseDatabaseWrapper) -> None:
             if table in tables:
                 _run(cursor, [f"DROP TRIGGER IF EXISTS {name} ON {table}"])
         _run(cursor, [f"DROP FUNCTION IF EXISTS {name}()" for name in _PG_FUNCTIONS])
+        _run(cursor, ["DROP FUNCTION IF EXISTS audit_redact(bigint)"])
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:

@@ -82,6 +82,17 @@ def latest(*, before: int | None = None, limit: int = 200) -> list[Recorded]:
     return _recorded(_page(Entry.objects.all(), before)[:limit])
 
 
+def happened(subject: str, event: str, actor: str, *, since: datetime) -> bool:
+    """Whether this is on record of the subject, by this actor, not before `since`."""
+    entries = Entry.objects.filter(subject=subject, event=event, actor=actor)
+    return entries.filter(recorded_at__gte=since).exists()
+
+
+def count(subject: str) -> int:
+    """How many entries a subject has: the number of the next, where no row of its own counts."""
+    return Entry.objects.filter(subject=subject).count()
+
+
 def head() -> tuple[int, str] | None:
     """Number and hash of the last entry; None before the first."""
     return Entry.objects.order_by("-seq").values_list("seq", "hash").first()

@@ -13,7 +13,7 @@ disk is waited for (docs/adr/0019-the-lock-goes-before-the-flush.md).
 import secrets
 import threading
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ import orjson
 from django.conf import settings
 from django.db import connection, transaction
 
-from audit import chain, rows
+from audit import chain, context, rows
 from audit.rows import COLUMNS
 
 LOCK = 0x51_7E_1ED6  # any constant: PostgreSQL's advisory lock of the one chain in this database
@@ -35,6 +35,15 @@ _copied = itemgetter(*COLUMNS.values())
 
 class LedgerError(Exception):
     """The ledger is used in a way that could lose or misplace an entry."""
+
+
+_rules = ""
+
+
+def register_rules(version: str) -> None:
+    """Which rules people decide under (R35): for entries that name none. `audit` knows of none."""
+    global _rules  # noqa: PLW0603 - set once, at start
+    _rules = version
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,16 @@ class _Pending:
     facts: dict[str, str | int]
     salt: str = ""
     detail: str = ""
+
+    def __call__(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Afterwards:
+    """What waits until the entries are appended. Registered with `on_commit`, as they are."""
+
+    act: Callable[[], None]
 
     def __call__(self) -> None:
         pass
@@ -109,12 +128,14 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     """Enter what happened to `subject` as its `n`-th transition.
 
     `n` is read from the subject's own row, so that a redelivered task collides: IntegrityError on
-    the way out, and nothing is changed. Personal data and free text go into `detail`. Raises
-    LedgerError outside `ledger()`, NotCanonical for what a line cannot hold.
+    the way out, and nothing is changed. Personal data and free text go into `detail`, and what
+    `audit.context` knows of the asker joins it. Raises LedgerError outside `ledger()`,
+    NotCanonical for what a line cannot hold.
     """
     if not _here.is_open:
         raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
-    salt, text = _sealed(detail)
+    asker = context.facts_of(actor)
+    salt, text = _sealed({**asker, **(detail or {})})
     facts: dict[str, str | int] = {
         "v": chain.VERSION,
         "trail": settings.AUDIT_TRAIL,
@@ -134,12 +155,23 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
         "detail_commit": chain.commitment(salt, text) if text else "",
         "occurred_at": written(occurred_at or datetime.now(UTC)),
         "software": settings.SOFTWARE_VERSION,
-        "rules": rules,
+        "rules": rules or (_rules if asker else ""),
         "schema_version": schema_version,
     }
     # Refused here, where the caller can be seen, and not on the way out.
     chain.line({**facts, "seq": 0, "prev": "", "recorded_at": ""})
     transaction.on_commit(_Pending(facts, salt.hex(), text))
+
+
+def afterwards(act: Callable[[], None]) -> None:
+    """Have something done once this block's entries are appended, in the same transaction.
+
+    For redaction alone: the database lets a detail go only when the entry of that is there. It
+    runs under the chain's lock, so it must be short and wait for no other lock.
+    """
+    if not _here.is_open:
+        raise LedgerError("nothing is appended outside `with ledger():`, nor done afterwards")
+    transaction.on_commit(_Afterwards(act))
 
 
 def written(moment: datetime) -> str:
@@ -149,11 +181,11 @@ def written(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _sealed(detail: Mapping[str, Any] | None) -> tuple[bytes, str]:
+def _sealed(detail: dict[str, Any]) -> tuple[bytes, str]:
     """Salt and canonical text of a detail, or two empties."""
     if not detail:
         return b"", ""
-    return secrets.token_bytes(16), chain.canonical(_composed(dict(detail)))
+    return secrets.token_bytes(16), chain.canonical(_composed(detail))
 
 
 def _composed(value: Any) -> Any:
@@ -171,13 +203,23 @@ def _close() -> None:
     """Append what is still pending, once all else is done."""
     if connection.needs_rollback:
         raise LedgerError("a part of this block failed and was passed over: nothing is saved")
-    hooks = connection.run_on_commit
-    if pending := [hook[1] for hook in hooks if isinstance(hook[1], _Pending)]:
-        connection.run_on_commit = [h for h in hooks if not isinstance(h[1], _Pending)]
-        _append(pending)
+    pending, later, connection.run_on_commit = _sorted_out(connection.run_on_commit)
+    if pending:
+        # What acts on an entry has to be in its transaction: then that ends when Django says so.
+        _append(pending, "" if later else _release())
+    for each in later:
+        each.act()
 
 
-def _append(pending: Sequence[_Pending]) -> None:
+def _sorted_out(hooks: Sequence[Any]) -> tuple[list[_Pending], list[_Afterwards], list[Any]]:
+    """Ours, by their kinds, and those of others."""
+    ours = (_Pending, _Afterwards)
+    pending = [hook[1] for hook in hooks if isinstance(hook[1], _Pending)]
+    later = [hook[1] for hook in hooks if isinstance(hook[1], _Afterwards)]
+    return pending, later, [hook for hook in hooks if not isinstance(hook[1], ours)]
+
+
+def _append(pending: Sequence[_Pending], then: str) -> None:
     seq, prev, now = _tail()
     recorded_at, column = written(now), connection.ops.adapt_datetimefield_value(now)
     entries: list[tuple[Any, ...]] = []
@@ -190,7 +232,7 @@ def _append(pending: Sequence[_Pending]) -> None:
         entries.append((*_copied(fields | {"recorded_at": column}), prev, body))
         if entry.detail:
             details.append((seq, entry.salt, entry.detail))
-    rows.insert({rows.ENTRY: entries, rows.DETAIL: details}, _release())
+    rows.insert({rows.ENTRY: entries, rows.DETAIL: details}, then)
 
 
 def flush_barrier() -> None:

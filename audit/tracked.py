@@ -1,4 +1,4 @@
-"""Admin changes on record: a ModelAdmin mixin whose every change is an entry.
+"""Admin changes on record: a ModelAdmin mixin whose every change is an entry, with its reason.
 
 An entry says who did it and to what; the old and the new value of each field
 are in its detail (21 CFR 11.10(e), and EMA's per-field capture). The model has
@@ -7,54 +7,92 @@ Subjects are `site:3`, events `site.created`, `site.changed`, `site.deleted`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django.contrib.admin import ModelAdmin
+from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import Model, QuerySet
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 
+from audit import prompts
+from audit.changes import SECRETS, UNTRACKED, Values, differences, of_inlines, values_of
+from audit.context import because
 from audit.log import ledger, record
+from audit.reasons import FIELD, LEAST, ReasonedActions, ReasonForm, unconfirmed, with_reason
 
-SECRET = "(not shown)"  # noqa: S105 - it is what stands in the place of one
 _READING = ("GET", "HEAD", "OPTIONS", "TRACE")
-_Values = dict[str, str | list[str] | None]
-
-if TYPE_CHECKING:
-    _Base = ModelAdmin[Any]  # generic for mypy alone
-else:
-    _Base = ModelAdmin
 
 
-class LedgerAdminMixin(_Base):
+class LedgerAdminMixin(ReasonedActions):
     """Comes first among the bases. Changes outside the admin's own views call `record_change`."""
 
-    untracked_fields = ("revision", "last_login")
-    secret_fields = ("password",)
+    untracked_fields = UNTRACKED
+    secret_fields = SECRETS
+    reason_field = FIELD  # or the model's own field that says why
 
     def ledger_site(self, obj: Any) -> str:
         """The site number that the entry is filed under; override where there is one."""
         return ""
 
     def add_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        return self._on_record(request, super().add_view, *args, **options)
+        return self.on_record(request, super().add_view, *args, **options)
 
     def change_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        return self._on_record(request, super().change_view, *args, **options)
+        return self.on_record(request, super().change_view, *args, **options)
 
-    def delete_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        return self._on_record(request, super().delete_view, *args, **options)
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        form = ReasonForm(request.POST or None)
+        context = {**(extra_context or {}), "reason_form": form}
+        if form.is_bound and not form.is_valid():
+            request = unconfirmed(request)
+        return self.on_record(request, super().delete_view, object_id, context)
 
     def changelist_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        return self._on_record(request, super().changelist_view, *args, **options)
+        return self.on_record(request, super().changelist_view, *args, **options)
 
-    def _on_record(
+    def on_record(
         self, request: HttpRequest, view: Callable[..., HttpResponse], *args: Any, **options: Any
     ) -> HttpResponse:
-        reading = request.method in _READING
-        around: AbstractContextManager[None] = nullcontext() if reading else ledger()
-        with around:
+        """A view's answer, its changes and their entries in one transaction."""
+        if request.method in _READING:
             return view(request, *args, **options)
+        with ledger(), because(request.POST.get(self.reason_field, "")):
+            response = view(request, *args, **options)
+        self._note_return(request, response)
+        return response
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        fieldsets = super().get_fieldsets(request, obj)
+        if not self._asks_why(request, obj, flatten_fieldsets(fieldsets)):
+            return fieldsets
+        return [*fieldsets, ("Why", {"fields": [FIELD]})]
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
+    ) -> Any:
+        # Django lays its fieldsets out first, and then asks for a form of their fields.
+        fields = options.get("fields") or ()
+        if FIELD not in fields:
+            return super().get_form(request, obj, change=change, **options)
+        options["fields"] = [name for name in fields if name != FIELD]
+        return with_reason(super().get_form(request, obj, change=change, **options))
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
+        if db_field.name == self.reason_field:
+            options["min_length"] = LEAST
+        return super().formfield_for_dbfield(db_field, request, **options)
+
+    def _asks_why(self, request: HttpRequest, obj: Any, fields: Iterable[Any]) -> bool:
+        """Of a change: when there is one to make, and no field of the model says it."""
+        if (
+            obj is None
+            or self.reason_field != FIELD
+            or not self.has_change_permission(request, obj)
+        ):
+            return False
+        return bool(set(fields) - set(self.get_readonly_fields(request, obj)))
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         before = {}
@@ -72,7 +110,7 @@ class LedgerAdminMixin(_Base):
         super().save_related(request, form, formsets, change)
         # Fields, many-to-many relations and inlines are all saved now.
         changes = self._differences(form.values_before, self._values(self._locked(form.instance)))
-        changes |= _inline_changes(formsets)
+        changes |= of_inlines(formsets)
         if change and changes:
             self.record_change(request, form.instance, changes)
         elif not change:
@@ -105,66 +143,30 @@ class LedgerAdminMixin(_Base):
             site=self.ledger_site(obj),
             actor=person.actor,
             role=person.role,
-            detail={
-                "object": str(obj),
-                "changes": dict(changes),
-                "printed_name": str(person),
-                "address": request.META.get("REMOTE_ADDR", ""),
-            },
+            detail={"object": str(obj), "changes": dict(changes)},
+        )
+
+    def _note_return(self, request: HttpRequest, response: HttpResponse) -> None:
+        """A form that comes back says what is wrong with it, and that is on record too (R08)."""
+        shown = getattr(response, "context_data", None) or {}
+        form = shown["adminform"].form if "adminform" in shown else shown.get("form")
+        if not (isinstance(form, BaseForm) and form.errors):
+            return
+        person: Any = request.user
+        prompts.form_came_back(
+            str(self.opts.model_name),
+            wrong=prompts.wrong_in(form),
+            typed=prompts.typed_in(form),
+            by=(person.actor, person.role),
+            site=self.ledger_site(shown["original"]) if shown.get("original") else "",
         )
 
     def _locked(self, obj: Model) -> Any:
         every = self.model._base_manager  # noqa: SLF001 - documented; the admin may show fewer
         return every.select_for_update().get(pk=obj.pk)
 
-    def _values(self, obj: Model) -> _Values:
-        """All fields as text: the ledger knows no floats, and reads without our models."""
-        values: _Values = {
-            field.name: _as_text(obj, field)
-            for field in self.opts.concrete_fields
-            if field.name not in self.untracked_fields
-        }
-        for relation in self.opts.many_to_many:
-            values[relation.name] = sorted(str(one) for one in getattr(obj, relation.name).all())
-        return values
+    def _values(self, obj: Model) -> Values:
+        return values_of(obj, self.untracked_fields)
 
-    def _differences(self, before: _Values, after: _Values) -> dict[str, Any]:
-        return {
-            name: {"old": SECRET, "new": SECRET}
-            if name in self.secret_fields
-            else {"old": before.get(name), "new": after.get(name)}
-            for name in before | after
-            if before.get(name) != after.get(name)
-        }
-
-
-def _as_text(obj: Model, field: Any) -> str | None:
-    value = field.value_from_object(obj)
-    if value is None:
-        return None
-    return f"{getattr(obj, field.name)} ({value})" if field.is_relation else str(value)
-
-
-def _inline_changes(formsets: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
-    """What inlines added, removed and changed, by the name of their model."""
-    changes = {
-        formset.model.__name__.lower(): [
-            *({"object": str(row), "change": "added"} for row in formset.new_objects),
-            *({"object": str(row), "change": "removed"} for row in formset.deleted_objects),
-            *(_row_changes(form) for form in formset.initial_forms if _is_edited(formset, form)),
-        ]
-        for formset in formsets
-    }
-    return {name: rows for name, rows in changes.items() if rows}
-
-
-def _is_edited(formset: Any, form: Any) -> bool:
-    return any(row is form.instance for row, _names in formset.changed_objects)
-
-
-def _row_changes(form: Any) -> dict[str, Any]:
-    fields = {
-        name: {"old": str(form.initial.get(name)), "new": str(form.cleaned_data[name])}
-        for name in form.changed_data
-    }
-    return {"object": str(form.instance), "change": "changed", "fields": fields}
+    def _differences(self, before: Values, after: Values) -> dict[str, Any]:
+        return differences(before, after, self.secret_fields)

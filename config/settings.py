@@ -4,6 +4,7 @@ What operators may set is documented in `.env.example`; each value that can be
 wrong has a system check with an id (`config.checks`).
 """
 
+import os
 from pathlib import Path
 
 import environ
@@ -47,6 +48,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "audit.middleware.OriginMiddleware",
     "ingestion.api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -304,12 +306,23 @@ AUDIT_CLOCK_SKEW_SECONDS = env.float("AUDIT_CLOCK_SKEW_SECONDS", default=2.0)
 NTP_SERVER = env.str("NTP_SERVER", default="")
 # A checkpoint that is held nowhere else for longer makes `verify_audit` say so.
 AUDIT_UNANCHORED_SECONDS = env.int("AUDIT_UNANCHORED_SECONDS", default=3600)
+# Who started this process: it stands in the entries of commands (ICH E6(R3) 4.2.2(a)).
+OS_USER = env.str("SUDO_USER", default="") or env.str("USER", default=f"uid {os.getuid()}")
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"request_id": {"()": "audit.context.WithRequestId"}},
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s]: %(message)s"}
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["request_id"],
+        }
+    },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "httpx2": {"level": "WARNING"},

@@ -1,9 +1,13 @@
 """The bytes of a document, given out: who may have them, under which name, and the entry of it."""
 
-from collections.abc import Mapping
+from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import PurePath
-from typing import IO, Any
+from typing import IO
 
+from django.utils import timezone
+
+from audit import history
 from audit.log import ledger
 from ingestion import filing
 from ingestion.archive import archive
@@ -13,6 +17,8 @@ from ingestion.models import Document
 from ingestion.reading.facts import SUFFIXES
 
 UNKNOWN = "application/octet-stream"
+DOWNLOADED = "document.downloaded"
+GOES_ON = timedelta(hours=1)
 # States whose bytes anybody who sees the document may have. Those of a document in review may
 # be withheld from all but QA (decision 16); the review page of a later part gives them there.
 _OPEN = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
@@ -39,11 +45,28 @@ def media_type(filename: str) -> str:
     return SUFFIXES.get(PurePath(filename.lower()).suffix, UNKNOWN)
 
 
-def record_download(document: Document, *, by: By, detail: Mapping[str, Any]) -> None:
-    """Enter that the bytes are given out, before the first of them leaves."""
-    with ledger():
-        row = Document.objects.select_for_update(of=("self",)).select_related("site")
-        document = row.get(pk=document.pk)
-        document.transitions += 1
-        document.save(update_fields=["transitions"])
-        filing.enter(document, "document.downloaded", code="", detail=detail, by=by)
+def record_download(
+    document: Document, content: IO[bytes], *, by: By, part: str = "", goes_on: bool = False
+) -> None:
+    """Enter that `content` is given out, before the first byte of it leaves: no entry, no bytes.
+
+    A `part` that `goes_on` behind the beginning belongs to the download of these bytes by the same
+    that began within the last hour, where there is one: that is on record already. Closes the
+    content when it fails.
+    """
+    with ExitStack() as refused:
+        refused.callback(content.close)
+        with ledger():
+            _enter_download(document, by, part, goes_on)
+        refused.pop_all()
+
+
+def _enter_download(document: Document, by: By, part: str, goes_on: bool) -> None:
+    row = Document.objects.select_for_update(of=("self",)).select_related("site")
+    document = row.get(pk=document.pk)
+    began = timezone.now() - GOES_ON
+    if goes_on and history.happened(document.subject, DOWNLOADED, by.actor, since=began):
+        return
+    document.transitions += 1
+    document.save(update_fields=["transitions"])
+    filing.enter(document, DOWNLOADED, code="", detail={"range": part}, by=by)

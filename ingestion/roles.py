@@ -12,6 +12,10 @@ from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.db.models import Q
 
+from audit import history
+from audit.log import ledger, record
+from sites import accounts
+
 
 def _may(verbs: str, *models: str) -> frozenset[str]:
     """Permissions as "app.verb_model", for "view change" and "app.model", ..."""
@@ -50,12 +54,37 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
 
 def install() -> None:
     """Idempotent. Permissions of apps that are not migrated yet are given by a later call."""
-    table = Group._meta.db_table
-    if table not in connection.introspection.table_names():
+    tables = connection.introspection.table_names()
+    if not {Group._meta.db_table, "audit_entry"}.issubset(tables):
         return  # a partial migration: the next one calls again
     for name, permissions in ROLES.items():
         group, _ = Group.objects.get_or_create(name=name)
-        group.permissions.set(_existing(permissions))
+        given = set(group.permissions.select_related("content_type"))
+        wanted = set(_existing(permissions))
+        if given != wanted:
+            _give(group, given, wanted)
+
+
+def _give(group: Group, given: set[Permission], wanted: set[Permission]) -> None:
+    """On record, except in an empty ledger: then nobody has an account, and the code is all."""
+    with ledger():
+        group.permissions.set(wanted)
+        if history.head() is None:
+            return
+        subject = f"group:{group.pk}"
+        changes = {"old": _named(given), "new": _named(wanted)}
+        record(
+            "group.changed",
+            subject=subject,
+            n=history.count(subject),
+            actor=accounts.actor(),
+            role=accounts.ROLE,
+            detail={"object": group.name, "changes": {"permissions": changes}},
+        )
+
+
+def _named(permissions: Iterable[Permission]) -> list[str]:
+    return sorted(f"{each.content_type.app_label}.{each.codename}" for each in permissions)
 
 
 def _existing(permissions: Iterable[str]) -> list[Permission]:
@@ -63,4 +92,4 @@ def _existing(permissions: Iterable[str]) -> list[Permission]:
     for permission in permissions:
         app, codename = permission.split(".")
         wanted |= Q(content_type__app_label=app, codename=codename)
-    return list(Permission.objects.filter(wanted))
+    return list(Permission.objects.filter(wanted).select_related("content_type"))

@@ -1,19 +1,22 @@
 """Studies, sites, portals and people in the admin. Every change is an entry in the ledger."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.contrib.auth.models import Group
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from audit.log import ledger
-from audit.tracked import SECRET, LedgerAdminMixin
+from audit.changes import SECRET
+from audit.reasons import with_reason
+from audit.tracked import LedgerAdminMixin
 from sites.models import TOKEN_LIFE, ApiToken, Membership, Portal, Scope, Site, Study, User
 
 # Roles are code (ingestion.roles): a group edited here would be put back by the next migration.
@@ -43,6 +46,12 @@ class SitesInline(admin.StackedInline):
     verbose_name = "site"
     verbose_name_plural = "sites this person works for"
     extra = 0
+
+
+def _only(sites: QuerySet[Site]) -> str:
+    """Its number, when there is one alone: an entry is filed under one site or under none."""
+    numbers = list(sites.values_list("site_id", flat=True)[:2])
+    return numbers[0] if len(numbers) == 1 else ""
 
 
 @admin.register(Study)
@@ -80,6 +89,9 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
         ("Exceptions", {"fields": ["allow_http", "allow_private_hosts"]}),
     ]
 
+    def ledger_site(self, obj: Any) -> str:
+        return _only(Site.objects.filter(portal=obj))
+
 
 @admin.register(Site)
 class SiteAdmin(LedgerAdminMixin, admin.ModelAdmin):
@@ -115,6 +127,7 @@ class PersonAdmin(LedgerAdminMixin, UserAdmin):
     search_fields = ["username", "printed_name", "email"]
     inlines = [SitesInline]
     filter_horizontal = ()
+    change_password_form = with_reason(AdminPasswordChangeForm)
     fieldsets = [
         (None, {"fields": ["username", "password"]}),
         ("Person", {"fields": ["printed_name", "email"]}),
@@ -154,6 +167,9 @@ class PersonAdmin(LedgerAdminMixin, UserAdmin):
         "date_joined",
     ]
 
+    def ledger_site(self, obj: Any) -> str:
+        return _only(Site.objects.filter(memberships__user=obj))
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
 
@@ -171,14 +187,17 @@ class PersonAdmin(LedgerAdminMixin, UserAdmin):
         form_url: str = "",
     ) -> HttpResponse:
         """The one view of UserAdmin that the mixin does not know."""
-        if request.method != "POST":
-            return super().user_change_password(request, id, form_url)
-        with ledger():
-            before = User.objects.filter(pk=id).values_list("password", flat=True).first()
-            response = super().user_change_password(request, id, form_url)
-            person = User.objects.get(pk=id)
-            if person.password != before:
-                self.record_change(request, person, {"password": {"old": SECRET, "new": SECRET}})
+        change = super().user_change_password
+        return self.on_record(request, self._password_changed, change, id, form_url)
+
+    def _password_changed(
+        self, request: HttpRequest, change: Callable[..., HttpResponse], number: str, form_url: str
+    ) -> HttpResponse:
+        before = User.objects.filter(pk=number).values_list("password", flat=True).first()
+        response = change(request, number, form_url)
+        person = User.objects.filter(pk=number).first()
+        if person and person.password != before:
+            self.record_change(request, person, {"password": {"old": SECRET, "new": SECRET}})
         return response
 
     @admin.display(description="roles")

@@ -8,3 +8,8 @@ class SitesConfig(AppConfig):
     # django.contrib.sites owns the label "sites": docs/adr/0001-app-label-clinical-sites.md.
     label = "clinical_sites"
     verbose_name = "Sites and people"
+
+    def ready(self) -> None:
+        from sites import signins
+
+        signins.connect()

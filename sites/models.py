@@ -5,7 +5,7 @@ Membership decides what a person sees; a token sees what its site or its person 
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.contrib.auth.models import AbstractUser, UserManager
 from django.core.exceptions import ValidationError
@@ -15,7 +15,20 @@ from django.db.models import Q, Value
 from django.db.models.functions import Replace, Upper
 from django.utils import timezone
 
-from sites import tokens
+from sites import accounts, tokens
+
+
+class PeopleManager(UserManager["User"]):
+    def create_superuser(
+        self, username: str, email: str | None = None, password: str | None = None, **fields: Any
+    ) -> "User":
+        """What `createsuperuser` ends with: on record, as every account that opens all doors."""
+        person = self.model(username=username)
+        with accounts.on_record(person):
+            created = super().create_superuser(username, email, password, **fields)
+            person.pk = created.pk
+            person.refresh_from_db()
+        return person
 
 
 class User(AbstractUser):
@@ -26,7 +39,7 @@ class User(AbstractUser):
     policy_acknowledged_at = models.DateTimeField(null=True, blank=True)
     revision = models.PositiveIntegerField(default=0, editable=False)
 
-    objects: ClassVar[UserManager[Self]] = UserManager()
+    objects: ClassVar[PeopleManager] = PeopleManager()
 
     def __str__(self) -> str:
         return self.printed_name or self.get_full_name() or self.username
@@ -42,6 +55,28 @@ class User(AbstractUser):
         if self.is_superuser:
             return "administrator"
         return "staff" if self.is_staff else "site coordinator"
+
+
+class FailedSignIns(models.Model):
+    """How often one name failed from one address in one minute: entered once that is over.
+
+    In the ledger at once, everybody on the network could make its chain grow (decision 25).
+    """
+
+    minute = models.DateTimeField()
+    name = models.CharField(max_length=150)  # as it was typed
+    address = models.CharField(max_length=45)
+    count = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["minute", "name", "address"], name="failures_are_counted_together"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.count} of {self.name} from {self.address}"
 
 
 version_number = RegexValidator(

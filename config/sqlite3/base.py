@@ -3,7 +3,7 @@
 SQLite waits for its lock by asking again after pauses that grow: whoever has waited longest asks
 most seldom, and of eight writers one may wait for seconds while another has every turn. Here the
 one who has waited asks more often. A queue of `flock` tickets is as fair, but slower, and its wait
-has no end when a holder hangs (docs/adr/0020).
+has no end when a holder hangs (docs/adr/0021).
 """
 
 import sqlite3

@@ -9,8 +9,10 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from audit.reasons import ReasonedActions
 
-class ReadOnlyAdmin(admin.ModelAdmin):
+
+class ReadOnlyAdmin(ReasonedActions, admin.ModelAdmin):
     actions: list[str] | None = None
     # Counting a large table twice for "of 1,204,331 in all" is not worth a slow page.
     show_full_result_count = False

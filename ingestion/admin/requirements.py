@@ -63,6 +63,7 @@ class ValidityOverrideAdmin(OfATypeAdmin):
 class WaiverAdmin(OfATypeAdmin):
     """Granted with a reason, revoked with a reason; never edited and never deleted."""
 
+    reason_field = "revoked_because"
     list_display = ["document", "whose", "site", "reason", "granted_by", "granted_at", "in_force"]
     list_filter = ["site", ("revoked_at", admin.EmptyFieldListFilter)]
     list_select_related = ["site", "granted_by"]

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from ninja.security import HttpBearer
 
+from audit.middleware import address_of
 from ingestion.api.problems import Problem
 from sites.models import ApiToken, Scope
 
@@ -72,7 +73,7 @@ def _refusal(request: HttpRequest) -> Problem:
     log. One line in it per address and minute, and never an entry: nobody stalls the chain from
     outside (decision 25).
     """
-    address = request.META.get("REMOTE_ADDR", "")
+    address = address_of(request)
     tried = _bad_tokens.count(address)
     if tried == 1:
         logger.warning("a bad API token from %s", address)

@@ -61,7 +61,7 @@ def _answer(
     if request.method == "HEAD":
         content.close()
         return HttpResponse(headers={"Content-Length": str(size)})
-    _record(request, document, part)
+    _record(request, document, content, part)
     content.seek(part.first if part else 0)
     if part is None:
         return FileResponse(content, headers={"Content-Length": str(size)})
@@ -71,14 +71,13 @@ def _answer(
     return response
 
 
-def _record(request: ApiRequest, document: Document, part: Part | None) -> None:
+def _record(request: ApiRequest, document: Document, content: IO[bytes], part: Part | None) -> None:
     by = By(request.auth.actor, request.auth.role)
-    detail = {
-        "range": part.content_range if part else "",
-        "address": request.META.get("REMOTE_ADDR", ""),
-        "request_id": problems.request_id(request),
-    }
-    originals.record_download(document, by=by, detail=detail)
+    if part is None:
+        originals.record_download(document, content, by=by)
+    else:
+        said, goes_on = part.content_range, part.first > 0
+        originals.record_download(document, content, by=by, part=said, goes_on=goes_on)
 
 
 def _blocks(content: IO[bytes], left: int) -> Iterator[bytes]:

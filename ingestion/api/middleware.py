@@ -1,11 +1,9 @@
-"""Around every request: its id, and under /api the promise that each error is a problem.
+"""Under /api, the promise that each error is a problem.
 
-The first of the middlewares, so that it sees what Django itself answers too: no such address,
-no such method, a host that is not ours, an error of ours.
+Before all middlewares but that of the request's id, so that it sees what Django itself answers
+too: no such address, no such method, a host that is not ours, an error of ours.
 """
 
-import re
-import uuid
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
@@ -15,7 +13,6 @@ from ingestion.api import problems
 from ingestion.api.problems import Problem
 
 PREFIX = "/api/"  # and /api itself
-_ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,64}").fullmatch  # of a header that goes into logs
 _OF_THE_PAGE = ("content-type", "content-length")  # of what is put in its place
 _SAID = {
     400: "The request cannot be understood.",
@@ -31,14 +28,9 @@ class ApiMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        given = request.headers.get("X-Request-ID", "")
-        request_id = given if _ACCEPTABLE(given) else str(uuid.uuid4())
-        vars(request)["request_id"] = request_id
         response = self._get_response(request)
-        if f"{request.path}/".startswith(PREFIX):
-            response = _as_api(request, response)
-        response["X-Request-ID"] = request_id
-        return response
+        is_api = f"{request.path}/".startswith(PREFIX)
+        return _as_api(request, response) if is_api else response
 
 
 def _as_api(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:

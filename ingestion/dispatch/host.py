@@ -23,6 +23,7 @@ from ingestion.dispatch import bell, leases, polls, recovery, session, ties
 from ingestion.dispatch.presence import AtWork
 from ingestion.dispatch.session import Session
 from ingestion.dispatch.watchdog import Patience, Watchdog
+from sites import signins
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +33,8 @@ TICK_SECONDS = 1.0
 def tick() -> str:
     """One look: recover what is orphaned, ring if something is due and no ring is unanswered.
 
+    Failed sign-ins are entered here too, so that the last ones do not wait for another attempt.
+
     Answers the oldest ring that was unanswered before, or "".
     """
     if swept := recovery.sweep():
@@ -39,6 +42,7 @@ def tick() -> str:
     batches.carry_out_cancelling()
     polls.poll_due()
     jobs.look_after()
+    signins.enter_failures()
     unanswered = bell.unanswered()
     if not unanswered and leases.anything_due():
         bell.ring()

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from ingestion import originals
 from ingestion.core.states import DocumentState
+from ingestion.filing import By
 from ingestion.models import Document
 from ingestion.web.access import SignedIn
 from ingestion.web.extracted import extracted
@@ -54,6 +55,9 @@ def original(request: SignedIn, pk: int) -> FileResponse:
         content = originals.open_original(document)
     except FileNotFoundError as error:
         raise Http404 from error
+    if request.method == "GET":
+        by = By(request.user.actor, request.user.role)
+        originals.record_download(document, content, by=by)
     filename = originals.name_of(document)
     kind = originals.media_type(filename)
     return FileResponse(content, as_attachment=True, filename=filename, content_type=kind)

@@ -46,6 +46,7 @@ class Problem:
 
     anchor: str
     message: str
+    code: str  # what the ledger calls it
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +115,23 @@ class Draft:
         except Refused as refusal:
             return self._with(tuple(self._located(fault) for fault in refusal.faults))
         except AtCapacity as full:
-            return self._with((Problem("files", _FULL.format(in_words(full.retry_after))),))
+            said = _FULL.format(in_words(full.retry_after))
+            return self._with((Problem("files", said, "at_capacity"),))
         except KeyReused:
-            return self._with((Problem("files", _SENT),))
+            return self._with((Problem("files", _SENT, "sent_before"),))
 
     def _with(self, problems: tuple[Problem, ...]) -> Self:
         return type(self)(self.site, self.token, self.rows, problems)
 
     def _own_problems(self) -> Iterator[Problem]:
         if self.site is None:
-            yield Problem("site", "Choose the site this packet is for")
+            yield Problem("site", "Choose the site this packet is for", "required")
         if not self.filled:
             first = f"file-{self.rows[0].number}" if self.rows else "files"
-            yield Problem(first, "Add at least one document")
+            yield Problem(first, "Add at least one document", "required")
         for row in self.filled:
             if message := _unacceptable(row):
-                yield Problem(f"file-{row.number}", f"{row.filename}: {message}")
+                yield Problem(f"file-{row.number}", f"{row.filename}: {message}", "unacceptable")
 
     def _files(self) -> Iterator[UploadedDocument]:
         for row in self.rows:
@@ -138,9 +140,10 @@ class Draft:
 
     def _located(self, fault: Fault) -> Problem:
         if not 1 <= fault.line <= len(self.filled):
-            return Problem("files", fault.message)
+            return Problem("files", fault.message, "not_registrable")
         row = self.filled[fault.line - 1]
-        return Problem(f"{_FIELDS.get(fault.field, 'file')}-{row.number}", fault.message)
+        anchor = f"{_FIELDS.get(fault.field, 'file')}-{row.number}"
+        return Problem(anchor, fault.message, "not_registrable")
 
     def _key(self, user: User) -> str:
         """A double click gives the same key; the same form with other documents does not."""

@@ -8,14 +8,15 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from audit import prompts
 from ingestion import watch
 from ingestion.models import Packet
 from ingestion.readiness import readiness_of
 from ingestion.rules.types import TYPES
 from ingestion.web.access import SignedIn
-from ingestion.web.drafts import ACCEPTED, Draft
+from ingestion.web.drafts import ACCEPTED, Draft, Row
 from ingestion.web.required import lines
-from sites.models import Site
+from sites.models import Site, User
 
 
 @never_cache
@@ -26,11 +27,25 @@ def upload(request: SignedIn) -> HttpResponse:
     if request.method != "POST":
         return _form(request, sites, Draft.blank(sites, request))
     result = Draft.sent(sites, request).register(request.user)
-    return (
-        _accepted(request, result)
-        if isinstance(result, Packet)
-        else _refused(request, sites, result)
-    )
+    if isinstance(result, Packet):
+        return _accepted(request, result)
+    _note_return(request.user, result)
+    return _refused(request, sites, result)
+
+
+def _note_return(user: User, draft: Draft) -> None:
+    """That the form came back is on record, with what was chosen in its rows (R08)."""
+    wrong: dict[str, list[str]] = {}
+    for problem in draft.problems:
+        wrong.setdefault(problem.anchor, []).append(problem.code)
+    typed = {f"row-{row.number}": _as_sent(row) for row in draft.filled}
+    site = draft.site.site_id if draft.site else ""
+    by = (user.actor, user.role)
+    prompts.form_came_back("packet", wrong=wrong, typed=typed, by=by, site=site)
+
+
+def _as_sent(row: Row) -> str:
+    return f"{row.document_type} {row.person} {row.filename}"
 
 
 def _form(request: SignedIn, sites: list[Site], draft: Draft, status: int = 200) -> HttpResponse:

@@ -12,7 +12,7 @@ LIST = "admin:audit_entry_changelist"
 
 @pytest.fixture
 def inspector(client, db):
-    client.force_login(User.objects.create_superuser("inspector"))
+    client.force_login(User.objects.create_user("inspector", is_staff=True, is_superuser=True))
     return client
 
 

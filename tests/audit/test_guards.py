@@ -273,7 +273,7 @@ def test_sqlite_does_not_alter_the_entries_while_a_guard_of_others_looks_at_them
     old = Entry._meta.get_field("event")
     new = models.CharField(max_length=80)
     new.set_attributes_from_name("event")
-    refused = pytest.raises(DatabaseError, match="audit_checkpoint_next")
+    refused = pytest.raises(DatabaseError, match="no such table")
     with refused, connection.schema_editor() as editor:
         editor.alter_field(Entry, old, new)
     assert guards.missing(connection) == []

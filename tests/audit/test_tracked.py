@@ -7,11 +7,13 @@ from django.db import models
 from django.test import RequestFactory
 
 from audit import history
+from audit.middleware import OriginMiddleware
 from audit.models import Entry
 from audit.tracked import LedgerAdminMixin
 from audit.verify import verify
 from sites.models import Membership, Portal, Site, Study, User
 
+WHY = "The portal was moved to another host."
 PORTAL = {
     "key": "berlin",
     "base_url": "https://portal.example",
@@ -44,20 +46,24 @@ class PersonAdmin(LedgerAdminMixin, ModelAdmin):
 
 @pytest.fixture
 def person(db):
-    return User.objects.create_superuser("ann", printed_name="Ann Berg")
+    return User.objects.create_user(
+        "ann", printed_name="Ann Berg", is_staff=True, is_superuser=True
+    )
 
 
 @pytest.fixture
 def post(person, rf: RequestFactory, monkeypatch):
-    """Send a form to a view of an admin class."""
+    """Send a form to a view of an admin class, with a reason."""
 
     def send(admin_class, model, view, data, *args):
-        request = rf.post("/", data, REMOTE_ADDR="192.0.2.7")
+        sent = {"reason_for_change": WHY} | data
+        request = rf.post("/", sent, REMOTE_ADDR="192.0.2.7", headers={"X-Request-ID": "trace-7"})
         request.user = person
         request._dont_enforce_csrf_checks = True
         admin = admin_class(model, AdminSite())
         monkeypatch.setattr(admin, "message_user", lambda *_args, **_options: None)
-        return getattr(admin, f"{view}_view")(request, *args)
+        view = getattr(admin, f"{view}_view")
+        return OriginMiddleware(lambda request: view(request, *args))(request)
 
     return send
 
@@ -78,7 +84,8 @@ def test_a_change_is_on_record_with_old_and_new_values_and_who_made_it(post, per
     )
     assert (entry.actor, entry.role) == (person.actor, "administrator")
     assert entry.detail["changes"] == {"rate_per_second": {"old": "1.0", "new": "2.5"}}
-    assert (entry.detail["printed_name"], entry.detail["address"]) == ("Ann Berg", "192.0.2.7")
+    said = ("printed_name", "address", "request_id", "reason")
+    assert [entry.detail[name] for name in said] == ["Ann Berg", "192.0.2.7", "trace-7", WHY]
 
 
 def test_each_change_has_a_number_of_its_own(post):

@@ -10,9 +10,10 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
 
+from audit.log import ledger
 from ingestion import roles
+from sites import accounts
 from sites.models import Membership, Site, User
 
 PASSWORD = "try-siteledger"  # noqa: S105 - known on purpose, and refused outside DEBUG
@@ -50,7 +51,7 @@ class Command(BaseCommand):
         if not settings.DEBUG:
             raise CommandError("demo users have known passwords: they are made where DEBUG is on")
         sites = list(Site.objects.order_by("site_id")[: max(person.sites for person in PEOPLE)])
-        with transaction.atomic():
+        with ledger():
             roles.install()
             rows = [self._row(person, sites[: person.sites]) for person in PEOPLE]
         self._print([("user name", "password", "role", "sites"), *rows])
@@ -58,15 +59,18 @@ class Command(BaseCommand):
             self.stdout.write("There are no sites yet: load some, then run this again.")
 
     def _row(self, person: Person, sites: list[Site]) -> tuple[str, ...]:
-        user, _ = User.objects.get_or_create(username=person.username)
-        user.printed_name = person.printed_name
-        user.is_staff = bool(person.group) or person.is_superuser
-        user.is_superuser = person.is_superuser
-        user.set_password(PASSWORD)
-        user.save()
-        user.groups.set(Group.objects.filter(name=person.group))
-        for site in sites:
-            Membership.objects.get_or_create(user=user, site=site)
+        user = User.objects.filter(username=person.username).first()
+        user = user or User(username=person.username)
+        with accounts.on_record(user):
+            user.printed_name = person.printed_name
+            user.is_staff = bool(person.group) or person.is_superuser
+            user.is_superuser = person.is_superuser
+            if not user.check_password(PASSWORD):
+                user.set_password(PASSWORD)
+            user.save()
+            user.groups.set(Group.objects.filter(name=person.group))
+            for site in sites:
+                Membership.objects.get_or_create(user=user, site=site)
         numbers = ", ".join(site.site_id for site in sites)
         return (
             person.username,

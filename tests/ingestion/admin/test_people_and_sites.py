@@ -10,6 +10,7 @@ from sites.models import Membership, Site, User
 from tests.factories import make_site, make_user
 
 NEW = "horse battery staple"
+WHY = "Asked for by the sponsor in ticket 4711."
 
 
 def site_form(site, **changes):
@@ -17,7 +18,7 @@ def site_form(site, **changes):
     inline = {"TOTAL_FORMS": 0, "INITIAL_FORMS": 0}
     keys = {"study": site.study_id, "portal": site.portal_id}
     formset = {f"memberships-{name}": value for name, value in inline.items()}
-    return fields | keys | formset | changes
+    return fields | keys | formset | {"reason_for_change": WHY} | changes
 
 
 def person_form(person, *sites, **changes):
@@ -26,7 +27,7 @@ def person_form(person, *sites, **changes):
     formset = {f"memberships-{name}": value for name, value in inline.items()}
     for number, site in enumerate(sites):
         formset |= {f"memberships-{number}-site": site.pk, f"memberships-{number}-user": person.pk}
-    return fields | formset | changes
+    return fields | formset | {"reason_for_change": WHY} | changes
 
 
 def test_a_change_of_a_site_is_on_record_with_old_and_new(as_role, site):
@@ -72,7 +73,7 @@ def test_a_person_keeps_name_and_place_for_ever(as_role):
 
 def test_a_new_password_is_on_record_without_the_password(as_role):
     person, client = make_user("new"), as_role("")
-    form = {"usable_password": "true", "password1": NEW, "password2": NEW}
+    form = {"usable_password": "true", "password1": NEW, "password2": NEW, "reason_for_change": WHY}
     address = f"/admin/clinical_sites/user/{person.pk}/password/"
     assert client.get(address).status_code == 200
     assert client.post(address, form).status_code == 302

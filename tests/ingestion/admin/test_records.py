@@ -26,6 +26,9 @@ LISTS = [*(f"ingestion/{model.__name__.lower()}" for model in RECORDS)]
 LISTS += [f"clinical_sites/{name}" for name in ("site", "portal", "study", "user", "membership")]
 
 
+WHY = "The portal is back, says its owner."
+
+
 def text(answer):
     assert answer.status_code == 200
     return answer.content.decode()
@@ -161,7 +164,7 @@ def test_a_heading_names_the_thing_and_not_the_action(as_role, packet):
 
 def try_again(client, packet):
     chosen = [document.pk for document in packet.documents.all()]
-    values = {"action": "try_again", "_selected_action": chosen}
+    values = {"action": "try_again", "_selected_action": chosen, "reason_for_change": WHY}
     return client.post("/admin/ingestion/document/", values, follow=True)
 
 
@@ -184,7 +187,8 @@ def test_nobody_else_tries_documents_again(as_role, packet):
 
 
 def cancel(client, *batches):
-    values = {"action": "cancel", "_selected_action": [batch.pk for batch in batches]}
+    chosen = [batch.pk for batch in batches]
+    values = {"action": "cancel", "_selected_action": chosen, "reason_for_change": WHY}
     return text(client.post("/admin/ingestion/batch/", values, follow=True))
 
 

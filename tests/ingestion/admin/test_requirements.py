@@ -55,12 +55,15 @@ def test_a_change_and_an_end_of_a_studys_terms_are_on_record(regulatory, site):
     row = ValidityOverride.objects.get()
     address = f"/admin/ingestion/validityoverride/{row.pk}"
     form = {"study": site.study_id, "document_type": "cv", "max_age_months": "",
-            "warn_days": "", "warns_only": "on", "reason": "Sponsor SOP 13"}  # fmt: skip
+            "warn_days": "", "warns_only": "on", "reason": "Sponsor SOP 13",
+            "reason_for_change": "Sponsor SOP 13 is in force."}  # fmt: skip
     regulatory.post(f"{address}/change/", form)
     changes = last(row).detail["changes"]
     assert changes["warns_only"] == {"old": "False", "new": "True"}
     assert ValidityOverride.objects.get().override == Override(None, None, warns_only=True)
-    regulatory.post(f"{address}/delete/", {"post": "yes"})
+    regulatory.post(
+        f"{address}/delete/", {"post": "yes", "reason_for_change": "It no longer applies."}
+    )
     assert not ValidityOverride.objects.exists()
     assert last(row).event == "validityoverride.deleted"
 

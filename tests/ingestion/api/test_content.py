@@ -129,8 +129,34 @@ def test_each_download_is_on_record_and_a_look_is_not(over_the_wire, program, do
     )
     assert (whole.sha256, whole.to_state) == (SHA256, "")
     assert (whole.detail["range"], whole.detail["request_id"]) == ("", "trace-1")
+    assert whole.detail["printed_name"] == str(program.token)
+    assert whole.detail["address"] == "127.0.0.1"
     assert part.detail["range"] == f"bytes 0-99/{len(BYTES)}"
     assert Document.objects.get().state == "ARCHIVED"
+
+
+@pytest.mark.requirement("R07")
+def test_a_download_in_pieces_is_one_entry(over_the_wire, document):
+    before = len(timeline(document.subject))
+    pieces = ("bytes=0-99", "bytes=100-199", "bytes=200-", "bytes=-10")
+    assert {over_the_wire("GET", range=piece).status for piece in pieces} == {206}
+    assert len(timeline(document.subject)) == before + 1
+    over_the_wire("GET", range="bytes=0-99")
+    assert len(timeline(document.subject)) == before + 2, "somebody begins anew"
+
+
+@pytest.mark.requirement("R07")
+def test_a_piece_from_the_middle_is_on_record_when_nothing_is_yet(over_the_wire, document):
+    before = len(timeline(document.subject))
+    over_the_wire("GET", range="bytes=100-199")
+    (entry,) = timeline(document.subject)[before:]
+    assert entry.detail["range"] == f"bytes 100-199/{len(BYTES)}"
+
+
+@pytest.mark.requirement("R07")
+def test_without_its_entry_not_a_byte_leaves(program, document, settings):
+    settings.AUDIT_TRAIL = "another"  # the ledger refuses to be gone on with under another name
+    problem(program.get(f"documents/{document.pk}/content"), 500)
 
 
 @pytest.mark.parametrize("verdict", [REJECTED, IN_REVIEW], ids=["rejected", "in review"])

@@ -136,9 +136,9 @@ def test_the_admin_shows_a_token_once_and_records_it_without_its_secret(admin, s
 
 def test_a_token_is_revoked_in_the_admin_on_record(admin, program):
     token = program.token
-    admin.post(
-        "/admin/clinical_sites/apitoken/", {"action": "revoke", "_selected_action": [token.pk]}
-    )
+    chosen = {"action": "revoke", "_selected_action": [token.pk]}
+    why = "The program was replaced."
+    admin.post("/admin/clinical_sites/apitoken/", chosen | {"reason_for_change": why})
     assert program.get("sites").status_code == 401
     entry = timeline(f"apitoken:{token.pk}")[-1]
     assert entry.event == "apitoken.changed"

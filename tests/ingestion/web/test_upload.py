@@ -190,7 +190,7 @@ def test_more_files_than_allowed_are_refused_in_words(signed_in, settings):
 
 def test_a_problem_of_the_whole_packet_leads_to_the_documents():
     located = Draft(None, "", ())._located(Fault(0, "", "There is no room"))
-    assert located == Problem("files", "There is no room")
+    assert located == Problem("files", "There is no room", "not_registrable")
 
 
 def test_somebody_without_a_site_cannot_send(client, db):

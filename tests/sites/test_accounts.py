@@ -1,0 +1,147 @@
+"""Accounts that commands make and change: on record, with who was at the keyboard."""
+
+import subprocess
+import sys
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.management import CommandError, call_command
+
+from audit.history import latest, timeline
+from ingestion import roles
+from sites import accounts
+from sites.management.commands import changepassword
+from sites.models import Membership, User
+from tests.audit.support import write
+from tests.factories import make_site, make_user
+from tests.ingestion.hosts import environment
+
+NEW = "horse battery staple"
+
+
+def manage(settings, *command, **variables):
+    """The command as somebody at a shell runs it."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=settings.BASE_DIR,
+        env=environment(settings) | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.requirement("R09")
+def test_the_first_administrator_is_on_record_with_who_made_them(settings):
+    manage(
+        settings, "createsuperuser", "--noinput", "--username", "ada", "--email", "a@b.example",
+        SUDO_USER="otto", DJANGO_SUPERUSER_PASSWORD=NEW,
+    )  # fmt: skip
+    person = User.objects.get(username="ada")
+    assert person.check_password(NEW)
+    (entry,) = timeline(person.actor)
+    assert (entry.event, entry.actor, entry.role) == (
+        "user.created",
+        "system:createsuperuser",
+        "ops",
+    )
+    assert entry.detail["os_user"] == "otto"
+    assert entry.detail["host"]
+    changes = entry.detail["changes"]
+    assert changes["is_superuser"] == {"old": None, "new": "True"}
+    assert changes["email"]["new"] == "a@b.example"
+    assert changes["password"] == {"old": "(not shown)", "new": "(not shown)"}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.requirement("R40")
+def test_what_a_command_changes_names_the_command_and_who_ran_it(settings, tmp_path):
+    roster = tmp_path / "sites.json"
+    roster.write_text(
+        '[{"study": "SLX-301", "site_id": "0203", "name": "St. Brigid\'s", "country": "Ireland",'
+        ' "portal": {"base_url": "https://portal.example/"}}]'
+    )
+    manage(settings, "load_sites", str(roster), SUDO_USER="", USER="otto")
+    entries = latest()
+    assert {entry.actor for entry in entries} == {"system:load_sites"}
+    assert {entry.detail["os_user"] for entry in entries} == {"otto"}
+
+
+@pytest.mark.django_db
+@pytest.mark.requirement("R09")
+def test_a_password_set_at_the_shell_is_on_record_and_not_in_it(monkeypatch):
+    person = make_user("mara", sites=(make_site("0203"),))
+    monkeypatch.setattr(changepassword, "getpass", lambda _prompt: NEW)
+    call_command("changepassword", "mara")
+    person.refresh_from_db()
+    assert person.check_password(NEW)
+    (entry,) = timeline(person.actor)
+    assert (entry.event, entry.site, entry.actor) == ("user.changed", "0203", accounts.SHELL)
+    secret = {"old": "(not shown)", "new": "(not shown)"}
+    assert entry.detail == {"object": "mara", "changes": {"password": secret}}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        (["short", "short"] * 3, "nothing was changed"),
+        ([NEW, "another"] * 3, "nothing was changed"),
+    ],
+    ids=["too weak", "not the same"],
+)
+def test_a_password_that_is_not_agreed_on_is_not_set(monkeypatch, answers, why):
+    person, typed = make_user("mara"), iter(answers)
+    monkeypatch.setattr(changepassword, "getpass", lambda _prompt: next(typed))
+    with pytest.raises(CommandError, match=why):
+        call_command("changepassword", "mara")
+    with pytest.raises(CommandError, match="no user 'nobody'"):
+        call_command("changepassword", "nobody")
+    assert User.objects.get().password == person.password
+    assert latest() == []
+
+
+@pytest.mark.django_db
+@pytest.mark.requirement("R09")
+def test_the_demo_enters_each_person_once_and_what_differs_the_next_time(settings):
+    settings.DEBUG = True
+    make_site("0001")
+    call_command("demo_users")
+    assert [entry.event for entry in latest()] == ["user.created"] * 6
+    call_command("demo_users")
+    assert len(latest()) == 6, "nothing differed"
+    mara = User.objects.get(username="mara")
+    mara.groups.set(Group.objects.filter(name="Operations"))
+    Membership.objects.all().delete()
+    call_command("demo_users")
+    changes = timeline(mara.actor)[-1].detail["changes"]
+    assert changes == {
+        "groups": {"old": ["Operations"], "new": []},
+        "sites": {"old": [], "new": ["0001"]},
+    }
+
+
+@pytest.mark.django_db
+@pytest.mark.requirement("R09")
+@pytest.mark.requirement("R35")
+def test_a_role_that_an_upgrade_changes_is_on_record(monkeypatch):
+    write()
+    narrower = {**roles.ROLES, "Operations": frozenset({"ingestion.retry_document"})}
+    monkeypatch.setattr(roles, "ROLES", narrower)
+    roles.install()
+    entry = latest(limit=1)[0]
+    assert (entry.event, entry.detail["object"]) == ("group.changed", "Operations")
+    changes = entry.detail["changes"]["permissions"]
+    assert changes["new"] == ["ingestion.retry_document"]
+    assert "clinical_sites.change_portal" in changes["old"]
+    roles.install()
+    assert len(latest()) == 2, "nothing differed"
+
+
+@pytest.mark.django_db
+def test_a_new_installation_begins_with_an_empty_ledger():
+    Group.objects.all().delete()
+    roles.install()
+    assert Group.objects.count() == len(roles.ROLES)
+    assert latest() == []
