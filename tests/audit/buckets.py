@@ -1,6 +1,5 @@
 """moto's S3 server: real HTTP, versions, Object Lock."""
 
-import os
 import socket
 import subprocess
 import sys
@@ -20,23 +19,21 @@ CREDENTIALS = {
 
 @contextmanager
 def moto_server():
-    """Yields a client; our own code finds the same credentials, where boto3 looks for them."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in CREDENTIALS.items():
-            patch.setenv(name, value)
-        port = free_port()
-        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-        server = subprocess.Popen(
-            command, env=dict(os.environ), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        try:
-            await_port(port)
+    """Yields a client, made with the credentials above."""
+    port = free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        await_port(port)
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in CREDENTIALS.items():
+                patch.setenv(name, value)
             client = boto3.client("s3", endpoint_url=f"http://127.0.0.1:{port}")
-            yield client
-            client.close()
-        finally:
-            server.kill()
-            server.wait()
+        yield client
+        client.close()
+    finally:
+        server.kill()
+        server.wait()
 
 
 def free_port():

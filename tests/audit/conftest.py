@@ -4,7 +4,7 @@ import pytest
 
 from audit import rotation, verify
 from tests.audit.authority import time_stamp_authority
-from tests.audit.buckets import moto_server
+from tests.audit.buckets import CREDENTIALS, moto_server
 from tests.audit.support import guards_down_for_flush
 
 __all__ = ["guards_down_for_flush"]
@@ -17,8 +17,10 @@ def _no_foreign_checks(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def _own_folders(settings, tmp_path):
-    """No test finds the keys or the anchored checkpoints of another."""
+def _own_folders(settings, tmp_path, monkeypatch):
+    """No test finds keys and checkpoints of another, or asks a cloud who it is."""
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR = tmp_path / "anchors"
 

@@ -115,6 +115,16 @@ def test_a_host_without_a_key_works_and_says_nothing(notary, caplog):
     assert caplog.records == []
 
 
+def test_a_host_without_a_key_leaves_the_anchors_to_others(world):
+    write()
+    checkpoints.sign()
+    keys.private_file().unlink()
+    notary = Notary(world)
+    notary.look()
+    notary._wait()
+    assert (2, "file") not in receipts()
+
+
 def test_a_host_that_stops_signs_and_anchors_what_is_left(notary, settings):
     settings.AUDIT_CHECKPOINT_ENTRIES = 1_000
     write()
