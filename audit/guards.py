@@ -15,7 +15,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit.chain import GENESIS
 
-TABLES = ("audit_entry", "audit_entrydetail", "audit_checkpoint", "audit_receipt")
+TABLES = (
+    "audit_entry", "audit_entrydetail", "audit_checkpoint", "audit_receipt", "audit_auditreview",
+)  # fmt: skip
 
 # --- SQLite: name -> (table, statement, which SQLite keeps verbatim) --------------------------
 
@@ -39,6 +41,9 @@ _SQLITE_NEW = """CREATE TRIGGER audit_receipt_new BEFORE INSERT ON audit_receipt
 BEGIN SELECT RAISE(ABORT, 'the audit trail: this receipt is there')
 WHERE EXISTS (SELECT 1 FROM audit_receipt WHERE id = NEW.id OR (checkpoint_id = NEW.checkpoint_id
 AND anchor = NEW.anchor AND place = NEW.place)); END"""
+_SQLITE_REVIEW = """CREATE TRIGGER audit_auditreview_new BEFORE INSERT ON audit_auditreview
+BEGIN SELECT RAISE(ABORT, 'the audit trail: this review is there')
+WHERE EXISTS (SELECT 1 FROM audit_auditreview WHERE id = NEW.id); END"""
 
 SQLITE: Mapping[str, tuple[str, str]] = {
     f"{table}_no_{verb}": (table, _REFUSE.format(table=table, verb=verb))
@@ -49,6 +54,7 @@ SQLITE: Mapping[str, tuple[str, str]] = {
     "audit_entrydetail_once": ("audit_entrydetail", _SQLITE_ONCE),
     "audit_checkpoint_next": ("audit_checkpoint", _SQLITE_NEXT),
     "audit_receipt_new": ("audit_receipt", _SQLITE_NEW),
+    "audit_auditreview_new": ("audit_auditreview", _SQLITE_REVIEW),
 }
 
 # --- PostgreSQL: name -> (table, what pg_trigger.tgtype says, clause, function) ---------------

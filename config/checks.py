@@ -39,3 +39,10 @@ def _messages() -> Iterator[CheckMessage]:
             hint="Leave it out, or give this deployment a name.",
             id="config.E003",
         )
+    if settings.AUDIT_REVIEW_DAYS < 1:
+        yield Error(
+            f"AUDIT_REVIEW_DAYS is {settings.AUDIT_REVIEW_DAYS}: reviews of the trail have to come "
+            "round.",
+            hint="Leave it out, or give the days from one review to the next, such as 30.",
+            id="config.E005",
+        )

@@ -279,6 +279,7 @@ Q_CLUSTER = {
 }
 
 AUDIT_TRAIL = env.str("AUDIT_TRAIL", default="siteledger")
+AUDIT_REVIEW_DAYS = env.int("AUDIT_REVIEW_DAYS", default=30)  # in which people look it through
 
 LOGGING = {
     "version": 1,
