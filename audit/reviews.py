@@ -4,11 +4,11 @@ A review covers whole days of UTC. What no review of the whole trail covers is d
 site stand beside them, and put nothing off.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from audit import history
@@ -106,8 +106,8 @@ def _enter(review: AuditReview, role: str) -> None:
     )
 
 
-def listed() -> Iterable[AuditReview]:
-    """All of them, newest first: a queryset, to be paged."""
+def listed() -> "QuerySet[AuditReview]":
+    """All of them, newest first."""
     return AuditReview.objects.all()
 
 

@@ -1,4 +1,4 @@
-"""Where the ledger stands: its end, what is signed of it, and what is held elsewhere. Reads only."""
+"""Where the ledger stands: its end, what is signed of it, what is held elsewhere. Reads only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

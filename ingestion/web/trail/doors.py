@@ -5,12 +5,13 @@ from functools import wraps
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.views.decorators.cache import never_cache
 
 from sites.models import User
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 SEE, CHECK, EXPORT = "audit.view_entry", "audit.check_ledger", "audit.export_ledger"
 SEE_REVIEWS, REVIEW = "audit.view_auditreview", "audit.add_auditreview"
 
@@ -22,7 +23,7 @@ def for_staff_with(permission: str) -> Callable[[View], View]:
         @never_cache
         @login_required
         @wraps(view)
-        def opened(request: HttpRequest, *args: object, **named: object) -> HttpResponse:
+        def opened(request: HttpRequest, *args: object, **named: object) -> HttpResponseBase:
             user = request.user
             if not (isinstance(user, User) and user.is_staff and user.has_perm(permission)):
                 raise PermissionDenied

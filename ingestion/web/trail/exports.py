@@ -18,11 +18,10 @@ from ingestion.models import Packet
 from ingestion.web.access import SignedIn
 from ingestion.web.trail import package, words
 from ingestion.web.trail.doors import EXPORT, for_staff_with
-from ingestion.web.trail.forms import ExportForm, moments
+from ingestion.web.trail.forms import ExportForm, midnight, midnight_after
 from ingestion.web.trail.jobs import watched
 from ingestion.web.trail.office import DONE, Job, Office, office
 from ingestion.web.trail.timelines import subjects_of
-from sites.models import Site
 
 EXPORTS_SHOWN = 20
 
@@ -41,7 +40,9 @@ def exports(request: SignedIn) -> HttpResponse:
 @require_safe
 def choose(request: SignedIn) -> HttpResponse:
     """Step 1. What is in the address is chosen already."""
-    return render(request, "trail/export_choose.html", {"form": ExportForm(initial=_given(request))})
+    return render(
+        request, "trail/export_choose.html", {"form": ExportForm(initial=_given(request))}
+    )
 
 
 @for_staff_with(EXPORT)
@@ -119,20 +120,15 @@ def _chosen(form: ExportForm) -> dict[str, Any]:
 
 
 def _search(given: Mapping[str, Any]) -> Search:
-    """A trail knows sites, not studies and packets."""
-    sites = [given["site"]] if given["site"] else []
-    if given["study"]:
-        of_study = Site.objects.filter(study__protocol_number=given["study"])
-        numbers = list(of_study.order_by("site_id").values_list("site_id", flat=True))
-        sites = [number for number in numbers if not sites or number in sites]
     packet = given["packet"] and Packet.objects.select_related("batch").get(
         reference=given["packet"]
     )
     return Search(
-        sites=sites,
+        sites=given["sites"],
         subjects=subjects_of(packet) if packet else [],
         doc_id=given["doc_id"],
-        **moments(given["since"], given["until"]),
+        since=midnight(given["since"]),
+        until=midnight_after(given["until"]),
     )
 
 

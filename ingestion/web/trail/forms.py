@@ -1,6 +1,5 @@
 """The forms of the audit trail's pages. Days are days of UTC, both included."""
 
-from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
@@ -83,7 +82,8 @@ class SearchForm(SiteField):
             doc_id=given["doc_id"],
             actor=given["person"],
             event=given["event"],
-            **moments(given["since"], given["until"]),
+            since=midnight(given["since"]),
+            until=midnight_after(given["until"]),
         )
 
 
@@ -109,7 +109,19 @@ class ExportForm(SiteField):
         given = super().clean()
         if given.get("doc_id") and not given.get("site"):
             self.add_error("site", "Say of which site: documents of many sites are named alike.")
+        given["sites"] = self._sites(given.get("study", ""), given.get("site", ""))
         return given
+
+    def _sites(self, study: str, site: str) -> list[str]:
+        """A trail knows sites, not studies. None would be the whole trail: it is an error."""
+        if not study:
+            return [site] if site else []
+        found = Site.objects.filter(study__protocol_number=study).order_by("site_id")
+        found = found.filter(site_id=site) if site else found
+        numbers = list(found.values_list("site_id", flat=True))
+        if not numbers:
+            self.add_error("study", "It has no such site." if site else "It has no sites yet.")
+        return numbers
 
 
 class ReviewForm(SiteField):
@@ -151,10 +163,10 @@ class ReviewForm(SiteField):
         return Scope(given["since"], given["until"], given["site"], given["filters"])
 
 
-def moments(since: date | None, until: date | None) -> Mapping[str, datetime | None]:
-    """Both days included, as the ledger searches: from, and before."""
-    after = until + timedelta(days=1) if until else None
-    return {
-        "since": datetime.combine(since, time(), UTC) if since else None,
-        "until": datetime.combine(after, time(), UTC) if after else None,
-    }
+def midnight(day: date | None) -> datetime | None:
+    return datetime.combine(day, time(), UTC) if day else None
+
+
+def midnight_after(day: date | None) -> datetime | None:
+    """Where a day that is included ends."""
+    return midnight(day + timedelta(days=1)) if day else None

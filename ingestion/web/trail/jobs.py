@@ -16,9 +16,7 @@ def is_over(job: Job) -> bool:
     return job.state in {DONE, FAILED}
 
 
-def watched(
-    request: HttpRequest, job: Job, template: str, more: Mapping[str, Any]
-) -> HttpResponse:
+def watched(request: HttpRequest, job: Job, template: str, more: Mapping[str, Any]) -> HttpResponse:
     """`TEMPLATE.html` is the page, `TEMPLATE_live.html` its fragment."""
     etag = f'"{job.pk}-{job.state}-{job.done}-{job.total}"'
     is_fragment = bool(request.headers.get("X-Fragment"))

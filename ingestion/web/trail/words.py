@@ -1,4 +1,4 @@
-"""What the ledger's events and actors are called on pages. Whoever is not named here shows as is."""
+"""What the ledger's events and actors are called on pages. What is not named here shows as is."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
