@@ -8,7 +8,7 @@ from django.db import DatabaseError, IntegrityError, connection, models, transac
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
 from audit import chain, guards
-from audit.models import AppendOnly, Checkpoint, Entry, EntryDetail, Receipt
+from audit.models import AppendOnly, AuditReview, Checkpoint, Entry, EntryDetail, Receipt
 from tests.audit.support import settle, sql, write, write_many
 
 sqlite_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="a statement of SQLite")
@@ -32,6 +32,12 @@ def written(db):
         "INSERT INTO audit_receipt (id, checkpoint_id, anchor, place, proof, anchored_at)"
         " SELECT 1, 3, 'file', '/anchors', '', recorded_at FROM audit_entry WHERE seq = 3"
     )
+    sql(
+        "INSERT INTO audit_auditreview (id, period_from, period_to, site, filters, findings,"
+        " outcome, entries, last_seq, reviewer, printed_name, meaning, signed_at)"
+        " SELECT 1, '2026-01-01', '2026-01-31', '', '', 'None.', 'open', 3, 3, 'user:1', 'A. Berg',"
+        " 'review', recorded_at FROM audit_entry WHERE seq = 3"
+    )
 
 
 def attempt(statement, *values):
@@ -48,7 +54,8 @@ def attack(statement, *values):
 
 
 def all_rows():
-    return [list(model.objects.values()) for model in (Entry, EntryDetail, Checkpoint, Receipt)]
+    guarded = (Entry, EntryDetail, Checkpoint, Receipt, AuditReview)
+    return [list(model.objects.values()) for model in guarded]
 
 
 @pytest.mark.requirement("R01")
@@ -65,6 +72,11 @@ def test_the_database_refuses_to_change_an_entry(written):
 @pytest.mark.requirement("R01")
 def test_the_database_refuses_to_change_a_detail(written):
     attack("UPDATE audit_entrydetail SET detail = '{}' WHERE entry_id = 2")
+
+
+@pytest.mark.requirement("R13")
+def test_the_database_refuses_to_change_a_review(written):
+    attack("UPDATE audit_auditreview SET outcome = 'nothing_found'")
 
 
 @postgresql_only
@@ -135,6 +147,15 @@ def test_insert_or_replace_over_a_receipt_is_refused(written, number, place):
         "INSERT OR REPLACE INTO audit_receipt"
         " (id, checkpoint_id, anchor, place, proof, anchored_at)"
         f" SELECT {number}, 3, 'file', '{place}', '', recorded_at FROM audit_entry WHERE seq = 3"
+    )
+
+
+@sqlite_only
+def test_insert_or_replace_over_a_review_is_refused(written):
+    attack(
+        "INSERT OR REPLACE INTO audit_auditreview SELECT id, period_from, period_to, site, filters,"
+        " 'Nothing.', outcome, entries, last_seq, reviewer, printed_name, meaning, signed_at"
+        " FROM audit_auditreview"
     )
 
 

@@ -83,7 +83,7 @@ def test_a_document_comes_with_all_of_its_versions(affairs, site, mara):
 
 
 def test_a_packets_trail_has_its_documents_and_its_batch_and_no_others(affairs, packet, site, mara):
-    other = make_packet(site, mara, FILED, kinds=("cv",))
+    other = make_packet(site, mara, FILED, kinds=("form-fda-1572",))
     shown = affairs.get(f"/admin/audit/packet/{packet.reference}/").context["lines"]
     subjects = {line.subject for line in shown}
     assert {document.subject for document in packet.documents.all()} < subjects
