@@ -43,9 +43,7 @@ def packet():
     return make_packet(site, mara, FILED, REJECTED)
 
 
-def test_a_documents_trail_is_read_the_chain_checked_and_a_review_signed(
-    open_page, rafael, packet, desk
-):
+def test_a_documents_trail_is_found_from_the_document_and_read(open_page, rafael, packet):
     page = open_page()
     page.goto("/admin/audit/")
     page.get_by_label("User name").fill("rafael")
@@ -60,11 +58,21 @@ def test_a_documents_trail_is_read_the_chain_checked_and_a_review_signed(
     expect(entry.locator("pre")).to_be_hidden()
     entry.locator("summary").click()
     expect(entry.locator("pre")).to_contain_text("SIGNATURE_MISSING")
+
+
+def test_the_chain_is_checked_while_one_watches(signed_in, rafael, packet, desk):
+    page = signed_in(rafael)
+    page.goto("/admin/audit/")
     page.get_by_role("link", name="The chain", exact=True).click()
     page.get_by_role("button", name="Check now").click()
     expect(page.get_by_role("status").filter(has_text="Waits for a worker")).to_be_visible()
     desk.work()
     expect(page.get_by_text("The chain is intact.")).to_be_visible()
+
+
+def test_a_review_of_the_trail_is_signed(signed_in, rafael, packet):
+    page = signed_in(rafael)
+    page.goto("/admin/audit/")
     page.get_by_role("link", name="Reviews").click()
     page.get_by_role("link", name="Record a review").click()
     page.get_by_label("What you found").fill(FINDINGS)

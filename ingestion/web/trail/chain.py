@@ -11,7 +11,7 @@ from ingestion.web.access import SignedIn
 from ingestion.web.trail import words
 from ingestion.web.trail.doors import CHECK, SEE, for_staff_with
 from ingestion.web.trail.jobs import watched
-from ingestion.web.trail.office import Check, office
+from ingestion.web.trail.office import DONE, Check, office
 
 CHECKS_SHOWN = 5
 
@@ -46,11 +46,11 @@ def check_now(request: SignedIn) -> HttpResponse:
 def check(request: HttpRequest, pk: int) -> HttpResponse:
     """How far a check is that somebody asked for, and then what came of it."""
     desk = office()
-    job = desk.check(pk) if desk else None
+    job = desk.checking(pk) if desk else None
     if desk is None or job is None:
         raise Http404
-    ours = [each for each in desk.checks(CHECKS_SHOWN) if each.pk == job.result.get("run")]
-    return watched(request, job, "trail/check", {"check": ours[0] if ours else None})
+    found = desk.check(job.result["run"]) if job.state == DONE else None
+    return watched(request, job, "trail/check", {"check": found})
 
 
 def _by_whom(checks: Sequence[Check]) -> list[tuple[Check, str]]:

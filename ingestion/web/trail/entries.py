@@ -23,9 +23,9 @@ class Line:
     role: str
     why: str
     code: str
-    subject: str
+    subject: str  # as the ledger has it
+    about: str  # the same for people
     site: str
-    doc_id: str
     hash: str
     prev: str
     event: str
@@ -45,7 +45,7 @@ def _line(entry: Recorded, names: Mapping[str, str]) -> Line:
     return Line(
         seq=entry.seq,
         what=words.event(entry.event),
-        move=" → ".join(words.state(name) for name in (entry.from_state, entry.to_state) if name),
+        move=_move(entry),
         look=words.look(entry),
         at=entry.recorded_at,
         # As it was written then: a person may be called otherwise today.
@@ -54,14 +54,21 @@ def _line(entry: Recorded, names: Mapping[str, str]) -> Line:
         why=_why(entry),
         code=entry.code,
         subject=entry.subject,
+        about=entry.doc_id or entry.subject.replace(":", " ").capitalize(),
         site=entry.site,
-        doc_id=entry.doc_id,
         hash=entry.hash,
         prev=entry.prev,
         event=entry.event,
         versions=_versions(entry),
         detail=json.dumps(detail, indent=2, ensure_ascii=False) if detail else "",
     )
+
+
+def _move(entry: Recorded) -> str:
+    """What begins has no state before, and `what` says enough."""
+    if not (entry.from_state and entry.to_state):
+        return ""
+    return f"{words.state(entry.from_state)} → {words.state(entry.to_state)}"
 
 
 def _why(entry: Recorded) -> str:

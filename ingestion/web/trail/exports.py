@@ -56,7 +56,8 @@ def confirm(request: SignedIn) -> HttpResponse:
     search = _search(form.cleaned_data)
     entries = history.count(search)
     if request.method == "POST" and entries:
-        job = desk.export(_arguments(form.cleaned_data, search), request.user.actor)
+        chosen_by = {"role": request.user.role}
+        job = desk.export(_arguments(form.cleaned_data, search) | chosen_by, request.user.actor)
         return redirect("trail_export", job.pk)
     choice = [(form.fields[name].label, name, value) for name, value in _chosen(form).items()]
     context = {"choice": choice, "entries": entries, "query": request.GET.urlencode()}
@@ -105,7 +106,7 @@ def _desk() -> Office:
 
 
 def _job(pk: int) -> Job:
-    job = _desk().exported(pk)
+    job = _desk().exporting(pk)
     if job is None:
         raise Http404
     return job

@@ -26,7 +26,7 @@ class Job(Protocol):
     created_at: datetime
     finished_at: datetime | None
     arguments: Mapping[str, Any]
-    result: Mapping[str, Any]  # of an export: `path` of the package, `manifest_sha256`
+    result: Mapping[str, Any]  # of a check: its `run`; of an export: the `path` of its zip file
 
 
 class Check(Protocol):
@@ -54,10 +54,11 @@ class Unanchored(Protocol):
 @dataclass(frozen=True, slots=True)
 class Office:
     check_now: Callable[[str], Job]  # by this actor
+    checking: Callable[[int], Job | None]  # a job by its number
+    check: Callable[[int], Check | None]  # what came of it, by the `run` of the job's result
     checks: Callable[[int], Sequence[Check]]  # the newest so many
     export: Callable[[Mapping[str, Any], str], Job]  # of this choice, by this actor
-    check: Callable[[int], Job | None]  # a job by its number
-    exported: Callable[[int], Job | None]
+    exporting: Callable[[int], Job | None]
     exports: Callable[[int], Sequence[Job]]  # the newest so many
     unanchored: Callable[[], Sequence[Unanchored]]
 

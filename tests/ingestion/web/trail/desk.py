@@ -59,8 +59,9 @@ class Desk:
             check_now=lambda actor: self.ask("verify", {}, actor),
             checks=lambda most: self.runs[::-1][:most],
             export=lambda chosen, actor: self.ask("export", dict(chosen), actor),
-            check=lambda pk: self.find("verify", pk),
-            exported=lambda pk: self.find("export", pk),
+            checking=lambda pk: self.find("verify", pk),
+            check=lambda pk: self.runs[pk - 1],
+            exporting=lambda pk: self.find("export", pk),
             exports=lambda most: [job for job in self.jobs[::-1] if job.kind == "export"][:most],
             unanchored=lambda: self.lacking,
         )

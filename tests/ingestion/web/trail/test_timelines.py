@@ -113,6 +113,11 @@ def test_a_sites_trail_goes_page_by_page_from_the_newest(affairs, site):
     assert not rest.context["older"]
 
 
+def test_a_place_in_the_trail_that_nobody_gave_out_does_no_harm(affairs, packet):
+    for before in ("0", "-1", "x", "9" * 30):
+        assert affairs.get(f"/admin/audit/?before={before}").status_code == 200
+
+
 @pytest.mark.parametrize(
     ("query", "found"),
     [
