@@ -23,6 +23,7 @@ TABLES = (
     "audit_checkpoint",
     "audit_receipt",
     "audit_checkrun",
+    "audit_auditreview",
 )
 
 # --- SQLite: name -> (table, statement, which SQLite keeps verbatim) --------------------------
@@ -54,6 +55,9 @@ AND anchor = NEW.anchor AND place = NEW.place)); END"""
 _SQLITE_KEPT = """CREATE TRIGGER audit_checkrun_new BEFORE INSERT ON audit_checkrun
 BEGIN SELECT RAISE(ABORT, 'the audit trail: this check is on record')
 WHERE EXISTS (SELECT 1 FROM audit_checkrun WHERE id = NEW.id); END"""
+_SQLITE_REVIEW = """CREATE TRIGGER audit_auditreview_new BEFORE INSERT ON audit_auditreview
+BEGIN SELECT RAISE(ABORT, 'the audit trail: this review is there')
+WHERE EXISTS (SELECT 1 FROM audit_auditreview WHERE id = NEW.id); END"""
 
 SQLITE: Mapping[str, tuple[str, str]] = {
     f"{table}_no_{verb}": (table, _REFUSE.format(table=table, verb=verb))
@@ -66,6 +70,7 @@ SQLITE: Mapping[str, tuple[str, str]] = {
     "audit_checkpoint_next": ("audit_checkpoint", _SQLITE_NEXT),
     "audit_receipt_new": ("audit_receipt", _SQLITE_NEW),
     "audit_checkrun_new": ("audit_checkrun", _SQLITE_KEPT),
+    "audit_auditreview_new": ("audit_auditreview", _SQLITE_REVIEW),
 }
 
 # --- PostgreSQL: name -> (table, what pg_trigger.tgtype says, clause, function) ---------------

@@ -4,7 +4,7 @@ Nobody outside `audit` sees its rows. A Recorded is read from the line itself,
 never from the columns beside it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -51,6 +51,22 @@ class Last:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for. All that is given applies together; nothing given is the whole trail."""
+
+    sites: Collection[str] = ()
+    subjects: Collection[str] = ()
+    doc_id: str = ""
+    actor: str = ""
+    event: str = ""
+    since: datetime | None = None  # recorded then or later
+    until: datetime | None = None  # recorded before
+
+    def __bool__(self) -> bool:
+        return self != Search()
+
+
 _SAME = [
     "seq", "prev", "event", "subject", "site", "doc_id", "sha256", "code", "correlation_id",
     "actor", "role", "reason_code", "software", "rules", "schema_version",
@@ -70,6 +86,20 @@ def of_correlation(correlation_id: str) -> list[Recorded]:
 def of_document(site: str, doc_id: str) -> list[Recorded]:
     """All versions of one document (its identity is the pair), oldest first."""
     return _recorded(Entry.objects.filter(site=site, doc_id=doc_id).order_by("seq"))
+
+
+def find(search: Search, *, before: int | None = None, limit: int = 200) -> list[Recorded]:
+    """What fits, newest first, a page at a time: the next is `before` the last seq seen."""
+    return _recorded(_page(_fitting(search), before)[:limit])
+
+
+def count(search: Search) -> int:
+    return _fitting(search).count()
+
+
+def first_moment() -> datetime | None:
+    """When the trail begins; None while it is empty."""
+    return Entry.objects.order_by("seq").values_list("recorded_at", flat=True).first()
 
 
 def of_site(site: str, *, before: int | None = None, limit: int = 200) -> list[Recorded]:
@@ -113,6 +143,19 @@ def last_of(subjects: Sequence[str]) -> dict[str, Last]:
         subject: Last(seq, state, orjson.loads(body)["sha256"])
         for subject, seq, state, body in found
     }
+
+
+def _fitting(search: Search) -> "QuerySet[Entry]":
+    wanted: dict[str, Any] = {
+        "site__in": search.sites,
+        "subject__in": search.subjects,
+        "doc_id": search.doc_id,
+        "actor": search.actor,
+        "event": search.event,
+        "recorded_at__gte": search.since,
+        "recorded_at__lt": search.until,
+    }
+    return Entry.objects.filter(**{name: value for name, value in wanted.items() if value})
 
 
 def _moves(which: Q) -> "QuerySet[Entry]":

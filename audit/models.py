@@ -67,6 +67,10 @@ class Entry(_AppendOnlyModel):
     class Meta:
         ordering = ["-seq"]
         verbose_name_plural = "entries"
+        permissions = [
+            ("check_ledger", "Can have the ledger checked"),
+            ("export_ledger", "Can export from the ledger"),
+        ]
         indexes = [
             models.Index(fields=["subject", "seq"], name="entries_of_a_subject"),
             models.Index(fields=["site", "seq"], name="entries_of_a_site"),
@@ -207,6 +211,53 @@ class CheckRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.mode} check {self.pk}: {self.result}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if not self._state.adding:
+            raise AppendOnly
+        super().save(*args, **options)
+
+    def delete(self, *_args: Any, **_options: Any) -> NoReturn:
+        raise AppendOnly
+
+
+class AuditReviewQuerySet(AppendOnlyQuerySet):
+    create = models.QuerySet.create
+
+
+class AuditReview(models.Model):
+    """That a person has looked through the trail, and what they found. Made by `audit.reviews`.
+
+    Added and never changed: who finds more later signs another one.
+    """
+
+    class Outcome(models.TextChoices):
+        NOTHING_FOUND = "nothing_found", "Nothing that needs an answer"
+        ANSWERED = "answered", "Something was found, and it is answered"
+        OPEN = "open", "Something was found, and it is being followed up"
+
+    period_from = models.DateField()  # days of UTC, both included
+    period_to = models.DateField()
+    site = models.TextField(blank=True)  # a site's number; "" is the whole trail
+    filters = models.TextField(blank=True)  # what was left out of sight, in words
+    findings = models.TextField()
+    outcome = models.CharField(max_length=20, choices=Outcome)
+    entries = models.BigIntegerField()  # of that period and site, when it was signed
+    last_seq = models.BigIntegerField()  # the end of the trail then
+    reviewer = models.TextField()  # an actor, as in the ledger
+    printed_name = models.TextField()
+    meaning = models.CharField(max_length=40)  # of the signature: 21 CFR 11.50(a)(3)
+    signed_at = models.DateTimeField("signed (UTC)")
+
+    objects: ClassVar[models.Manager["AuditReview"]] = AuditReviewQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name = "review of the trail"
+        verbose_name_plural = "reviews of the trail"
+
+    def __str__(self) -> str:
+        return f"review {self.pk}: {self.period_from} to {self.period_to}"
 
     def save(self, *args: Any, **options: Any) -> None:
         if not self._state.adding:

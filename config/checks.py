@@ -45,3 +45,10 @@ def _messages() -> Iterator[CheckMessage]:
             hint="Leave it out: 3600 is an hour.",
             id="config.E004",
         )
+    if settings.AUDIT_REVIEW_DAYS < 1:
+        yield Error(
+            f"AUDIT_REVIEW_DAYS is {settings.AUDIT_REVIEW_DAYS}: reviews of the trail have to come "
+            "round.",
+            hint="Leave it out, or give the days from one review to the next, such as 30.",
+            id="config.E005",
+        )

@@ -4,6 +4,8 @@ from django.contrib import admin
 from django.urls import include, path
 
 urlpatterns = [
+    # Before the admin's own, which would answer /admin/audit/ with a list of models.
+    path("admin/audit/", include("ingestion.web.trail.urls")),
     path("admin/", admin.site.urls),
     path("", include("ingestion.api.urls")),
     path("", include("ingestion.web.urls")),

@@ -28,7 +28,9 @@ _RECORDS = _may(
 )
 _PLACES = _may("view", "clinical_sites.site", "clinical_sites.study")
 _PEOPLE = _may("view", "clinical_sites.user", "clinical_sites.membership")
-_TRAIL = _may("view", "audit.entry")
+_TRAIL = _may("view", "audit.entry", "audit.auditreview")
+_REVIEWS = _may("add", "audit.auditreview")
+_PROVES = _may("check export", "audit.ledger")
 _LAID_DOWN = ("requireddocument", "siterequirement", "validityoverride")
 _NEEDS = _may("view", *(f"ingestion.{model}" for model in (*_LAID_DOWN, "waiver")))
 _WAIVES = _may("add change", "ingestion.waiver")
@@ -36,8 +38,16 @@ _LAYS_DOWN = _may("add change delete", *(f"ingestion.{model}" for model in _LAID
 
 ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "QA reviewers": _RECORDS | _PLACES | _TRAIL | _NEEDS | _WAIVES,
-        "Regulatory affairs": _RECORDS | _PLACES | _PEOPLE | _TRAIL | _NEEDS | _WAIVES | _LAYS_DOWN,
+        "QA reviewers": _RECORDS | _PLACES | _TRAIL | _REVIEWS | _NEEDS | _WAIVES,
+        "Regulatory affairs": _RECORDS
+        | _PLACES
+        | _PEOPLE
+        | _TRAIL
+        | _REVIEWS
+        | _PROVES
+        | _NEEDS
+        | _WAIVES
+        | _LAYS_DOWN,
         "Operations": _RECORDS
         | _NEEDS
         | _may("view", "ingestion.chunk")

@@ -11,8 +11,8 @@ from django.core.cache import cache
 from django.db.models import Count, Exists, Min, OuterRef, Prefetch, QuerySet
 from django.utils import timezone
 
-from audit import history
-from audit.standing import standing
+from audit import history, reviews
+from audit.standing import figures
 from ingestion.core.states import SETTLED, BatchState, ChunkState, DocumentState
 from ingestion.models import Batch, Chunk, Document, Finding, PortalGate
 from ingestion.rules.sentences import Sentences, sentences
@@ -236,6 +236,7 @@ def status() -> dict[str, Any]:
     oldest = unsettled.aggregate(Min("received_at"))["received_at__min"]
     running = Chunk.objects.filter(state=ChunkState.RUNNING)
     entries, head = history.head() or (0, "")
+    review = reviews.due()
     return {
         "chunks_waiting": waiting.count(),
         "chunks_running": running.count(),
@@ -258,7 +259,9 @@ def status() -> dict[str, Any]:
         "batches_open": Batch.objects.open().count(),
         "ledger_entries": entries,
         "ledger_head": head,
-        **standing(),
+        **figures(),
+        "ledger_review_due": f"{review.on}" if review.on else "",
+        "ledger_review_overdue": review.is_overdue(timezone.now().date()),
     }
 
 

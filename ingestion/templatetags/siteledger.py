@@ -32,6 +32,20 @@ def utc(moment: datetime) -> SafeString:
 
 
 @register.filter
+def utc_exact(moment: datetime) -> SafeString:
+    """As in 20 Nov 2026, 16:54:09.127 UTC: for what is proved, where the order matters."""
+    at = moment.astimezone(UTC)
+    text = f"{at.day} {at:%b %Y, %H:%M:%S}.{at.microsecond // 1000:03} UTC"
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(), text)
+
+
+@register.filter
+def short_hash(full: str) -> SafeString:
+    """Its ends; the whole is in the title, and beside it wherever it is to be copied."""
+    return format_html('<code title="{}">{}…{}</code>', full, full[:4], full[-4:])
+
+
+@register.filter
 def ago(moment: datetime) -> SafeString:
     """As in 3 days, 1 hour ago; the full time is in the title. For lists only."""
     at = moment.astimezone(UTC)

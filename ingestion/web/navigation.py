@@ -62,7 +62,7 @@ ITEMS = (
         (_PACKETS,),
     ),
     Item("Required documents", "required", _who_see_sites),
-    Item("Audit trail", "admin:audit_entry_changelist", _staff_with("audit.view_entry")),
+    Item("Audit trail", "trail", _staff_with("audit.view_entry")),
     Item(
         "Work",
         "admin:ingestion_batch_changelist",

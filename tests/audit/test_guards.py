@@ -8,14 +8,22 @@ from django.db import DatabaseError, IntegrityError, connection, models, transac
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
 from audit import chain, guards, runs, verify
-from audit.models import AppendOnly, Checkpoint, CheckRun, Entry, EntryDetail, Receipt
+from audit.models import (
+    AppendOnly,
+    AuditReview,
+    Checkpoint,
+    CheckRun,
+    Entry,
+    EntryDetail,
+    Receipt,
+)
 from tests.audit.support import settle, sql, write, write_many
 
 sqlite_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="a statement of SQLite")
 postgresql_only = pytest.mark.skipif(
     "connection.vendor != 'postgresql'", reason="a statement of PostgreSQL"
 )
-MODELS = (Entry, EntryDetail, Checkpoint, Receipt, CheckRun)
+MODELS = (Entry, EntryDetail, Checkpoint, Receipt, CheckRun, AuditReview)
 COLUMNS = (
     "prev, hash, event_id, recorded_at, event, subject, site, doc_id, from_state, to_state, code,"
     " correlation_id, actor, body"
@@ -48,6 +56,12 @@ def written(db):
         " SELECT 1, 3, 'file', '/anchors', '', recorded_at FROM audit_entry WHERE seq = 3"
     )
     runs.check(verify.Mode.FULL, asked_by="system:tests")
+    sql(
+        "INSERT INTO audit_auditreview (id, period_from, period_to, site, filters, findings,"
+        " outcome, entries, last_seq, reviewer, printed_name, meaning, signed_at)"
+        " SELECT 1, '2026-01-01', '2026-01-31', '', '', 'None.', 'open', 3, 3, 'user:1', 'A. Berg',"
+        " 'review', recorded_at FROM audit_entry WHERE seq = 3"
+    )
 
 
 def attempt(statement, *values):
@@ -77,6 +91,11 @@ def test_the_database_refuses_to_delete(written, table):
 @pytest.mark.parametrize(("table", "column"), CHANGES)
 def test_the_database_refuses_to_change(written, table, column):
     attack(f"UPDATE {table} SET {column} = 'evil'")
+
+
+@pytest.mark.requirement("R13")
+def test_the_database_refuses_to_change_a_review(written):
+    attack("UPDATE audit_auditreview SET outcome = 'nothing_found'")
 
 
 @postgresql_only
@@ -156,6 +175,15 @@ def test_insert_or_replace_over_a_receipt_is_refused(written, number, place):
         "INSERT OR REPLACE INTO audit_receipt"
         " (id, checkpoint_id, anchor, place, proof, anchored_at)"
         f" SELECT {number}, 3, 'file', '{place}', '', recorded_at FROM audit_entry WHERE seq = 3"
+    )
+
+
+@sqlite_only
+def test_insert_or_replace_over_a_review_is_refused(written):
+    attack(
+        "INSERT OR REPLACE INTO audit_auditreview SELECT id, period_from, period_to, site, filters,"
+        " 'Nothing.', outcome, entries, last_seq, reviewer, printed_name, meaning, signed_at"
+        " FROM audit_auditreview"
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from audit import anchors, checkpoints, clock, keys, rotation
 from audit.models import Receipt
 from audit.notary import CLOCK_SECONDS, LOOK_SECONDS, REST_SECONDS, Notary
-from audit.standing import standing
+from audit.standing import figures
 from tests.audit.buckets import free_port
 from tests.audit.support import guards_down, sql, write
 
@@ -175,7 +175,7 @@ def test_a_fault_of_ours_in_the_thread_is_told_and_tried_again(world, monkeypatc
 
 
 def test_all_is_well_with_what_is_signed_and_anchored(notary):
-    assert standing() == {
+    assert figures() == {
         "ledger_signed": 1,
         "ledger_unsigned": 0,
         "ledger_problems": [],
@@ -186,7 +186,7 @@ def test_all_is_well_with_what_is_signed_and_anchored(notary):
 
 def test_a_ledger_without_a_key_says_so(db):
     write()
-    told = standing()
+    told = figures()
     assert (told["ledger_signed"], told["ledger_unsigned"]) == (0, 1)
     assert told["ledger_problems"] == ["there is no key: nothing is signed"]
 
@@ -196,9 +196,9 @@ def test_a_cut_end_is_told(notary):
     with guards_down():
         sql("DELETE FROM audit_entrydetail")
         sql("DELETE FROM audit_entry")
-    assert "the last of them is gone" in standing()["ledger_problems"][0]
+    assert "the last of them is gone" in figures()["ledger_problems"][0]
 
 
 def test_a_spoiled_file_of_keys_is_told(notary):
     keys.public_file().write_text("?\n")
-    assert "line 1 is not a key" in standing()["ledger_problems"][0]
+    assert "line 1 is not a key" in figures()["ledger_problems"][0]

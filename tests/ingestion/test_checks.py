@@ -154,6 +154,7 @@ def test_archive_and_spool_may_not_be_one_folder(settings, tmp_path):
         ("ALLOWED_HOSTS", [], "config.E002"),
         ("AUDIT_TRAIL", " ", "config.E003"),
         ("AUDIT_UNANCHORED_SECONDS", 0, "config.E004"),
+        ("AUDIT_REVIEW_DAYS", 0, "config.E005"),
     ],
 )
 def test_what_every_installation_needs_is_named_when_it_is_missing(settings, name, value, expected):

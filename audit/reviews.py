@@ -1,0 +1,135 @@
+"""Reviews of the trail by people (ICH E6(R3) 4.2.3; EU Annex 11, 9): made, listed, and when due.
+
+A review covers whole days of UTC. What no review of the whole trail covers is due: reviews of one
+site stand beside them, and put nothing off.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from audit import history
+from audit.history import Search
+from audit.log import ledger, record
+from audit.models import AuditReview
+
+Outcome = AuditReview.Outcome
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What was looked at."""
+
+    period_from: date
+    period_to: date  # included
+    site: str = ""  # "" is the whole trail
+    filters: str = ""  # what was left out of sight, in words
+
+    @property
+    def search(self) -> Search:
+        return Search(
+            sites=[self.site] if self.site else [],
+            since=datetime.combine(self.period_from, time(), UTC),
+            until=datetime.combine(self.period_to + DAY, time(), UTC),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who signs, and as what: 21 CFR 11.50(a). The time is that of the signing."""
+
+    actor: str
+    role: str
+    printed_name: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """`covered_until` is the last day that is reviewed without a gap; None: none is."""
+
+    covered_until: date | None
+    since: date | None  # the first day that is not; None: nothing is on record to be reviewed
+    on: date | None  # when it has to be done by
+
+    def is_overdue(self, today: date) -> bool:
+        return self.on is not None and today > self.on
+
+
+def sign(scope: Scope, *, findings: str, outcome: Outcome, by: Signature) -> AuditReview:
+    """Keep a review, and enter it in the ledger, in one transaction."""
+    now = timezone.now()
+    last_seq, _head = history.head() or (0, "")
+    with ledger():
+        review: AuditReview = AuditReview.objects.create(
+            period_from=scope.period_from,
+            period_to=scope.period_to,
+            site=scope.site,
+            filters=scope.filters,
+            findings=findings,
+            outcome=outcome,
+            entries=history.count(scope.search),
+            last_seq=last_seq,
+            reviewer=by.actor,
+            printed_name=by.printed_name,
+            meaning=by.meaning,
+            signed_at=now,
+        )
+        _enter(review, by.role)
+    return review
+
+
+def _enter(review: AuditReview, role: str) -> None:
+    record(
+        "ledger.reviewed",
+        subject=f"review:{review.pk}",
+        n=1,
+        site=review.site,
+        code=review.outcome.upper(),
+        actor=review.reviewer,
+        role=role,
+        occurred_at=review.signed_at,
+        detail={
+            "printed_name": review.printed_name,
+            "meaning": review.meaning,
+            "period_from": f"{review.period_from}",
+            "period_to": f"{review.period_to}",
+            "filters": review.filters,
+            "findings": review.findings,
+            "entries": review.entries,
+            "last_seq": review.last_seq,
+        },
+    )
+
+
+def listed() -> "QuerySet[AuditReview]":
+    """All of them, newest first."""
+    return AuditReview.objects.all()
+
+
+def one(pk: int) -> AuditReview | None:
+    return AuditReview.objects.filter(pk=pk).first()
+
+
+def due() -> Due:
+    """Two queries. The first review is due AUDIT_REVIEW_DAYS after the trail began."""
+    began = history.first_moment()
+    if began is None:
+        return Due(None, None, None)
+    day_before = began.astimezone(UTC).date() - DAY
+    covered = _covered(day_before)
+    on = covered + timedelta(days=settings.AUDIT_REVIEW_DAYS)
+    return Due(covered if covered > day_before else None, covered + DAY, on)
+
+
+def _covered(until: date) -> date:
+    whole = AuditReview.objects.filter(site="").order_by("period_from", "pk")
+    for since, to, signed_at in whole.values_list("period_from", "period_to", "signed_at"):
+        if since <= until + DAY:
+            # The day of the signing was not over: what came later that day nobody saw.
+            until = max(until, min(to, signed_at.astimezone(UTC).date() - DAY))
+    return until

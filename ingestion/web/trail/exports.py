@@ -1,0 +1,146 @@
+"""`/admin/audit/export/`: choose, see what it will hold, have it made, and take it away.
+
+Two steps before the work begins, each an address of its own, so that Back goes back.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from audit import history
+from audit.history import Search
+from audit.log import written
+from ingestion.models import Packet
+from ingestion.web.access import SignedIn
+from ingestion.web.trail import package, words
+from ingestion.web.trail.doors import EXPORT, for_staff_with
+from ingestion.web.trail.forms import ExportForm, midnight, midnight_after
+from ingestion.web.trail.jobs import watched
+from ingestion.web.trail.office import DONE, Job, Office, office
+from ingestion.web.trail.timelines import subjects_of
+
+EXPORTS_SHOWN = 20
+
+
+@for_staff_with(EXPORT)
+@require_safe
+def exports(request: SignedIn) -> HttpResponse:
+    desk = office()
+    made = list(desk.exports(EXPORTS_SHOWN)) if desk else []
+    names = words.names(job.asked_by for job in made)
+    rows = [(job, names.get(job.asked_by, job.asked_by), chosen(job)) for job in made]
+    return render(request, "trail/exports.html", {"rows": rows, "is_connected": desk is not None})
+
+
+@for_staff_with(EXPORT)
+@require_safe
+def choose(request: SignedIn) -> HttpResponse:
+    """Step 1. What is in the address is chosen already."""
+    return render(
+        request, "trail/export_choose.html", {"form": ExportForm(initial=_given(request))}
+    )
+
+
+@for_staff_with(EXPORT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm(request: SignedIn) -> HttpResponse:
+    """Step 2: how much that is. Posted, it is asked for."""
+    desk = _desk()
+    form = ExportForm(request.GET)
+    if not form.is_valid():
+        return render(request, "trail/export_choose.html", {"form": form}, status=400)
+    search = _search(form.cleaned_data)
+    entries = history.count(search)
+    if request.method == "POST" and entries:
+        chosen_by = {"role": request.user.role}
+        job = desk.export(_arguments(form.cleaned_data, search) | chosen_by, request.user.actor)
+        return redirect("trail_export", job.pk)
+    choice = [(form.fields[name].label, name, value) for name, value in _chosen(form).items()]
+    context = {"choice": choice, "entries": entries, "query": request.GET.urlencode()}
+    return render(request, "trail/export_confirm.html", context)
+
+
+@for_staff_with(EXPORT)
+@require_safe
+def export(request: HttpRequest, pk: int) -> HttpResponse:
+    job = _job(pk)
+    made = package.opened(Path(job.result["path"])) if job.state == DONE else None
+    return watched(request, job, "trail/export", {"made": made, "chosen": chosen(job)})
+
+
+@for_staff_with(EXPORT)
+@require_safe
+def download(request: HttpRequest, pk: int) -> FileResponse:
+    """Streamed. What was removed since, or is not ready, is not there."""
+    job = _job(pk)
+    path = Path(job.result.get("path", ""))
+    if job.state != DONE or not path.is_file():
+        raise Http404
+    return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
+
+
+def chosen(job: Job) -> str:
+    """What an export was to hold, in words."""
+    given = job.arguments
+    parts = [
+        f"packet {given['packet']}" if given.get("packet") else "",
+        f"document {given['doc_id']}" if given.get("doc_id") else "",
+        f"study {given['study']}" if given.get("study") else "",
+        f"site {given['sites'][0]}" if given.get("sites") and not given.get("study") else "",
+        f"from {given['since'][:10]}" if given.get("since") else "",
+        f"before {given['until'][:10]}" if given.get("until") else "",
+    ]
+    said = ", ".join(part for part in parts if part)
+    return said[0].upper() + said[1:] if said else "The whole trail"
+
+
+def _desk() -> Office:
+    desk = office()
+    if desk is None:
+        raise Http404
+    return desk
+
+
+def _job(pk: int) -> Job:
+    job = _desk().exporting(pk)
+    if job is None:
+        raise Http404
+    return job
+
+
+def _given(request: HttpRequest) -> dict[str, str]:
+    return {name: request.GET.get(name, "") for name in ExportForm.base_fields}
+
+
+def _chosen(form: ExportForm) -> dict[str, Any]:
+    return {name: form.cleaned_data[name] for name in form.fields if form.cleaned_data[name]}
+
+
+def _search(given: Mapping[str, Any]) -> Search:
+    packet = given["packet"] and Packet.objects.select_related("batch").get(
+        reference=given["packet"]
+    )
+    return Search(
+        sites=given["sites"],
+        subjects=subjects_of(packet) if packet else [],
+        doc_id=given["doc_id"],
+        since=midnight(given["since"]),
+        until=midnight_after(given["until"]),
+    )
+
+
+def _arguments(given: Mapping[str, Any], search: Search) -> dict[str, Any]:
+    """Plain text, for the job's row."""
+    return {
+        "sites": list(search.sites),
+        "study": given["study"],
+        "doc_id": search.doc_id,
+        "packet": given["packet"],
+        "subjects": list(search.subjects),
+        "since": written(search.since) if search.since else "",
+        "until": written(search.until) if search.until else "",
+    }

@@ -1,0 +1,78 @@
+"""`/admin/audit/reviews/`: who looked the trail through, what they found, and when it is due."""
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_safe
+
+from audit import reviews
+from audit.reviews import DAY, Outcome, Signature
+from ingestion.web.access import SignedIn
+from ingestion.web.trail.doors import REVIEW, SEE_REVIEWS, for_staff_with
+from ingestion.web.trail.forms import ReviewForm
+from sites import signing
+
+ON_A_PAGE = 20
+MEANING = "review"  # what the signature means, 21 CFR 11.50(a)(3)
+
+
+@for_staff_with(SEE_REVIEWS)
+@require_safe
+def listed(request: SignedIn) -> HttpResponse:
+    due = reviews.due()
+    context = {
+        "due": due,
+        "is_overdue": due.is_overdue(timezone.now().date()),
+        "page": Paginator(reviews.listed(), ON_A_PAGE).get_page(request.GET.get("page")),
+        "may_review": request.user.has_perm(REVIEW),
+    }
+    return render(request, "trail/reviews.html", context)
+
+
+@for_staff_with(SEE_REVIEWS)
+@require_safe
+def review(request: SignedIn, pk: int) -> HttpResponse:
+    found = reviews.one(pk)
+    if found is None:
+        raise Http404
+    return render(request, "trail/review.html", {"review": found})
+
+
+@for_staff_with(REVIEW)
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: SignedIn) -> HttpResponse:
+    form = ReviewForm(request.POST or None, initial=_next_period())
+    if form.is_valid() and _is_signed(request, form):
+        given = form.cleaned_data
+        signature = Signature(request.user.actor, request.user.role, str(request.user), MEANING)
+        made = reviews.sign(
+            form.scope,
+            findings=given["findings"],
+            outcome=Outcome(given["outcome"]),
+            by=signature,
+        )
+        messages.success(request, "The review is signed and on record.")
+        return redirect("trail_review", made.pk)
+    status = 400 if form.errors else 200
+    return render(request, "trail/review_new.html", {"form": form}, status=status)
+
+
+def _is_signed(request: SignedIn, form: ReviewForm) -> bool:
+    given = form.cleaned_data
+    try:
+        signing.confirm(request.user, username=given["username"], password=given["password"])
+    except signing.NotSigned:
+        form.add_error("password", "Enter your own user name and password again. Nothing is lost.")
+        return False
+    return True
+
+
+def _next_period() -> dict[str, object]:
+    """What is due: from the first day that no review covers, to yesterday."""
+    today = timezone.now().date()
+    since = reviews.due().since or today
+    return {"since": min(since, today), "until": max(min(since, today), today - DAY)}

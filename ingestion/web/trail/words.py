@@ -1,0 +1,76 @@
+"""What the ledger's events and actors are called on pages. What is not named here shows as is."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from audit.history import Recorded
+from ingestion.core.states import BatchState, DocumentState
+from ingestion.rules.copy import COPY
+from ingestion.rules.sentences import sentences
+from ingestion.web.look import LOOKS, Look
+from sites.models import User
+
+EVENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "document.received": "Received",
+        "document.checking": "Checking started",
+        "document.filed": "Filed",
+        "document.rejected": "Rejected",
+        "document.already_on_file": "Already on file",
+        "document.sent_to_review": "Sent to QA for review",
+        "document.held": "Held by us",
+        "document.cancelled": "Cancelled",
+        "document.fetch_failed": "Not to be had from the portal this time",
+        "document.tried_again": "Back in the queue",
+        "document.downloaded": "Downloaded",
+        "document.expires_soon": "Runs out soon",
+        "document.ran_out": "Ran out",
+        "batch.submitted": "Batch submitted",
+        "batch.completed": "Batch completed",
+        "batch.failed": "Batch given up",
+        "batch.cancel_requested": "Cancelling asked for",
+        "batch.cancelled": "Batch cancelled",
+        "batch.pruned": "Batch's working rows removed",
+        "ledger.verified": "Audit trail checked",
+        "ledger.exported": "Audit trail exported",
+        "ledger.reviewed": "Audit trail reviewed",
+        "ledger.key_created": "Signing key created",
+        "ledger.key_rotated": "Signing key changed",
+        "ledger.detail_redacted": "Detail taken out",
+    }
+)
+_SYSTEMS = MappingProxyType({"system:worker": "SiteLedger"})
+_OTHER = Look("dash", "idle")  # what moves nothing
+_STATES = {state.value: state.word for state in DocumentState} | {
+    state.value: state.replace("_", " ").capitalize() for state in BatchState
+}
+
+
+def event(name: str) -> str:
+    """As in "Site changed" for site.changed."""
+    return EVENTS.get(name) or name.replace(".", " ").replace("_", " ").capitalize()
+
+
+def state(name: str) -> str:
+    return _STATES.get(name, name)
+
+
+def look(entry: Recorded) -> Look:
+    known = entry.subject.startswith("document:") and entry.to_state in LOOKS
+    return LOOKS[DocumentState(entry.to_state)] if known else _OTHER
+
+
+def meaning(entry: Recorded) -> str:
+    """The sentence of its code, with what was found; "" where the code is not a finding's."""
+    if entry.code not in COPY:
+        return ""
+    findings = (entry.detail or {}).get("findings", [])
+    facts = [found["facts"] for found in findings if found["code"] == entry.code]
+    return sentences(entry.code, facts[0] if facts else {}).what
+
+
+def names(actors: Iterable[str]) -> dict[str, str]:
+    """Printed names of the people among the actors, in one query; and of our own processes."""
+    keys = {actor.removeprefix("user:") for actor in actors if actor.startswith("user:")}
+    people = User.objects.filter(pk__in=[key for key in keys if key.isdecimal()])
+    return dict(_SYSTEMS) | {person.actor: str(person) for person in people}

@@ -1,0 +1,117 @@
+"""From the sign-in to a signed review of the audit trail, in a real browser."""
+
+import pytest
+from django.contrib.auth.models import Group
+from playwright.sync_api import expect
+
+from audit import history
+from ingestion import roles
+from ingestion.web.trail import office
+from tests.browser.test_a_coordinators_way import fits
+from tests.factories import make_site, make_user
+from tests.ingestion.web.scenes import FILED, REJECTED, make_packet
+from tests.ingestion.web.trail.desk import Desk
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(120),
+]
+FINDINGS = "I looked for changes of sites at night, and saw none."
+
+
+@pytest.fixture
+def desk(monkeypatch, tmp_path):
+    monkeypatch.setattr(office, "_connected", [])
+    desk = Desk(tmp_path)
+    office.connect(desk.office)
+    return desk
+
+
+@pytest.fixture
+def rafael():
+    roles.install()  # a transactional test begins with empty tables
+    user = make_user("rafael", is_staff=True, printed_name="Rafael Duarte")
+    user.groups.set(Group.objects.filter(name="Regulatory affairs"))
+    return user
+
+
+@pytest.fixture
+def packet():
+    site = make_site("0203")
+    mara = make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+    return make_packet(site, mara, FILED, REJECTED)
+
+
+def test_a_documents_trail_is_found_from_the_document_and_read(open_page, rafael, packet):
+    page = open_page()
+    page.goto("/admin/audit/")
+    page.get_by_label("User name").fill("rafael")
+    page.get_by_label("Password").fill("correct horse")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("h1")).to_have_text("Audit trail")
+    page.goto(f"/documents/{packet.documents.get(state='REJECTED').pk}/")
+    page.get_by_role("link", name="Audit trail of this document").click()
+    expect(page.get_by_text("Checking → Rejected")).to_be_visible()
+    expect(page.get_by_text("SIGNATURE_MISSING", exact=False).first).to_be_visible()
+    entry = page.locator("li", has_text="Checking → Rejected")
+    expect(entry.locator("pre")).to_be_hidden()
+    entry.locator("summary").click()
+    expect(entry.locator("pre")).to_contain_text("SIGNATURE_MISSING")
+
+
+def test_the_chain_is_checked_while_one_watches(signed_in, rafael, packet, desk):
+    page = signed_in(rafael)
+    page.goto("/admin/audit/")
+    page.get_by_role("link", name="The chain", exact=True).click()
+    page.get_by_role("button", name="Check now").click()
+    expect(page.get_by_role("status").filter(has_text="Waits for a worker")).to_be_visible()
+    desk.work()
+    expect(page.get_by_text("The chain is intact.")).to_be_visible()
+
+
+def test_a_review_of_the_trail_is_signed(signed_in, rafael, packet):
+    page = signed_in(rafael)
+    page.goto("/admin/audit/")
+    page.get_by_role("link", name="Reviews").click()
+    page.get_by_role("link", name="Record a review").click()
+    page.get_by_label("What you found").fill(FINDINGS)
+    page.get_by_label("User name").fill("rafael")
+    page.get_by_label("Password").fill("correct horse")
+    page.get_by_role("button", name="Sign the review").click()
+    expect(page.get_by_text(FINDINGS)).to_be_visible()
+    assert history.latest(limit=1)[0].event == "ledger.reviewed"
+
+
+def test_an_export_is_made_and_downloaded_without_javascript(signed_in, rafael, packet, desk):
+    page = signed_in(rafael, java_script_enabled=False)
+    page.goto("/admin/audit/export/")
+    page.get_by_role("link", name="Export audit trail").click()
+    page.get_by_label("Site number").fill("0203")
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Create the export").click()
+    expect(page.get_by_role("status").filter(has_text="Waits for a worker")).to_be_visible()
+    desk.work()
+    page.reload()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    assert download.value.suggested_filename == "audit-1.zip"
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_the_trail_does_not_scroll_sideways_on_a_small_telephone(
+    signed_in, rafael, packet, desk, colours
+):
+    desk.ask("verify", {}, rafael.actor)
+    nothing = {"sites": [], "subjects": [], "doc_id": "", "since": "", "until": ""}
+    desk.ask("export", nothing, rafael.actor)
+    desk.work()
+    page = signed_in(rafael, viewport={"width": 320, "height": 640}, color_scheme=colours)
+    document = packet.documents.first()
+    parts = ["", f"document/{document.pk}/", f"packet/{packet.reference}/", "site/0203/"]
+    parts += ["verify/", "verify/1/", "export/", "export/new/", "export/check/", "export/2/"]
+    for part in [*parts, "reviews/", "reviews/new/"]:
+        assert page.goto(f"/admin/audit/{part}").ok, part
+        for summary in page.locator("summary").all()[:3]:
+            summary.click()
+        assert fits(page), part

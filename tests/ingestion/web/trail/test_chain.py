@@ -1,0 +1,121 @@
+"""The chain's state, and checks that people ask for."""
+
+import pytest
+from django.utils import timezone
+
+from audit import history
+from tests.audit.support import guards_down, sql, write
+from tests.ingestion.web.trail.desk import Lacking
+from tests.ingestion.web.trail.test_timelines import text
+
+PAGE, NOW = "/admin/audit/verify/", "/admin/audit/verify/now/"
+
+
+@pytest.fixture
+def signed(packet):
+    """A checkpoint of all that is there, as the application's role writes it."""
+    seq, head = history.head()
+    sql(
+        "INSERT INTO audit_checkpoint (size, head, root, frontier, note, created_at)"
+        " VALUES (%s, %s, 'r00t', '', %s, %s)",
+        seq, head, "siteledger\n1\nx\n\n\u2014 siteledger AA\n", timezone.now(),
+    )  # fmt: skip
+
+
+def test_the_page_says_where_the_chain_ends_and_what_is_signed(affairs, desk, signed):
+    entries, head = history.head()
+    shown = text(affairs.get(PAGE))
+    assert head in shown
+    assert f"Entries {entries}" in shown
+    assert "by siteledger" in shown
+    assert "No place outside of this database" in shown
+
+
+def test_without_entries_checkpoints_and_checks_the_page_says_so(affairs, desk):
+    shown = text(affairs.get(PAGE))
+    assert "Nothing is on record yet" in shown
+    assert "No checkpoint is signed yet" in shown
+    assert "Last checks" not in shown
+
+
+def test_what_is_not_anchored_is_said_in_plain_words(affairs, desk, signed):
+    desk.lacking.append(Lacking("s3", 3, timezone.now(), "The bucket does not answer."))
+    shown = text(affairs.get(PAGE))
+    assert "3 checkpoints are not held in s3" in shown
+    assert "The bucket does not answer." in shown
+    assert "What to do" in shown
+
+
+def test_a_check_is_asked_for_watched_and_read(affairs, desk, packet):
+    asked = affairs.post(NOW)
+    page = affairs.get(asked.url)
+    assert "Waits for a worker" in text(page)
+    assert "data-done" not in page.content.decode()
+    etag = page.context["etag"]
+    same = {"X-Fragment": "1", "If-None-Match": etag}
+    assert affairs.get(asked.url, headers=same).status_code == 304
+    desk.work()
+    fragment = affairs.get(asked.url, headers=same)
+    assert fragment.status_code == 200
+    assert "The chain is intact" in fragment.content.decode()
+    assert "data-done" in fragment.content.decode()
+    assert "<html" not in fragment.content.decode()
+    assert "Rafael Duarte" in text(affairs.get(PAGE))
+
+
+def test_a_broken_chain_is_named_with_what_to_do(affairs, desk, packet):
+    with guards_down():
+        sql("UPDATE audit_entry SET body = replace(body, 'received', 'receive_') WHERE seq = 2")
+    asked = affairs.post(NOW)
+    desk.work()
+    for address in (asked.url, PAGE):
+        shown = text(affairs.get(address))
+        assert "The chain is broken" in shown
+        assert "Entry 2: the line was changed" in shown
+        assert "Tell QA" in shown
+    with guards_down():
+        sql("UPDATE audit_entry SET body = replace(body, 'receive_', 'received') WHERE seq = 2")
+
+
+def test_a_check_that_failed_says_that_the_fault_is_ours(affairs, desk, packet):
+    asked = affairs.post(NOW)
+    desk.fail("The database did not answer.")
+    shown = text(affairs.get(asked.url))
+    assert "It failed. The database did not answer." in shown
+    assert "The fault is on our side" in shown
+
+
+def test_where_nothing_works_in_the_background_the_command_is_named(affairs, packet):
+    shown = text(affairs.get(PAGE))
+    assert "manage.py verify_audit --full" in shown
+    assert affairs.post(NOW).status_code == 404
+
+
+def test_qa_sees_the_chain_and_cannot_ask_for_a_check(as_role, desk, packet):
+    client = as_role("QA reviewers")
+    assert "Check now" not in text(client.get(PAGE))
+    assert client.post(NOW).status_code == 403
+    assert not desk.jobs
+
+
+def test_others_see_nothing_of_it(client, as_role, mara, desk):
+    assert client.get(PAGE).url == f"/login/?next={PAGE}"
+    client.force_login(mara)
+    assert client.get(PAGE).status_code == 403
+    assert as_role("Operations").get(PAGE).status_code == 403
+
+
+def test_a_check_that_never_was_is_not_there(affairs, desk):
+    assert affairs.get(f"{PAGE}7/").status_code == 404
+    assert affairs.get(NOW).status_code == 405
+
+
+def test_the_page_takes_as_many_queries_for_a_long_trail(
+    affairs, desk, signed, django_assert_max_num_queries
+):
+    for n in range(30):
+        write(n, subject="site:1")
+    affairs.post(NOW)
+    desk.work()
+    with django_assert_max_num_queries(10):
+        affairs.get(PAGE)

@@ -1,0 +1,183 @@
+"""Exports: chosen, made in the background, and taken away by those who may."""
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from audit import history
+from audit.history import Search
+from sites.models import Site, Study
+from tests.factories import make_site
+from tests.ingestion.web.trail.test_timelines import text
+
+PAGE = "/admin/audit/export/"
+CHECK = f"{PAGE}check/"
+
+
+@pytest.fixture
+def made(affairs, desk, packet):
+    """The address of a finished export of everything."""
+    address = affairs.post(CHECK).url
+    desk.work()
+    return address
+
+
+@pytest.fixture
+def others(packet):
+    """A site of another study, with a document of its own."""
+    site = make_site("0900")
+    study = Study.objects.create(protocol_number="OTHER-1")
+    Site.objects.filter(pk=site.pk).update(study=study)
+    return site
+
+
+def test_nothing_was_exported_yet(affairs, desk):
+    assert "No export has been asked for yet" in text(affairs.get(PAGE))
+
+
+def test_the_first_step_keeps_what_was_chosen_before(affairs, desk):
+    page = affairs.get(f"{PAGE}new/?site=0203&doc_id=cv").content.decode()
+    assert 'value="0203"' in page
+    assert 'value="cv"' in page
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", Search()),
+        ("site=0203", Search(sites=["0203"])),
+        ("site=0203&doc_id=irb-approval", Search(sites=["0203"], doc_id="irb-approval")),
+        ("study=SLX-301", Search(sites=["0203"])),
+    ],
+)
+@pytest.mark.requirement("R11")
+def test_the_second_step_says_how_much_it_is_and_asks_for_just_that(
+    affairs, desk, packet, query, expected
+):
+    shown = text(affairs.get(f"{CHECK}?{query}"))
+    assert f"Entries {history.count(expected)} " in shown
+    assert "itself recorded" in shown
+    address = affairs.post(f"{CHECK}?{query}").url
+    desk.work()
+    assert f"{history.count(expected)} entries" in text(affairs.get(address))
+
+
+def test_a_packet_is_exported_with_its_batch(affairs, desk, packet):
+    affairs.post(f"{CHECK}?packet={packet.reference}")
+    chosen = desk.jobs[-1].arguments
+    assert chosen["subjects"][0] == packet.batch.subject
+    assert len(chosen["subjects"]) == 3
+    assert packet.reference in text(affairs.get(PAGE))
+
+
+def test_a_period_is_asked_for_with_its_last_day_included(affairs, desk, packet):
+    affairs.post(f"{CHECK}?since=2026-01-01&until=2099-01-31")
+    chosen = desk.jobs[-1].arguments
+    assert chosen["since"] == "2026-01-01T00:00:00.000000Z"
+    assert chosen["until"] == "2099-02-01T00:00:00.000000Z"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("site=9", "There is no site 9"),
+        ("study=9", "There is no study 9"),
+        ("packet=9", "There is no packet 9"),
+        ("doc_id=cv", "Say of which site"),
+        ("study=OTHER-1&site=0203", "It has no such site"),
+        ("study=EMPTY-1", "It has no sites yet"),
+        ("since=2026-02-01&until=2026-01-01", "The last day lies before the first"),
+    ],
+)
+def test_a_choice_that_cannot_be_meant_is_explained_and_exports_nothing(
+    affairs, desk, others, query, said
+):
+    Study.objects.create(protocol_number="EMPTY-1")
+    answer = affairs.post(f"{CHECK}?{query}")
+    assert answer.status_code == 400
+    assert said in text(answer)
+    assert not desk.jobs
+
+
+def test_a_choice_without_entries_is_not_asked_for(affairs, desk, packet):
+    answer = affairs.post(f"{CHECK}?until=2020-01-01")
+    assert "No records match" in text(answer)
+    assert not desk.jobs
+
+
+@pytest.mark.requirement("R11")
+def test_a_finished_export_lists_its_files_and_what_an_inspector_runs(affairs, made):
+    shown = text(affairs.get(made))
+    content = b"".join(affairs.get(f"{made}file/").streaming_content)
+    with zipfile.ZipFile(io.BytesIO(content)) as package:
+        manifest = package.read("manifest.json")
+        entries = package.read("entries.ndjson")
+    assert hashlib.sha256(manifest).hexdigest() in shown
+    assert f"entries.ndjson {hashlib.sha256(entries).hexdigest()}" in shown
+    assert "verify_trail.py . --vkey KEY --manifest" in shown
+    assert "verify_trail.py . --vkey KEY --known" in shown
+
+
+def test_a_download_is_an_attachment_and_streamed(affairs, made):
+    answer = affairs.get(f"{made}file/")
+    assert answer.streaming
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="audit-1.zip"'
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert b"".join(answer.streaming_content).startswith(b"PK")
+
+
+def test_until_it_is_made_there_is_nothing_to_download(affairs, desk, packet):
+    address = affairs.post(CHECK).url
+    assert "Being made" in text(affairs.get(address))
+    assert affairs.get(f"{address}file/").status_code == 404
+
+
+def test_a_package_that_was_removed_is_missed_politely(affairs, desk, made):
+    Path(desk.jobs[0].result["path"]).unlink()
+    assert "no longer here" in text(affairs.get(made))
+    assert affairs.get(f"{made}file/").status_code == 404
+
+
+def test_an_export_that_failed_says_why(affairs, desk, packet):
+    address = affairs.post(CHECK).url
+    desk.fail("The disk is full.")
+    assert "It failed. The disk is full." in text(affairs.get(address))
+    assert "Failed" in text(affairs.get(PAGE))
+
+
+@pytest.mark.requirement("R15")
+@pytest.mark.parametrize("role", ["QA reviewers", "Operations"])
+def test_only_regulatory_affairs_exports_and_downloads(as_role, made, role):
+    client = as_role(role)
+    for address in (PAGE, f"{PAGE}new/", CHECK, made, f"{made}file/"):
+        assert client.get(address).status_code == 403
+    assert client.post(CHECK).status_code == 403
+
+
+def test_others_see_nothing_of_it(client, mara, made):
+    client.force_login(mara)
+    assert client.get(f"{made}file/").status_code == 403
+    client.logout()
+    assert client.get(f"{made}file/").url == f"/login/?next={made}file/"
+
+
+def test_a_check_is_no_export(affairs, desk, packet):
+    affairs.post("/admin/audit/verify/now/")
+    assert affairs.get(f"{PAGE}1/").status_code == 404
+
+
+def test_where_nothing_works_in_the_background_the_command_is_named(affairs, packet):
+    assert "manage.py export_audit" in text(affairs.get(PAGE))
+    assert affairs.post(CHECK).status_code == 404
+
+
+def test_the_list_takes_as_many_queries_for_many_exports(
+    affairs, desk, packet, django_assert_max_num_queries
+):
+    for _ in range(10):
+        affairs.post(CHECK)
+    with django_assert_max_num_queries(7):
+        affairs.get(PAGE)
