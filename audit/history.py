@@ -118,7 +118,7 @@ def happened(subject: str, event: str, actor: str, *, since: datetime) -> bool:
     return entries.filter(recorded_at__gte=since).exists()
 
 
-def count(subject: str) -> int:
+def entries_of(subject: str) -> int:
     """How many entries a subject has: the number of the next, where no row of its own counts."""
     return Entry.objects.filter(subject=subject).count()
 

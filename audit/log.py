@@ -205,8 +205,7 @@ def _close() -> None:
         raise LedgerError("a part of this block failed and was passed over: nothing is saved")
     pending, later, connection.run_on_commit = _sorted_out(connection.run_on_commit)
     if pending:
-        # What acts on an entry has to be in its transaction: then that ends when Django says so.
-        _append(pending, "" if later else _release())
+        _append(pending, is_last=not later)
     for each in later:
         each.act()
 
@@ -219,7 +218,7 @@ def _sorted_out(hooks: Sequence[Any]) -> tuple[list[_Pending], list[_Afterwards]
     return pending, later, [hook for hook in hooks if not isinstance(hook[1], ours)]
 
 
-def _append(pending: Sequence[_Pending], then: str) -> None:
+def _append(pending: Sequence[_Pending], *, is_last: bool) -> None:
     seq, prev, now = _tail()
     recorded_at, column = written(now), connection.ops.adapt_datetimefield_value(now)
     entries: list[tuple[Any, ...]] = []
@@ -232,7 +231,8 @@ def _append(pending: Sequence[_Pending], then: str) -> None:
         entries.append((*_copied(fields | {"recorded_at": column}), prev, body))
         if entry.detail:
             details.append((seq, entry.salt, entry.detail))
-    rows.insert({rows.ENTRY: entries, rows.DETAIL: details}, then)
+    # What acts on an entry has to be in its transaction: then that ends when Django says so.
+    rows.insert({rows.ENTRY: entries, rows.DETAIL: details}, _release() if is_last else "")
 
 
 def flush_barrier() -> None:

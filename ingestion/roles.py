@@ -86,7 +86,7 @@ def _give(group: Group, given: set[Permission], wanted: set[Permission]) -> None
         record(
             "group.changed",
             subject=subject,
-            n=history.count(subject),
+            n=history.entries_of(subject),
             actor=accounts.actor(),
             role=accounts.ROLE,
             detail={"object": group.name, "changes": {"permissions": changes}},

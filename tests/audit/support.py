@@ -75,15 +75,17 @@ def _sign_in(changes):
 
 @pytest.fixture(autouse=True)
 def nothing_follows_the_append(monkeypatch):
-    """Whatever a test does: while the chain's lock is held, nothing else is done.
+    """Whatever a test does: while the chain's lock is held, nothing else is done but a redaction.
 
     To be imported by `tests/conftest.py`. In the main process; in all of its threads.
     """
     append = log._append
 
-    def append_and_watch(pending):
+    def append_and_watch(pending, *, is_last):
         block = connection.atomic_blocks[-1]
-        append(pending)
+        append(pending, is_last=is_last)
+        if not is_last:
+            return
 
         def watch(execute, statement, *rest):
             assert block not in connection.atomic_blocks, f"after the append: {statement}"
