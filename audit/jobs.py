@@ -20,8 +20,8 @@ from django.utils import timezone
 from audit.models import AuditJob
 
 __all__ = [
-    "AuditJob", "ask", "forget", "kind", "look_after", "progress", "recover_from", "register",
-    "run_later", "work_next",
+    "AuditJob", "ask", "find", "forget", "kind", "latest", "look_after", "progress", "recover_from",
+    "register", "run_later", "work_next",
 ]  # fmt: skip
 
 logger = logging.getLogger(__name__)
@@ -70,6 +70,15 @@ def run_later(
         if waiting.arguments == arguments:
             return waiting
     return _create(kind, arguments, BY_ITSELF, timezone.now() + delay)
+
+
+def find(kind: str, pk: int) -> AuditJob | None:
+    return AuditJob.objects.filter(kind=kind, pk=pk).first()
+
+
+def latest(kind: str, count: int) -> list[AuditJob]:
+    """The newest so many, whoever asked for them."""
+    return list(AuditJob.objects.filter(kind=kind).order_by("-pk")[:count])
 
 
 def progress(job: AuditJob, done: int, total: int) -> None:

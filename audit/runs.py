@@ -82,6 +82,15 @@ def check_now(actor: str, mode: Mode = Mode.INCREMENTAL) -> AuditJob:
     return jobs.ask(KIND, {"mode": mode.value}, actor)
 
 
+def find(pk: int) -> CheckRun | None:
+    return CheckRun.objects.filter(pk=pk).first()
+
+
+def latest(count: int) -> list[CheckRun]:
+    """The newest so many, whoever asked for them."""
+    return list(CheckRun.objects.all()[:count])
+
+
 @jobs.kind(KIND)
 def _work(job: AuditJob) -> dict[str, Any]:
     verdict, run = check(

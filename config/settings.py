@@ -308,6 +308,7 @@ NTP_SERVER = env.str("NTP_SERVER", default="")
 AUDIT_UNANCHORED_SECONDS = env.int("AUDIT_UNANCHORED_SECONDS", default=3600)
 # Who started this process: it stands in the entries of commands (ICH E6(R3) 4.2.2(a)).
 OS_USER = env.str("SUDO_USER", default="") or env.str("USER", default=f"uid {os.getuid()}")
+EXPORT_DIR = Path(env.str("EXPORT_DIR", default=str(DATA_DIR / "exports")))
 AUDIT_REVIEW_DAYS = env.int("AUDIT_REVIEW_DAYS", default=30)  # in which people look it through
 
 LOGGING = {

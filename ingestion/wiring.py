@@ -1,13 +1,16 @@
 """What is connected when the app starts: the neighbours know nothing of ingestion."""
 
+from functools import partial
 from typing import Any
 
 from django.db.models.signals import post_migrate
 
-from audit import jobs, log, verify
+from audit import anchors, jobs, log, runs, verify
+from audit.export import job as export_job
 from ingestion import checks, reconcile, roles, stocktaking
 from ingestion.dispatch import schedules, transport
 from ingestion.rules.types import RULES_VERSION
+from ingestion.web.trail import office
 
 
 def connect() -> None:
@@ -15,8 +18,22 @@ def connect() -> None:
     verify.register(reconcile.rows_agree_with_the_ledger)
     jobs.register(transport.ring_for_a_job)
     log.register_rules(RULES_VERSION)
+    office.connect(_office())
     post_migrate.connect(_install_roles, dispatch_uid="ingestion.roles")
     post_migrate.connect(_install_schedules, dispatch_uid="ingestion.schedules")
+
+
+def _office() -> office.Office:
+    return office.Office(
+        check_now=runs.check_now,
+        checking=partial(jobs.find, runs.KIND),
+        check=runs.find,
+        checks=runs.latest,
+        export=partial(jobs.ask, export_job.KIND),
+        exporting=partial(jobs.find, export_job.KIND),
+        exports=partial(jobs.latest, export_job.KIND),
+        unanchored=anchors.unanchored,
+    )
 
 
 def _install_roles(**options: Any) -> None:

@@ -16,6 +16,8 @@ class Selection:
     study: str = ""  # for the reader; `sites` decide
     doc_id: str = ""
     correlation_id: str = ""
+    packet: str = ""  # for the reader; `subjects` decide
+    subjects: Collection[str] = frozenset()
     since: str = ""  # recorded then or later; as audit.log.written() has times
     until: str = ""  # recorded before
 
@@ -26,13 +28,15 @@ class Selection:
     @property
     def filters(self) -> dict[str, Any]:
         """What was given, for the manifest and the ledger."""
-        given = asdict(self) | {"sites": sorted(self.sites)}
+        lists = {"sites": sorted(self.sites), "subjects": sorted(self.subjects)}
+        given = asdict(self) | lists
         return {name: value for name, value in given.items() if value}
 
     def has(self, fields: Mapping[str, Any]) -> bool:
         """Whether an entry with these fields belongs to it."""
         return (
             (not self.sites or fields["site"] in self.sites)
+            and (not self.subjects or fields["subject"] in self.subjects)
             and self.doc_id in ("", fields["doc_id"])
             and self.correlation_id in ("", fields["correlation_id"])
             and self.since <= fields["recorded_at"]

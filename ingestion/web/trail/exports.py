@@ -6,6 +6,7 @@ Two steps before the work begins, each an address of its own, so that Back goes 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from audit import history
 from audit.history import Search
-from audit.log import written
+from audit.log import ledger, record, written
 from ingestion.models import Packet
 from ingestion.web.access import SignedIn
 from ingestion.web.trail import package, words
@@ -22,6 +23,7 @@ from ingestion.web.trail.forms import ExportForm, midnight, midnight_after
 from ingestion.web.trail.jobs import watched
 from ingestion.web.trail.office import DONE, Job, Office, office
 from ingestion.web.trail.timelines import subjects_of
+from sites.models import User
 
 EXPORTS_SHOWN = 20
 
@@ -74,13 +76,28 @@ def export(request: HttpRequest, pk: int) -> HttpResponse:
 
 @for_staff_with(EXPORT)
 @require_safe
-def download(request: HttpRequest, pk: int) -> FileResponse:
+def download(request: SignedIn, pk: int) -> FileResponse:
     """Streamed. What was removed since, or is not ready, is not there."""
     job = _job(pk)
     path = Path(job.result.get("path", ""))
     if job.state != DONE or not path.is_file():
         raise Http404
+    _enter(job, path, request.user)
     return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
+
+
+def _enter(job: Job, path: Path, person: User) -> None:
+    """On record before the first byte leaves: no entry, no bytes."""
+    with ledger():
+        record(
+            "ledger.export_downloaded",
+            subject=f"download:{uuid4()}",
+            n=1,
+            sha256=job.result.get("manifest", ""),
+            actor=person.actor,
+            role=person.role,
+            detail={"export": job.pk, "file": path.name},
+        )
 
 
 def chosen(job: Job) -> str:

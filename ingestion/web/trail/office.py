@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from audit.anchors import Unanchored
+
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"  # a job's states
 INTACT, UNANCHORED, BROKEN = "intact", "unanchored", "broken"  # what came of a check
 
@@ -40,15 +42,6 @@ class Check(Protocol):
     result: str
     findings: Sequence[str]  # sentences, the worst first
     asked_by: str
-
-
-class Unanchored(Protocol):
-    """What a write-once place lacks."""
-
-    anchor: str
-    checkpoints: int
-    since: datetime
-    error: str  # "" when it was only just signed
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils.dateparse import parse_date, parse_datetime
 
 from audit.chain import BrokenChain
+from audit.export.job import sign_first
 from audit.export.package import Made, export
 from audit.export.selection import Selection
 from audit.export.trail import ExportRefused
@@ -50,6 +51,8 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         selection = _selection(options)
+        if options["size"] is None:
+            sign_first()
         try:
             made = export(
                 options["target"],
