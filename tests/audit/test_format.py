@@ -9,9 +9,11 @@ import pytest
 from audit import chain, history
 from audit.models import Entry, EntryDetail
 from tests.audit.support import write, write_many
+from tests.audit.test_notes import NOTE
+from tests.audit.test_places import place
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "audit-format.md"
-OPEN_DETAIL, FOLLOW = re.findall(r"```sh\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+OPEN_DETAIL, FOLLOW, VERIFY_TOKEN = re.findall(r"```sh\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
 
 
 def run(script, folder, **variables):
@@ -56,3 +58,12 @@ def test_the_document_describes_every_field(db):
     table = DOCUMENT.read_text().split("## Details")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert set(re.findall(r"`(\w+)`", " ".join(rows))) == chain.FIELDS
+
+
+def test_the_command_for_tokens_accepts_the_one_that_we_keep_and_no_other_note(stamped, tmp_path):
+    (tmp_path / "proof.txt").write_text(place("rfc3161").put("", 41, NOTE).proof)
+    (tmp_path / "tsa-root.pem").write_bytes(stamped.root.read_bytes())
+    (tmp_path / "41.checkpoint").write_text(NOTE)
+    assert "OK" in run(VERIFY_TOKEN, tmp_path)
+    (tmp_path / "41.checkpoint").write_text(NOTE.replace("41", "42"))
+    assert "OK" not in run(VERIFY_TOKEN, tmp_path)
