@@ -20,13 +20,13 @@ KEY = notes.Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
 OTHER = notes.Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(32)))
 VERIFIER = Path(__file__).parents[3] / "audit" / "export" / "verify_trail.py"
 WAY = ["RECEIVED", "VALIDATING", "ARCHIVED"]
+EVENTS = ["document.received", "document.checking", "document.filed"]
 
 
 def move(document, n, *, site="DE-014", packet="", **facts):
     """One entry of a document on its way, inside ledger()."""
-    state = WAY[n]
     record(
-        f"document.{state.lower()}",
+        EVENTS[n],
         subject=f"document:{document}",
         n=n,
         actor="system:worker-03",
@@ -35,7 +35,7 @@ def move(document, n, *, site="DE-014", packet="", **facts):
         doc_id=f"CV-{document}",
         sha256=f"{document:064x}",
         from_state=WAY[n - 1] if n else "",
-        to_state=state,
+        to_state=WAY[n],
         correlation_id=packet or f"packet-{document}",
         **facts,
     )

@@ -135,7 +135,7 @@ def test_without_a_checkpoint_there_is_nothing_to_end_at(db, anchors, tmp_path):
 def test_a_choice_that_nothing_fits_is_refused(trail, tmp_path):
     with pytest.raises(ExportRefused, match="no entry fits"):
         exported(tmp_path / "export", doc_id="CV-99")
-    assert history.latest(limit=1)[0].event == "document.archived"
+    assert history.latest(limit=1)[0].event == "document.filed"
 
 
 def test_what_is_there_is_not_written_over(trail, tmp_path):

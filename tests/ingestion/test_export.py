@@ -1,0 +1,26 @@
+"""The ledger of real work, exported: what ingestion writes is what an export can hold."""
+
+import pytest
+from fhir.resources.R4B.auditevent import AuditEvent
+
+from tests.audit.export.support import KEY, exported, inspect, publish, sign
+from tests.factories import make_batch, make_filed, make_site
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.requirement("R11")
+def test_the_ledger_of_real_work_is_exported_whole_and_in_part(settings, tmp_path):
+    publish(settings, tmp_path / "anchors")
+    make_batch(documents=3)
+    document = make_filed(make_site(), "cv-1", "ab" * 32)
+    sign()
+    package = exported(tmp_path / "export")
+    events = (package / "fhir" / "AuditEvent.ndjson").read_text().splitlines()
+    assert {AuditEvent.model_validate_json(line).subtype[0].code for line in events} >= {
+        "batch.queued", "document.received", "document.filed",
+    }  # fmt: skip
+    part = exported(tmp_path / "part", correlation_id=str(document.correlation_id))
+    assert len((part / "entries.ndjson").read_text().splitlines()) == document.transitions + 1
+    for folder in (package, part):
+        assert inspect(folder, "--vkey", KEY.verifier.text)[0] == 0
