@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -35,7 +35,8 @@ def kill_server():
     folder, processes = server()
     connection.close()
     for process in processes:
-        os.kill(process, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it ended with the connection, or with the postmaster
+            os.kill(process, signal.SIGKILL)
     while any(Path(f"/proc/{process}/fd").exists() for process in processes):
         time.sleep(0.05)
     return folder
