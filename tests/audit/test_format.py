@@ -11,6 +11,8 @@ from audit import chain, history
 from audit.models import Entry, EntryDetail
 from tests.audit.export.support import exported, publish, sign, write_ways
 from tests.audit.support import write, write_many
+from tests.audit.test_notes import NOTE
+from tests.audit.test_places import place
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "audit-format.md"
 
@@ -25,6 +27,7 @@ def commands(heading):
 
 (OPEN_DETAIL,) = commands("Details")
 (FOLLOW,) = commands("Following the chain with coreutils")
+(VERIFY_TOKEN,) = commands("Checkpoints and anchors")
 FILES, DETAIL, PROOFS = commands("Recomputing it without our verifier")
 
 
@@ -114,3 +117,12 @@ def test_the_document_describes_every_field(db):
     table = DOCUMENT.read_text().split("## Details")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert set(re.findall(r"`(\w+)`", " ".join(rows))) == chain.FIELDS
+
+
+def test_the_command_for_tokens_accepts_the_one_that_we_keep_and_no_other_note(stamped, tmp_path):
+    (tmp_path / "proof.txt").write_text(place("rfc3161").put("", 41, NOTE).proof)
+    (tmp_path / "tsa-root.pem").write_bytes(stamped.root.read_bytes())
+    (tmp_path / "41.checkpoint").write_text(NOTE)
+    assert "OK" in run(VERIFY_TOKEN, tmp_path)
+    (tmp_path / "41.checkpoint").write_text(NOTE.replace("41", "42"))
+    assert "OK" not in run(VERIFY_TOKEN, tmp_path)
