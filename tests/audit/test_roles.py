@@ -21,6 +21,8 @@ COLUMN = {
     "audit_entrydetail": "detail",
     "audit_checkpoint": "note",
     "audit_receipt": "place",
+    "audit_checkrun": "result",
+    "audit_auditreview": "outcome",
 }
 REFUSED = r"must be owner|permission denied"
 

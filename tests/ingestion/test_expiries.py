@@ -202,7 +202,7 @@ def test_what_was_told_to_have_run_out_is_not_even_read_again(django_assert_max_
 
 
 def test_the_last_days_are_looked_up_in_an_index():
-    rows = Extraction.objects.filter(expires__lte=TODAY).values("pk")
+    rows = Extraction.objects.filter(expires__lte=TODAY).order_by().values("pk")
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SET LOCAL enable_seqscan = off")

@@ -70,7 +70,8 @@ def publish(settings, folder, *signers):
     """The public keys in the write-once place."""
     settings.ANCHOR_DIR = folder
     folder.mkdir(exist_ok=True)
-    keys = "".join(f"{signer.verifier.text}\n" for signer in signers or [KEY])
+    since = "2026-01-01T00:00:00.000000Z"
+    keys = "".join(f"{signer.verifier.text} 0 {since}\n" for signer in signers or [KEY])
     (folder / "vkeys.txt").write_text(keys)
 
 

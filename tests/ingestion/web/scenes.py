@@ -34,14 +34,17 @@ def send(client, **fields):
     return client.post("/packets/new/", {"site": "0203", "token": "t-1", **fields})
 
 
-def make_packet(site, user, *verdicts, kinds=KINDS, reading=READ):
-    """An uploaded packet; each verdict settles one document, None leaves one waiting."""
+def make_packet(site, user, *verdicts, kinds=KINDS, reading=READ, content=b""):
+    """An uploaded packet; each verdict settles one document, None leaves one waiting.
+
+    `content`: the bytes of every file; by default each has its own.
+    """
     packet = register.upload_packet(
         site=site,
         user=user,
         files=[
             register.UploadedDocument(
-                f"{kind}.pdf", kind, "", ContentFile(uuid.uuid4().bytes, f"{kind}.pdf")
+                f"{kind}.pdf", kind, "", ContentFile(content or uuid.uuid4().bytes, f"{kind}.pdf")
             )
             for kind, _ in zip(kinds, verdicts, strict=False)
         ],

@@ -17,12 +17,10 @@ SHA256 = hashlib.sha256(BYTES).hexdigest()
 
 @pytest.fixture
 def document(site, mara, tmp_path):
-    packet = make_packet(site, mara, FILED)
-    document = packet.documents.get()
+    packet = make_packet(site, mara, FILED, content=BYTES)
     (tmp_path / "letter").write_bytes(BYTES)
     archive().put(tmp_path / "letter", SHA256)
-    type(document).objects.filter(pk=document.pk).update(sha256=SHA256)
-    return document
+    return packet.documents.get()
 
 
 def downloads(document):

@@ -34,8 +34,13 @@ def affairs(as_role):
 
 
 @pytest.fixture
-def desk(monkeypatch, tmp_path):
+def closed(monkeypatch):
+    """Nobody was connected at start."""
     monkeypatch.setattr(office, "_connected", [])
+
+
+@pytest.fixture
+def desk(closed, tmp_path):
     desk = Desk(tmp_path)
     office.connect(desk.office)
     return desk

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from audit import history
+from audit import checkpoints, history, rotation
 from tests.audit.support import guards_down, sql, write
 from tests.ingestion.web.trail.desk import Lacking
 from tests.ingestion.web.trail.test_timelines import text
@@ -12,14 +12,12 @@ PAGE, NOW = "/admin/audit/verify/", "/admin/audit/verify/now/"
 
 
 @pytest.fixture
-def signed(packet):
-    """A checkpoint of all that is there, as the application's role writes it."""
-    seq, head = history.head()
-    sql(
-        "INSERT INTO audit_checkpoint (size, head, root, frontier, note, created_at)"
-        " VALUES (%s, %s, 'r00t', '', %s, %s)",
-        seq, head, "siteledger\n1\nx\n\n\u2014 siteledger AA\n", timezone.now(),
-    )  # fmt: skip
+def signed(packet, settings, tmp_path):
+    """A checkpoint of all that is there, held in no other place."""
+    settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
+    settings.ANCHOR_DIR = tmp_path / "anchors"
+    rotation.create(by="system:tests")
+    checkpoints.sign()
 
 
 def test_the_page_says_where_the_chain_ends_and_what_is_signed(affairs, desk, signed):
@@ -85,7 +83,7 @@ def test_a_check_that_failed_says_that_the_fault_is_ours(affairs, desk, packet):
     assert "The fault is on our side" in shown
 
 
-def test_where_nothing_works_in_the_background_the_command_is_named(affairs, packet):
+def test_where_nothing_works_in_the_background_the_command_is_named(affairs, packet, closed):
     shown = text(affairs.get(PAGE))
     assert "manage.py verify_audit --full" in shown
     assert affairs.post(NOW).status_code == 404

@@ -169,7 +169,7 @@ def test_a_check_is_no_export(affairs, desk, packet):
     assert affairs.get(f"{PAGE}1/").status_code == 404
 
 
-def test_where_nothing_works_in_the_background_the_command_is_named(affairs, packet):
+def test_where_nothing_works_in_the_background_the_command_is_named(affairs, packet, closed):
     assert "manage.py export_audit" in text(affairs.get(PAGE))
     assert affairs.post(CHECK).status_code == 404
 
