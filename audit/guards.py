@@ -12,6 +12,7 @@ from typing import Any
 from django.core import checks
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.loader import MigrationLoader
 
 from audit.chain import GENESIS
 
@@ -191,17 +192,37 @@ def reinstall(using: str, **_signal: Any) -> None:
 
 
 def check(databases: Sequence[str] | None, **_options: Any) -> list[checks.CheckMessage]:
-    """System check audit.E001, of the databases that a command names (`migrate` does)."""
+    """System check audit.E001, of the databases that a command names (`migrate` does).
+
+    While migrations wait, guards of an older release are none of this one's: then a warning.
+    """
     return [
-        checks.Error(
-            f"The ledger in database '{alias}' is not guarded: {', '.join(names)}.",
-            hint="Somebody dropped or changed these triggers. Run `manage.py verify_audit --full`, "
-            "find out who and why, then `manage.py migrate --skip-checks` puts them back.",
-            id="audit.E001",
-        )
+        _message(connections[alias], names)
         for alias in databases or ()
         if (names := missing(connections[alias]))
     ]
+
+
+def _message(connection: BaseDatabaseWrapper, names: Sequence[str]) -> checks.CheckMessage:
+    which = f"The ledger in database '{connection.alias}' is not guarded as it should be: "
+    if _is_older(connection):
+        return checks.Warning(
+            f"{which}{', '.join(names)}.",
+            hint="The migrations that wait put them in place. If this is no upgrade, run "
+            "`manage.py verify_audit --full` behind them.",
+            id="audit.W002",
+        )
+    return checks.Error(
+        f"{which}{', '.join(names)}.",
+        hint="Somebody dropped or changed these triggers. Run `manage.py verify_audit --full`, "
+        "find out who and why, then `manage.py migrate --skip-checks` puts them back.",
+        id="audit.E001",
+    )
+
+
+def _is_older(connection: BaseDatabaseWrapper) -> bool:
+    loader = MigrationLoader(connection)
+    return not set(loader.graph.leaf_nodes("audit")) <= loader.applied_migrations.keys()
 
 
 def _tables(connection: BaseDatabaseWrapper, cursor: Any) -> set[str]:

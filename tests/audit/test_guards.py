@@ -256,6 +256,13 @@ def test_a_missing_guard_is_reported_and_the_end_of_migrate_puts_it_back(db):
     assert guards.check(["default"]) == []
 
 
+def test_guards_of_an_older_release_do_not_keep_migrate_from_bringing_the_new_ones(db):
+    guards.remove(connection)
+    sql("DELETE FROM django_migrations WHERE app = 'audit' AND name LIKE '0006%%'")
+    assert [warning.id for warning in guards.check(["default"])] == ["audit.W002"]
+    assert not guards.check(["default"])[0].is_serious()
+
+
 @postgresql_only
 def test_a_guard_that_is_switched_off_counts_as_missing(db):
     sql("ALTER TABLE audit_entry DISABLE TRIGGER audit_entry_append_only")
