@@ -96,7 +96,7 @@ def test_the_verifier_runs_on_old_pythons(package, trail, tmp_path):
     for python in map(str, VERSIONS):
         for folder in (package, part):
             code, told = inspect(folder, "--vkey", KEYS[0], python=python)
-            assert (code, told.splitlines()[-1]) == (0, "HOLDS, compared with your key.")
+            assert (code, told.startswith("HOLDS: ")) == (0, True), told
 
 
 def openssl(folder, *arguments):
@@ -155,8 +155,8 @@ def test_openssl_accepts_the_time_stamp_of_a_checkpoint(db, anchors, tmp_path, a
     package = exported(tmp_path / "export")
     code, told = inspect(package, "--vkey", KEYS[0])
     assert code == 0
-    command = told[told.index("ts -verify") :].splitlines()[0]
-    command = command.replace("THE-TSA'S-CA", str(authority / "tsa.pem"))
+    note = package / "checkpoints" / "3"
+    command = f"ts -verify -in {note}.tsr -data {note} -CAfile {authority / 'tsa.pem'}"
     code, told = openssl(tmp_path, *command.split())
     assert (code, "Verification: OK" in told) == (0, True), told
     (package / "checkpoints" / "3").write_text("another")

@@ -117,8 +117,8 @@ def test_a_finished_export_lists_its_files_and_what_an_inspector_runs(affairs, m
         entries = package.read("entries.ndjson")
     assert hashlib.sha256(manifest).hexdigest() in shown
     assert f"entries.ndjson {hashlib.sha256(entries).hexdigest()}" in shown
-    assert "verify_trail.py . --vkey KEY --manifest" in shown
-    assert "verify_trail.py . --vkey KEY --known" in shown
+    assert f"--vkey KEY --known {hashlib.sha256(manifest).hexdigest()}" in shown
+    assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD" in shown
 
 
 def test_a_download_is_an_attachment_and_streamed(affairs, made):
