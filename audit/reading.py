@@ -76,9 +76,10 @@ class Reading:
     def _read(self) -> Iterator[str]:
         total = (self.end or _last()) - self.start.seq
         heads = self._heads
-        for seq, body, hash_, salt, detail, *copies in _rows(self.start.seq, self.end):
+        for row in _rows(self.start.seq, self.end):
+            seq, body, hash_, salt, detail = row[:5]
             fields = self._walk.step(seq, body, hash_)
-            expect_all(seq, _DIFFER, _copied(fields), tuple(copies))
+            expect_all(seq, _DIFFER, _copied(fields), row[5:])
             _check_detail(seq, fields["detail_commit"], salt, detail)
             self.times.see(seq, fields["recorded_at"], fields["occurred_at"])
             heads.add(body)
@@ -167,17 +168,18 @@ class _Written(Func):
 
     output_field = TextField()
 
-    def as_sqlite(self, *args: Any, **options: Any) -> Any:
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
         # Django leaves out microseconds when there are none.
         fraction = "CASE length(%(expressions)s) WHEN 19 THEN '.000000Z' ELSE 'Z' END"
         template = f"replace(%(expressions)s, ' ', 'T') || {fraction}"
-        return self.as_sql(*args, **options, template=template)
+        return self.as_sql(compiler, connection, template=template, **context)
 
-    def as_postgresql(self, *args: Any, **options: Any) -> Any:
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
         # With its era: the same day before Christ is another time.
         form = """'YYYY-MM-DD"T"HH24:MI:SS.USBC'"""
         time = f"to_char(%(expressions)s AT TIME ZONE 'UTC', {form})"
-        return self.as_sql(*args, **options, template=f"replace({time}, 'AD', 'Z')")
+        template = f"replace({time}, 'AD', 'Z')"
+        return self.as_sql(compiler, connection, template=template, **context)
 
 
 def _check_detail(seq: int, commit: str, salt: str | None, detail: str | None) -> None:
