@@ -15,7 +15,6 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -68,7 +67,7 @@ class BrokenChain(Exception):
 def canonical(value: Mapping[str, Any], limit: int = MAX_DETAIL) -> str:
     """The one text of `value`. Raises NotCanonical outside the profile or above `limit` bytes."""
     text = rewritten(value, limit)
-    if not (text.isascii() and _is_flat(*value, *map(type, value.values()))):
+    if not (text.isascii() and _is_flat(value)):
         _check(value, "the value")
     return text
 
@@ -84,10 +83,10 @@ def rewritten(value: Mapping[str, Any], limit: int = MAX_DETAIL) -> str:
     return text.decode()
 
 
-@lru_cache  # there are few shapes, and each is asked for again and again
-def _is_flat(*keys_and_types: str | type) -> bool:
+def _is_flat(value: Mapping[str, Any]) -> bool:
     """Whether good keys and plain values are all there is: the quick answer for most lines."""
-    return all(each in _PLAIN or (isinstance(each, str) and _KEY(each)) for each in keys_and_types)
+    keys_are_good = _KEY("".join(value)) is not None and "" not in value
+    return keys_are_good and _PLAIN.issuperset(map(type, value.values()))
 
 
 def _check(value: object, where: str) -> None:
