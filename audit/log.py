@@ -226,7 +226,7 @@ def _append(pending: Sequence[_Pending], *, is_last: bool) -> None:
     for entry in pending:
         seq += 1
         fields = {**entry.facts, "seq": seq, "prev": prev, "recorded_at": recorded_at}
-        body = chain.canonical(fields, chain.MAX_LINE)  # the rest was checked by record()
+        body = chain.rewritten(fields, chain.MAX_LINE)  # record() checked the rest
         prev = chain.digest(body)
         entries.append((*_copied(fields | {"recorded_at": column}), prev, body))
         if entry.detail:

@@ -12,10 +12,10 @@ from operator import itemgetter
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Func, TextField
 
-from audit.chain import GENESIS, Break, BrokenChain, Walk, commitment, expect
+from audit.chain import GENESIS, Break, BrokenChain, Walk, commitment, expect, expect_all
 from audit.heads import Claim, Heads
-from audit.log import written
 from audit.models import Entry
 from audit.rows import COLUMNS
 from audit.tree import Frontier
@@ -26,8 +26,8 @@ CHUNK = 2_000  # entries in memory at a time
 LATE = timedelta(seconds=5)  # between what happened and its entry; longer is told
 CLOCK_STEP = timedelta(seconds=2)  # by which a clock may be set back
 
-_COPIES = [name for name in COLUMNS if name != "recorded_at"]
-_copied = itemgetter(*(COLUMNS[name] for name in _COPIES))
+_copied = itemgetter(*COLUMNS.values())
+_DIFFER = [f"the column '{name}' differs from the line" for name in COLUMNS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,17 @@ class Reading:
 
     def _read(self) -> Iterator[str]:
         total = (self.end or _last()) - self.start.seq
+        heads = self._heads
         for row in _rows(self.start.seq, self.end):
-            seq, body, hash_, *_ = row
-            self._check(row)
-            self._heads.add(body)
-            if seq == self._heads.due:
-                yield from self._heads.meet(hash_)
-                self._signed = (seq, hash_) if self._heads.met == seq else self._signed
+            seq, body, hash_, salt, detail = row[:5]
+            fields = self._walk.step(seq, body, hash_)
+            expect_all(seq, _DIFFER, _copied(fields), row[5:])
+            _check_detail(seq, fields["detail_commit"], salt, detail)
+            self.times.see(seq, fields["recorded_at"], fields["occurred_at"])
+            heads.add(body)
+            if seq == heads.due:
+                yield from heads.meet(hash_)
+                self._signed = (seq, hash_) if heads.met == seq else self._signed
             self.holds = seq, hash_
             if seq % CHUNK == 0:
                 self._progress(seq - self.start.seq, total)
@@ -90,16 +94,6 @@ class Reading:
             expect(last + 1, "entries were removed", f"up to {self.end:,}", f"up to {last:,}")
         yield from self._heads.end()
         yield from self.times.problems()
-
-    def _check(self, row: tuple[Any, ...]) -> None:
-        """Raises BrokenChain unless the entry holds in every respect."""
-        seq, body, hash_, recorded_at, salt, detail, *copies = row
-        fields = self._walk.step(seq, body, hash_)
-        _check_copies(seq, fields, copies)
-        differs = "the column 'recorded_at' differs from the line"
-        expect(seq, differs, fields["recorded_at"], written(recorded_at))
-        _check_detail(seq, fields["detail_commit"], salt, detail)
-        self.times.see(seq, recorded_at, fields["occurred_at"])
 
 
 @dataclass(slots=True)
@@ -113,16 +107,17 @@ class Times:
     first_back: int = 0
     farthest: timedelta = timedelta(0)
 
-    def see(self, seq: int, recorded_at: datetime, occurred_at: str) -> None:
-        """Raises ValueError for a line whose time is none."""
-        if recorded_at - datetime.fromisoformat(occurred_at) > LATE:
+    def see(self, seq: int, recorded_at: str, occurred_at: str) -> None:
+        """The times of a line. Raises ValueError for one that is none."""
+        recorded = datetime.fromisoformat(recorded_at)
+        if recorded - datetime.fromisoformat(occurred_at) > LATE:
             self.late += 1
             self.first_late = self.first_late or seq
-        if self.last and recorded_at < self.last:
+        if self.last and recorded < self.last:
             self.back += 1
             self.first_back = self.first_back or seq
-            self.farthest = max(self.farthest, self.last - recorded_at)
-        self.last = recorded_at
+            self.farthest = max(self.farthest, self.last - recorded)
+        self.last = recorded
 
     def problems(self) -> Iterator[str]:
         """Entries that are dated back: nobody's clock is set back by so much."""
@@ -161,16 +156,30 @@ def _last() -> int:
 
 def _rows(after: int, upto: int | None) -> Iterator[tuple[Any, ...]]:
     # One statement, hence one snapshot: what is appended meanwhile is not seen in half.
-    columns = ("seq", "body", "hash", "recorded_at", "detail__salt", "detail__detail", *_COPIES)
+    copies = [_Written(name) if name == "recorded_at" else name for name in COLUMNS]
+    columns = ("seq", "body", "hash", "detail__salt", "detail__detail", *copies)
     entries = Entry.objects.filter(seq__gt=after) if after else Entry.objects.all()
     entries = entries if upto is None else entries.filter(seq__lte=upto)
     return entries.order_by("seq").values_list(*columns).iterator(CHUNK)
 
 
-def _check_copies(seq: int, fields: dict[str, Any], copies: list[Any]) -> None:
-    if tuple(copies) != _copied(fields):
-        for name, copy in zip(_COPIES, copies, strict=True):
-            expect(seq, f"the column '{name}' differs from the line", fields[COLUMNS[name]], copy)
+class _Written(Func):
+    """A time as lines have it. Made of a datetime here, it would be a third of the whole work."""
+
+    output_field = TextField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        # Django leaves out microseconds when there are none.
+        fraction = "CASE length(%(expressions)s) WHEN 19 THEN '.000000Z' ELSE 'Z' END"
+        template = f"replace(%(expressions)s, ' ', 'T') || {fraction}"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        # With its era: the same day before Christ is another time.
+        form = """'YYYY-MM-DD"T"HH24:MI:SS.USBC'"""
+        time = f"to_char(%(expressions)s AT TIME ZONE 'UTC', {form})"
+        template = f"replace({time}, 'AD', 'Z')"
+        return self.as_sql(compiler, connection, template=template, **context)
 
 
 def _check_detail(seq: int, commit: str, salt: str | None, detail: str | None) -> None:

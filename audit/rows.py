@@ -56,7 +56,8 @@ def insert(rows: Mapping[Table, Sequence[tuple[Any, ...]]], then: str = "") -> N
             cursor.execute("; ".join([*statements, then]), values)
         else:
             for table, some in rows.items():
-                _copy(cursor, table, some)
+                if some:
+                    _copy(cursor, table, some)
             if then:
                 cursor.execute(then)
 

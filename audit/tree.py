@@ -38,11 +38,12 @@ class Frontier:
 
     def add(self, leaf_hash: bytes) -> list[bytes]:
         """The roots of the perfect subtrees that end with it: over 1, 2, 4, ... entries."""
-        completed, size = [leaf_hash], self.size
+        completed, size, roots = [leaf_hash], self.size, self.roots
         while size & 1:
-            completed.append(node(self.roots.pop(), completed[-1]))
+            leaf_hash = node(roots.pop(), leaf_hash)
+            completed.append(leaf_hash)
             size >>= 1
-        self.roots.append(completed[-1])
+        roots.append(leaf_hash)
         self.size += 1
         return completed
 

@@ -7,16 +7,17 @@ and prints one JSON object: seconds for an entry, by what was done.
 import argparse
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
+from functools import cache
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import IO, Any, cast
 
 import django
 import psycopg
@@ -56,8 +57,38 @@ def hashing() -> float:
     return timed(lambda: [chain.digest(line) for line in lines], len(lines))
 
 
-def verifying() -> float:
-    return timed(lambda: call_command("verify_audit", "--full", stdout=StringIO()), length())
+def verify(mode: str) -> None:
+    """As `verify_audit` does, and keep what was found."""
+    from audit import runs
+    from audit.starts import Mode
+
+    verdict, _ = runs.check(Mode(mode), asked_by="system:bench")
+    if not verdict.intact:
+        raise SystemExit(f"the trail does not hold: {runs.findings(verdict)}")
+
+
+def in_parts(*sizes: int) -> float:
+    """Seconds in which so many processes read the trail, each from one of these sizes to the next.
+
+    All but the first and the last are sizes of checkpoints.
+    """
+    command = [sys.executable, "-m", "bench.part"]
+    spans = pairwise(sizes)
+    readers = [
+        subprocess.Popen(
+            [*command, str(after), str(upto)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for after, upto in spans
+    ]
+    for reader in readers:
+        cast(IO[bytes], reader.stdout).readline()  # it is ready
+    begun = time.monotonic()
+    for reader in readers:
+        cast(IO[bytes], reader.stdin).close()
+    ends = [reader.wait() for reader in readers]
+    if any(ends):
+        raise SystemExit("a part of the trail does not hold")
+    return time.monotonic() - begun
 
 
 def copying(found: Found) -> None:
@@ -118,24 +149,30 @@ def _copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> float
 
 def checkpoints(found: Found) -> None:
     """A trail that grew by a hundredth: signed, then verified from the last checkpoint on."""
-    sign = import_module("audit.checkpoints").sign
+    from audit.checkpoints import sign
+
     sign()
-    call_command("verify_audit", "--full", stdout=StringIO())
+    verify("full")
     before = length()
     grow(before // 100)
-    found.setdefault("sign, CPU", []).append(timed(sign, length() - before, cpu=True))
     whole = length()
-    found.setdefault("verify the rest", []).append(
-        timed(lambda: call_command("verify_audit", stdout=StringIO()), whole)
-    )
+    cpu = timed(sign, whole - before, cpu=True)
+    found.setdefault("sign, CPU", []).append(cpu)
+    rest = timed(lambda: verify("incremental"), whole)
+    found.setdefault("verify the rest", []).append(rest)
 
 
 def exported(found: Found) -> None:
     """The export of the whole trail, verified by the inspector's own file."""
+    from audit import keys
+    from audit.export.package import export
+    from audit.export.selection import Selection
+
     with TemporaryDirectory() as folder:
-        call_command("export_audit", folder, stdout=StringIO())
-        used = run_counted([sys.executable, str(VERIFIER), folder], weighed=True)
-    entries = length()
+        made = export(Path(folder) / "package", Selection(), actor="system:bench")
+        command = [sys.executable, str(VERIFIER), str(made.target)]
+        used = run_counted([*command, "--vkey", str(keys.public_file())], weighed=True)
+    entries = made.entries
     for name, value in (
         ("export, wall", used.wall / entries),
         ("export, CPU", used.cpu / entries),
@@ -146,24 +183,35 @@ def exported(found: Found) -> None:
 
 def grow(entries: int) -> None:
     """By our own door."""
-    commit = writers.ours()
+    commit = _commit()
     while entries > 0:
         commit(min(entries, TOGETHER))
         entries -= TOGETHER
 
 
+@cache
+def _commit() -> writers.Commit:
+    return writers.ours()  # which numbers its events from 0, once in a process
+
+
 def measure(entries: int, rounds: int) -> Found:
-    grow(entries)
-    found: Found = {"hash": [], "verify": []}
+    from audit.checkpoints import sign
+
+    grow(entries // 2)
+    call_command("audit_keys", "create", stdout=StringIO())  # which signs
+    half = length()
+    grow(entries - half)
+    sign()
+    found: Found = {"hash": [], "verify": [], "one": [], "two": []}
     for _ in range(rounds):
         if connection.vendor == "postgresql":
             copying(found)
         found["hash"].append(hashing())
-        found["verify"].append(verifying())
-        if find_spec("audit.checkpoints"):
-            checkpoints(found)
-        if VERIFIER.exists():
-            exported(found)
+        found["verify"].append(timed(lambda: verify("full"), length()))
+        found["one"].append(in_parts(0, length()))
+        found["two"].append(in_parts(0, half, length()))
+        checkpoints(found)
+        exported(found)
     return found
 
 

@@ -124,6 +124,11 @@ def test_a_line_outside_the_format_is_refused(change):
         chain.line(FIELDS | change)
 
 
+def test_what_is_too_long_all_together_is_fit_for_a_line():
+    texts = dict.fromkeys(["subject", "actor", "site"], "\u00a0" + "x" * 499)
+    assert json.loads(chain.line(FIELDS | texts))["actor"] == texts["actor"]
+
+
 def test_a_line_without_one_of_its_fields_is_refused():
     with pytest.raises(NotCanonical, match="site"):
         chain.line({name: value for name, value in FIELDS.items() if name != "site"})

@@ -18,7 +18,8 @@ def seen(*seconds, happened=0):
     times = Times()
     for seq, after in enumerate(seconds, start=1):
         recorded = NOON + timedelta(seconds=after)
-        times.see(seq, recorded, (recorded - timedelta(seconds=happened)).isoformat())
+        occurred = recorded - timedelta(seconds=happened)
+        times.see(seq, recorded.isoformat(), occurred.isoformat())
     return times
 
 

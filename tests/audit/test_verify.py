@@ -1,12 +1,14 @@
 # ruff: noqa: S608 - statements are built from constants
 import json
 import tracemalloc
+from datetime import UTC, datetime
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from audit import chain, guards, reading, verify
+from audit import chain, guards, log, reading, verify
+from audit.chain import GENESIS
 from audit.models import Entry
 from tests.audit.support import guards_down, sql, write, write_many
 
@@ -78,6 +80,22 @@ def test_a_column_that_differs_from_its_line_is_named(written, column):
 def test_a_shifted_time_is_named(written):
     bad = tamper("UPDATE audit_entry SET recorded_at = '2020-01-01 00:00:00' WHERE seq = 5")
     assert (bad.seq, bad.found) == (5, "2020-01-01T00:00:00.000000Z")
+
+
+def test_the_same_day_before_christ_is_another_time(written):
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite's times are text")
+    change = "recorded_at = (recorded_at::text || ' BC')::timestamptz"
+    bad = tamper(f"UPDATE audit_entry SET {change} WHERE seq = 5")
+    assert (bad.seq, bad.why) == (5, "the column 'recorded_at' differs from the line")
+
+
+def test_a_time_of_whole_seconds_is_that_of_its_line(db, monkeypatch):
+    # Django leaves out the fraction then, and databases their last noughts.
+    noon = datetime(2026, 8, 14, 12, tzinfo=UTC)
+    monkeypatch.setattr(log, "_tail", lambda: (0, GENESIS, noon))
+    write(0, occurred_at=noon)
+    assert verify.verify().intact
 
 
 def test_a_changed_detail_is_named(written):

@@ -1,0 +1,31 @@
+"""Reads a part of the trail as verification does, as soon as a line comes in.
+
+`python -m bench.part AFTER UPTO` begins after entry AFTER, which is 0 or the size of a checkpoint,
+on the database that the environment names, and ends when entry UPTO was found to hold.
+"""
+
+import sys
+
+import django
+
+
+def main() -> None:
+    after, upto = map(int, sys.argv[1:])
+    django.setup()
+    from audit import heads
+    from audit.reading import Reading, Start
+
+    found = heads.start(after) if after else None
+    start = Start(*found) if found else Start()
+    claims = heads.claims(after, upto, [])
+    reading = Reading(start, claims, end=upto, progress=lambda _done, _total: None)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    sys.stdin.readline()
+    problems = list(reading.problems())
+    if start.seq != after or reading.holds[0] != upto or problems:
+        raise SystemExit(f"entries {after} to {upto} do not hold: {problems}")
+
+
+if __name__ == "__main__":
+    main()
