@@ -74,7 +74,7 @@ _engine: Any = None
 
 
 def _start_engine() -> None:
-    import tesserocr  # noqa: PLC0415 - it has no wheel for Python 3.11
+    import tesserocr  # noqa: PLC0415 - no other side needs it
 
     global _engine  # noqa: PLW0603 - one for each child
     _engine = tesserocr.PyTessBaseAPI(lang="eng", psm=int(PAGE_MODE), oem=tesserocr.OEM.LSTM_ONLY)

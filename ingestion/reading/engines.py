@@ -1,7 +1,7 @@
 """The OCR engines: tesseract in this process (tesserocr), or as a program (pytesseract).
 
-Same settings, same results up to tesseract's version. tesserocr is a quarter cheaper, but its
-wheels need Python 3.12; pytesseract runs anywhere. Both answer in tesseract's own table.
+Same settings, same results up to tesseract's version. tesserocr is a quarter cheaper and is what
+"auto" takes; pytesseract is there where its wheel fails. Both answer in tesseract's own table.
 """
 
 import csv
@@ -108,7 +108,7 @@ class Tesserocr:
     """Tesseract in this process. Its wheel brings the library, and none of its data."""
 
     def __init__(self, languages: str) -> None:
-        import tesserocr  # noqa: PLC0415 - optional: it has no wheel for Python 3.11
+        import tesserocr  # noqa: PLC0415 - its library may not load where the wheel is not fit
 
         folder = _tessdata(languages)
         ours, theirs = importlib.metadata.version("tesserocr"), tesserocr.tesseract_version()

@@ -38,17 +38,10 @@ from tests.ingestion.reading.papers import (
 )
 
 ENGINES = ("pytesseract", "tesserocr")
-each_engine = pytest.mark.parametrize("name", ENGINES, indirect=True)
+each_engine = pytest.mark.parametrize("name", ENGINES)
 COLUMNS = (
     "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext"
 )
-
-
-@pytest.fixture
-def name(request):
-    """Of an engine that is installed."""
-    pytest.importorskip(request.param, reason=f"{request.param} has no wheel for this Python")
-    return request.param
 
 
 @pytest.fixture(scope="module")
@@ -329,7 +322,6 @@ def test_an_engine_reads_a_page_the_same_whatever_it_read_before(name, scan):
 
 def test_both_engines_read_the_same_words_in_the_same_places():
     """Of print: what they take a signature for differs with tesseract's version."""
-    pytest.importorskip("tesserocr", reason="tesserocr has no wheel for this Python")
     grey = np.asarray(picture_of(typed()))
     one, other = (engine(name, "eng").tokens(grey, 200, 30) for name in ENGINES)
     assert [token.text for token in one] == [token.text for token in other]
@@ -339,7 +331,6 @@ def test_both_engines_read_the_same_words_in_the_same_places():
 
 
 def test_tesserocr_reads_the_data_in_the_folder_that_is_named(tmp_path, monkeypatch):
-    pytest.importorskip("tesserocr", reason="tesserocr has no wheel for this Python")
     monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path))
     with pytest.raises(LookupError, match="eng"):
         Tesserocr("eng")
