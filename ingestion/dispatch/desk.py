@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
@@ -32,7 +33,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST_TOGETHER = 64  # steps in one transaction
-APART_SECONDS = 0.04  # from one transaction's begin to the next one's
+APART_SECONDS = 0.1  # from one transaction's begin to the next one's, unless
+ENOUGH = 8  # steps are ready, of the sixteen documents or so that a shift has in hand
 
 
 class Door:
@@ -80,6 +82,7 @@ class Together:
         self._ready: list[tuple[Step, asyncio.Future[Any]]] = []
         self._working: asyncio.Task[None] | None = None
         self._next_at = 0.0
+        self._enough = asyncio.Event()
 
     async def __call__(self, step: Step) -> Any:
         """What the step answers; raises what it raises, whatever becomes of the others.
@@ -88,15 +91,21 @@ class Together:
         """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._ready.append((step, answer))
+        if len(self._ready) >= ENOUGH:
+            self._enough.set()
         if self._working is None or self._working.done():
             self._working = asyncio.create_task(self._work_off(), name="steps")
         return await answer
 
     async def _work_off(self) -> None:
         while self._ready:
-            await asyncio.sleep(self._next_at - time.monotonic())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._next_at - time.monotonic()):
+                    await self._enough.wait()
             self._next_at = time.monotonic() + APART_SECONDS
             group, self._ready = self._ready[:MOST_TOGETHER], self._ready[MOST_TOGETHER:]
+            if len(self._ready) < ENOUGH:
+                self._enough.clear()
             outcomes = await self._door(_outcomes, [step for step, _ in group])
             for (_, answer), outcome in zip(group, outcomes, strict=True):
                 if answer.cancelled():

@@ -70,6 +70,17 @@ def test_a_lone_step_is_taken_at_once_and_those_that_follow_it_closely_together(
     assert first < second == third
 
 
+def test_enough_of_them_wait_for_nobody_else(monkeypatch):
+    monkeypatch.setattr(desk, "APART_SECONDS", 3600.0)
+    monkeypatch.setattr(desk, "ENOUGH", 2)
+    chunk, lease = make_leased(documents=3)
+    documents = list(chunk.documents.all())
+    waiting = one_after_the_other(starting(documents, lease))
+    assert asyncio.run(asyncio.wait_for(waiting, 30)) == [True, True, True]
+    first, second, third = map(recorded_at, documents)
+    assert first < second == third
+
+
 def test_a_step_that_fails_fails_alone():
     chunk, lease = make_leased(documents=2)
     other, _ = make_leased()
