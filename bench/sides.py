@@ -27,7 +27,7 @@ from PIL import Image
 from bench import seen
 from bench.seen import Seen
 from ingestion.reading import pool
-from ingestion.reading.engines import engine
+from ingestion.reading.engines import engine, tessdata
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook
 from ingestion.reading.pool import Reader
@@ -77,7 +77,9 @@ def _start_engine() -> None:
     import tesserocr  # noqa: PLC0415 - no other side needs it
 
     global _engine  # noqa: PLW0603 - one for each child
-    _engine = tesserocr.PyTessBaseAPI(lang="eng", psm=int(PAGE_MODE), oem=tesserocr.OEM.LSTM_ONLY)
+    _engine = tesserocr.PyTessBaseAPI(
+        path=f"{tessdata('eng')}/", lang="eng", psm=int(PAGE_MODE), oem=tesserocr.OEM.LSTM_ONLY
+    )
 
 
 def _recognized(picture: Path) -> str:

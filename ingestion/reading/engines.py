@@ -110,7 +110,7 @@ class Tesserocr:
     def __init__(self, languages: str) -> None:
         import tesserocr  # noqa: PLC0415 - its library may not load where the wheel is not fit
 
-        folder = _tessdata(languages)
+        folder = tessdata(languages)
         ours, theirs = importlib.metadata.version("tesserocr"), tesserocr.tesseract_version()
         self.version = f"tesserocr {ours}, {theirs.splitlines()[0]}, {languages}"
         self._api = tesserocr.PyTessBaseAPI(
@@ -159,8 +159,11 @@ def parse(table: str) -> Iterator[Token]:
         yield Token(row[11].strip(), float(row[10]), left, top, width, height, where)
 
 
-def _tessdata(languages: str) -> Path:
-    """The folder that the program reads, too: what TESSDATA_PREFIX names, or a distribution's."""
+def tessdata(languages: str) -> Path:
+    """The folder that the program reads, too: what TESSDATA_PREFIX names, or a distribution's.
+
+    Raises LookupError for a language that is in none.
+    """
     named = os.environ.get("TESSDATA_PREFIX")
     folders = [Path(named)] if named else _distributed()
     installed = [{each.stem for each in folder.glob("*.traineddata")} for folder in folders]
