@@ -1,18 +1,19 @@
-"""A second look at what was passed over on a page, or misread: one call of the engine for it all.
+"""A second look at what was passed over on a page, or misread.
 
 Tesseract leaves out a short line now and then, as a date beside a signature, and is sure of all the
 others: no confidence tells. And it takes small print beside a taller heading, two lines of it, for
-one line of garbage. Cut out and put beneath each other on one picture, both are read.
+one line of garbage. Cut out, both are read.
 """
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .engines import GOOD, Engine, Layout, OcrFailed, Token
+from .engines import GOOD, Engine, Layout, OcrFailed, Token, TookTooLong
 from .facts import Box, Word
 from .marks import SURE
 from .render import POINTS, Grey, Picture
@@ -30,17 +31,14 @@ BETTER = 2.0  # times the letters that are probably right
 MOST = 6  # places on one page; a drawing has many such marks
 LEAST_SECONDS = 1.0
 RIM = (12.0, 6.0)  # points beside and above it: its small ends may not have made a mark
-APART = 12.0  # points of paper between two of them
 
+# Tesseract takes a lone line above a rule for noise, and reads it among others like it.
+COPIES = 5
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A place on the page, and where it lies on the picture of all of them. Pixels."""
-
-    place: Box  # points
-    grey: Grey
-    corner: tuple[int, int]  # on the page
-    top: int  # on the picture
+# How far the ink of a line goes on beside what of it made a mark.
+FARTHEST = 100.0  # points: a date, and not the signature beside it
+STROKE = 1.5  # points of ink above each other; the rule that one signs on has less
+DIM = 0.7  # of the paper's brightness: ink is darker
 
 
 def look_again(
@@ -60,18 +58,17 @@ def look_again(
     garbage = _garbage(words, usual)
     known = [*garbage, *(word.box for word in words if word.confidence >= GOOD)]
     lines = [line for line in _lines_in(marks, usual) if not _is_known(line, known)]
-    places = [*garbage, *lines][:MOST]
-    left = deadline - time.monotonic()
-    if not places or left < LEAST_SECONDS:
-        return list(read), []
+    lines = _to_their_ends(lines, picture, GAP * usual)[: max(MOST - len(garbage), 0)]
+    now, passed_over = list(read), list[Token]()
     try:
-        found = _seen(picture, places, engine, left)
+        for at, area in enumerate(garbage[:MOST]):
+            found = _seen(picture, area, engine, Layout.BLOCK, deadline)
+            now = _replaced(now, area, _in_lines(found, at), picture.dpi)
+        for at, line in enumerate(lines, start=len(garbage)):
+            passed_over += _in_one_line(_seen(picture, line, engine, Layout.SPARSE, deadline), at)
     except OcrFailed:
-        return list(read), []
-    now = list(read)
-    for area, tokens in zip(garbage, found, strict=False):
-        now = _replaced(now, area, tokens, picture.dpi)
-    return now, [token for tokens in found[len(garbage) :] for token in tokens]
+        pass  # what was read before stands
+    return now, passed_over
 
 
 def _usual_height(words: Sequence[Word]) -> float:
@@ -105,6 +102,34 @@ def _is_known(line: Box, known: Iterable[Box]) -> bool:
     return sum(box.right - box.left for box in there) > (line.right - line.left) / 2
 
 
+def _to_their_ends(lines: Iterable[Box], picture: Picture, gap: float) -> list[Box]:
+    """With the ink beside them, up to a gap: of a short line some words may have made no mark."""
+    ends: list[Box] = []
+    for line in lines:
+        if not any(end.covers(line) for end in ends):
+            ends.append(_to_its_ends(line, picture, gap))
+    return ends
+
+
+def _to_its_ends(line: Box, picture: Picture, gap: float) -> Box:
+    scale = picture.dpi / POINTS
+    rows = picture.grey[int(line.top * scale) : int(line.bottom * scale) + 1]
+    ink = np.count_nonzero(rows < DIM * np.median(rows), axis=0) >= STROKE * scale
+    left, right = int(line.left * scale), int(line.right * scale)
+    most, white = int(FARTHEST * scale), int(gap * scale)
+    before = _run(ink[max(left - most, 0) : left][::-1], white)
+    after = _run(ink[right : right + most], white)
+    return Box(line.left - before / scale, line.top, line.right + after / scale, line.bottom)
+
+
+def _run(ink: NDArray[np.bool_], white: int) -> int:
+    """How many pixels the ink goes on, until so many are white."""
+    inked = np.flatnonzero(ink)
+    gaps = np.diff(inked, prepend=-1) > white
+    reached = inked[: int(gaps.argmax())] if gaps.any() else inked
+    return int(reached[-1]) + 1 if reached.size else 0
+
+
 def _garbage(words: Sequence[Word], usual: float) -> list[Box]:
     """From the top."""
     clusters: list[list[Box]] = []
@@ -136,56 +161,45 @@ def _around(boxes: Iterable[Box]) -> Box:
 
 
 def _seen(
-    picture: Picture, places: Sequence[Box], engine: Engine, seconds: float
-) -> list[list[Token]]:
-    """What stands surely in each place, where it is on the page. Raises OcrFailed."""
-    stack, pieces = _stacked(picture, places)
-    tokens = engine.tokens(smoothed(stack), round(picture.dpi), seconds, Layout.BLOCK)
+    picture: Picture, place: Box, engine: Engine, layout: Layout, deadline: float
+) -> list[Token]:
+    """What stands surely in a place, where it is on the page. Raises OcrFailed."""
+    left = deadline - time.monotonic()
+    if left < LEAST_SECONDS:
+        raise TookTooLong
+    grey, (x, y) = _cut_out(picture, place)
+    copies = COPIES if layout is Layout.SPARSE else 1
+    high, middle = grey.shape[0], copies // 2
+    tokens = engine.tokens(smoothed(np.vstack([grey] * copies)), round(picture.dpi), left, layout)
     # A stroke is the side of a box.
     sure = [token for token in tokens if token.confidence >= GOOD and token.text.strip("|")]
-    return [_on_page(sure, piece, picture.dpi) for piece in pieces]
+    moved = [
+        replace(token, left=token.left + x, top=token.top % high + y)
+        for token in sure
+        if token.top // high == middle
+    ]
+    # Not what the rim shows of the lines above and below.
+    inner = _widened(place, RIM[0], 0.0)
+    return [token for token in moved if inner.covers(token.word(picture.dpi).box)]
 
 
-def _stacked(picture: Picture, places: Sequence[Box]) -> tuple[Grey, list[Piece]]:
-    """The places beneath each other, on the page's own paper."""
-    apart = int(APART * picture.dpi / POINTS)
-    pieces, top = [], apart
-    for place in places:
-        piece = _cut_out(picture, place, top)
-        pieces.append(piece)
-        top += piece.grey.shape[0] + apart
-    wide = max(piece.grey.shape[1] for piece in pieces)
-    paper = np.median(picture.grey[::8, ::8])
-    stack = np.full((top, wide), paper, np.uint8)
-    for piece in pieces:
-        high, wide = piece.grey.shape
-        stack[piece.top : piece.top + high, :wide] = piece.grey
-    return stack, pieces
-
-
-def _cut_out(picture: Picture, place: Box, top: int) -> Piece:
-    """With a rim, from which tesseract knows the paper."""
+def _cut_out(picture: Picture, place: Box) -> tuple[Grey, tuple[int, int]]:
+    """With a rim, from which tesseract knows the paper; and the corner of that on the page."""
     scale = picture.dpi / POINTS
     left, above, right, below = (max(int(edge * scale), 0) for edge in _widened(place, *RIM))
-    return Piece(place, picture.grey[above:below, left:right], (left, above), top)
+    return np.ascontiguousarray(picture.grey[above:below, left:right]), (left, above)
 
 
-def _on_page(tokens: Iterable[Token], piece: Piece, dpi: float) -> list[Token]:
-    """Those of one piece; not what its rim shows of the lines above and below."""
-    (x, y), end = piece.corner, piece.top + piece.grey.shape[0]
-    moved = [
-        # Block 0 is none of the page's own: theirs count from 1.
-        replace(
-            token,
-            left=token.left + x,
-            top=token.top - piece.top + y,
-            line=(0, *token.line[1:]),
-        )
-        for token in tokens
-        if piece.top <= token.top and token.top + token.height <= end
-    ]
-    place = _widened(piece.place, RIM[0], 0.0)
-    return [token for token in moved if place.covers(token.word(dpi).box)]
+# Block 0 and those below it are none of the page's own: theirs count from 1.
+
+
+def _in_lines(tokens: Iterable[Token], at: int) -> list[Token]:
+    return [replace(token, line=(-at, *token.line[1:])) for token in tokens]
+
+
+def _in_one_line(tokens: Iterable[Token], at: int) -> list[Token]:
+    in_order = sorted(tokens, key=lambda token: token.left)
+    return [replace(token, line=(-at, 1, 1)) for token in in_order]
 
 
 def _replaced(read: list[Token], area: Box, found: Sequence[Token], dpi: float) -> list[Token]:

@@ -28,6 +28,7 @@ class Layout(IntEnum):
 
     PAGE = 3  #: anything. Not 1, which looks for the orientation: that costs 23 %, finds little
     BLOCK = 6  #: one column of lines
+    SPARSE = 11  #: words here and there: a lone line above a rule, where BLOCK may see none
 
 
 GOOD = 70.0  # confidence; a page below it may lie upside down

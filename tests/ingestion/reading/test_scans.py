@@ -77,10 +77,10 @@ class Hasty:
         self.again = 0
 
     def tokens(self, grey, dpi, seconds, layout=Layout.PAGE):
-        self.again += layout is Layout.BLOCK
+        alone = layout is not Layout.PAGE
+        self.again += alone
         tokens = self._engine.tokens(grey, dpi, seconds, layout)
         passed_over = {token.line for token in tokens if token.text == self._word}
-        alone = layout is Layout.BLOCK
         return [token for token in tokens if alone or token.line not in passed_over]
 
 
@@ -108,20 +108,20 @@ def test_a_signature_is_not_taken_for_a_line_and_nothing_is_looked_at_twice(scan
     assert hasty.again == 0
 
 
-def test_all_lines_that_were_passed_over_are_looked_at_in_one_call():
+def test_each_line_that_was_passed_over_is_looked_at_by_itself():
     days = ["12 Oct 2026", "3 Nov 2026", "28 Feb 2026"]
     page, picture = page_of(picture_of(typed(lines=[*LINES, *days])))
     hasty = Hasty("2026")
     read = read_picture(picture, page, hasty, 30.0)
     assert read.text.splitlines()[-len(days) :] == days
-    assert hasty.again == 1
+    assert hasty.again == len(days)
 
 
 def test_of_a_page_full_of_lines_passed_over_a_few_are_looked_at():
     page, picture = page_of(picture_of(typed(lines=["12 Oct 2026"] * 18)))
     hasty = Hasty("2026")
     read = read_picture(picture, page, hasty, 30.0)
-    assert (hasty.again, read.text.count("2026")) == (1, MOST)
+    assert (hasty.again, read.text.count("2026")) == (MOST, MOST)
 
 
 SMALL = ("Form Approved: OMB No. 0910-0014", "Expiration Date: March 31, 2022")
