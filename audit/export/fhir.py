@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from audit.actors import SYSTEM
 from audit.export.trail import Line
 
 LIFECYCLE = "http://terminology.hl7.org/CodeSystem/iso-21089-lifecycle"
@@ -82,7 +83,7 @@ def _agent(fields: dict[str, Any]) -> dict[str, Any]:
     agent = {
         "who": _reference("actor", fields["actor"]),
         # A person asked for it; software was told to.
-        "requestor": not fields["actor"].startswith("system:"),
+        "requestor": not fields["actor"].startswith(SYSTEM),
     }
     return agent | ({"role": [{"text": fields["role"]}]} if fields["role"] else {})
 
