@@ -140,6 +140,19 @@ def _keep(document: Document, findings: Sequence[Seen], primary: Seen | None) ->
     )
 
 
+def locked(document: Document) -> Document:
+    """Its row as it is now, and nobody moves it meanwhile. Inside ledger()."""
+    rows = Document.objects.select_for_update(of=("self",)).select_related("site")
+    return rows.get(pk=document.pk)
+
+
+def enter_next(row: Document, event: str, *, detail: Mapping[str, Any], by: By) -> None:
+    """An entry that moves nothing, such as a look at it. The row is `locked`. Inside ledger()."""
+    row.transitions += 1
+    row.save(update_fields=["transitions"])
+    enter(row, event, code="", detail=detail, by=by)
+
+
 def enter(  # noqa: PLR0913 - what an entry says; callers name each
     document: Document,
     event: str,

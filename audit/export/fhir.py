@@ -29,6 +29,7 @@ _VERBS = {
     "deleted": ("destroy", "D"),
     "detail_redacted": ("destroy", "D"),
     "withdrawn": ("deprecate", "U"),
+    "certified": ("attest", "E"),
     "downloaded": ("disclose", "R"),
     "viewed": ("access", "R"),
     "exported": ("report", "R"),

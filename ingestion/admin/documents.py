@@ -148,8 +148,10 @@ class DocumentAdmin(ReadOnlyAdmin):
     @admin.display(description="see also")
     def see_also(self, document: Document) -> str:
         return format_html(
-            '<a href="{}">What happened to it</a> &nbsp; <a href="{}">Packet {}</a>',
+            '<a href="{}">What happened to it</a> &nbsp; <a href="{}">Certified copy</a> &nbsp; '
+            '<a href="{}">Packet {}</a>',
             reverse("document", args=[document.pk]),
+            reverse("certified_copies", args=[document.pk]),
             reverse("packet", args=[document.packet.reference]),
             document.packet.reference,
         )

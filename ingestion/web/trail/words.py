@@ -24,6 +24,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "document.fetch_failed": "Not to be had from the portal this time",
         "document.tried_again": "Back in the queue",
         "document.downloaded": "Downloaded",
+        "document.certified": "Certified copy signed",
         "document.expires_soon": "Runs out soon",
         "document.ran_out": "Ran out",
         "batch.submitted": "Batch submitted",
