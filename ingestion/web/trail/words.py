@@ -25,6 +25,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "document.tried_again": "Back in the queue",
         "document.downloaded": "Downloaded",
         "document.certified": "Certified copy signed",
+        "document.deletion_refused": "Deleting it was refused",
         "document.expires_soon": "Runs out soon",
         "document.ran_out": "Ran out",
         "batch.submitted": "Batch submitted",
