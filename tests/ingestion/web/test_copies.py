@@ -143,6 +143,10 @@ def test_the_same_signature_gives_the_same_bytes_also_when_names_have_changed(
     site.name = "Somebody Else's Hospital"
     site.save()
     assert fetched(signed_in, document) == first
+    at = certified(document)[0].occurred_at
+    with zipfile.ZipFile(io.BytesIO(first)) as package:  # which counts in steps of two seconds
+        dates = {info.date_time for info in package.infolist()}
+    assert dates == {at.replace(second=at.second // 2 * 2).timetuple()[:6]}
 
 
 @pytest.mark.requirement("R07")
