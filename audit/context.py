@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from audit import actors
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -56,7 +58,7 @@ def facts_of(actor: str) -> dict[str, str]:
     """For the detail of an entry by the asker; nothing where somebody else acts, or nobody asks."""
     here = _origin.get()
     asker, printed_name = here.asker()
-    if not asker or asker != actor:
+    if not asker or asker != actors.in_short(actor):
         return {}
     said = {"printed_name": printed_name, "reason": _reason.get()}
     return {**here.facts, **{name: text for name, text in said.items() if text}}

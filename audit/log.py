@@ -24,7 +24,7 @@ import orjson
 from django.conf import settings
 from django.db import connection, transaction
 
-from audit import chain, context, rows
+from audit import actors, chain, context, rows
 from audit.rows import COLUMNS
 
 LOCK = 0x51_7E_1ED6  # any constant: PostgreSQL's advisory lock of the one chain in this database
@@ -129,8 +129,9 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
 
     `n` is read from the subject's own row, so that a redelivered task collides: IntegrityError on
     the way out, and nothing is changed. Personal data and free text go into `detail`, and what
-    `audit.context` knows of the asker joins it. Raises LedgerError outside `ledger()`,
-    NotCanonical for what a line cannot hold.
+    `audit.context` knows of the asker joins it. Software is entered with its process
+    (`audit.actors`). Raises LedgerError outside `ledger()`, NotCanonical for what a line cannot
+    hold.
     """
     if not _here.is_open:
         raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
@@ -149,7 +150,7 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
         "to": to_state,
         "code": code,
         "correlation_id": correlation_id,
-        "actor": actor,
+        "actor": actors.in_full(actor),
         "role": role,
         "reason_code": reason_code,
         "detail_commit": chain.commitment(salt, text) if text else "",

@@ -15,6 +15,7 @@ from audit import history
 from audit.history import Search
 from audit.log import ledger, record
 from audit.models import AuditReview
+from audit.signatures import Signature
 
 Outcome = AuditReview.Outcome
 DAY = timedelta(days=1)
@@ -36,16 +37,6 @@ class Scope:
             since=datetime.combine(self.period_from, time(), UTC),
             until=datetime.combine(self.period_to + DAY, time(), UTC),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """Who signs, and as what: 21 CFR 11.50(a). The time is that of the signing."""
-
-    actor: str
-    role: str
-    printed_name: str
-    meaning: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +70,22 @@ def sign(scope: Scope, *, findings: str, outcome: Outcome, by: Signature) -> Aud
             meaning=by.meaning,
             signed_at=now,
         )
-        _enter(review, by.role)
+        _enter(review, by)
     return review
 
 
-def _enter(review: AuditReview, role: str) -> None:
+def _enter(review: AuditReview, by: Signature) -> None:
     record(
         "ledger.reviewed",
         subject=f"review:{review.pk}",
         n=1,
         site=review.site,
         code=review.outcome.upper(),
-        actor=review.reviewer,
-        role=role,
+        actor=by.actor,
+        role=by.role,
         occurred_at=review.signed_at,
         detail={
-            "printed_name": review.printed_name,
-            "meaning": review.meaning,
+            **by.shown,
             "period_from": f"{review.period_from}",
             "period_to": f"{review.period_to}",
             "filters": review.filters,

@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db.models import Count, F, QuerySet, Sum
 from django.utils import timezone
 
-from audit import runs
+from audit import actors, runs
 from audit.log import ledger, record
 from ingestion import filing
 from ingestion.core import completion
@@ -195,7 +195,8 @@ def _ask_to_cancel(batch: Batch, by: By) -> None:
     _change(
         batch,
         cancel_requested_at=timezone.now(),
-        cancel_requested_by=by.actor,
+        # Carried out by whichever process has the documents: who asked stays who asked.
+        cancel_requested_by=actors.in_full(by.actor),
         cancel_requested_role=by.role,
     )
     _enter(batch, "batch.cancel_requested", n=batch.transitions, by=by)

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import F
 from django.utils import timezone
 
-from audit.log import record
+from audit.log import ledger, record
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState, check_move
 from ingestion.models import Chunk, Document, Finding
@@ -138,6 +138,25 @@ def _keep(document: Document, findings: Sequence[Seen], primary: Seen | None) ->
         )
         for seen in findings
     )
+
+
+def locked(document: Document) -> Document:
+    """Its row as it is now, and nobody moves it meanwhile. Inside ledger()."""
+    rows = Document.objects.select_for_update(of=("self",)).select_related("site")
+    return rows.get(pk=document.pk)
+
+
+def enter_next(row: Document, event: str, *, detail: Mapping[str, Any], by: By) -> None:
+    """An entry that moves nothing, such as a look at it. The row is `locked`. Inside ledger()."""
+    row.transitions += 1
+    row.save(update_fields=["transitions"])
+    enter(row, event, code="", detail=detail, by=by)
+
+
+def refuse_deletion(document: Document, *, by: By) -> None:
+    """That somebody tried is on record; the document stays (21 CFR 11.10(c))."""
+    with ledger():
+        enter_next(locked(document), "document.deletion_refused", detail={}, by=by)
 
 
 def enter(  # noqa: PLR0913 - what an entry says; callers name each

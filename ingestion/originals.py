@@ -62,11 +62,8 @@ def record_download(
 
 
 def _enter_download(document: Document, by: By, part: str, goes_on: bool) -> None:
-    row = Document.objects.select_for_update(of=("self",)).select_related("site")
-    document = row.get(pk=document.pk)
+    row = filing.locked(document)
     began = timezone.now() - GOES_ON
-    if goes_on and history.happened(document.subject, DOWNLOADED, by.actor, since=began):
+    if goes_on and history.happened(row.subject, DOWNLOADED, by.actor, since=began):
         return
-    document.transitions += 1
-    document.save(update_fields=["transitions"])
-    filing.enter(document, DOWNLOADED, code="", detail={"range": part}, by=by)
+    filing.enter_next(row, DOWNLOADED, detail={"range": part}, by=by)

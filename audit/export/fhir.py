@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from audit.actors import SYSTEM
 from audit.export.trail import Line
 
 LIFECYCLE = "http://terminology.hl7.org/CodeSystem/iso-21089-lifecycle"
@@ -28,6 +29,7 @@ _VERBS = {
     "deleted": ("destroy", "D"),
     "detail_redacted": ("destroy", "D"),
     "withdrawn": ("deprecate", "U"),
+    "certified": ("attest", "E"),
     "downloaded": ("disclose", "R"),
     "viewed": ("access", "R"),
     "exported": ("report", "R"),
@@ -82,7 +84,7 @@ def _agent(fields: dict[str, Any]) -> dict[str, Any]:
     agent = {
         "who": _reference("actor", fields["actor"]),
         # A person asked for it; software was told to.
-        "requestor": not fields["actor"].startswith("system:"),
+        "requestor": not fields["actor"].startswith(SYSTEM),
     }
     return agent | ({"role": [{"text": fields["role"]}]} if fields["role"] else {})
 

@@ -21,6 +21,7 @@ from typing import IO, Any, Protocol
 import orjson
 from django.conf import settings
 
+from audit import actors
 from audit.export import fhir, proofs, trail
 from audit.export.report import Report
 from audit.export.selection import Selection
@@ -100,7 +101,8 @@ def export(
         ready = _zipped(folder) if target.suffix == ".zip" else folder
         _record(made, selection, actor, role)
         # On record: what is handed over from here on has its entry.
-        run = {"made_at": written(datetime.now(UTC)), "actor": actor, "manifest": manifest_hash}
+        by = actors.in_full(actor)
+        run = {"made_at": written(datetime.now(UTC)), "actor": by, "manifest": manifest_hash}
         beside = target.with_suffix(".run.json") if ready != folder else folder / "run.json"
         beside.write_bytes(orjson.dumps(run, option=_JSON))
         ready.rename(target)

@@ -4,47 +4,20 @@ Kept in memory up to ROWS entries; beyond that the report has its first page, an
 rest is.
 """
 
-import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
-from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4, landscape
-from reportlab.lib.styles import ParagraphStyle
-from reportlab.pdfbase import pdfmetrics
-from reportlab.pdfbase.ttfonts import TTFont
-from reportlab.pdfgen.canvas import Canvas
-from reportlab.platypus import LongTable, Paragraph, SimpleDocTemplate, Spacer, TableStyle
 
+from audit.export.sheet import Row, Sheet, cell, heading, title
 from audit.export.timeline import signature
 from audit.export.trail import Line
 
 ROWS = 5_000
-TABLE = 500  # rows: a longer table is set in quadratic time
 CHANGED = "CHANGED"  # the mark of an entry that changed what was first entered (R12)
-
-# reportlab brings these fonts, so that the report looks the same wherever it is made.
-_PLAIN, _BOLD = TTFont("Vera", "Vera.ttf"), TTFont("VeraBd", "VeraBd.ttf")
-_TEXT = ParagraphStyle("text", fontName="Vera", fontSize=7, leading=9, splitLongWords=1)
-_HEAD = ParagraphStyle("head", _TEXT, fontName="VeraBd", textColor=colors.white)
-_TITLE = ParagraphStyle("title", fontName="VeraBd", fontSize=15, leading=20, spaceAfter=8)
-_SECTION = ParagraphStyle("section", _TITLE, fontSize=10, leading=14, spaceBefore=12)
-_MARGIN = 36.0  # points
-_PADDING = 6.0  # of reportlab's frame, within the margin
-_WIDTH = landscape(A4)[0] - 2 * (_MARGIN + _PADDING)
-_GRID = TableStyle(
-    [
-        ("GRID", (0, 0), (-1, -1), 0.25, colors.grey),
-        ("VALIGN", (0, 0), (-1, -1), "TOP"),
-        ("BACKGROUND", (0, 0), (-1, 0), colors.HexColor("#1f3a5f")),
-    ]
-)
-_FACTS = TableStyle([("VALIGN", (0, 0), (-1, -1), "TOP"), ("LEFTPADDING", (0, 0), (0, -1), 0)])
-
-Row = Sequence[str]
 
 
 @dataclass(slots=True)
@@ -95,22 +68,17 @@ class Report:
 
     def write(self, path: Path, manifest: Mapping[str, Any], verdict: str, verifier: str) -> None:
         """`verifier`: the SHA-256 of verify_trail.py."""
-        for font in (_PLAIN, _BOLD):
-            pdfmetrics.registerFont(font)
-        sheet = SimpleDocTemplate(
-            str(path),
-            pagesize=landscape(A4),
-            **dict.fromkeys(("leftMargin", "rightMargin", "topMargin", "bottomMargin"), _MARGIN),
+        sheet = Sheet(
+            landscape(A4),
             title=f"Audit trail of {manifest['trail']}",
             author=f"SiteLedger {manifest['software']}",
-            invariant=1,
+            footer=f"{manifest['trail']}, checkpoint of {manifest['size']} entries",
         )
-        story = [*self._first_page(manifest, verdict, verifier), *self._tables()]
-        name = f"{manifest['trail']}, checkpoint of {manifest['size']} entries"
-        sheet.build(story, canvasmaker=lambda *args, **options: _Numbered(name, *args, **options))
+        first = self._first_page(sheet, manifest, verdict, verifier)
+        sheet.write(path, [*first, *self._tables(sheet)])
 
     def _first_page(
-        self, manifest: Mapping[str, Any], verdict: str, verifier: str
+        self, sheet: Sheet, manifest: Mapping[str, Any], verdict: str, verifier: str
     ) -> Iterator[Any]:
         facts = {
             "Trail": manifest["trail"],
@@ -129,14 +97,13 @@ class Report:
             "Software": f"SiteLedger {manifest['software']}",
             "Times": "UTC throughout",
         }
-        yield Paragraph(f"Audit trail of {_shown(manifest['trail'])}", _TITLE)
-        rows = [[_cell(name, _bold(_TEXT)), _cell(text)] for name, text in facts.items()]
-        yield LongTable(rows, colWidths=[0.18 * _WIDTH, 0.82 * _WIDTH], style=_FACTS)
+        yield title(f"Audit trail of {manifest['trail']}")
+        yield sheet.facts(facts)
 
-    def _tables(self) -> Iterator[Any]:
+    def _tables(self, sheet: Sheet) -> Iterator[Any]:
         if self.count > ROWS:
-            yield Paragraph("Timeline", _SECTION)
-            yield _cell(
+            yield heading("Timeline")
+            yield cell(
                 f"{self.count:,} entries are too many to print, and more than {ROWS:,} are not. "
                 "All of them are in timeline.csv and in entries.ndjson. Ask for an export of one "
                 "document, packet or site to have them printed."
@@ -144,10 +111,12 @@ class Report:
             return
         if self._documents:
             header = ["Site", "Document", "First entered (UTC)", "Entries", "Since it was entered"]
-            yield from _section("Documents", header, (0.14, 0.3, 0.16, 0.08, 0.32), self._told())
+            yield from sheet.section(
+                "Documents", header, (0.14, 0.3, 0.16, 0.08, 0.32), self._told()
+            )
         if self._signatures:
             header = ["No.", "Printed name", "Signed (UTC)", "Meaning", "Of"]
-            yield from _section(
+            yield from sheet.section(
                 "Signatures", header, (0.08, 0.27, 0.18, 0.22, 0.25), self._signatures
             )
         header = [
@@ -158,7 +127,9 @@ class Report:
             "Who",
             "Why, and what changed",
         ]
-        yield from _section("Timeline", header, (0.06, 0.12, 0.17, 0.2, 0.17, 0.28), self._rows)
+        yield from sheet.section(
+            "Timeline", header, (0.06, 0.12, 0.17, 0.2, 0.17, 0.28), self._rows
+        )
 
     def _told(self) -> list[Row]:
         return [
@@ -208,55 +179,3 @@ def _utc(text: str) -> str:
 
 def _told(values: Mapping[str, Any]) -> str:
     return "; ".join(f"{name}: {value}" for name, value in values.items())
-
-
-def _section(
-    title: str, header: Sequence[str], widths: Sequence[float], rows: Sequence[Row]
-) -> Iterator[Any]:
-    yield Paragraph(title, _SECTION)
-    for start in range(0, len(rows), TABLE):
-        cells = [[_cell(text) for text in row] for row in rows[start : start + TABLE]]
-        yield LongTable(
-            [[_cell(text, _HEAD) for text in header], *cells],
-            colWidths=[width * _WIDTH for width in widths],
-            repeatRows=1,
-            style=_GRID,
-        )
-    yield Spacer(1, 6)
-
-
-def _bold(style: ParagraphStyle) -> ParagraphStyle:
-    return ParagraphStyle("bold", style, fontName="VeraBd")
-
-
-def _cell(text: str, style: ParagraphStyle = _TEXT) -> Paragraph:
-    return Paragraph(_shown(text), style)
-
-
-def _shown(text: str) -> str:
-    """As the font can print it: what it lacks is named by its code point. The CSV has it all."""
-    known = _PLAIN.face.charToGlyph
-    printed = "".join(c if c == "\n" or ord(c) in known else f"[U+{ord(c):04X}]" for c in text)
-    return html.escape(printed).replace("\n", "<br/>")
-
-
-class _Numbered(Canvas):  # type: ignore[misc]
-    """Knows the number of the last page when it prints that of the first."""
-
-    def __init__(self, name: str, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._name, self._pages = name, list[dict[str, Any]]()
-
-    def showPage(self) -> None:  # noqa: N802 - reportlab's name
-        self._pages.append(dict(self.__dict__))
-        self._startPage()
-
-    def save(self) -> None:
-        for number, page in enumerate(self._pages, start=1):
-            self.__dict__.update(page)
-            self.setFont("Vera", 7)
-            left = _MARGIN + _PADDING
-            self.drawString(left, 20, self._name)
-            self.drawRightString(left + _WIDTH, 20, f"Page {number} of {len(self._pages)}")
-            super().showPage()
-        super().save()

@@ -16,6 +16,7 @@ from audit.tree import Frontier, leaf
 
 CHUNK = 2_000  # entries in memory at a time
 CHECKPOINTS = 100  # at most so many in a package, the newest: there is one for each busy minute
+_COLUMNS = ("seq", "hash", "body", "detail__salt", "detail__detail")
 REDACTED = "ledger.detail_redacted"  # its subject is `entry:SEQ`
 
 Progress = Callable[[int, int], None]  # entries done, and of how many
@@ -116,12 +117,23 @@ def lines(pin: Pin, frontier: Frontier, progress: Progress) -> Iterator[Line]:
     progress(pin.size, pin.size)
 
 
+def of_document(site: str, doc_id: str, upto: int) -> Iterator[Line]:
+    """The entries of one document, all its versions, up to entry `upto`.
+
+    Each holds by itself; whether the chain between them does is not looked at. Raises BrokenChain.
+    """
+    entries = Entry.objects.filter(site=site, doc_id=doc_id, seq__lte=upto).order_by("seq")
+    rows = entries.values_list("prev", *_COLUMNS)
+    for prev, seq, hash_, text, salt, detail in rows.iterator(CHUNK):
+        fields = Walk(seq - 1, prev).step(seq, text, hash_)
+        _check_detail(fields, salt, detail, set())
+        yield Line(text, hash_, fields, salt or "", detail or "")
+
+
 def _rows(size: int) -> Iterator[tuple[int, str, str, str | None, str | None]]:
     # Page by page: entries are never changed, so no transaction has to be held for a stable view,
     # and what `progress` writes is seen at once.
-    rows = Entry.objects.order_by("seq").values_list(
-        "seq", "hash", "body", "detail__salt", "detail__detail"
-    )
+    rows = Entry.objects.order_by("seq").values_list(*_COLUMNS)
     last = 0
     while page := list(rows.filter(seq__gt=last, seq__lte=size)[:CHUNK]):
         yield from page

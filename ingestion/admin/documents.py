@@ -1,15 +1,17 @@
 """Documents and findings: what came of each file, and the sentences that its site reads."""
 
-from typing import cast
+from typing import Any, cast
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from ingestion import retrying
+from ingestion import filing, retrying
 from ingestion.admin.filters import (
     CodeFilter,
     CodeOfFindingFilter,
@@ -25,6 +27,8 @@ from ingestion.web.extracted import extracted, extraction_of, ways
 from ingestion.web.look import state_chip
 from ingestion.web.outcomes import remarks
 from sites.models import User
+
+KEPT = "Nobody deletes a document: it is kept with its history. That you tried is on record."
 
 
 @admin.register(Document)
@@ -84,6 +88,17 @@ class DocumentAdmin(ReadOnlyAdmin):
         if asked > retried:
             message = f"{asked - retried} were passed over: only what is held is tried again."
             self.message_user(request, message, messages.WARNING)
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Refused, and who tried is on record (R14)."""
+        document = self.get_object(request, unquote(object_id))
+        if document and request.method == "POST" and self.has_view_permission(request, document):
+            user = cast("User", request.user)
+            filing.refuse_deletion(document, by=By(user.actor, user.role))
+            raise PermissionDenied(KEPT)
+        return super().delete_view(request, object_id, extra_context)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return (
@@ -148,8 +163,10 @@ class DocumentAdmin(ReadOnlyAdmin):
     @admin.display(description="see also")
     def see_also(self, document: Document) -> str:
         return format_html(
-            '<a href="{}">What happened to it</a> &nbsp; <a href="{}">Packet {}</a>',
+            '<a href="{}">What happened to it</a> &nbsp; <a href="{}">Certified copy</a> &nbsp; '
+            '<a href="{}">Packet {}</a>',
             reverse("document", args=[document.pk]),
+            reverse("certified_copies", args=[document.pk]),
             reverse("packet", args=[document.packet.reference]),
             document.packet.reference,
         )

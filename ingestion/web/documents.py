@@ -29,7 +29,7 @@ _PLAIN_OUTCOMES = {
 @login_required
 @require_safe
 def document_page(request: SignedIn, pk: int) -> HttpResponse:
-    document = _visible(request.user, pk)
+    document = visible(request.user, pk)
     context = {
         "document": document,
         "each": outcome(document),
@@ -50,7 +50,7 @@ def original(request: SignedIn, pk: int) -> FileResponse:
 
     SecurityMiddleware adds nosniff, so a browser takes the type from us alone.
     """
-    document = _visible(request.user, pk)
+    document = visible(request.user, pk)
     try:
         content = originals.open_original(document)
     except FileNotFoundError as error:
@@ -63,7 +63,7 @@ def original(request: SignedIn, pk: int) -> FileResponse:
     return FileResponse(content, as_attachment=True, filename=filename, content_type=kind)
 
 
-def _visible(user: User, pk: int) -> Document:
+def visible(user: User, pk: int) -> Document:
     """Another site's document does not exist."""
     rows = Document.objects.visible_to(user).select_related("site", "packet", "duplicate_of")
     return get_object_or_404(rows.prefetch_related("findings"), pk=pk)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
-from audit import history
+from audit import actors, history
 from audit.history import Recorded
 from ingestion.core.states import DocumentState
 from ingestion.rules.sentences import reason
@@ -40,7 +40,8 @@ def steps(subject: str) -> list[Step]:
 
 
 def _step(entry: Recorded, names: Mapping[str, str]) -> Step:
-    who = names.get(entry.actor) or _SYSTEMS.get(entry.role) or entry.role or entry.actor
+    who = names.get(entry.actor) or _SYSTEMS.get(entry.role) or entry.role
+    who = who or actors.in_short(entry.actor)
     if not entry.to_state:
         what = entry.event.rpartition(".")[2].replace("_", " ").capitalize()
         return Step(what, entry.code, entry.occurred_at, who, _OTHER)
@@ -53,8 +54,8 @@ def _step(entry: Recorded, names: Mapping[str, str]) -> Step:
     return Step(what, entry.code, entry.occurred_at, who, LOOKS[state])
 
 
-def _names(actors: set[str]) -> dict[str, str]:
+def _names(among: set[str]) -> dict[str, str]:
     """Printed names of the people among the actors, in one query."""
-    keys = [actor.removeprefix("user:") for actor in actors if actor.startswith("user:")]
+    keys = [actor.removeprefix("user:") for actor in among if actor.startswith("user:")]
     people = User.objects.filter(pk__in=[key for key in keys if key.isdecimal()])
     return {person.actor: str(person) for person in people}

@@ -1,6 +1,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
+from ingestion.web.copies import certified_copies, certified_copy
 from ingestion.web.documents import document_page, original
 from ingestion.web.help import rejections
 from ingestion.web.home import home
@@ -17,6 +18,8 @@ urlpatterns = [
     path("packets/<slug:reference>/", packet_page, name="packet"),
     path("documents/<int:pk>/", document_page, name="document"),
     path("documents/<int:pk>/file/", original, name="original"),
+    path("documents/<int:pk>/copies/", certified_copies, name="certified_copies"),
+    path("documents/<int:pk>/copies/<int:seq>/", certified_copy, name="certified_copy"),
     path("sites/", required, name="required"),
     path("sites/<path:site_id>/", required_of, name="required_of"),
     path("help/rejections/", rejections, name="help_rejections"),

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from django.core.management import CommandError, call_command
 
 from audit import anchors, checkpoints, history, keys, notes, rotation
+from audit.actors import in_full
 from audit.keys import KeyProblem
 from audit.models import Checkpoint
 from tests.audit.support import write
@@ -134,7 +135,7 @@ def test_a_foreign_verifier_follows_from_one_key_to_the_next(rotated):
 def test_a_rotation_is_on_record_with_both_keys(rotated):
     old, new, (_, between, _) = rotated
     [entry] = history.timeline(f"key:{new.key_id.hex()}")
-    assert (entry.event, entry.actor) == ("ledger.key_rotated", "system:test")
+    assert (entry.event, entry.actor) == ("ledger.key_rotated", in_full("system:test"))
     assert entry.detail == {"vkey": new.text, "follows": old.text}
     assert notes.Head.parse(between).size == entry.seq
     first, second = keys.known()

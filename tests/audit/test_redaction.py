@@ -7,6 +7,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.urls import reverse
 
 from audit import chain, history
+from audit.actors import in_full
 from audit.log import ledger, record
 from audit.models import Entry, EntryDetail
 from audit.redaction import NotRedacted, redact
@@ -163,7 +164,10 @@ def test_the_command_names_who_answers_for_it(entry, officer, capsys):
     assert "1 entries would be" in capsys.readouterr().out
     call_command("redact", "1", **asked)
     said = history.latest(limit=1)[0]
-    assert (said.actor, said.detail["authorised_by"]) == ("system:redact", officer.actor)
+    assert (said.actor, said.detail["authorised_by"]) == (
+        in_full("system:redact"),
+        officer.actor,
+    )
     assert not EntryDetail.objects.filter(entry=1).exists()
 
 

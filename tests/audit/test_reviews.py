@@ -8,7 +8,8 @@ from django.utils import timezone
 from audit import history, reviews
 from audit.log import LedgerError
 from audit.models import AppendOnly, AuditReview
-from audit.reviews import DAY, Outcome, Scope, Signature
+from audit.reviews import DAY, Outcome, Scope
+from audit.signatures import Signature
 from tests.audit.support import write, write_many
 
 RAFAEL = Signature("user:7", "staff", "Rafael Duarte", "review")

@@ -20,6 +20,7 @@ class Line:
     look: Look
     at: datetime
     who: str
+    actor: str  # as the ledger has it: of software with its process
     role: str
     why: str
     code: str
@@ -50,6 +51,7 @@ def _line(entry: Recorded, names: Mapping[str, str]) -> Line:
         at=entry.recorded_at,
         # As it was written then: a person may be called otherwise today.
         who=detail.get("printed_name") or names.get(entry.actor, entry.actor),
+        actor=entry.actor,
         role=entry.role,
         why=_why(entry),
         code=entry.code,

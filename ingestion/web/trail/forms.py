@@ -9,6 +9,7 @@ from django.utils import timezone
 from audit.history import Search
 from audit.reviews import Outcome, Scope
 from ingestion.models import Packet
+from ingestion.web.forms import PlainForm, SignedForm
 from ingestion.web.trail.words import EVENTS
 from sites.models import Site, Study, User
 
@@ -25,22 +26,6 @@ def _day(label: str, hint: str = "", **options: Any) -> forms.DateField:
     return forms.DateField(label=label, help_text=hint, widget=picked, **options)
 
 
-class PlainForm(forms.Form):
-    """Fields in the product's look; what is wrong is tied to its field for screen readers."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        for field in self.fields.values():
-            field.widget.attrs["class"] = "sl-input"
-
-    def clean(self) -> dict[str, Any]:
-        given = super().clean() or {}
-        since, until = given.get("since"), given.get("until")
-        if since and until and until < since:
-            self.add_error("until", "The last day lies before the first. Exchange the two.")
-        return given
-
-
 def _known(model: type[Site | Study], column: str, value: str, what: str) -> str:
     if value and not model._default_manager.filter(**{column: value}).exists():
         raise forms.ValidationError(f"There is no {what} {value}. Check how it is written.")
@@ -52,6 +37,13 @@ class SiteField(PlainForm):
 
     def clean_site(self) -> str:
         return _known(Site, "site_id", self.cleaned_data["site"], "site")
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        since, until = given.get("since"), given.get("until")
+        if since and until and until < since:
+            self.add_error("until", "The last day lies before the first. Exchange the two.")
+        return given
 
 
 class SearchForm(SiteField):
@@ -124,7 +116,7 @@ class ExportForm(SiteField):
         return numbers
 
 
-class ReviewForm(SiteField):
+class ReviewForm(SignedForm, SiteField):
     since = _day("First day")
     until = _day("Last day", "Today at the latest.")
     filters = _text(
@@ -141,14 +133,6 @@ class ReviewForm(SiteField):
         widget=forms.Textarea(attrs={"rows": 6}),
     )
     outcome = forms.ChoiceField(label="Outcome", choices=Outcome.choices)
-    # Never filled in by us: 21 CFR 11.200(a)(1) asks for both at each signing.
-    username = forms.CharField(label="User name", max_length=150)
-    password = forms.CharField(label="Password", strip=False, widget=forms.PasswordInput)
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.fields["username"].widget.attrs["autocomplete"] = "username"
-        self.fields["password"].widget.attrs["autocomplete"] = "current-password"
 
     def clean_until(self) -> date:
         day: date = self.cleaned_data["until"]

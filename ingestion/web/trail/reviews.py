@@ -9,11 +9,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
 from audit import reviews
-from audit.reviews import DAY, Outcome, Signature
+from audit.reviews import DAY, Outcome
 from ingestion.web.access import SignedIn
 from ingestion.web.trail.doors import REVIEW, SEE_REVIEWS, for_staff_with
 from ingestion.web.trail.forms import ReviewForm
-from sites import signing
 
 ON_A_PAGE = 20
 MEANING = "review"  # what the signature means, 21 CFR 11.50(a)(3)
@@ -46,9 +45,8 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: SignedIn) -> HttpResponse:
     form = ReviewForm(request.POST or None, initial=_next_period())
-    if form.is_valid() and _is_signed(request, form):
+    if form.is_valid() and (signature := form.signed(request.user, MEANING)):
         given = form.cleaned_data
-        signature = Signature(request.user.actor, request.user.role, str(request.user), MEANING)
         made = reviews.sign(
             form.scope,
             findings=given["findings"],
@@ -59,16 +57,6 @@ def new(request: SignedIn) -> HttpResponse:
         return redirect("trail_review", made.pk)
     status = 400 if form.errors else 200
     return render(request, "trail/review_new.html", {"form": form}, status=status)
-
-
-def _is_signed(request: SignedIn, form: ReviewForm) -> bool:
-    given = form.cleaned_data
-    try:
-        signing.confirm(request.user, username=given["username"], password=given["password"])
-    except signing.NotSigned:
-        form.add_error("password", "Enter your own user name and password again. Nothing is lost.")
-        return False
-    return True
 
 
 def _next_period() -> dict[str, object]:

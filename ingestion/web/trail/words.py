@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from audit import actors
 from audit.history import Recorded
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.rules.copy import COPY
@@ -23,6 +24,8 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "document.fetch_failed": "Not to be had from the portal this time",
         "document.tried_again": "Back in the queue",
         "document.downloaded": "Downloaded",
+        "document.certified": "Certified copy signed",
+        "document.deletion_refused": "Deleting it was refused",
         "document.expires_soon": "Runs out soon",
         "document.ran_out": "Ran out",
         "batch.submitted": "Batch submitted",
@@ -69,8 +72,11 @@ def meaning(entry: Recorded) -> str:
     return sentences(entry.code, facts[0] if facts else {}).what
 
 
-def names(actors: Iterable[str]) -> dict[str, str]:
-    """Printed names of the people among the actors, in one query; and of our own processes."""
-    keys = {actor.removeprefix("user:") for actor in actors if actor.startswith("user:")}
+def names(among: Iterable[str]) -> dict[str, str]:
+    """What these actors are called: people by their printed names, in one query."""
+    among = set(among)
+    keys = {actor.removeprefix("user:") for actor in among if actor.startswith("user:")}
     people = User.objects.filter(pk__in=[key for key in keys if key.isdecimal()])
-    return dict(_SYSTEMS) | {person.actor: str(person) for person in people}
+    ours = {actor: actors.in_short(actor) for actor in among if actor.startswith(actors.SYSTEM)}
+    called = {actor: _SYSTEMS.get(short, short) for actor, short in ours.items()}
+    return called | {person.actor: str(person) for person in people}

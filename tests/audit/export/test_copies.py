@@ -10,6 +10,7 @@ from fhir.resources.R4B.auditevent import AuditEvent
 from fhir.resources.R4B.provenance import Provenance
 
 from audit import chain
+from audit.actors import in_full
 from audit.log import ledger, record
 from tests.audit.export.support import exported, sign, write_ways
 from tests.audit.support import guards_down, sql, write
@@ -169,6 +170,7 @@ def test_foreign_eyes_accept_every_audit_event(signed):
     filed = json.loads(lines[2])
     assert (filed["action"], filed["type"]["code"]) == ("U", "archive")
     assert filed["agent"][0]["requestor"] is False
+    assert filed["agent"][0]["who"]["identifier"]["value"] == in_full("system:worker-03")
     assert json.loads(lines[-1])["agent"][0]["requestor"] is True
 
 

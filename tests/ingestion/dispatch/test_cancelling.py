@@ -7,6 +7,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connections
 
+from audit.actors import in_full, in_short
 from audit.history import timeline
 from ingestion import batches, register, retrying
 from ingestion.core.states import BatchState, ChunkState, DocumentState
@@ -17,7 +18,7 @@ from ingestion.models import Batch, Chunk
 from ingestion.samples.portal import Limit, SamplePortal, limits_of
 from sites.models import Portal
 from tests.factories import make_batch, make_user
-from tests.ingestion.hosts import eventually, worker_host
+from tests.ingestion.hosts import eventually, find, worker_host
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
 OPS = By("system:tests", "ops")
@@ -50,7 +51,7 @@ def ended_cleanly(batch, portal):
     assert len(portal.requests) < sum(counts.values())
     assert set(batch.chunks.values_list("state", flat=True)) == {ChunkState.DONE}
     for document in batch.documents.filter(state=DocumentState.CANCELLED):
-        assert timeline(document.subject)[-1].actor == OPS.actor
+        assert timeline(document.subject)[-1].actor == in_full(OPS.actor)
 
 
 def test_a_running_shift_begins_nothing_more_of_a_cancelled_batch(slow_batch, settings):
@@ -79,6 +80,17 @@ def test_another_hosts_worker_hears_of_it_too(slow_batch, settings):
         batches.cancel(batch, by=OPS)
         eventually(lambda: is_cancelled(batch))
     ended_cleanly(batch, portal)
+
+
+@pytest.mark.requirement("R40")
+def test_what_a_hosts_worker_did_names_that_worker(slow_batch, settings):
+    batch, _portal = slow_batch
+    with worker_host(settings, WORKERS="1") as host:
+        eventually(lambda: some_are_settled(batch))
+        workers = {f"{pid}" for pid in find(host, "worker")}
+    entries = timeline(batch.documents.exclude(settled_at=None).first().subject)[1:]
+    assert {in_short(entry.actor) for entry in entries} == {"system:worker"}
+    assert {entry.actor.rpartition("/")[2] for entry in entries} <= workers
 
 
 def test_a_shift_that_fails_names_its_batch_and_documents_and_is_logged_by_its_task_alone(

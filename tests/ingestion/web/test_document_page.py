@@ -3,6 +3,9 @@
 import dataclasses
 from hashlib import sha256
 
+import pytest
+
+from audit.actors import in_full
 from audit.log import ledger, record
 from ingestion import filing
 from ingestion.archive import archive
@@ -56,6 +59,17 @@ def test_its_way_is_told_from_the_ledger(signed_in, site, mara):
     steps = ["<strong>Received", "Mara Lindqvist", "Checking started", "Rejected: not signed"]
     places = [text.index(step, text.index("What happened to it")) for step in steps]
     assert places == sorted(places)
+
+
+@pytest.mark.requirement("R40")
+def test_a_coordinator_reads_of_siteledger_and_of_none_of_its_hosts(signed_in, site, mara):
+    document = document_of(make_packet(site, mara, FILED))
+    with ledger():
+        record("document.seen", subject=document.subject, n=3, actor="system:look")
+    text = shown(signed_in, document)
+    assert ", by SiteLedger</span>" in text
+    assert ", system:look</span>" in text
+    assert in_full("system:worker").partition("@")[2] not in text
 
 
 def test_what_moves_nothing_is_told_too(signed_in, site, mara):

@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit import history
+from audit.actors import in_full
 from audit.log import ledger, record
 from tests.factories import make_site, make_user
 from tests.ingestion.web.scenes import FILED, REJECTED, make_packet
@@ -101,6 +102,16 @@ def test_a_person_is_named_as_they_were_called_then(affairs, db):
     assert "Ana &lt;Old&gt; Name" in page
     assert "She asked for it." in page
     assert "Site changed" in page
+
+
+@pytest.mark.requirement("R40")
+def test_the_trail_says_siteledger_and_in_full_which_process(affairs, packet):
+    with ledger():
+        record("site.changed", subject="site:1", n=1, actor="system:load_sites")
+    answer = affairs.get("/admin/audit/")
+    assert {"SiteLedger", "system:load_sites"} <= {line.who for line in answer.context["lines"]}
+    for actor in ("system:worker", "system:load_sites"):
+        assert f"Actor {in_full(actor)} " in text(answer)
 
 
 def test_a_sites_trail_goes_page_by_page_from_the_newest(affairs, site):

@@ -1,0 +1,44 @@
+"""What the forms of the product's own pages have in common: their look, and how they are signed."""
+
+from typing import Any
+
+from django import forms
+
+from audit.signatures import Signature
+from sites import signing
+from sites.models import User
+
+
+class PlainForm(forms.Form):
+    """Fields in the product's look; what is wrong is tied to its field for screen readers."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "sl-input"
+
+
+class SignedForm(PlainForm):
+    """What is filled in is signed with it; the two fields of that come last."""
+
+    # Never filled in by us: 21 CFR 11.200(a)(1) asks for both at each signing.
+    username = forms.CharField(label="User name", max_length=150)
+    password = forms.CharField(label="Password", strip=False, widget=forms.PasswordInput)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["username"].widget.attrs["autocomplete"] = "username"
+        self.fields["password"].widget.attrs["autocomplete"] = "current-password"
+        self.order_fields([name for name in self.fields if name not in SignedForm.base_fields])
+
+    def signed(self, person: User, meaning: str) -> Signature | None:
+        """After `is_valid()`. None, and an error of the form, where it is not this person."""
+        given = self.cleaned_data
+        try:
+            signing.confirm(person, username=given["username"], password=given["password"])
+        except signing.NotSigned:
+            self.add_error(
+                "password", "Enter your own user name and password again. Nothing is lost."
+            )
+            return None
+        return Signature(person.actor, person.role, str(person), meaning)

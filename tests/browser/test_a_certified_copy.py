@@ -1,0 +1,44 @@
+"""From a document to its certified copy, in a real browser."""
+
+import zipfile
+
+import pytest
+from playwright.sync_api import expect
+
+from ingestion.archive import archive
+from tests.browser.test_a_coordinators_way import fits
+from tests.factories import make_site, make_user
+from tests.ingestion.web.scenes import FILED, make_packet
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(120),
+    pytest.mark.requirement("R29"),
+]
+CONTENT = b"%PDF-1.7 the approval, as it came"
+
+
+@pytest.mark.parametrize("width", [1200, 320])
+def test_a_coordinator_signs_for_a_copy_and_takes_it_away(signed_in, tmp_path, width):
+    site = make_site("0203")
+    mara = make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+    document = make_packet(site, mara, FILED, content=CONTENT).documents.get()
+    (tmp_path / "incoming").write_bytes(CONTENT)
+    archive().put(tmp_path / "incoming", document.sha256)
+    page = signed_in(mara, viewport={"width": width, "height": 900})
+    page.goto(f"/documents/{document.pk}/")
+    page.get_by_role("link", name="Certified copy").click()
+    page.get_by_label("What you need it for").fill("The inspector asks for it.")
+    page.get_by_label("User name").fill("mara")
+    page.get_by_label("Password").fill("wrong horse")
+    page.get_by_role("button", name="Sign and certify").click()
+    expect(page.get_by_role("alert")).to_contain_text("Enter your own user name and password")
+    expect(page.get_by_label("What you need it for")).to_have_value("The inspector asks for it.")
+    page.get_by_label("Password").fill("correct horse")
+    page.get_by_role("button", name="Sign and certify").click()
+    assert fits(page)
+    with page.expect_download() as taken:
+        page.get_by_role("link", name="Download the copy").click()
+    with zipfile.ZipFile(taken.value.path()) as package:
+        assert package.read("original/irb-approval.pdf") == CONTENT
