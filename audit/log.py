@@ -48,7 +48,7 @@ def register_rules(version: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A recorded entry that waits for its number.
+    """A recorded entry that waits for its number, its predecessor and its time.
 
     Registered with `on_commit`, whose list Django prunes when a savepoint is rolled back; run
     after the commit it does nothing.
@@ -136,30 +136,32 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
         raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
     asker = context.facts_of(actor)
     salt, text = _sealed({**asker, **(detail or {})})
-    facts: dict[str, str | int] = {
-        "v": chain.VERSION,
-        "trail": settings.AUDIT_TRAIL,
-        "event_id": chain.event_id(subject, n),
-        "event": event,
-        "subject": subject,
-        "site": site,
-        "doc_id": doc_id,
-        "sha256": sha256,
-        "from": from_state,
-        "to": to_state,
+    facts: dict[str, str | int] = {  # as the line has them, for what is in order is sorted quicker
+        "actor": actor,
         "code": code,
         "correlation_id": correlation_id,
-        "actor": actor,
-        "role": role,
-        "reason_code": reason_code,
         "detail_commit": chain.commitment(salt, text) if text else "",
+        "doc_id": doc_id,
+        "event": event,
+        "event_id": chain.event_id(subject, n),
+        "from": from_state,
         "occurred_at": written(occurred_at or datetime.now(UTC)),
-        "software": settings.SOFTWARE_VERSION,
+        "prev": "",
+        "reason_code": reason_code,
+        "recorded_at": "",
+        "role": role,
         "rules": rules or (_rules if asker else ""),
         "schema_version": schema_version,
+        "seq": 0,
+        "sha256": sha256,
+        "site": site,
+        "software": settings.SOFTWARE_VERSION,
+        "subject": subject,
+        "to": to_state,
+        "trail": settings.AUDIT_TRAIL,
+        "v": chain.VERSION,
     }
-    # Refused here, where the caller can be seen, and not on the way out.
-    chain.line({**facts, "seq": 0, "prev": "", "recorded_at": ""})
+    chain.line(facts)  # refused here, where the caller can be seen, and not on the way out
     transaction.on_commit(_Pending(facts, salt.hex(), text))
 
 
@@ -225,7 +227,7 @@ def _append(pending: Sequence[_Pending], *, is_last: bool) -> None:
     details: list[tuple[Any, ...]] = []
     for entry in pending:
         seq += 1
-        fields = {**entry.facts, "seq": seq, "prev": prev, "recorded_at": recorded_at}
+        fields = entry.facts | {"prev": prev, "recorded_at": recorded_at, "seq": seq}
         body = chain.rewritten(fields, chain.MAX_LINE)  # record() checked the rest
         prev = chain.digest(body)
         entries.append((*_copied(fields | {"recorded_at": column}), prev, body))
@@ -268,8 +270,7 @@ def _tail() -> tuple[int, str, datetime]:
 # clock_timestamp() is the time now; now() is when the transaction began.
 _LOCKED_TAIL = f"""SET LOCAL lock_timeout = '{LOCK_TIMEOUT}';
     SELECT current_setting('transaction_isolation'), pg_advisory_xact_lock({LOCK});
-    SELECT clock_timestamp(), tail.* FROM (VALUES (1)) AS always LEFT JOIN
-    (SELECT seq, hash, body FROM audit_entry ORDER BY seq DESC LIMIT 1) AS tail ON TRUE"""  # noqa: S608 - constants
+    SELECT clock_timestamp(), seq, hash, body FROM audit_entry ORDER BY seq DESC LIMIT 1"""  # noqa: S608 - constants
 
 
 def _locked_tail(cursor: Any) -> tuple[tuple[int, str, str] | None, datetime]:
@@ -279,8 +280,11 @@ def _locked_tail(cursor: Any) -> tuple[tuple[int, str, str] | None, datetime]:
         # A snapshot from before the lock would show an old tail.
         raise LedgerError(f"the ledger needs READ COMMITTED, and this transaction is {level}")
     cursor.nextset()
-    now, *tail = cursor.fetchone()
-    return (tuple(tail) if tail[0] is not None else None), now
+    if (tail := cursor.fetchone()) is None:  # nor is there a time where there is no entry yet
+        cursor.execute("SELECT clock_timestamp()")
+        return None, cursor.fetchone()[0]
+    now, *last = tail
+    return tuple(last), now
 
 
 # A record of nothing, whose commit waits for the disk. The log is written in order: when this is

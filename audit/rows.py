@@ -37,7 +37,8 @@ RECEIPT: Table = (
     "audit_receipt",
     ("checkpoint_id", "anchor", "place", "proof", "anchored_at"),
 )
-FEW = 12  # rows; PostgreSQL takes them in one message, and more by COPY, which needs two a table
+FEW = 3  # rows; PostgreSQL takes them in one message. COPY needs two a table, but of 40 us of our
+# processor for each row in the message's text it spares 30.
 
 
 def insert(rows: Mapping[Table, Sequence[tuple[Any, ...]]], then: str = "") -> None:
