@@ -23,6 +23,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit import chain, context, rows
 from audit.rows import COLUMNS
@@ -73,9 +74,9 @@ class _Afterwards:
 
 
 class _Here(threading.local):
-    """Per thread, as Django's connections are."""
+    """The connection on which a block is open. Per thread, as Django's connections are."""
 
-    is_open = False
+    database: BaseDatabaseWrapper | None = None
 
 
 _here = _Here()
@@ -91,17 +92,17 @@ def ledger() -> Iterator[None]:
     OperationalError and InterfaceError on the way out: the connection broke, and only the rows
     know whether change and entries are there; they are there together or not at all.
     """
-    if _here.is_open:
+    if _here.database:
         with transaction.atomic(savepoint=False):
             yield
         return
     with transaction.atomic(durable=True):
-        _here.is_open = True
+        _here.database = transaction.get_connection()
         try:
             yield
             _close()
         finally:
-            _here.is_open = False
+            _here.database = None
     # State and entries are durable now. Whoever dies before this line leaves neither.
 
 
@@ -132,7 +133,7 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     `audit.context` knows of the asker joins it. Raises LedgerError outside `ledger()`,
     NotCanonical for what a line cannot hold.
     """
-    if not _here.is_open:
+    if not (database := _here.database):
         raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
     asker = context.facts_of(actor)
     salt, text = _sealed({**asker, **(detail or {})})
@@ -162,7 +163,7 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
         "v": chain.VERSION,
     }
     chain.line(facts)  # refused here, where the caller can be seen, and not on the way out
-    transaction.on_commit(_Pending(facts, salt.hex(), text))
+    database.on_commit(_Pending(facts, salt.hex(), text))
 
 
 def afterwards(act: Callable[[], None]) -> None:
@@ -171,9 +172,9 @@ def afterwards(act: Callable[[], None]) -> None:
     For redaction alone: the database lets a detail go only when the entry of that is there. It
     runs under the chain's lock, so it must be short and wait for no other lock.
     """
-    if not _here.is_open:
+    if not (database := _here.database):
         raise LedgerError("nothing is appended outside `with ledger():`, nor done afterwards")
-    transaction.on_commit(_Afterwards(act))
+    database.on_commit(_Afterwards(act))
 
 
 def written(moment: datetime) -> str:
