@@ -23,6 +23,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit import actors, chain, context, rows
 from audit.rows import COLUMNS
@@ -48,7 +49,7 @@ def register_rules(version: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A recorded entry that waits for its number.
+    """A recorded entry that waits for its number, its predecessor and its time.
 
     Registered with `on_commit`, whose list Django prunes when a savepoint is rolled back; run
     after the commit it does nothing.
@@ -73,9 +74,9 @@ class _Afterwards:
 
 
 class _Here(threading.local):
-    """Per thread, as Django's connections are."""
+    """The connection on which a block is open. Per thread, as Django's connections are."""
 
-    is_open = False
+    database: BaseDatabaseWrapper | None = None
 
 
 _here = _Here()
@@ -91,17 +92,17 @@ def ledger() -> Iterator[None]:
     OperationalError and InterfaceError on the way out: the connection broke, and only the rows
     know whether change and entries are there; they are there together or not at all.
     """
-    if _here.is_open:
+    if _here.database:
         with transaction.atomic(savepoint=False):
             yield
         return
     with transaction.atomic(durable=True):
-        _here.is_open = True
+        _here.database = transaction.get_connection()
         try:
             yield
             _close()
         finally:
-            _here.is_open = False
+            _here.database = None
     # State and entries are durable now. Whoever dies before this line leaves neither.
 
 
@@ -133,35 +134,37 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     (`audit.actors`). Raises LedgerError outside `ledger()`, NotCanonical for what a line cannot
     hold.
     """
-    if not _here.is_open:
+    if not (database := _here.database):
         raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
     asker = context.facts_of(actor)
     salt, text = _sealed({**asker, **(detail or {})})
-    facts: dict[str, str | int] = {
-        "v": chain.VERSION,
-        "trail": settings.AUDIT_TRAIL,
-        "event_id": chain.event_id(subject, n),
-        "event": event,
-        "subject": subject,
-        "site": site,
-        "doc_id": doc_id,
-        "sha256": sha256,
-        "from": from_state,
-        "to": to_state,
+    facts: dict[str, str | int] = {  # as the line has them, for what is in order is sorted quicker
+        "actor": actors.in_full(actor),
         "code": code,
         "correlation_id": correlation_id,
-        "actor": actors.in_full(actor),
-        "role": role,
-        "reason_code": reason_code,
         "detail_commit": chain.commitment(salt, text) if text else "",
+        "doc_id": doc_id,
+        "event": event,
+        "event_id": chain.event_id(subject, n),
+        "from": from_state,
         "occurred_at": written(occurred_at or datetime.now(UTC)),
-        "software": settings.SOFTWARE_VERSION,
+        "prev": "",
+        "reason_code": reason_code,
+        "recorded_at": "",
+        "role": role,
         "rules": rules or (_rules if asker else ""),
         "schema_version": schema_version,
+        "seq": 0,
+        "sha256": sha256,
+        "site": site,
+        "software": settings.SOFTWARE_VERSION,
+        "subject": subject,
+        "to": to_state,
+        "trail": settings.AUDIT_TRAIL,
+        "v": chain.VERSION,
     }
-    # Refused here, where the caller can be seen, and not on the way out.
-    chain.line({**facts, "seq": 0, "prev": "", "recorded_at": ""})
-    transaction.on_commit(_Pending(facts, salt.hex(), text))
+    chain.line(facts)  # refused here, where the caller can be seen, and not on the way out
+    database.on_commit(_Pending(facts, salt.hex(), text))
 
 
 def afterwards(act: Callable[[], None]) -> None:
@@ -170,9 +173,9 @@ def afterwards(act: Callable[[], None]) -> None:
     For redaction alone: the database lets a detail go only when the entry of that is there. It
     runs under the chain's lock, so it must be short and wait for no other lock.
     """
-    if not _here.is_open:
+    if not (database := _here.database):
         raise LedgerError("nothing is appended outside `with ledger():`, nor done afterwards")
-    transaction.on_commit(_Afterwards(act))
+    database.on_commit(_Afterwards(act))
 
 
 def written(moment: datetime) -> str:
@@ -226,7 +229,7 @@ def _append(pending: Sequence[_Pending], *, is_last: bool) -> None:
     details: list[tuple[Any, ...]] = []
     for entry in pending:
         seq += 1
-        fields = {**entry.facts, "seq": seq, "prev": prev, "recorded_at": recorded_at}
+        fields = entry.facts | {"prev": prev, "recorded_at": recorded_at, "seq": seq}
         body = chain.rewritten(fields, chain.MAX_LINE)  # record() checked the rest
         prev = chain.digest(body)
         entries.append((*_copied(fields | {"recorded_at": column}), prev, body))
@@ -269,8 +272,7 @@ def _tail() -> tuple[int, str, datetime]:
 # clock_timestamp() is the time now; now() is when the transaction began.
 _LOCKED_TAIL = f"""SET LOCAL lock_timeout = '{LOCK_TIMEOUT}';
     SELECT current_setting('transaction_isolation'), pg_advisory_xact_lock({LOCK});
-    SELECT clock_timestamp(), tail.* FROM (VALUES (1)) AS always LEFT JOIN
-    (SELECT seq, hash, body FROM audit_entry ORDER BY seq DESC LIMIT 1) AS tail ON TRUE"""  # noqa: S608 - constants
+    SELECT clock_timestamp(), seq, hash, body FROM audit_entry ORDER BY seq DESC LIMIT 1"""  # noqa: S608 - constants
 
 
 def _locked_tail(cursor: Any) -> tuple[tuple[int, str, str] | None, datetime]:
@@ -280,8 +282,11 @@ def _locked_tail(cursor: Any) -> tuple[tuple[int, str, str] | None, datetime]:
         # A snapshot from before the lock would show an old tail.
         raise LedgerError(f"the ledger needs READ COMMITTED, and this transaction is {level}")
     cursor.nextset()
-    now, *tail = cursor.fetchone()
-    return (tuple(tail) if tail[0] is not None else None), now
+    if (tail := cursor.fetchone()) is None:  # nor is there a time where there is no entry yet
+        cursor.execute("SELECT clock_timestamp()")
+        return None, cursor.fetchone()[0]
+    now, *last = tail
+    return tuple(last), now
 
 
 # A record of nothing, whose commit waits for the disk. The log is written in order: when this is

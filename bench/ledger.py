@@ -22,16 +22,15 @@ from typing import Any, TypeVar
 import rfc8785
 
 from audit import chain
+from bench import disk
 from bench.append import LATE, OURS, OWN_WAIT, PLAIN_SIDE, RAW_SIDE
 from bench.dispatch import POSTGRESQL
 from bench.figures import HEAD, Row, at_least, at_most, not_measured
 from bench.flow import environment
 from bench.report import machine
 
-# Each flush waits for a millisecond, and whoever comes meanwhile goes with it: a slower disk than
-# this machine's. (Not a shim below the server: the flush itself is the server's own.)
-SLOW_DISK = "-c commit_delay=1000 -c commit_siblings=0"
 OBJECTS = 20_000  # of the profile, that are written by both canonicalisers
+NO_COMPILER = "there is no `cc`, and what slows the disk is compiled"
 Found = Mapping[str, Sequence[Any]]
 T = TypeVar("T")
 
@@ -48,18 +47,30 @@ FULL = Size(entries=1_000_000, rounds=3, seconds=5.0)
 
 
 class Bench:
-    """Owns a temporary folder, and in it one for each run; each has a database of its own."""
+    """Owns a temporary folder, and in it one for each run; each has a database of its own.
 
-    def __init__(self, folder: Path, size: Size) -> None:
+    `shim`: what each run's flushes are slowed by.
+    """
+
+    def __init__(self, folder: Path, size: Size, shim: Path | None = None) -> None:
+        folder.chmod(0o711)  # PostgreSQL's own user looks for the shim in it
         self._folder = folder
+        self._shim = shim
         self._numbers = count(1)
         self.size = size
+
+    def slowed(self, milliseconds: int) -> "Bench | None":
+        """The same on a disk that takes so long for a flush, where there is a compiler for it."""
+        if not (shim := disk.slowed(self._folder, milliseconds)):
+            return None
+        (folder := self._folder / f"slow-{milliseconds}").mkdir()
+        return Bench(folder, self.size, shim)
 
     def on_sqlite(self, *command: str) -> Found:
         return self._run([], dict(self._environment()), command)
 
-    def on_postgresql(self, *command: str, options: str = "-c fsync=on") -> Found:
-        changes = dict(self._environment()) | {"POSTGRESQL_OPTIONS": options}
+    def on_postgresql(self, *command: str) -> Found:
+        changes = dict(self._environment()) | {"POSTGRESQL_OPTIONS": "-c fsync=on"}
         del changes["DATABASE_URL"]  # its own server's
         return self._run([POSTGRESQL], changes, command)
 
@@ -73,12 +84,14 @@ class Bench:
     ) -> Found:
         arguments = [*before, sys.executable, "-m", *command, "--rounds", str(self.size.rounds)]
         environ = {**os.environ, **changes}
+        if self._shim:
+            environ["LD_PRELOAD"] = str(self._shim)
         done = subprocess.run(arguments, env=environ, check=True, stdout=subprocess.PIPE)
         found: Found = json.loads(done.stdout)
         return found
 
-    def append(self, run: Callable[..., Found], scene: str, **options: str) -> Found:
-        return run("bench.append", scene, "--seconds", str(self.size.seconds), **options)
+    def append(self, run: Callable[..., Found], scene: str) -> Found:
+        return run("bench.append", scene, "--seconds", str(self.size.seconds))
 
     def trail(self, run: Callable[..., Found]) -> Found:
         return run("bench.trail", "--entries", str(self.size.entries))
@@ -102,25 +115,36 @@ def unexpected(row: Row) -> Row:
 def shares(what: str, bound: float, found: Found) -> Row:
     """Ours beside the driver, and aside what of it is Django's."""
     beside = f"; of Django without a chain {median(rates(found, OURS, PLAIN_SIDE)):.2f}"
-    aside = f"{beside} ({median(each['rate'] for each in found[OURS]):.0f} entries/s)"
+    speed = {side: median(each["rate"] for each in found[side]) for side in (OURS, RAW_SIDE)}
+    aside = f"{beside} ({speed[OURS]:.0f} entries/s of {speed[RAW_SIDE]:.0f})"
     return at_least(what, bound, rates(found, OURS, RAW_SIDE), aside)
 
 
 def writing_on_postgresql(bench: Bench) -> Iterator[Row]:
-    run = bench.on_postgresql
-    alone = bench.append(run, "alone")
-    yield shares("PostgreSQL, a writer, 16 entries: of the bare driver", 0.7, alone)
-    slow = bench.append(run, "together", options=SLOW_DISK)
-    yield shares("PostgreSQL, 8 writers, 1 entry, 1 ms: of the bare driver", 0.5, slow)
-    yield at_least("the same, of a lock held through commit", 3.0, rates(slow, OURS, LATE))
-    fast = bench.append(run, "together")
-    yield unexpected(shares("the same with this disk: of the bare driver", 0.0, fast))
-    yield at_least("the same, of a lock held through commit", 1.0, rates(fast, OURS, LATE))
+    alone = "PostgreSQL, a writer, 16 entries{}: of the bare driver"
+    together = "PostgreSQL, 8 writers, 1 entry{}: of the bare driver"
+    late = "the same, of a lock held through commit"
+    yield shares(alone.format(""), 0.7, bench.append(bench.on_postgresql, "alone"))
+    fast = bench.append(bench.on_postgresql, "together")
+    yield unexpected(shares(together.format(""), 0.0, fast))
+    yield at_least(late, 1.0, rates(fast, OURS, LATE))
+    if not (slow := bench.slowed(1)):
+        yield not_measured(together.format(", 1 ms"), NO_COMPILER)
+        return
+    yield unexpected(shares(alone.format(", 1 ms"), 0.0, slow.append(slow.on_postgresql, "alone")))
+    found = slow.append(slow.on_postgresql, "together")
+    yield shares(together.format(", 1 ms"), 0.5, found)
+    yield at_least(late, 3.0, rates(found, OURS, LATE))
 
 
 def writing_on_sqlite(bench: Bench) -> Iterator[Row]:
-    alone = bench.append(bench.on_sqlite, "alone")
-    yield shares("SQLite, a writer, 16 entries: of the bare driver", 0.9, alone)
+    alone = "SQLite, a writer, 16 entries{}: of the bare driver"
+    yield unexpected(shares(alone.format(""), 0.0, bench.append(bench.on_sqlite, "alone")))
+    if slow := bench.slowed(4):
+        found = slow.append(slow.on_sqlite, "alone")
+        yield shares(alone.format(", 4 ms"), 0.9, found)
+    else:
+        yield not_measured(alone.format(", 4 ms"), NO_COMPILER)
     found = bench.append(bench.on_sqlite, "together on SQLite")
     for side in (OURS, OWN_WAIT):
         wait = [each["longest"] for each in found[side]]

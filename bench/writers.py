@@ -5,6 +5,7 @@ environment names as soon as a line comes in, and prints what it did as one JSON
 """
 
 import argparse
+import hashlib
 import json
 import os
 import sqlite3
@@ -108,7 +109,8 @@ def next_rows(batch: int) -> Sequence[tuple[Any, ...]]:
     after = ("", EVENT["correlation_id"], EVENT["actor"], _BODY)
     rows = []
     for number in islice(_numbers, batch):
-        unique = f"{number:064x}"
+        # As scattered as the ledger's: keys in order go into the end of an index, at half the cost.
+        unique = hashlib.sha256(b"%d" % number).hexdigest()
         before = (number, unique, unique, unique, "2026-11-22 06:00:00.000000+00:00")
         rows.append((*before, "document.filed", f"bench:{number}", *facts, *after))
     return rows

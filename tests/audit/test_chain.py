@@ -115,6 +115,10 @@ def test_a_detail_is_bound_by_salt_and_text():
     [
         pytest.param({"extra": ""}, id="a field too many"),
         pytest.param({"actor": "x\n"}, id="a control character"),
+        pytest.param({"actor": "x\x7f"}, id="a delete character, which JSON does not escape"),
+        pytest.param({"actor": "x\x85"}, id="a control character beyond ASCII"),
+        pytest.param({"actor": "Jose\u0301"}, id="text that is not composed"),
+        pytest.param({"actor": "\ud800"}, id="half a character"),
         pytest.param({"actor": "x" * 501}, id="a field too long"),
         pytest.param({"to": 1.5}, id="a float"),
     ],
@@ -122,6 +126,17 @@ def test_a_detail_is_bound_by_salt_and_text():
 def test_a_line_outside_the_format_is_refused(change):
     with pytest.raises(NotCanonical):
         chain.line(FIELDS | change)
+
+
+def test_a_field_has_500_characters_at_most_however_short_the_others_are():
+    shortest = dict.fromkeys(FIELDS, 0)
+    assert "x" * 500 in chain.line(shortest | {"actor": "x" * 500})
+    with pytest.raises(NotCanonical, match="actor"):
+        chain.line(shortest | {"actor": "x" * 501})
+
+
+def test_a_backslash_and_a_quotation_mark_are_fit_for_a_line():
+    assert json.loads(chain.line(FIELDS | {"code": '\\ "'}))["code"] == '\\ "'
 
 
 def test_what_is_too_long_all_together_is_fit_for_a_line():
