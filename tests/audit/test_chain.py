@@ -115,6 +115,8 @@ def test_a_detail_is_bound_by_salt_and_text():
     [
         pytest.param({"extra": ""}, id="a field too many"),
         pytest.param({"actor": "x\n"}, id="a control character"),
+        pytest.param({"actor": "x\x7f"}, id="DEL, which JSON does not escape"),
+        pytest.param({"actor": "x\x85"}, id="a control character beyond ASCII"),
         pytest.param({"actor": "x" * 501}, id="a field too long"),
         pytest.param({"to": 1.5}, id="a float"),
     ],
@@ -227,7 +229,6 @@ def test_many_entries_at_once_break_where_they_do_one_by_one(tampered, removed, 
         rows[at] = tamper(rows[at])
     rows = [row for at, row in enumerate(rows) if at not in removed]
     assert outcome(rows, at_once) == outcome(rows, 1)
-    assert (outcome(rows, 1)[0] is None) == (rows == make_chain(12)[: len(rows)])
 
 
 @pytest.mark.parametrize("line", ["", "[]", '[["a"]]', "{}", "7", "nothing of the kind"])
