@@ -13,11 +13,16 @@ agrees byte for byte: keys of `[a-z0-9_]`; values text, whole numbers below
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import itemgetter
+from typing import Any, TypeVar
 
 import orjson
+
+T = TypeVar("T")
+R = TypeVar("R")
+Fields = dict[str, Any]  # of a line
 
 VERSION = 1
 GENESIS = "0" * 64  # the `prev` of the first entry
@@ -32,7 +37,6 @@ FIELDS = frozenset([
     "occurred_at", "recorded_at", "software", "rules", "schema_version",
 ])  # fmt: skip
 
-_IN_ORDER = tuple(sorted(FIELDS))  # as canonical lines have them
 _FRAME = len('"":,') * len(FIELDS) + len("".join(FIELDS))  # characters around the values
 
 _KEY = re.compile(r"[a-z0-9_]+").fullmatch
@@ -86,8 +90,8 @@ def rewritten(value: Mapping[str, Any], limit: int = MAX_DETAIL) -> str:
 
 def _is_flat(value: Mapping[str, Any]) -> bool:
     """Whether good keys and plain values are all there is: the quick answer for most lines."""
-    keys_are_good = _KEY("".join(value)) is not None and "" not in value
-    return keys_are_good and _PLAIN.issuperset(map(type, value.values()))
+    keys_are_good = FIELDS.issuperset(value) or (_KEY("".join(value)) and "" not in value)
+    return bool(keys_are_good) and _PLAIN.issuperset(map(type, value.values()))
 
 
 def _check(value: object, where: str) -> None:
@@ -156,7 +160,10 @@ def commitment(salt: bytes, detail: str) -> str:
 
 
 class Walk:
-    """Follows a chain entry by entry, in the order of `seq`: from the first one, or after `seq`."""
+    """Follows a chain in the order of `seq`: from the first entry, or after `seq`.
+
+    An entry is a row that begins with its number, its line and its hash.
+    """
 
     __slots__ = ("_trail", "head", "seq")
 
@@ -165,34 +172,83 @@ class Walk:
         self.head = head
         self._trail: str | None = None
 
-    def step(self, seq: int, text: str, hash_: str) -> dict[str, Any]:
+    def step(self, seq: int, text: str, hash_: str) -> Fields:
         """The fields of the next entry, which holds. Raises BrokenChain when it does not."""
-        expect_all(seq, _WHOLE, (self.seq + 1, hash_), (seq, digest(text)))
-        fields = _fields(seq, text)
-        trail = fields["trail"]
-        if self._trail is None:
-            self._trail = trail
-        found = fields["seq"], fields["prev"], trail
-        expect_all(seq, _LINKED, (seq, self.head, self._trail), found)
-        self.seq, self.head = seq, hash_
+        (fields,) = self.look((seq,), (text,), (hash_,))
+        self.go(seq, hash_)
         return fields
 
+    def follow(self, entries: Sequence[tuple[int, str, str]]) -> Iterator[Sequence[str]]:
+        """The lines of the next entries, in as few parts as hold. Raises BrokenChain."""
+        for part, _ in in_parts(lambda rows: self.look(*zip(*rows, strict=True)), entries):
+            self.go(part[-1][0], part[-1][2])
+            yield [text for _, text, _ in part]
 
-_WHOLE = "the numbers have a gap", "the line was changed: its hash differs"
-_LINKED = (
-    "the line carries another number",
-    "it does not follow the entry before it",
-    "it belongs to another trail",
-)
+    def look(
+        self, seqs: tuple[int, ...], texts: tuple[str, ...], hashes: tuple[str, ...]
+    ) -> list[Fields]:
+        """The fields of the next entries, all of which hold. The walk stays where it is.
+
+        Raises BrokenChain when one does not hold: of several not always the first.
+        """
+        numbers = tuple(range(self.seq + 1, self.seq + 1 + len(seqs)))
+        expect_each(seqs, "the numbers have a gap", numbers, seqs)
+        found = tuple(map(digest, texts))
+        expect_each(seqs, "the line was changed: its hash differs", hashes, found)
+        fields = _parsed(seqs, texts)
+        carried, prevs, trails = zip(*map(_links, fields), strict=True)
+        expect_each(seqs, "the line carries another number", seqs, carried)
+        heads = self.head, *hashes[:-1]
+        expect_each(seqs, "it does not follow the entry before it", heads, prevs)
+        self._trail = trails[0] if self._trail is None else self._trail
+        expect_each(seqs, "it belongs to another trail", (self._trail,) * len(seqs), trails)
+        return fields
+
+    def go(self, seq: int, head: str) -> None:
+        """On to an entry that was looked at."""
+        self.seq, self.head = seq, head
 
 
-def _fields(seq: int, text: str) -> dict[str, Any]:
+_links = itemgetter("seq", "prev", "trail")
+
+
+def in_parts(
+    check: Callable[[Sequence[T]], R], rows: Sequence[T]
+) -> Iterator[tuple[Sequence[T], R]]:
+    """All of them at once, when all pass the check; else one by one, up to the first that fails.
+
+    Lists are compared more quickly than their items one after the other, and nearly all hold.
+    Raises what the check does, which has to leave everything as it was when it fails.
+    """
+    try:
+        checked = check(rows)
+    except (BrokenChain, AttributeError, TypeError, ValueError):
+        pass
+    else:
+        yield rows, checked
+        return
+    for row in rows:
+        yield [row], check([row])
+
+
+def _parsed(seqs: Sequence[int], texts: Sequence[str]) -> list[Fields]:
+    try:
+        fields = list(map(orjson.loads, texts))
+    except orjson.JSONDecodeError:
+        fields = []
+    # Nearly all are alike, which is quicker to see.
+    names = list(map(tuple, fields)) if {*map(type, fields)} == {dict} else []
+    if names and {*names[0]} == FIELDS and names.count(names[0]) == len(names):
+        return fields
+    return list(map(_fields, seqs, texts))
+
+
+def _fields(seq: int, text: str) -> Fields:
     try:
         fields = orjson.loads(text)
     except orjson.JSONDecodeError:
         fields = None
-    # Nearly all are in order, which is quicker to see.
-    if not isinstance(fields, dict) or (tuple(fields) != _IN_ORDER and fields.keys() != FIELDS):
+    if not isinstance(fields, dict) or fields.keys() != FIELDS:
         raise BrokenChain(Break(seq, "the line has not the fields of the format", "", text[:200]))
     return fields
 
@@ -203,10 +259,10 @@ def expect(seq: int, why: str, expected: object, found: object) -> None:
         raise BrokenChain(Break(seq, why, str(expected), str(found)))
 
 
-def expect_all(
-    seq: int, whys: Sequence[str], expected: tuple[object, ...], found: tuple[object, ...]
+def expect_each(
+    seqs: Sequence[int], why: str, expected: tuple[object, ...], found: tuple[object, ...]
 ) -> None:
-    """The same of several, in one comparison: which of them differs is asked when one does."""
+    """The same of several entries, in one comparison: which of them differs is asked then."""
     if expected != found:
-        for each in zip(whys, expected, found, strict=True):
-            expect(seq, *each)
+        for seq, *both in zip(seqs, expected, found, strict=True):
+            expect(seq, why, *both)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -27,7 +28,7 @@ from audit.models import Checkpoint, Entry
 
 logger = logging.getLogger(__name__)
 
-CHUNK = 2_000  # entries in memory at a time
+CHUNK = 250  # entries in memory at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +127,13 @@ def _grown(last: Checkpoint | None) -> tuple[Walk, tree.Frontier | None]:
     size, head = (last.size, last.head) if last else (0, GENESIS)
     walk = Walk(size, head)
     frontier = tree.Frontier.from_hex(size, last.frontier) if last else tree.Frontier()
-    lines = _lines(size).iterator(CHUNK)
-    with _streaming(), closing(lines) as entries:  # type: ignore[type-var]
+    found = _lines(size).iterator(CHUNK)
+    with _streaming(), closing(found) as entries:  # type: ignore[type-var]
         if last:
             _expect_signed(last, next(entries, None))
-        for seq, body, hash_ in entries:
-            walk.step(seq, body, hash_)
-            frontier.add(tree.leaf(body))
+        while chunk := list(islice(entries, CHUNK)):
+            for lines in walk.follow(chunk):
+                frontier.extend(map(tree.leaf, lines))
     return walk, (frontier if frontier.size > size else None)
 
 

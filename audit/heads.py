@@ -56,8 +56,8 @@ class Heads:
         self._next = next(self._claims, None)
         self.due = self._next.size if self._next else 0  # the size at which to call `meet`
 
-    def add(self, line: str) -> None:
-        self._tree.add(leaf(line))
+    def add(self, lines: Iterable[str]) -> None:
+        self._tree.extend(map(leaf, lines))
 
     def meet(self, head: str) -> Iterator[str]:
         """A sentence for each fault of what is claimed of this size. Raises BrokenChain."""

@@ -4,30 +4,43 @@ And all of them against the signed heads that they come to. In memory that does 
 trail.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Func, TextField
 
-from audit.chain import GENESIS, Break, BrokenChain, Walk, commitment, expect, expect_all
+from audit.chain import (
+    GENESIS,
+    Break,
+    BrokenChain,
+    Walk,
+    commitment,
+    expect,
+    expect_each,
+    in_parts,
+)  # fmt: skip
 from audit.heads import Claim, Heads
 from audit.models import Entry
 from audit.rows import COLUMNS
 from audit.tree import Frontier
 
+Row = tuple[Any, ...]  # number, line, hash, salt, detail, and the columns that copy the line
 Progress = Callable[[int, int], object]  # entries read, and how many there are to read
 
-CHUNK = 2_000  # entries in memory at a time
+CHUNK = 250  # entries in memory at a time; more than the processor's cache holds take longer
 LATE = timedelta(seconds=5)  # between what happened and its entry; longer is told
 CLOCK_STEP = timedelta(seconds=2)  # by which a clock may be set back
 
-_copied = itemgetter(*COLUMNS.values())
-_DIFFER = [f"the column '{name}' differs from the line" for name in COLUMNS]
+_COPIES = {name: field for name, field in COLUMNS.items() if name != "seq"}  # it is the number
+_copied = itemgetter(*_COPIES.values())
+_own = itemgetter("detail_commit", "recorded_at", "occurred_at")
+_DIFFER = [f"the column '{name}' differs from the line" for name in _COPIES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +88,40 @@ class Reading:
 
     def _read(self) -> Iterator[str]:
         total = (self.end or _last()) - self.start.seq
-        heads = self._heads
-        for row in _rows(self.start.seq, self.end):
-            seq, body, hash_, salt, detail = row[:5]
-            fields = self._walk.step(seq, body, hash_)
-            expect_all(seq, _DIFFER, _copied(fields), row[5:])
-            _check_detail(seq, fields["detail_commit"], salt, detail)
-            self.times.see(seq, fields["recorded_at"], fields["occurred_at"])
-            heads.add(body)
-            if seq == heads.due:
-                yield from heads.meet(hash_)
-                self._signed = (seq, hash_) if heads.met == seq else self._signed
-            self.holds = seq, hash_
-            if seq % CHUNK == 0:
-                self._progress(seq - self.start.seq, total)
+        for chunk in _chunks(self.start.seq, self.end):
+            for rows, _ in in_parts(self._look, chunk):
+                yield from self._go(rows)
+            self._progress(self.holds[0] - self.start.seq, total)
         if self.end is not None:
             last = self.holds[0]
             expect(last + 1, "entries were removed", f"up to {self.end:,}", f"up to {last:,}")
         yield from self._heads.end()
         yield from self.times.problems()
+
+    def _look(self, rows: Sequence[Row]) -> None:
+        seqs, texts, hashes, salts, details, *columns = zip(*rows, strict=True)
+        fields = self._walk.look(seqs, texts, hashes)
+        for each in zip(_DIFFER, zip(*map(_copied, fields), strict=True), columns, strict=True):
+            expect_each(seqs, *each)
+        commits, recorded_at, occurred_at = zip(*map(_own, fields), strict=True)
+        for seq, commit, salt, detail in zip(seqs, commits, salts, details, strict=True):
+            if commit or salt is not None:
+                _check_detail(seq, commit, salt, detail)
+        self.times.see(seqs, recorded_at, occurred_at)
+
+    def _go(self, rows: Sequence[Row]) -> Iterator[str]:
+        """The tree over entries that hold, and what is claimed of it on the way."""
+        heads = self._heads
+        while rows:
+            more = heads.due - self.holds[0]
+            part, rows = (rows[:more], rows[more:]) if more > 0 else (rows, [])
+            heads.add([row[1] for row in part])
+            seq, _, hash_ = part[-1][:3]
+            if seq == heads.due:
+                yield from heads.meet(hash_)
+                self._signed = (seq, hash_) if heads.met == seq else self._signed
+            self.holds = seq, hash_
+        self._walk.go(*self.holds)
 
 
 @dataclass(slots=True)
@@ -107,17 +135,23 @@ class Times:
     first_back: int = 0
     farthest: timedelta = timedelta(0)
 
-    def see(self, seq: int, recorded_at: str, occurred_at: str) -> None:
-        """The times of a line. Raises ValueError for one that is none."""
-        recorded = datetime.fromisoformat(recorded_at)
-        if recorded - datetime.fromisoformat(occurred_at) > LATE:
-            self.late += 1
-            self.first_late = self.first_late or seq
-        if self.last and recorded < self.last:
-            self.back += 1
-            self.first_back = self.first_back or seq
-            self.farthest = max(self.farthest, self.last - recorded)
-        self.last = recorded
+    def see(
+        self, seqs: Sequence[int], recorded_at: Sequence[str], occurred_at: Sequence[str]
+    ) -> None:
+        """The times of lines, of one at least. Raises ValueError for one that is none."""
+        recorded = list(map(datetime.fromisoformat, recorded_at))
+        times = zip(seqs, [self.last or recorded[0], *recorded], recorded, strict=False)
+        back = [(seq, last - now) for seq, last, now in times if now < last]
+        occurred = zip(seqs, recorded, map(datetime.fromisoformat, occurred_at), strict=True)
+        late = [seq for seq, now, then in occurred if now - then > LATE]
+        if late:
+            self.late += len(late)
+            self.first_late = self.first_late or late[0]
+        if back:
+            self.back += len(back)
+            self.first_back = self.first_back or back[0][0]
+            self.farthest = max(self.farthest, *(by for _, by in back))
+        self.last = recorded[-1]
 
     def problems(self) -> Iterator[str]:
         """Entries that are dated back: nobody's clock is set back by so much."""
@@ -154,13 +188,15 @@ def _last() -> int:
     return Entry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
 
 
-def _rows(after: int, upto: int | None) -> Iterator[tuple[Any, ...]]:
+def _chunks(after: int, upto: int | None) -> Iterator[list[Row]]:
     # One statement, hence one snapshot: what is appended meanwhile is not seen in half.
-    copies = [_Written(name) if name == "recorded_at" else name for name in COLUMNS]
+    copies = [_Written(name) if name == "recorded_at" else name for name in _COPIES]
     columns = ("seq", "body", "hash", "detail__salt", "detail__detail", *copies)
     entries = Entry.objects.filter(seq__gt=after) if after else Entry.objects.all()
     entries = entries if upto is None else entries.filter(seq__lte=upto)
-    return entries.order_by("seq").values_list(*columns).iterator(CHUNK)
+    rows = entries.order_by("seq").values_list(*columns).iterator(CHUNK)
+    while chunk := list(islice(rows, CHUNK)):
+        yield chunk
 
 
 class _Written(Func):

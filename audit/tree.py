@@ -47,6 +47,19 @@ class Frontier:
         self.size += 1
         return completed
 
+    def extend(self, leaf_hashes: Iterable[bytes]) -> None:
+        """Add many. Level by level, which takes two thirds of the time."""
+        level, size, last = list(leaf_hashes), self.size, list[bytes]()
+        self.size += len(level)
+        while level:
+            if size & 1:
+                level.insert(0, self.roots.pop())
+            if len(level) & 1:
+                last.append(level.pop())
+            level = list(map(node, level[::2], level[1::2]))
+            size >>= 1
+        self.roots += reversed(last)
+
     def root(self) -> bytes:
         """The hash of the whole tree as it is now."""
         return _folded(self.roots) if self.roots else EMPTY

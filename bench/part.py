@@ -1,7 +1,7 @@
 """Reads a part of the trail as verification does, as soon as a line comes in.
 
 `python -m bench.part AFTER UPTO` begins after entry AFTER, which is 0 or the size of a checkpoint,
-on the database that the environment names, and ends when entry UPTO was found to hold.
+on the database that the environment names, and says so when entry UPTO was found to hold.
 """
 
 import sys
@@ -19,10 +19,11 @@ def main() -> None:
     start = Start(*found) if found else Start()
     claims = heads.claims(after, upto, [])
     reading = Reading(start, claims, end=upto, progress=lambda _done, _total: None)
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
+    heads.newest()  # connected, and queries are at hand
+    print("ready", flush=True)
     sys.stdin.readline()
     problems = list(reading.problems())
+    print("read", flush=True)  # how long the process takes to end is not measured
     if start.seq != after or reading.holds[0] != upto or problems:
         raise SystemExit(f"entries {after} to {upto} do not hold: {problems}")
 

@@ -51,10 +51,29 @@ def length() -> int:
 
 def hashing() -> float:
     from audit import chain
+
+    lines = _sample()
+    return timed(lambda: [chain.digest(line) for line in lines], len(lines))
+
+
+def tree_alone() -> float:
+    """What a new entry costs a checkpoint when it is read and checked already, of the processor."""
+    from audit.checkpoints import CHUNK
+    from audit.tree import Frontier, leaf
+
+    lines, tree = _sample(), Frontier()
+
+    def grow() -> None:
+        for at in range(0, len(lines), CHUNK):
+            tree.extend(map(leaf, lines[at : at + CHUNK]))
+
+    return timed(grow, len(lines), cpu=True)
+
+
+def _sample() -> list[str]:
     from audit.models import Entry
 
-    lines = list(Entry.objects.order_by("seq").values_list("body", flat=True)[:SAMPLE])
-    return timed(lambda: [chain.digest(line) for line in lines], len(lines))
+    return list(Entry.objects.order_by("seq").values_list("body", flat=True)[:SAMPLE])
 
 
 def verify(mode: str) -> None:
@@ -85,10 +104,13 @@ def in_parts(*sizes: int) -> float:
     begun = time.monotonic()
     for reader in readers:
         cast(IO[bytes], reader.stdin).close()
+    for reader in readers:
+        cast(IO[bytes], reader.stdout).readline()  # it has read
+    seconds = time.monotonic() - begun
     ends = [reader.wait() for reader in readers]
     if any(ends):
         raise SystemExit("a part of the trail does not hold")
-    return time.monotonic() - begun
+    return seconds
 
 
 def copying(found: Found) -> None:
@@ -158,6 +180,7 @@ def checkpoints(found: Found) -> None:
     whole = length()
     cpu = timed(sign, whole - before, cpu=True)
     found.setdefault("sign, CPU", []).append(cpu)
+    found.setdefault("tree, CPU", []).append(tree_alone())
     rest = timed(lambda: verify("incremental"), whole)
     found.setdefault("verify the rest", []).append(rest)
 

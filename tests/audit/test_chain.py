@@ -200,6 +200,50 @@ def test_an_entry_of_another_trail_does_not_fit_in():
     assert break_of([*rows, (3, foreign, chain.digest(foreign))]).why.endswith("another trail")
 
 
-@pytest.mark.parametrize("line", ["", "[]", "{}", "nothing of the kind"])
+def rewritten(row, **changes):
+    """A line with other fields, and a hash of its own."""
+    line = chain.canonical(json.loads(row[1]) | changes)
+    return row[0], line, chain.digest(line)
+
+
+TAMPERINGS = [
+    lambda row: (row[0] + 1, *row[1:]),
+    lambda row: (row[0], row[1].replace("DE-014", "DE-015"), row[2]),
+    lambda row: (row[0], row[1], chain.GENESIS),
+    lambda row: rewritten(row, site="DE-015"),
+    lambda row: rewritten(row, seq=7),
+    lambda row: rewritten(row, trail="other"),
+    lambda row: rewritten(row, extra=1),
+    lambda row: (row[0], "[1]", chain.digest("[1]")),
+    lambda row: (row[0], "nothing", chain.digest("nothing")),
+]
+
+
+def outcome(rows, at_once):
+    """Where a walk ends that is given so many entries at once, and why there."""
+    walk, followed = Walk(), []
+    try:
+        for at in range(0, len(rows), at_once):
+            for lines in walk.follow(rows[at : at + at_once]):
+                followed += lines
+    except BrokenChain as error:
+        return error.found, walk.seq, walk.head, followed
+    return None, walk.seq, walk.head, followed
+
+
+@given(
+    st.dictionaries(st.integers(0, 11), st.sampled_from(TAMPERINGS), max_size=3),
+    st.sets(st.integers(0, 11), max_size=2),
+    st.integers(2, 12),
+)
+def test_many_entries_at_once_break_where_they_do_one_by_one(tampered, removed, at_once):
+    rows = make_chain(12)
+    for at, tamper in tampered.items():
+        rows[at] = tamper(rows[at])
+    rows = [row for at, row in enumerate(rows) if at not in removed]
+    assert outcome(rows, at_once) == outcome(rows, 1)
+
+
+@pytest.mark.parametrize("line", ["", "[]", '[["a"]]', "{}", "7", "nothing of the kind"])
 def test_a_line_that_is_none_breaks_the_chain(line):
     assert break_of([(1, line, chain.digest(line))]).why.endswith("fields of the format")

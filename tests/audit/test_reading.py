@@ -1,5 +1,6 @@
 """What the times of entries say, and that a pass takes no more memory for a longer trail."""
 
+import random
 import tracemalloc
 from datetime import UTC, datetime, timedelta
 
@@ -7,8 +8,8 @@ import pytest
 
 from audit import anchors, keys, reading, verify
 from audit.reading import Times
-from tests.audit.signing import Notary
-from tests.audit.support import write, write_many
+from tests.audit.signing import Notary, relink
+from tests.audit.support import guards_down, sql, write, write_many
 
 NOON = datetime(2026, 8, 14, 12, tzinfo=UTC)
 
@@ -19,7 +20,7 @@ def seen(*seconds, happened=0):
     for seq, after in enumerate(seconds, start=1):
         recorded = NOON + timedelta(seconds=after)
         occurred = recorded - timedelta(seconds=happened)
-        times.see(seq, recorded.isoformat(), occurred.isoformat())
+        times.see([seq], [recorded.isoformat()], [occurred.isoformat()])
     return times
 
 
@@ -69,3 +70,36 @@ def test_checkpoints_and_notes_take_no_more_memory_for_a_longer_ledger(db, monke
     write_many(2700, subject="document:2")
     notary.sign()
     assert peak() < 1.5 * first
+
+
+TAMPERINGS = [
+    "UPDATE audit_entry SET body = replace(body, 'DE-014', 'DE-015') WHERE seq = %s",
+    "UPDATE audit_entry SET hash = replace(hash, 'a', 'b') WHERE seq = %s",
+    "UPDATE audit_entry SET site = 'other' WHERE seq = %s",
+    "UPDATE audit_entry SET to_state = 'other' WHERE seq = %s",
+    "UPDATE audit_entry SET recorded_at = '2020-01-01 00:00:00' WHERE seq = %s",
+    "UPDATE audit_entrydetail SET detail = '{}' WHERE entry_id = %s",
+    "DELETE FROM audit_entrydetail WHERE entry_id = %s",
+]
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize("seed", range(12))
+def test_entries_that_are_read_together_break_where_they_do_one_by_one(db, monkeypatch, seed):
+    notary, rng = Notary(), random.Random(seed)
+    monkeypatch.setattr(keys, "verifiers", notary.verifiers)
+    for number in range(2):
+        write_many(8, subject=f"document:{number}", site="DE-014", detail={"name": "A. Berg"})
+        notary.sign(anchored=False)
+    assert verify.verify(with_anchors=False).intact
+    with guards_down():
+        for seq in rng.sample(range(1, 17), 3):
+            sql(rng.choice(TAMPERINGS), seq)
+    relink(rng.randrange(9, 17), "DE-014", "DE-016")
+    found = []
+    for chunk in (1, 5, 250):
+        monkeypatch.setattr(reading, "CHUNK", chunk)
+        verdict = verify.verify(with_anchors=False)
+        found.append((verdict.first_bad, verdict.problems, verdict.entries, verdict.head))
+    assert found[0][0] is not None
+    assert found == [found[0]] * 3

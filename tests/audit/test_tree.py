@@ -1,6 +1,7 @@
 """RFC 6962's own definitions, written out, against the tree that grows by its frontier."""
 
 import hashlib
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
@@ -75,6 +76,15 @@ def test_a_tree_grows_on_from_what_was_kept_of_it(old, more):
     for hash_ in leaves(old + more)[old:]:
         frontier.add(hash_)
     assert frontier.root() == mth(leaves(old + more))
+
+
+@given(st.lists(st.integers(0, 200), max_size=4))
+def test_it_grows_by_many_entries_at_once_as_by_each_of_them(counts):
+    frontier, hashes = tree.Frontier(), leaves(sum(counts))
+    for count, upto in zip(counts, accumulate(counts), strict=True):
+        frontier.extend(hashes[upto - count : upto])
+        one_by_one = grown(hashes[:upto])
+        assert (frontier.size, frontier.roots) == (one_by_one.size, one_by_one.roots)
 
 
 @given(SIZES, st.data())
