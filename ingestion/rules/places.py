@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ingestion.reading.facts import Box, Page, TextSource, Word
 from ingestion.rules import wording
 
-_AROUND = " .,:;()[]#*_'\"-\u2013"  # what may hang on to a word
+_AROUND = " .,:;?()[]#*_'\"-\u2013"  # what may hang on to a word; a ? may be a colon in a scan
 _BELOW = 30.0  # points below a caption within which its value begins
 _ASIDE = 20.0  # points by which that value may begin further left
 _INDENT = 60.0  # points by which it may begin further right
