@@ -63,7 +63,7 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 def install() -> None:
-    """Idempotent. Permissions of apps that are not migrated yet are given by a later call."""
+    """Idempotent. Permissions of apps that are not migrated yet are given by the next migration."""
     tables = connection.introspection.table_names()
     if not {Group._meta.db_table, "audit_entry"}.issubset(tables):
         return  # a partial migration: the next one calls again

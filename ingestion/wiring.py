@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from django.apps import apps
 from django.db.models.signals import post_migrate
 
 from audit import anchors, jobs, log, runs, verify
@@ -19,8 +20,10 @@ def connect() -> None:
     jobs.register(transport.ring_for_a_job)
     log.register_rules(RULES_VERSION)
     office.connect(_office())
-    post_migrate.connect(_install_roles, dispatch_uid="ingestion.roles")
-    post_migrate.connect(_install_schedules, dispatch_uid="ingestion.schedules")
+    # The signal comes for each app, in this order: once is enough, when all else is there.
+    *_, last = (app for app in apps.get_app_configs() if app.models_module)
+    post_migrate.connect(_install_roles, sender=last, dispatch_uid="ingestion.roles")
+    post_migrate.connect(_install_schedules, sender=last, dispatch_uid="ingestion.schedules")
 
 
 def _office() -> office.Office:

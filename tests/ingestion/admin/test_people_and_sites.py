@@ -2,6 +2,7 @@
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.core.management.sql import emit_post_migrate_signal
 
 from audit.history import timeline
 from ingestion import roles
@@ -108,6 +109,15 @@ def test_installing_roles_again_puts_them_back(db):
     roles.install()
     assert group.permissions.count() == len(ROLES["Operations"])
     assert roles.Group.objects.count() == len(ROLES)
+
+
+def test_one_migration_is_enough_for_all_that_the_roles_may_do(db):
+    roles.Group.objects.all().delete()
+    roles.Permission.objects.all().delete()
+    emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
+    for name, permissions in ROLES.items():
+        given = roles.Group.objects.get(name=name).permissions.select_related("content_type")
+        assert {f"{each.content_type.app_label}.{each.codename}" for each in given} == permissions
 
 
 def test_demo_users_can_sign_in_and_belong_to_sites(client, db, settings, capsys):
