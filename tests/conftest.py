@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from tests.audit.support import guards_down_for_flush, nothing_follows_the_append
+from tests.audit.support import nothing_follows_the_append
+from tests.emptying import guards_down_for_flush
 
 __all__ = ["guards_down_for_flush", "nothing_follows_the_append"]
 

@@ -4,7 +4,6 @@ from contextlib import contextmanager
 
 import pytest
 from django.db import connection
-from django.test import TransactionTestCase
 
 from audit import guards, log, roles
 from audit.log import ledger, record
@@ -95,21 +94,3 @@ def nothing_follows_the_append(monkeypatch):
         connection.execute_wrappers.append(watch)
 
     monkeypatch.setattr(log, "_append", append_and_watch)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def guards_down_for_flush():
-    """Between transactional tests Django empties all tables, which the guards rightly refuse.
-
-    They are down for that moment only; what a test itself does meets them. To be imported by
-    `tests/conftest.py`.
-    """
-    flush = TransactionTestCase._fixture_teardown
-
-    def flush_unguarded(case):
-        with guards_down():
-            flush(case)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TransactionTestCase, "_fixture_teardown", flush_unguarded)
-        yield
