@@ -5,9 +5,6 @@ import pytest
 from audit import rotation, verify
 from tests.audit.authority import time_stamp_authority
 from tests.audit.buckets import CREDENTIALS, moto_server
-from tests.audit.support import guards_down_for_flush
-
-__all__ = ["guards_down_for_flush"]
 
 
 @pytest.fixture(autouse=True)
