@@ -33,6 +33,7 @@ _PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
 _DEGREE = r"(?:med|dent|rer|nat|sc|phil)\."  # Prof. Dr. med. Karin von der Heide
 _MISREAD_DOT = re.compile(r"\b(Prof|Dr|med|dent),(?=$| (?:\||Dr|med|dent|rer|nat))")
 _TORN = re.compile(r"[^\W\d_]\d{3,} \d")  # a number that seems to be in two parts
+_CLIA = re.compile(r"\b\d\dD(?: ?\d){7}\b")  # always of seven digits: its parts are put together
 _PATTERNS = {
     "number": r"(?=[\w/.-]*\d)\w+(?:[-/.]\w+)*",
     "name": rf"{_CAPITAL}{_IN_NAME}*,?"
@@ -220,6 +221,8 @@ def _value_in(
         return None
     used = _words_at(words, match.start("value"), match.end("value"))
     value, box, confidence = match["value"].strip(" ,;"), places.around(used), _worst(used)
+    if page.source in SCANS:
+        value = _CLIA.sub(lambda number: number[0].replace(" ", ""), value)
     if page.source in SCANS and _TORN.search(value):
         confidence = min(confidence, _UNSURE)
     return FieldValue(spec.name, value, page.number, page.source, confidence, box)

@@ -161,8 +161,15 @@ def test_a_number_that_a_scan_tore_apart_is_whole():
     assert "clia_number" not in values("lab-certification", telephone, source=TextSource.OCR)
 
 
-def test_a_name_with_a_number_that_was_torn_apart_is_not_sure():
+def test_a_clia_number_in_a_name_is_put_together_for_its_build_is_known():
     lab = "Laboratory: Cedar Ridge Core (CLIA 57D2621 961)"
+    read = values("lab-normal-ranges", lab, source=TextSource.OCR)["lab_name"]
+    assert (read.value, read.is_sure) == ("Cedar Ridge Core (CLIA 57D2621961)", True)
+    assert values("lab-normal-ranges", lab)["lab_name"].value == lab.partition(": ")[2]
+
+
+def test_a_name_with_a_number_that_was_torn_apart_is_not_sure():
+    lab = "Laboratory: Cedar Ridge Core (LAP A57262 961)"
     assert not values("lab-normal-ranges", lab, source=TextSource.OCR)["lab_name"].is_sure
     assert values("lab-normal-ranges", lab)["lab_name"].is_sure
 
