@@ -1,8 +1,8 @@
 """Between transactional tests all tables are emptied, which the guards rightly refuse.
 
 They are down for that moment only; what a test itself does meets them. What every migration puts in
-place (permissions, roles, schedules) stays unless a test changed it: to make it anew takes longer
-than all the rest.
+place stays unless a test changed it: to make permissions and roles anew takes longer than all the
+rest.
 """
 
 import pytest
@@ -11,13 +11,12 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.management.color import no_style
 from django.db import connection
 from django.test import TransactionTestCase
-from django_q.models import Schedule
 
+from ingestion.dispatch import schedules
 from tests.audit.support import guards_down, sql
 
 PUT_IN_PLACE = [
-    model._meta.db_table
-    for model in (ContentType, Permission, Group, Group.permissions.through, Schedule)
+    model._meta.db_table for model in (ContentType, Permission, Group, Group.permissions.through)
 ]
 
 
@@ -53,3 +52,4 @@ def empty():
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
     others = [table for table in tables if table not in PUT_IN_PLACE]
     connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), others))
+    schedules.install()  # all of them due
