@@ -147,7 +147,7 @@ def _enter(receipt: tuple[int, str, str, str]) -> None:
     anchored_at = connection.ops.adapt_datetimefield_value(timezone.now())
     try:
         with transaction.atomic():
-            rows.insert({rows.RECEIPT: [(*receipt, anchored_at)]})
+            rows.insert(rows.RECEIPT, [(*receipt, anchored_at)])
     except IntegrityError:
         if not Receipt.objects.filter(checkpoint=receipt[0], anchor=receipt[1]).exists():
             raise  # else another host was as quick

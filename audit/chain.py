@@ -37,6 +37,9 @@ FIELDS = frozenset([
     "occurred_at", "recorded_at", "software", "rules", "schema_version",
 ])  # fmt: skip
 
+# What an entry gets only when it is appended: until then they are "", "" and 0.
+LINKED = frozenset(["prev", "recorded_at", "seq"])
+
 _FRAME = len('"":,') * len(FIELDS) + len("".join(FIELDS))  # characters around the values
 
 _KEY = re.compile(r"[a-z0-9_]+").fullmatch

@@ -22,8 +22,8 @@ from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
 from audit import keys, notes, rows, tree
+from audit.appending import flush_barrier
 from audit.chain import GENESIS, Break, BrokenChain, Walk, digest
-from audit.log import flush_barrier
 from audit.models import Checkpoint, Entry
 
 logger = logging.getLogger(__name__)
@@ -162,7 +162,7 @@ def _insert(signed: Signed, frontier: str) -> bool:
     row = (signed.size, signed.head, signed.root, frontier, signed.note, created_at)
     try:
         with transaction.atomic():
-            rows.insert({rows.CHECKPOINT: [row]})
+            rows.insert(rows.CHECKPOINT, [row])
     except IntegrityError:
         if not Checkpoint.objects.filter(size__gte=signed.size).exists():
             raise

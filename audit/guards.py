@@ -14,6 +14,7 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 
+from audit.appending import APPEND
 from audit.chain import GENESIS
 
 # The event, of the subject entry:SEQ, after which a detail may go.
@@ -119,6 +120,10 @@ _PG_FUNCTIONS = {
     "audit_next": _PG_NEXT,
     "audit_redacted": _PG_REDACTED,
 }
+# What links entries, as `audit.appending` calls it. It may be there while others append.
+_PG_APPEND = f"""CREATE OR REPLACE FUNCTION
+{{schema}}.audit_append(trail text, entries text, details text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog AS $act${APPEND}$act$"""
 # Runs with the rights of the owner of the tables: the application's role deletes nothing itself.
 _PG_REDACT = """CREATE FUNCTION {schema}.audit_redact(seq bigint) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog
@@ -150,7 +155,7 @@ def install(connection: BaseDatabaseWrapper) -> None:
             schema = _schema(cursor)
             _run(cursor, [_function(schema, name) for name in _PG_FUNCTIONS])
             if "audit_entrydetail" in tables:
-                _run(cursor, [_PG_REDACT.format(schema=schema)])
+                _run(cursor, [_PG_REDACT.format(schema=schema), _PG_APPEND.format(schema=schema)])
             for name, (table, *_) in POSTGRESQL.items():
                 if table in tables:
                     _run(cursor, _trigger(schema, name))
@@ -261,13 +266,15 @@ def _wanted_on_postgresql(schema: str) -> dict[str, tuple[str, int, str, str]]:
     return {
         name: (table, kind, "A", _PG_FUNCTIONS[function].format(schema=schema))
         for name, (table, kind, _, function) in POSTGRESQL.items()
-    }
+    } | {"audit_append": ("audit_entrydetail", 0, "", APPEND.format(schema=schema))}
 
 
 def _there_on_postgresql(cursor: Any) -> dict[str, tuple[str, int, str, str]]:
     cursor.execute(
         """SELECT tgname, relname, tgtype, tgenabled, prosrc FROM pg_trigger
         JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_proc ON pg_proc.oid = tgfoid
-        WHERE NOT tgisinternal AND relnamespace = current_schema()::regnamespace"""
+        WHERE NOT tgisinternal AND relnamespace = current_schema()::regnamespace
+        UNION ALL SELECT proname, 'audit_entrydetail', 0, '', prosrc FROM pg_proc
+        WHERE proname = 'audit_append' AND pronamespace = current_schema()::regnamespace"""
     )
     return {name: tuple(rest) for name, *rest in cursor.fetchall()}

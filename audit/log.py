@@ -6,8 +6,7 @@ the chain's lock is then held as briefly as can be, and never while another
 lock is waited for. Change and entry commit together or not at all; an entry
 recorded in a savepoint that is rolled back goes with it.
 
-On PostgreSQL the append is also the commit, and the lock is released before the
-disk is waited for (docs/adr/0019-the-lock-goes-before-the-flush.md).
+How they are appended is `audit.appending`'s.
 """
 
 import secrets
@@ -17,26 +16,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from operator import itemgetter
 from typing import Any
 
-import orjson
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from audit import actors, chain, context, rows
-from audit.rows import COLUMNS
+from audit import actors, appending, chain, context
+from audit.appending import LedgerError, written
 
-LOCK = 0x51_7E_1ED6  # any constant: PostgreSQL's advisory lock of the one chain in this database
-LOCK_TIMEOUT = "5s"  # longer means that somebody sits on the lock, not that there is much to do
-
-_copied = itemgetter(*COLUMNS.values())
-
-
-class LedgerError(Exception):
-    """The ledger is used in a way that could lose or misplace an entry."""
-
+__all__ = ["LedgerError", "afterwards", "ledger", "record", "register_rules", "written"]
 
 _rules = ""
 
@@ -47,7 +36,7 @@ def register_rules(version: str) -> None:
     _rules = version
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: making one would take twice the time
 class _Pending:
     """A recorded entry that waits for its number, its predecessor and its time.
 
@@ -178,13 +167,6 @@ def afterwards(act: Callable[[], None]) -> None:
     database.on_commit(_Afterwards(act))
 
 
-def written(moment: datetime) -> str:
-    """A time as lines have it: UTC, always with microseconds. Raises ValueError without a zone."""
-    if moment.tzinfo is None:
-        raise ValueError(f"a time without a zone: {moment}")
-    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
 def _sealed(detail: dict[str, Any]) -> tuple[bytes, str]:
     """Salt and canonical text of a detail, or two empties."""
     if not detail:
@@ -209,7 +191,8 @@ def _close() -> None:
         raise LedgerError("a part of this block failed and was passed over: nothing is saved")
     pending, later, connection.run_on_commit = _sorted_out(connection.run_on_commit)
     if pending:
-        _append(pending, is_last=not later)
+        # What acts on an entry has to be in its transaction: then that ends when Django says so.
+        appending.extend(pending, is_the_end=not later)
     for each in later:
         each.act()
 
@@ -220,86 +203,3 @@ def _sorted_out(hooks: Sequence[Any]) -> tuple[list[_Pending], list[_Afterwards]
     pending = [hook[1] for hook in hooks if isinstance(hook[1], _Pending)]
     later = [hook[1] for hook in hooks if isinstance(hook[1], _Afterwards)]
     return pending, later, [hook for hook in hooks if not isinstance(hook[1], ours)]
-
-
-def _append(pending: Sequence[_Pending], *, is_last: bool) -> None:
-    seq, prev, now = _tail()
-    recorded_at, column = written(now), connection.ops.adapt_datetimefield_value(now)
-    entries: list[tuple[Any, ...]] = []
-    details: list[tuple[Any, ...]] = []
-    for entry in pending:
-        seq += 1
-        fields = entry.facts | {"prev": prev, "recorded_at": recorded_at, "seq": seq}
-        body = chain.rewritten(fields, chain.MAX_LINE)  # record() checked the rest
-        prev = chain.digest(body)
-        entries.append((*_copied(fields | {"recorded_at": column}), prev, body))
-        if entry.detail:
-            details.append((seq, entry.salt, entry.detail))
-    # What acts on an entry has to be in its transaction: then that ends when Django says so.
-    rows.insert({rows.ENTRY: entries, rows.DETAIL: details}, _release() if is_last else "")
-
-
-def flush_barrier() -> None:
-    """Wait until all is on disk that anybody committed before.
-
-    For who passes on entries that others wrote: these may be seen before they are durable. Raises
-    RuntimeError inside a transaction, whose own end would come too late.
-    """
-    if connection.vendor == "postgresql":
-        with transaction.atomic(durable=True), connection.cursor() as cursor:
-            cursor.execute(_BARRIER)
-
-
-def _tail() -> tuple[int, str, datetime]:
-    """Number and hash of the last entry and the time, all read under the chain's lock."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            row, now = _locked_tail(cursor)
-        else:
-            # BEGIN IMMEDIATE is the lock: SQLite has one writer at a time.
-            cursor.execute("SELECT seq, hash, body FROM audit_entry ORDER BY seq DESC LIMIT 1")
-            row, now = cursor.fetchone(), datetime.now(UTC)
-    if row is None:
-        return 0, chain.GENESIS, now
-    seq, hash_, body = row
-    if (trail := orjson.loads(body)["trail"]) != settings.AUDIT_TRAIL:
-        raise LedgerError(f"this ledger is '{trail}', but AUDIT_TRAIL is '{settings.AUDIT_TRAIL}'")
-    return seq, hash_, now
-
-
-# In one message, for a round trip costs more than any of them. In READ COMMITTED each statement
-# sees what was committed when it began: the last one sees the tail of after the wait.
-# clock_timestamp() is the time now; now() is when the transaction began.
-_LOCKED_TAIL = f"""SET LOCAL lock_timeout = '{LOCK_TIMEOUT}';
-    SELECT current_setting('transaction_isolation'), pg_advisory_xact_lock({LOCK});
-    SELECT clock_timestamp(), seq, hash, body FROM audit_entry ORDER BY seq DESC LIMIT 1"""  # noqa: S608 - constants
-
-
-def _locked_tail(cursor: Any) -> tuple[tuple[int, str, str] | None, datetime]:
-    cursor.execute(_LOCKED_TAIL)
-    cursor.nextset()
-    if (level := cursor.fetchone()[0]) != "read committed":
-        # A snapshot from before the lock would show an old tail.
-        raise LedgerError(f"the ledger needs READ COMMITTED, and this transaction is {level}")
-    cursor.nextset()
-    if (tail := cursor.fetchone()) is None:  # nor is there a time where there is no entry yet
-        cursor.execute("SELECT clock_timestamp()")
-        return None, cursor.fetchone()[0]
-    now, *last = tail
-    return tuple(last), now
-
-
-# A record of nothing, whose commit waits for the disk. The log is written in order: when this is
-# on disk, so is all that was committed before, by anybody.
-_BARRIER = "SELECT pg_logical_emit_message(true, 'audit', '')"
-# The chain's lock goes with COMMIT, which does not wait for the disk; the barrier does, outside of
-# it, together with others'. In one message with the entries, for whoever holds the lock keeps all
-# others waiting: there is no time for a round trip.
-_RELEASE = f"SET LOCAL synchronous_commit = off; COMMIT; {_BARRIER}"
-
-
-def _release() -> str:
-    """What ends the transaction early, or "" where Django's own commit does."""
-    # Inside a savepoint the transaction is not ours: that of a test.
-    is_ours = connection.vendor == "postgresql" and not connection.savepoint_ids
-    return _RELEASE if is_ours and settings.AUDIT_EARLY_RELEASE else ""

@@ -113,7 +113,7 @@ def _problems(elsewhere: Elsewhere, readings: Iterable[Reading], since: int) -> 
     for reading in readings:
         yield from reading.problems()
     for name in guards.missing(connection):
-        yield f"The database does not guard the ledger: the trigger {name} is missing or changed."
+        yield f"The database does not guard the ledger: {name} is missing or changed."
     for check in _checks:
         yield from check(since)
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 from django.db import connection
 
-from audit import guards, log, roles
+from audit import appending, guards, roles
 from audit.log import ledger, record
 
 APPLICATION = "siteledger_application"
@@ -78,12 +78,12 @@ def nothing_follows_the_append(monkeypatch):
 
     To be imported by `tests/conftest.py`. In the main process; in all of its threads.
     """
-    append = log._append
+    extend = appending.extend
 
-    def append_and_watch(pending, *, is_last):
+    def extend_and_watch(pending, *, is_the_end):
         block = connection.atomic_blocks[-1]
-        append(pending, is_last=is_last)
-        if not is_last:
+        extend(pending, is_the_end=is_the_end)
+        if not is_the_end:
             return
 
         def watch(execute, statement, *rest):
@@ -93,4 +93,4 @@ def nothing_follows_the_append(monkeypatch):
 
         connection.execute_wrappers.append(watch)
 
-    monkeypatch.setattr(log, "_append", append_and_watch)
+    monkeypatch.setattr(appending, "extend", extend_and_watch)

@@ -201,8 +201,8 @@ def test_of_two_that_sign_at_once_one_wins_and_the_other_leaves(key, monkeypatch
 
 
 def test_a_refusal_with_no_other_host_in_it_is_not_passed_over(key, monkeypatch):
-    def refuse(what):
-        insert({rows.CHECKPOINT: [(99, "0" * 64, "", "", "", timezone.now().isoformat())]})
+    def refuse(table, _rows):
+        insert(table, [(99, "0" * 64, "", "", "", timezone.now().isoformat())])
 
     insert = rows.insert
     monkeypatch.setattr(rows, "insert", refuse)
@@ -274,13 +274,18 @@ def test_a_checkpoint_is_written_once(signed):
         Checkpoint.objects.all().delete()
 
 
-def test_what_was_read_is_on_disk_before_it_is_signed(key):
-    statements = []
+def test_what_was_read_is_on_disk_before_it_is_signed(key, monkeypatch):
+    statements, insert = [], rows.insert
 
     def watch(execute, statement, *rest):
         statements.append(statement)
         return execute(statement, *rest)
 
+    def watch_insert(*what):
+        statements.append("INSERT")
+        insert(*what)
+
+    monkeypatch.setattr(rows, "insert", watch_insert)
     with connection.execute_wrapper(watch):
         checkpoints.sign()
     if connection.vendor != "postgresql":
@@ -288,5 +293,5 @@ def test_what_was_read_is_on_disk_before_it_is_signed(key):
         return
     flushed = next(i for i, s in enumerate(statements) if "pg_logical_emit_message(true" in s)
     read = max(i for i, s in enumerate(statements) if '"body"' in s)
-    inserted = next(i for i, s in enumerate(statements) if s.startswith("INSERT"))
+    inserted = statements.index("INSERT")
     assert read < flushed < inserted

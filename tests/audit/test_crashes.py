@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from audit import log, rows
+from audit import appending
 from audit.history import timeline
 from audit.verify import verify
 from sites.models import Study
@@ -50,17 +50,22 @@ def start_server(folder):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
 
 
-@contextmanager
-def watched():
-    """The statements that are sent meanwhile."""
-    sent = []
+@pytest.fixture
+def sent(monkeypatch):
+    """What is sent meanwhile, by cursors and by the append."""
+    messages, send = [], appending._send
 
-    def watch(execute, statement, *rest):
-        sent.append(statement)
+    def watch(message):
+        messages.append(message)
+        send(message)
+
+    def watch_cursors(execute, statement, *rest):
+        messages.append(statement)
         return execute(statement, *rest)
 
-    with connection.execute_wrapper(watch):
-        yield sent
+    monkeypatch.setattr(appending, "_send", watch)
+    with connection.execute_wrapper(watch_cursors):
+        yield messages
 
 
 @pytest.mark.slow
@@ -84,27 +89,29 @@ def test_a_server_that_is_killed_among_eight_writers_loses_nothing_that_was_ackn
 
 
 @postgresql_only
-@pytest.mark.parametrize("count", [1, rows.FEW + 1], ids=["one message", "COPY"])
-def test_an_entry_does_not_wait_for_the_disk_before_it_releases_the_lock(transactional_db, count):
-    with watched() as sent:
-        write_many(count)
-    assert sent[-1].endswith(log._RELEASE)
+@pytest.mark.parametrize("count", [1, appending.FEW + 1], ids=["few", "many"])
+def test_an_entry_does_not_wait_for_the_disk_before_it_releases_the_lock(
+    transactional_db, sent, count
+):
+    write_many(count)
+    assert sent[-1].endswith(appending._RELEASE)
     [(level,)] = sql("SHOW synchronous_commit")
     assert level == "on"
 
 
 @postgresql_only
-def test_early_release_can_be_switched_off(transactional_db, settings):
+def test_early_release_can_be_switched_off(transactional_db, settings, sent):
     settings.AUDIT_EARLY_RELEASE = False
-    with watched() as sent:
-        write()
-    assert not [statement for statement in sent if "COMMIT" in statement]
+    write()
+    assert ["COMMIT" in message for message in sent[-1:]] == [False]
     assert len(timeline("document:1")) == 1
 
 
 @postgresql_only
 def test_whoever_loses_the_connection_at_the_commit_is_told(transactional_db, monkeypatch):
-    monkeypatch.setattr(log, "_RELEASE", "COMMIT; SELECT pg_terminate_backend(pg_backend_pid())")
+    monkeypatch.setattr(
+        appending, "_RELEASE", "COMMIT; SELECT pg_terminate_backend(pg_backend_pid())"
+    )
     with pytest.raises(OperationalError):
         write()
     connection.close()
@@ -112,7 +119,7 @@ def test_whoever_loses_the_connection_at_the_commit_is_told(transactional_db, mo
 
 
 def test_a_barrier_inside_a_transaction_is_refused(transactional_db):
-    log.flush_barrier()
+    appending.flush_barrier()
     if connection.vendor == "postgresql":
         with transaction.atomic(), pytest.raises(RuntimeError, match="durable"):
-            log.flush_barrier()
+            appending.flush_barrier()

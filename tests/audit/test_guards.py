@@ -278,6 +278,19 @@ def test_a_guard_that_was_made_to_look_away_counts_as_missing(db):
     assert guards.missing(connection) == ["audit_entry_link"]
 
 
+@postgresql_only
+def test_the_function_that_links_entries_is_looked_after_as_a_guard_is(db):
+    sql("DROP FUNCTION audit_append(text, text, text)")
+    assert guards.missing(connection) == ["audit_append"]
+    guards.reinstall("default")
+    assert guards.missing(connection) == []
+    sql(
+        "CREATE OR REPLACE FUNCTION audit_append(trail text, entries text, details text)"
+        " RETURNS void LANGUAGE plpgsql AS $f$ BEGIN END $f$"
+    )
+    assert guards.missing(connection) == ["audit_append"]
+
+
 @sqlite_only
 def test_a_guard_that_was_made_to_look_away_counts_as_missing_on_sqlite(db):
     sql("DROP TRIGGER audit_entry_link")

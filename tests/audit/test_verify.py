@@ -1,14 +1,13 @@
 # ruff: noqa: S608 - statements are built from constants
 import json
 import tracemalloc
-from datetime import UTC, datetime
+from datetime import datetime
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from audit import chain, guards, log, reading, verify
-from audit.chain import GENESIS
+from audit import appending, chain, guards, reading, verify
 from audit.models import Entry
 from tests.audit.support import guards_down, sql, write, write_many
 
@@ -90,11 +89,23 @@ def test_the_same_day_before_christ_is_another_time(written):
     assert (bad.seq, bad.why) == (5, "the column 'recorded_at' differs from the line")
 
 
+class WholeSeconds(datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return super().now(tz).replace(microsecond=0)
+
+
 def test_a_time_of_whole_seconds_is_that_of_its_line(db, monkeypatch):
     # Django leaves out the fraction then, and databases their last noughts.
-    noon = datetime(2026, 8, 14, 12, tzinfo=UTC)
-    monkeypatch.setattr(log, "_tail", lambda: (0, GENESIS, noon))
-    write(0, occurred_at=noon)
+    if connection.vendor == "postgresql":
+        as_installed = guards._PG_APPEND.format(schema="public")
+        whole = as_installed.replace("clock_timestamp()", "date_trunc('second', clock_timestamp())")
+        with connection.cursor() as cursor:
+            cursor.execute(whole)
+    monkeypatch.setattr(appending, "datetime", WholeSeconds)
+    write()
+    guards.install(connection)
+    assert Entry.objects.get().recorded_at.microsecond == 0
     assert verify.verify().intact
 
 
