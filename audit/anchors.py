@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Count, Max, Min, QuerySet
 from django.utils import timezone
 
 from audit import rows
@@ -98,6 +98,21 @@ def unanchored() -> list[Unanchored]:
     return found
 
 
+def held_nowhere_else(now: datetime | None = None) -> str:
+    """A sentence when checkpoints wait too long for any place at all; "" if not."""
+    held = _held(Receipt.objects.all())
+    waiting = _beyond(held).aggregate(since=Min("created_at"), count=Count("size"))
+    since, count = waiting["since"], waiting["count"]
+    limit = timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
+    if since is None or (now or timezone.now()) - since <= limit:
+        return ""
+    return (
+        f"{'1 checkpoint is' if count == 1 else f'{count:,} checkpoints are'} held nowhere else, "
+        f"the oldest since {since:%Y-%m-%d %H:%M:%S} UTC: whoever may write to the database could "
+        f"still rewrite what came after entry {held:,}."
+    )
+
+
 def read_back(*, after: int = 0) -> Iterator[Held]:
     """The notes that the places hold, of more than `after` entries: what a verifier compares.
 
@@ -114,10 +129,16 @@ def _to_be_asked() -> list[Place]:
 
 
 def _waiting(place: Place) -> "QuerySet[Checkpoint]":
-    """Those newer than the newest that it holds, which answers for all before it."""
-    held = Receipt.objects.filter(anchor=place.name).order_by("-checkpoint_id").first()
-    newer = Checkpoint.objects.filter(size__gt=held.checkpoint_id) if held else Checkpoint.objects
-    return newer.order_by("size")
+    return _beyond(_held(Receipt.objects.filter(anchor=place.name)))
+
+
+def _held(receipts: "QuerySet[Receipt]") -> int:
+    """The size of the largest checkpoint of these. It answers for all before it."""
+    return receipts.aggregate(size=Max("checkpoint_id"))["size"] or 0
+
+
+def _beyond(size: int) -> "QuerySet[Checkpoint]":
+    return Checkpoint.objects.filter(size__gt=size).order_by("size")
 
 
 def _bring(place: Place) -> str:

@@ -39,9 +39,12 @@ BEGIN SELECT RAISE(ABORT, 'the audit trail: an entry that does not extend the ch
 WHERE NEW.seq IS NOT COALESCE((SELECT MAX(seq) FROM audit_entry), 0) + 1
 OR NEW.prev IS NOT COALESCE((SELECT hash FROM audit_entry ORDER BY seq DESC LIMIT 1), '{GENESIS}');
 END"""  # noqa: S608 - built from constants
-_SQLITE_ONCE = """CREATE TRIGGER audit_entrydetail_once BEFORE INSERT ON audit_entrydetail
-BEGIN SELECT RAISE(ABORT, 'the audit trail: this entry has its detail')
-WHERE EXISTS (SELECT 1 FROM audit_entrydetail WHERE entry_id = NEW.entry_id); END"""
+# What was taken out stays out: with the same salt it would fit its line again.
+_SQLITE_ONCE = f"""CREATE TRIGGER audit_entrydetail_once BEFORE INSERT ON audit_entrydetail
+BEGIN SELECT RAISE(ABORT, 'the audit trail: this entry has its detail, or had it')
+WHERE EXISTS (SELECT 1 FROM audit_entrydetail WHERE entry_id = NEW.entry_id)
+OR EXISTS (SELECT 1 FROM audit_entry
+WHERE subject = 'entry:' || NEW.entry_id AND event = '{REDACTED}'); END"""  # noqa: S608 - the same
 _SQLITE_REDACT = f"""CREATE TRIGGER audit_entrydetail_no_DELETE BEFORE DELETE ON audit_entrydetail
 BEGIN SELECT RAISE(ABORT, 'the audit trail: a detail is taken out on record or not at all')
 WHERE NOT EXISTS (SELECT 1 FROM audit_entry
@@ -54,6 +57,11 @@ _SQLITE_NEW = """CREATE TRIGGER audit_receipt_new BEFORE INSERT ON audit_receipt
 BEGIN SELECT RAISE(ABORT, 'the audit trail: this receipt is there')
 WHERE EXISTS (SELECT 1 FROM audit_receipt WHERE id = NEW.id OR (checkpoint_id = NEW.checkpoint_id
 AND anchor = NEW.anchor AND place = NEW.place)); END"""
+# A finding stays; so does the newest check of each kind, from which the next one goes on.
+_SQLITE_OUTLIVED = """CREATE TRIGGER audit_checkrun_no_DELETE BEFORE DELETE ON audit_checkrun
+BEGIN SELECT RAISE(ABORT, 'the audit trail: this check found something, or is the last of its kind')
+WHERE OLD.result <> 'intact' OR NOT EXISTS (SELECT 1 FROM audit_checkrun
+WHERE mode = OLD.mode AND result = 'intact' AND id > OLD.id); END"""
 _SQLITE_KEPT = """CREATE TRIGGER audit_checkrun_new BEFORE INSERT ON audit_checkrun
 BEGIN SELECT RAISE(ABORT, 'the audit trail: this check is on record')
 WHERE EXISTS (SELECT 1 FROM audit_checkrun WHERE id = NEW.id); END"""
@@ -67,6 +75,7 @@ SQLITE: Mapping[str, tuple[str, str]] = {
     for verb in ("UPDATE", "DELETE")
 } | {
     "audit_entrydetail_no_DELETE": ("audit_entrydetail", _SQLITE_REDACT),
+    "audit_checkrun_no_DELETE": ("audit_checkrun", _SQLITE_OUTLIVED),
     "audit_entry_link": ("audit_entry", _SQLITE_LINK),
     "audit_entrydetail_once": ("audit_entrydetail", _SQLITE_ONCE),
     "audit_checkpoint_next": ("audit_checkpoint", _SQLITE_NEXT),
@@ -114,31 +123,63 @@ BEGIN
   END IF;
   RETURN OLD;
 END """  # noqa: S608 - the same
+# After the insert, which waits for a redaction that is under way: then its entry is seen, unless
+# the snapshot is older. Once for all rows of a statement, for the chain's lock is held meanwhile. By
+# event_id (a redaction is event 0 of its subject, `chain.event_id`): whatever the statistics say, the
+# planner looks into a unique index.
+_PG_STAYS_OUT = f"""
+BEGIN
+  IF current_setting('transaction_isolation') <> 'read committed'
+     OR EXISTS (SELECT 1 FROM added WHERE '{REDACTED}' =
+                (SELECT event FROM {{schema}}.audit_entry WHERE event_id = encode(sha256(convert_to(
+                 '{{{{"n":0,"subject":"entry:' || added.entry_id || '"}}}}', 'UTF8')), 'hex'))) THEN
+    RAISE EXCEPTION 'the audit trail: this detail was taken out, or it cannot be told'
+      USING ERRCODE = 'restrict_violation';
+  END IF;
+  RETURN NULL;
+END """  # noqa: S608 - the same
+_PG_OUTLIVED = """
+BEGIN
+  IF OLD.result <> 'intact' OR NOT EXISTS (SELECT 1 FROM {schema}.audit_checkrun
+     WHERE mode = OLD.mode AND result = 'intact' AND id > OLD.id) THEN
+    RAISE EXCEPTION 'the audit trail: check % found something, or is the last of its kind', OLD.id
+      USING ERRCODE = 'restrict_violation';
+  END IF;
+  RETURN OLD;
+END """
 _PG_FUNCTIONS = {
     "audit_refuse": _REFUSAL,
     "audit_link": _PG_LINK,
     "audit_next": _PG_NEXT,
     "audit_redacted": _PG_REDACTED,
+    "audit_stays_out": _PG_STAYS_OUT,
+    "audit_outlived": _PG_OUTLIVED,
 }
 # What links entries, as `audit.appending` calls it. It may be there while others append.
 _PG_APPEND = f"""CREATE OR REPLACE FUNCTION
 {{schema}}.audit_append(trail text, entries text, details text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog AS $act${APPEND}$act$"""
-# Runs with the rights of the owner of the tables: the application's role deletes nothing itself.
-_PG_REDACT = """CREATE FUNCTION {schema}.audit_redact(seq bigint) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog
-AS $act$ DELETE FROM {schema}.audit_entrydetail WHERE entry_id = seq $act$"""
+# They run with the rights of the owner of the tables, and meet the triggers like everybody: the
+# application's role deletes nothing itself. Name, its one argument, and what it does.
+_PG_ACTS = (
+    ("audit_redact", "seq bigint", "DELETE FROM {schema}.audit_entrydetail WHERE entry_id = seq"),
+    ("audit_forget", "gone bigint[]", "DELETE FROM {schema}.audit_checkrun WHERE id = ANY (gone)"),
+)
 
 # Per statement, so that TRUNCATE, upserts and deletes of zero rows are refused as well.
 _STATEMENT = "BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} FOR EACH STATEMENT"
 _BUT_DELETE = "BEFORE UPDATE OR TRUNCATE ON {table} FOR EACH STATEMENT"
 _BEFORE_INSERT = "BEFORE INSERT ON {table} FOR EACH ROW"
+_AFTER_INSERT = "AFTER INSERT ON {table} REFERENCING NEW TABLE AS added FOR EACH STATEMENT"
 _BEFORE_DELETE = "BEFORE DELETE ON {table} FOR EACH ROW"
 POSTGRESQL = {
     f"{table}_append_only": (table, 58, _STATEMENT, "audit_refuse") for table in TABLES
 } | {
     "audit_entrydetail_append_only": ("audit_entrydetail", 50, _BUT_DELETE, "audit_refuse"),
     "audit_entrydetail_on_record": ("audit_entrydetail", 11, _BEFORE_DELETE, "audit_redacted"),
+    "audit_entrydetail_stays_out": ("audit_entrydetail", 4, _AFTER_INSERT, "audit_stays_out"),
+    "audit_checkrun_append_only": ("audit_checkrun", 50, _BUT_DELETE, "audit_refuse"),
+    "audit_checkrun_outlived": ("audit_checkrun", 11, _BEFORE_DELETE, "audit_outlived"),
     "audit_entry_link": ("audit_entry", 7, _BEFORE_INSERT, "audit_link"),
     "audit_checkpoint_next": ("audit_checkpoint", 7, _BEFORE_INSERT, "audit_next"),
 }
@@ -154,8 +195,9 @@ def install(connection: BaseDatabaseWrapper) -> None:
         else:
             schema = _schema(cursor)
             _run(cursor, [_function(schema, name) for name in _PG_FUNCTIONS])
+            _run(cursor, [_act(schema, *act) for act in _PG_ACTS])
             if "audit_entrydetail" in tables:
-                _run(cursor, [_PG_REDACT.format(schema=schema), _PG_APPEND.format(schema=schema)])
+                _run(cursor, [_PG_APPEND.format(schema=schema)])
             for name, (table, *_) in POSTGRESQL.items():
                 if table in tables:
                     _run(cursor, _trigger(schema, name))
@@ -172,7 +214,7 @@ def remove(connection: BaseDatabaseWrapper) -> None:
             if table in tables:
                 _run(cursor, [f"DROP TRIGGER IF EXISTS {name} ON {table}"])
         _run(cursor, [f"DROP FUNCTION IF EXISTS {name}()" for name in _PG_FUNCTIONS])
-        _run(cursor, ["DROP FUNCTION IF EXISTS audit_redact(bigint)"])
+        _run(cursor, [f"DROP FUNCTION IF EXISTS {name}" for name, *_ in _PG_ACTS])
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:
@@ -250,6 +292,13 @@ def _function(schema: str, name: str) -> str:
     source = _PG_FUNCTIONS[name].format(schema=schema)
     how = "LANGUAGE plpgsql SET search_path = pg_catalog"
     return f"CREATE FUNCTION {schema}.{name}() RETURNS trigger {how} AS $guard${source}$guard$"
+
+
+def _act(schema: str, name: str, argument: str, statement: str) -> str:
+    # plpgsql, for a migration may install it before there is such a table.
+    how = "LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog"
+    source = f"BEGIN {statement.format(schema=schema)}; END"
+    return f"CREATE FUNCTION {schema}.{name}({argument}) RETURNS void {how} AS $act$ {source} $act$"
 
 
 def _trigger(schema: str, name: str) -> list[str]:

@@ -7,14 +7,11 @@ shows that it is another one, or that its end is gone.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
 
-from django.conf import settings
-from django.db.models import Count, Max, Min
-from django.utils import timezone
+from django.db.models import Max
 
 from audit import anchors, keys
 from audit.chain import Break, BrokenChain
@@ -238,22 +235,3 @@ def start(upto: int) -> tuple[int, str, Frontier] | None:
         return None
     is_signed = claim.root is not None and (claim.size, claim.root) == (row.size, tree.root())
     return (row.size, row.head, tree) if is_signed else None
-
-
-def unanchored(now: datetime | None = None) -> str:
-    """A sentence when checkpoints wait too long for a place outside the database; "" if not.
-
-    One that is anchored stands for all smaller ones: its root is over their entries, too.
-    """
-    held = Receipt.objects.aggregate(Max("checkpoint_id"))["checkpoint_id__max"] or 0
-    waiting = Checkpoint.objects.filter(size__gt=held).aggregate(Min("created_at"), Count("size"))
-    since = waiting["created_at__min"]
-    limit = timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
-    if since is None or (now or timezone.now()) - since <= limit:
-        return ""
-    count = waiting["size__count"]
-    return (
-        f"{'1 checkpoint is' if count == 1 else f'{count:,} checkpoints are'} held nowhere else, "
-        f"the oldest since {since:%Y-%m-%d %H:%M:%S} UTC: whoever may write to the database could "
-        f"still rewrite what came after entry {held:,}."
-    )

@@ -176,7 +176,8 @@ class CheckRun(models.Model):
     """One verification: what was read, and what came of it. Written by `audit.runs`.
 
     No part of the ledger, but added to and never changed either: where the next check begins
-    stands here, and a finding shall not go away.
+    stands here, and a finding shall not go away. One that found nothing does in time, when later
+    ones stand in for it (`runs.forget`).
     """
 
     class Mode(models.TextChoices):

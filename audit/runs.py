@@ -6,11 +6,11 @@ a person asked for, and always when something is wrong.
 
 import logging
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from audit import jobs
@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 KIND = "verify"
 COALESCED = timedelta(seconds=30)  # batches that end within it share a check
 NAMED = 20  # findings that an entry names; the row has them all
+FULL_KEPT = 10  # full checks that stay, however old they are
+AT_ONCE = 500  # rows that one statement removes
 _Result = CheckRun.Result
 
 
@@ -91,6 +93,18 @@ def latest(count: int) -> list[CheckRun]:
     return list(CheckRun.objects.all()[:count])
 
 
+def forget(before: datetime) -> int:
+    """Remove checks that began before and found nothing. Answers how many.
+
+    The newest of each kind stay, `FULL_KEPT` of the full ones. The database lets no finding go, nor
+    the last of a kind.
+    """
+    outlived = _outlived(before)
+    for start in range(0, len(outlived), AT_ONCE):
+        _remove(outlived[start : start + AT_ONCE])
+    return len(outlived)
+
+
 @jobs.kind(KIND)
 def _work(job: AuditJob) -> dict[str, Any]:
     verdict, run = check(
@@ -124,6 +138,30 @@ def _kept(columns: Mapping[str, Any], *, is_entered: bool) -> CheckRun:
     except DatabaseError:
         logger.exception("what was found could not be kept")
         return CheckRun(**columns)
+
+
+def _outlived(before: datetime) -> list[int]:
+    intact = CheckRun.objects.filter(result=_Result.INTACT).order_by("-pk")
+    kept = [
+        pk
+        for mode in Mode
+        for pk in intact.filter(mode=mode).values_list("pk", flat=True)[: _kept_of(mode)]
+    ]
+    old = intact.filter(began_at__lt=before).exclude(pk__in=kept)
+    return list(old.values_list("pk", flat=True))
+
+
+def _kept_of(mode: Mode) -> int:
+    return FULL_KEPT if mode is Mode.FULL else 1
+
+
+def _remove(checks: list[int]) -> None:
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT audit_forget(%s)", [checks])
+        else:
+            marks = ", ".join(["%s"] * len(checks))
+            cursor.execute(f"DELETE FROM audit_checkrun WHERE id IN ({marks})", checks)  # noqa: S608
 
 
 def _enter(run: CheckRun) -> None:

@@ -18,7 +18,7 @@ from itertools import chain, islice
 
 from django.db import connection
 
-from audit import guards, heads
+from audit import anchors, guards, heads
 from audit.chain import Break
 from audit.heads import Elsewhere
 from audit.models import CheckRun, Entry
@@ -92,7 +92,7 @@ def verify(
         first_bad=broken.first_bad,
         problems=problems,
         notices=tuple(chain.from_iterable(reading.times.notices() for reading in readings)),
-        unanchored=tuple(filter(None, [elsewhere.unreachable, heads.unanchored()])),
+        unanchored=tuple(filter(None, [elsewhere.unreachable, anchors.held_nowhere_else()])),
     )
 
 

@@ -1,4 +1,4 @@
-"""What finished batches leave behind goes after a while: chunk rows, and files in the spool.
+"""What work leaves behind goes after a while: chunk rows, files in the spool, checks without finds.
 
 Never documents, findings, decisions, ledger entries or the archive (decision 7). What the chunks
 could tell is in the batch's `summary` by then, and the ledger keeps that they were removed.
@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from audit import jobs
+from audit import jobs, runs
 from audit.log import ledger
 from ingestion import batches, spool
 from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
@@ -42,7 +42,9 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
     for upload in leftovers:
         spool.drop(upload)
     if days:
-        jobs.forget(timezone.now() - timedelta(days=days))
+        before = timezone.now() - timedelta(days=days)
+        jobs.forget(before)
+        runs.forget(before)
     return Pruned(len(finished), chunks, len(leftovers))
 
 

@@ -1,5 +1,7 @@
 """Personal data leaves the ledger on record, and in no other way."""
 
+import threading
+
 import pytest
 from django.contrib.auth.models import Permission
 from django.core.management import CommandError, call_command
@@ -8,7 +10,7 @@ from django.urls import reverse
 
 from audit import chain, history
 from audit.actors import in_full
-from audit.log import ledger, record
+from audit.log import afterwards, ledger, record
 from audit.models import Entry, EntryDetail
 from audit.redaction import NotRedacted, redact
 from sites.models import User
@@ -17,8 +19,9 @@ from tests.audit.support import settle, sql, write
 WHY = "A patient's name was typed into the reason."
 BY = {"actor": "system:redact", "role": "ops", "authorised_by": "user:1"}
 postgresql_only = pytest.mark.skipif(
-    connection.vendor != "postgresql", reason="SQLite has no roles"
+    connection.vendor != "postgresql", reason="SQLite has no roles, and one writer at a time"
 )
+sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="a statement of SQLite")
 
 
 @pytest.fixture
@@ -33,6 +36,50 @@ def officer(db):
     may = Permission.objects.filter(codename__in=["redact", "view_entry"])
     person.user_permissions.set(may)
     return person
+
+
+class Session:
+    """Another connection to the same database, whose statements may have to wait."""
+
+    def __init__(self):
+        self._connection = connection.copy()
+        self._thread, self._error = None, ""
+
+    def run(self, statement):
+        with self._connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    def begin(self, statement, values):
+        """In a thread, until it waits for a lock or is through."""
+        pid = self._connection.connection.info.backend_pid
+        self._thread = threading.Thread(target=self._execute, args=(statement, values))
+        self._thread.start()
+        waits = "SELECT 1 FROM pg_locks WHERE pid = %s AND NOT granted"
+        while self._thread.is_alive() and not sql(waits, pid):
+            self._thread.join(0.01)
+
+    def _execute(self, statement, values):
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(statement, values)
+        except DatabaseError as error:
+            self._error = str(error)
+
+    def error(self):
+        self._thread.join(10)
+        return self._error
+
+    def close(self):
+        self._connection.close()
+
+
+@pytest.fixture
+def another_session(transactional_db):
+    session = Session()
+    session._connection.inc_thread_sharing()
+    session._connection.ensure_connection()
+    yield session
+    session.close()
 
 
 def take_out(client, *entries, why=WHY):
@@ -67,6 +114,58 @@ def test_the_database_lets_no_detail_go_without_its_entry(entry):
     with pytest.raises(IntegrityError, match="on record"), transaction.atomic():
         sql("DELETE FROM audit_entrydetail")
     assert set(EntryDetail.objects.values_list("pk", flat=True)) == {2, 3}
+
+
+INSERTIONS = [
+    "INSERT INTO audit_entrydetail (entry_id, salt, detail) VALUES (%s, %s, %s)",
+    pytest.param(
+        "INSERT OR REPLACE INTO audit_entrydetail (entry_id, salt, detail) VALUES (%s, %s, %s)",
+        marks=sqlite_only,
+    ),
+    pytest.param(
+        "INSERT INTO audit_entrydetail (entry_id, salt, detail) VALUES (%s, %s, %s)"
+        " ON CONFLICT DO NOTHING",
+        id="upsert",
+    ),
+]
+
+
+@pytest.mark.requirement("R38")
+@pytest.mark.parametrize("statement", INSERTIONS)
+def test_what_was_taken_out_is_not_put_back_by_whoever_kept_a_copy(entry, statement):
+    kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
+    redact(1, reason=WHY, **BY)
+    with pytest.raises(IntegrityError, match=r"had it|was taken out"), transaction.atomic():
+        sql(statement, *kept)
+    assert not EntryDetail.objects.filter(entry=1).exists()
+
+
+@postgresql_only
+@pytest.mark.requirement("R38")
+@pytest.mark.django_db(transaction=True)
+def test_what_is_being_taken_out_is_not_put_back_in_the_same_moment(another_session):
+    """Its insert meets the row that is going, waits, and would find its place free."""
+    write(detail={"reason": "for J. Doe, born 1961"})
+    kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
+    with ledger():
+        redact(1, reason=WHY, **BY)
+        # In the block, the lock is not held yet: the attack begins when the append has it.
+        afterwards(lambda: another_session.begin(INSERTIONS[0], kept))
+    assert "was taken out" in another_session.error()
+    assert not EntryDetail.objects.filter(entry=1).exists()
+
+
+@postgresql_only
+@pytest.mark.requirement("R38")
+@pytest.mark.django_db(transaction=True)
+def test_a_session_that_looks_at_the_past_adds_no_detail(another_session):
+    """Its snapshot is from before the redaction, so it could not see that there was one."""
+    write(detail={"reason": "for J. Doe, born 1961"})
+    kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
+    another_session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM audit_entry")
+    redact(1, reason=WHY, **BY)
+    another_session.begin(INSERTIONS[0], kept)
+    assert "cannot be told" in another_session.error()
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,25 @@
 """Checks are kept, told to the ledger where a person asked or something is wrong, and asked for."""
 
 import json
+from collections import Counter
+from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, IntegrityError, transaction
+from django.utils import timezone
 
 from audit import anchors, history, jobs, keys, runs
 from audit.models import AppendOnly, CheckRun, Entry
 from audit.verify import Mode
+from ingestion import retention
 from tests.audit.signing import Notary
-from tests.audit.support import guards_down, sql, write, write_many
+from tests.audit.support import application_role, guards_down, sql, write, write_many
 
+__all__ = ["application_role"]
+
+NOW = timezone.now()
+LONG_AGO = NOW - timedelta(days=400)
 EDIT = "UPDATE audit_entry SET site = 'other' WHERE seq = %s"
 
 
@@ -82,6 +90,76 @@ def test_a_check_is_not_changed_afterwards(written):
     for attack in ("UPDATE audit_checkrun SET result = 'intact'", "DELETE FROM audit_checkrun"):
         with pytest.raises(DatabaseError), transaction.atomic():
             sql(attack)
+
+
+@pytest.fixture
+def checks(db):
+    """Of each kind more than are kept; the last full one is the oldest row but for one finding."""
+    rows = [("full", "broken"), *[("full", "intact")] * (runs.FULL_KEPT + 2)]
+    rows += [(mode, "intact") for mode in ("incremental", "rolling") for _ in range(3)]
+    rows += [("rolling", "unanchored"), ("incremental", "broken")]
+    return [a_check(mode, result) for mode, result in rows]
+
+
+def a_check(mode, result, began_at=LONG_AGO):
+    facts = {"seconds": 1, "from_seq": 1, "to_seq": 9, "head": "", "asked_by": "system:worker"}
+    return CheckRun.objects.create(began_at=began_at, mode=mode, result=result, **facts)
+
+
+def kinds():
+    return Counter(CheckRun.objects.values_list("mode", "result"))
+
+
+def test_checks_that_found_nothing_go_in_time_and_what_others_need_stays(checks):
+    assert runs.forget(NOW) == 2 + 2 + 2
+    assert kinds() == {
+        ("full", "intact"): runs.FULL_KEPT,
+        ("full", "broken"): 1,
+        ("rolling", "intact"): 1,
+        ("rolling", "unanchored"): 1,
+        ("incremental", "intact"): 1,
+        ("incremental", "broken"): 1,
+    }
+    newest = max(check.pk for check in checks if (check.mode, check.result) == ("full", "intact"))
+    assert CheckRun.objects.filter(pk=newest).exists()
+    assert runs.forget(NOW) == 0
+
+
+def test_checks_stay_until_their_time(checks):
+    assert runs.forget(LONG_AGO) == 0
+
+
+def test_pruning_takes_old_checks_along(checks, settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+    a_check("incremental", "intact", NOW)
+    retention.prune()
+    assert kinds()["incremental", "intact"] == 1
+    settings.RETENTION_DAYS = 0  # for ever
+    a_check("incremental", "intact")
+    a_check("incremental", "intact")
+    retention.prune()
+    assert kinds()["incremental", "intact"] == 3
+
+
+@pytest.mark.requirement("R04")
+@pytest.mark.parametrize("kind", [("full", "broken"), ("rolling", "unanchored")])
+def test_the_database_lets_no_finding_go(checks, kind):
+    for row in checks:
+        if (row.mode, row.result) == kind:
+            with pytest.raises(IntegrityError, match="found something"), transaction.atomic():
+                sql("DELETE FROM audit_checkrun WHERE id = %s", row.pk)
+
+
+@pytest.mark.requirement("R04")
+def test_the_database_keeps_the_last_check_of_each_kind(checks):
+    for mode in ("full", "incremental", "rolling"):
+        last = CheckRun.objects.filter(mode=mode, result="intact").first()
+        with pytest.raises(IntegrityError, match="last of its kind"), transaction.atomic():
+            sql("DELETE FROM audit_checkrun WHERE id = %s", last.pk)
+
+
+def test_the_role_of_the_application_removes_checks_by_the_same_door(application_role, checks):
+    assert runs.forget(NOW) == 6
 
 
 def test_a_ledger_that_takes_no_entry_any_more_still_gets_its_verdict(written, settings):

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from audit.runs import FULL_KEPT
 from audit.standing import standing
 from ingestion.web.access import SignedIn
 from ingestion.web.trail import words
@@ -27,6 +29,8 @@ def chain(request: SignedIn) -> HttpResponse:
         "unanchored": list(desk.unanchored()) if desk else [],
         "checks": _by_whom(checks),
         "last": checks[0] if checks else None,
+        "kept_days": settings.RETENTION_DAYS,
+        "full_kept": FULL_KEPT,
         "may_check": request.user.has_perm(CHECK),
     }
     return render(request, "trail/chain.html", context)
