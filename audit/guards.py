@@ -124,9 +124,9 @@ BEGIN
   RETURN OLD;
 END """  # noqa: S608 - the same
 # After the insert, which waits for a redaction that is under way: then its entry is seen, unless
-# the snapshot is older. Once for all rows of a statement, for the chain's lock is held meanwhile. By
-# event_id (a redaction is event 0 of its subject, `chain.event_id`): whatever the statistics say, the
-# planner looks into a unique index.
+# the snapshot is older. Once for all rows of a statement, for the chain's lock is held meanwhile.
+# By event_id (a redaction is event 0 of its subject: `chain.event_id`): whatever statistics say,
+# the planner looks into a unique index.
 _PG_STAYS_OUT = f"""
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed'

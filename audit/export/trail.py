@@ -5,18 +5,19 @@ the export. The damage is shown by `verify_audit`, and the database is the evide
 """
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from audit import notes
-from audit.chain import Walk, commitment, expect
+from audit.chain import Walk, commitment, expect, in_parts
 from audit.models import Checkpoint, Entry, Receipt
 from audit.tree import Frontier, leaf
 
 CHUNK = 2_000  # entries in memory at a time
 CHECKPOINTS = 100  # at most so many in a package, the newest: there is one for each busy minute
-_COLUMNS = ("seq", "hash", "body", "detail__salt", "detail__detail")
+_COLUMNS = ("seq", "body", "hash", "detail__salt", "detail__detail")
+_Row = tuple[int, str, str, str | None, str | None]
 REDACTED = "ledger.detail_redacted"  # its subject is `entry:SEQ`
 
 Progress = Callable[[int, int], None]  # entries done, and of how many
@@ -96,15 +97,14 @@ def lines(pin: Pin, frontier: Frontier, progress: Progress) -> Iterator[Line]:
     taken out after the pin.
     """
     walk, bare = Walk(), set[int]()
-    for seq, hash_, text, salt, detail in _rows(pin.size):
-        fields = walk.step(seq, text, hash_)
-        _check_detail(fields, salt, detail, bare)
-        frontier.add(leaf(text))
-        if (root := pin.roots.get(seq)) is not None:
-            expect(seq, "the tree up to here has not the checkpoint's root", root, _root(frontier))
-        yield Line(text, hash_, fields, salt or "", detail or "")
-        if seq % CHUNK == 0:
-            progress(seq, pin.size)
+    for page in _pages(pin.size):
+        for line in _followed(walk, page, bare):
+            frontier.add(leaf(line.text))
+            if (root := pin.roots.get(line.seq)) is not None:
+                why = "the tree up to here has not the checkpoint's root"
+                expect(line.seq, why, root, _root(frontier))
+            yield line
+        progress(walk.seq, pin.size)
     expect(
         walk.seq,
         "the entries after it are missing, of which a checkpoint tells",
@@ -114,7 +114,6 @@ def lines(pin: Pin, frontier: Frontier, progress: Progress) -> Iterator[Line]:
     expect(walk.seq, "it is not the head that was signed", pin.head, walk.head)
     if bare:
         _refuse_bare(min(bare), pin.size)
-    progress(pin.size, pin.size)
 
 
 def of_document(site: str, doc_id: str, upto: int) -> Iterator[Line]:
@@ -124,19 +123,26 @@ def of_document(site: str, doc_id: str, upto: int) -> Iterator[Line]:
     """
     entries = Entry.objects.filter(site=site, doc_id=doc_id, seq__lte=upto).order_by("seq")
     rows = entries.values_list("prev", *_COLUMNS)
-    for prev, seq, hash_, text, salt, detail in rows.iterator(CHUNK):
-        fields = Walk(seq - 1, prev).step(seq, text, hash_)
-        _check_detail(fields, salt, detail, set())
-        yield Line(text, hash_, fields, salt or "", detail or "")
+    for prev, *row in rows.iterator(CHUNK):
+        yield from _followed(Walk(row[0] - 1, prev), [tuple(row)], set())
 
 
-def _rows(size: int) -> Iterator[tuple[int, str, str, str | None, str | None]]:
+def _followed(walk: Walk, rows: Sequence[_Row], bare: set[int]) -> Iterator[Line]:
+    """The next entries of the walk, all of which hold. Raises BrokenChain."""
+    for part, found in in_parts(lambda some: walk.look(*list(zip(*some, strict=True))[:3]), rows):
+        for (_, text, hash_, salt, detail), fields in zip(part, found, strict=True):
+            _check_detail(fields, salt, detail, bare)
+            yield Line(text, hash_, fields, salt or "", detail or "")
+        walk.go(part[-1][0], part[-1][2])
+
+
+def _pages(size: int) -> Iterator[list[_Row]]:
     # Page by page: entries are never changed, so no transaction has to be held for a stable view,
     # and what `progress` writes is seen at once.
     rows = Entry.objects.order_by("seq").values_list(*_COLUMNS)
     last = 0
     while page := list(rows.filter(seq__gt=last, seq__lte=size)[:CHUNK]):
-        yield from page
+        yield page
         last = page[-1][0]
 
 
@@ -155,7 +161,9 @@ def _check_detail(
     elif commit:
         bare.add(seq)
     if fields["event"] == REDACTED:
-        bare.discard(int(fields["subject"].removeprefix("entry:")))
+        gone = int(fields["subject"].removeprefix("entry:"))
+        expect(gone, f"its detail is there, which entry {seq} took out", True, gone in bare)
+        bare.discard(gone)
 
 
 def _refuse_bare(seq: int, size: int) -> None:

@@ -197,6 +197,14 @@ def test_a_detail_taken_out_later_asks_for_a_later_checkpoint(trail, tmp_path):
         exported(tmp_path / "export")
 
 
+@pytest.mark.requirement("R38")
+def test_a_detail_that_was_taken_out_and_is_there_again_is_not_exported(trail, tmp_path):
+    write(subject="entry:5", event="ledger.detail_redacted", detail={"reason": "a name"})
+    sign()
+    with pytest.raises(BrokenChain, match="entry 5: its detail is there, which entry 13 took out"):
+        exported(tmp_path / "export")
+
+
 def test_a_trail_and_what_it_takes_to_export_it_do_not_grow_together(trail, tmp_path, monkeypatch):
     """Ten times the entries, and nothing that is kept of them but the pages of the report."""
     monkeypatch.setattr("audit.export.trail.CHUNK", 50)
