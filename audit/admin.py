@@ -12,14 +12,15 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
+from audit.kept import KeptAdmin
 from audit.log import ledger
 from audit.models import Entry
-from audit.reasons import FIELD, ReasonedActions
+from audit.reasons import FIELD
 from audit.redaction import NotRedacted, redact, redaction_of
 
 
 @admin.register(Entry)
-class EntryAdmin(ReasonedActions, admin.ModelAdmin):
+class EntryAdmin(KeptAdmin, admin.ModelAdmin):
     list_display = [
         "seq", "recorded", "event", "subject", "site", "doc_id", "move", "code", "actor",
         "short_hash",
@@ -39,6 +40,9 @@ class EntryAdmin(ReasonedActions, admin.ModelAdmin):
         "correlation_id", "prev", "hash", "body", "recorded_detail",
     ]  # fmt: skip
     readonly_fields = ["recorded", "move", "recorded_detail"]
+
+    def kept_because(self, obj: Any) -> str:
+        return "Nobody deletes an entry: what is on record stays, and all later ones prove it."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Entry]:
         return super().get_queryset(request).select_related("detail")

@@ -309,6 +309,8 @@ AUDIT_UNANCHORED_SECONDS = env.int("AUDIT_UNANCHORED_SECONDS", default=3600)
 # Who started this process: it stands in the entries of commands (ICH E6(R3) 4.2.2(a)).
 OS_USER = env.str("SUDO_USER", default="") or env.str("USER", default=f"uid {os.getuid()}")
 EXPORT_DIR = Path(env.str("EXPORT_DIR", default=str(DATA_DIR / "exports")))
+# Documents are kept for so long after the end of their trial: EU 536/2014, article 58.
+RETENTION_YEARS = env.int("RETENTION_YEARS", default=25)
 AUDIT_REVIEW_DAYS = env.int("AUDIT_REVIEW_DAYS", default=30)  # in which people look it through
 
 LOGGING = {

@@ -153,10 +153,11 @@ def enter_next(row: Document, event: str, *, detail: Mapping[str, Any], by: By) 
     enter(row, event, code="", detail=detail, by=by)
 
 
-def refuse_deletion(document: Document, *, by: By) -> None:
+def refuse_deletion(document: Document, why: str, *, by: By) -> None:
     """That somebody tried is on record; the document stays (21 CFR 11.10(c))."""
     with ledger():
-        enter_next(locked(document), "document.deletion_refused", detail={}, by=by)
+        detail = {"kept_because": why}
+        enter_next(locked(document), "document.deletion_refused", detail=detail, by=by)
 
 
 def enter(  # noqa: PLR0913 - what an entry says; callers name each

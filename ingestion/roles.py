@@ -26,7 +26,8 @@ def _may(verbs: str, *models: str) -> frozenset[str]:
 _RECORDS = _may(
     "view", "ingestion.batch", "ingestion.packet", "ingestion.document", "ingestion.finding"
 )
-_PLACES = _may("view", "clinical_sites.site", "clinical_sites.study")
+_PLACES = _may("view", *(f"clinical_sites.{model}" for model in ("site", "study", "legalhold")))
+_KEEPS = _may("change", "clinical_sites.study") | _may("add change", "clinical_sites.legalhold")
 _PEOPLE = _may("view", "clinical_sites.user", "clinical_sites.membership")
 _TRAIL = _may("view", "audit.entry", "audit.auditreview")
 _REVIEWS = _may("add", "audit.auditreview")
@@ -45,6 +46,7 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         | _TRAIL
         | _REVIEWS
         | _PROVES
+        | _KEEPS
         | _NEEDS
         | _WAIVES
         | _LAYS_DOWN,

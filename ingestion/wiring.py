@@ -8,10 +8,12 @@ from django.db.models.signals import post_migrate
 
 from audit import anchors, jobs, log, runs, verify
 from audit.export import job as export_job
+from audit.export import package
 from ingestion import checks, reconcile, roles, stocktaking
 from ingestion.dispatch import schedules, transport
 from ingestion.rules.types import RULES_VERSION
 from ingestion.web.trail import office
+from sites import retention
 
 
 def connect() -> None:
@@ -19,6 +21,7 @@ def connect() -> None:
     verify.register(reconcile.rows_agree_with_the_ledger)
     jobs.register(transport.ring_for_a_job)
     log.register_rules(RULES_VERSION)
+    package.register_retention(retention.told)
     office.connect(_office())
     # The signal comes for each app, in this order: once is enough, when all else is there.
     *_, last = (app for app in apps.get_app_configs() if app.models_module)

@@ -1,7 +1,7 @@
 """Studies, sites, portals and people in the admin. Every change is an entry in the ledger."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any, ClassVar
 
 from django import forms
@@ -12,12 +12,18 @@ from django.contrib.auth.models import Group
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 
 from audit.changes import SECRET
+from audit.kept import KeptAdmin, is_referred_to
 from audit.reasons import with_reason
 from audit.tracked import LedgerAdminMixin
+from sites import holds_admin, retention
 from sites.models import TOKEN_LIFE, ApiToken, Membership, Portal, Scope, Site, Study, User
+
+__all__ = ["holds_admin"]  # which registers what is its own
 
 # Roles are code (ingestion.roles): a group edited here would be put back by the next migration.
 admin.site.unregister(Group)
@@ -55,9 +61,39 @@ def _only(sites: QuerySet[Site]) -> str:
 
 
 @admin.register(Study)
-class StudyAdmin(LedgerAdminMixin, admin.ModelAdmin):
-    list_display = ["protocol_number", "protocol_version", "title", "site_count"]
+class StudyAdmin(KeptAdmin, LedgerAdminMixin, admin.ModelAdmin):
+    list_display = ["protocol_number", "protocol_version", "title", "site_count", "kept_until"]
     search_fields = ["protocol_number", "title"]
+    readonly_fields = ["kept", "holds"]
+
+    def kept_because(self, obj: Any) -> str:
+        if not is_referred_to(obj):
+            return ""
+        return f"Sites or other records refer to this study, so it stays. {retention.said(obj)}"
+
+    def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        shown = ["kept", "holds"] if obj else []
+        why = super().get_fieldsets(request, obj)[1:]
+        return [
+            (None, {"fields": ["protocol_number", "protocol_version", "title"]}),
+            ("How long it is kept", {"fields": ["ended_on", "retention_years", *shown]}),
+            *why,
+        ]
+
+    @admin.display(description="kept until", ordering="ended_on")
+    def kept_until(self, study: Study) -> date | str:
+        return study.retained_until or "not ended"
+
+    @admin.display(description="documents and ledger")
+    def kept(self, study: Study) -> str:
+        return retention.said(study)
+
+    @admin.display(description="legal holds")
+    def holds(self, study: Study) -> str:
+        address = reverse("admin:clinical_sites_legalhold_changelist")
+        return format_html(
+            '<a href="{}?study__id__exact={}">Legal holds of this study</a>', address, study.pk
+        )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
         studies: QuerySet[Study] = super().get_queryset(request)
@@ -94,13 +130,19 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
 
 
 @admin.register(Site)
-class SiteAdmin(LedgerAdminMixin, admin.ModelAdmin):
+class SiteAdmin(KeptAdmin, LedgerAdminMixin, admin.ModelAdmin):
     list_display = ["site_id", "name", "country", "study", "portal"]
     list_filter = ["country", "study"]
     list_select_related = ["study", "portal"]
     search_fields = ["site_id", "name"]
     search_help_text = "A site number or name, or part of one."
     inlines = [MembersInline]
+
+    def kept_because(self, obj: Any) -> str:
+        if not is_referred_to(obj):
+            return ""
+        said = retention.said(obj.study)
+        return f"Documents or other records refer to this site, so it stays. {said}"
 
     def ledger_site(self, obj: Any) -> str:
         return str(obj.site_id)
@@ -111,7 +153,7 @@ class SiteAdmin(LedgerAdminMixin, admin.ModelAdmin):
 
 
 @admin.register(User)
-class PersonAdmin(LedgerAdminMixin, UserAdmin):
+class PersonAdmin(KeptAdmin, LedgerAdminMixin, UserAdmin):
     """People are never deleted and never renamed: the ledger names them. They are deactivated."""
 
     list_display = [
@@ -176,6 +218,12 @@ class PersonAdmin(LedgerAdminMixin, UserAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
         fixed = ["username"] if obj else []
         return [*self.readonly_fields, *fixed]
+
+    def kept_because(self, obj: Any) -> str:
+        return (
+            "Nobody deletes a person: entries and signatures name them, and are kept as long as "
+            "the ledger. Deactivate the account instead."
+        )
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

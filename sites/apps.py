@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.core import checks
 
 
 class SitesConfig(AppConfig):
@@ -10,6 +11,8 @@ class SitesConfig(AppConfig):
     verbose_name = "Sites and people"
 
     def ready(self) -> None:
-        from sites import signins
+        from sites import retention, signins
 
         signins.connect()
+        checks.register(retention.check_settings)
+        checks.register(retention.check_studies, checks.Tags.database)

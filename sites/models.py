@@ -4,18 +4,20 @@ Membership decides what a person sees; a token sees what its site or its person 
 """
 
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, ClassVar, Self
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser, UserManager
 from django.core.exceptions import ValidationError
-from django.core.validators import MinValueValidator, RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q, Value
 from django.db.models.functions import Replace, Upper
 from django.utils import timezone
 
 from sites import accounts, tokens
+from sites.holds import LegalHold  # noqa: F401 - a model of this app
 
 
 class PeopleManager(UserManager["User"]):
@@ -94,6 +96,20 @@ class Study(models.Model):
         "left empty, their versions are not compared.",
     )
     title = models.CharField(max_length=300, blank=True)
+    ended_on = models.DateField(
+        "end of the trial",
+        null=True,
+        blank=True,
+        help_text="In all countries. Its documents are kept for years from this day; "
+        "empty, it has not ended.",
+    )
+    retention_years = models.PositiveSmallIntegerField(
+        "years to keep it",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="From the end of the trial. Empty: as everywhere here (RETENTION_YEARS).",
+    )
     revision = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta:
@@ -102,6 +118,22 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.protocol_number
+
+    @property
+    def years_kept(self) -> int:
+        years: int = self.retention_years or settings.RETENTION_YEARS
+        return years
+
+    @property
+    def retained_until(self) -> date | None:
+        """The last day for which its documents have to be there; None while it has not ended."""
+        if self.ended_on is None:
+            return None
+        year = self.ended_on.year + self.years_kept
+        try:
+            return self.ended_on.replace(year=year)
+        except ValueError:  # 29 February
+            return date(year, 3, 1)
 
 
 address_without_secrets = RegexValidator(

@@ -11,7 +11,7 @@ import tempfile
 import uuid
 import zipfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -72,6 +72,19 @@ class _Count:
             self.states[line.fields["to"]] += 1
 
 
+def _not_told(_sites: Collection[str]) -> Sequence[str]:
+    return ()
+
+
+_retention: Callable[[Collection[str]], Sequence[str]] = _not_told
+
+
+def register_retention(told: Callable[[Collection[str]], Sequence[str]]) -> None:
+    """Who knows how long what these sites sent is kept, or all sites; sentences for run.json."""
+    global _retention  # noqa: PLW0603 - set once, at start
+    _retention = told
+
+
 def _nobody(_done: int, _of: int) -> None:
     pass
 
@@ -102,7 +115,12 @@ def export(
         _record(made, selection, actor, role)
         # On record: what is handed over from here on has its entry.
         by = actors.in_full(actor)
-        run = {"made_at": written(datetime.now(UTC)), "actor": by, "manifest": manifest_hash}
+        run = {
+            "made_at": written(datetime.now(UTC)),
+            "actor": by,
+            "manifest": manifest_hash,
+            "kept": list(_retention(selection.sites)),  # as of now: it is not the trail's to say
+        }
         beside = target.with_suffix(".run.json") if ready != folder else folder / "run.json"
         beside.write_bytes(orjson.dumps(run, option=_JSON))
         ready.rename(target)

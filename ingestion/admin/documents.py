@@ -1,16 +1,17 @@
 """Documents and findings: what came of each file, and the sentences that its site reads."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
+from audit.context import because
+from audit.kept import KeptAdmin
+from audit.reasons import FIELD
 from ingestion import filing, retrying
 from ingestion.admin.filters import (
     CodeFilter,
@@ -26,13 +27,14 @@ from ingestion.templatetags.siteledger import filesize
 from ingestion.web.extracted import extracted, extraction_of, ways
 from ingestion.web.look import state_chip
 from ingestion.web.outcomes import remarks
+from sites import retention
 from sites.models import User
 
-KEPT = "Nobody deletes a document: it is kept with its history. That you tried is on record."
+_KEPT = "Nobody deletes a document, nor what happened to it."
 
 
 @admin.register(Document)
-class DocumentAdmin(ReadOnlyAdmin):
+class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
     list_display = [
         "doc_id",
         "type_column",
@@ -61,7 +63,7 @@ class DocumentAdmin(ReadOnlyAdmin):
         (None, {"fields": ["doc_id", "chip", "said", "see_also"]}),
         ("What it is", {"fields": [
             "type_column", "site", "packet", "batch", "filename", "url", "size_text", "pages",
-            "fingerprint",
+            "fingerprint", "kept",
         ]}),
         ("What was read on it", {"fields": ["extracted", "evidence", "ways"]}),
         ("How it was checked", {"fields": [
@@ -71,7 +73,7 @@ class DocumentAdmin(ReadOnlyAdmin):
     ]  # fmt: skip
     readonly_fields = [
         "chip", "said", "see_also", "type_column", "size_text", "fingerprint", "correlation_id",
-        "extracted", "evidence", "ways",
+        "extracted", "evidence", "ways", "kept",
     ]  # fmt: skip
 
     actions = ["try_again"]
@@ -89,22 +91,20 @@ class DocumentAdmin(ReadOnlyAdmin):
             message = f"{asked - retried} were passed over: only what is held is tried again."
             self.message_user(request, message, messages.WARNING)
 
-    def delete_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Refused, and who tried is on record (R14)."""
-        document = self.get_object(request, unquote(object_id))
-        if document and request.method == "POST" and self.has_view_permission(request, document):
-            user = cast("User", request.user)
-            filing.refuse_deletion(document, by=By(user.actor, user.role))
-            raise PermissionDenied(KEPT)
-        return super().delete_view(request, object_id, extra_context)
+    def kept_because(self, obj: Document) -> str:
+        return f"{_KEPT} {retention.said(obj.site.study)}"
+
+    def enter_refusal(self, request: HttpRequest, obj: Document, why: str) -> None:
+        """In the document's own history."""
+        user = cast("User", request.user)
+        with because(request.POST.get(FIELD, "")):
+            filing.refuse_deletion(obj, why, by=By(user.actor, user.role))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return (
             super()
             .get_queryset(request)
-            .select_related("site", "packet", "batch", "duplicate_of__site")
+            .select_related("site__study", "packet", "batch", "duplicate_of__site")
         )
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
@@ -131,6 +131,10 @@ class DocumentAdmin(ReadOnlyAdmin):
     @admin.display(description="SHA-256")
     def fingerprint(self, document: Document) -> str:
         return format_html('<span class="sl-hash">{}</span>', document.sha256)
+
+    @admin.display(description="how long it is kept")
+    def kept(self, document: Document) -> str:
+        return retention.said(document.site.study)
 
     @admin.display(description="findings")
     def said(self, document: Document) -> str:

@@ -9,12 +9,14 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
+from audit.kept import KeptAdmin
 from ingestion import batches
 from ingestion.admin.records import ReadOnlyAdmin
 from ingestion.core.states import SETTLED, BatchState, ChunkState
 from ingestion.filing import By
 from ingestion.models import Batch, Chunk, Document, Packet
 from ingestion.web.look import work_chip
+from sites import retention
 from sites.models import User
 
 
@@ -36,7 +38,7 @@ class CountedAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Batch)
-class BatchAdmin(CountedAdmin):
+class BatchAdmin(KeptAdmin, CountedAdmin):
     key = "batch"
     list_display = [
         "reference",
@@ -58,6 +60,9 @@ class BatchAdmin(CountedAdmin):
         "cancel_requested_at", "cancel_requested_by", "pruned_at", "documents_link",
     ]  # fmt: skip
     readonly_fields = ["state_chip", "settled", "documents_link"]
+
+    def kept_because(self, obj: Batch) -> str:
+        return "Nobody deletes a batch: it is kept with its documents. Cancel it if it still waits."
 
     def has_cancel_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ingestion.cancel_batch")
@@ -86,7 +91,7 @@ class BatchAdmin(CountedAdmin):
 
 
 @admin.register(Packet)
-class PacketAdmin(CountedAdmin):
+class PacketAdmin(KeptAdmin, CountedAdmin):
     key = "packet"
     list_display = ["reference", "site", "settled", "batch", "created_at", "page"]
     list_filter = ["site__country", ("created_at", admin.DateFieldListFilter), "site"]
@@ -102,8 +107,19 @@ class PacketAdmin(CountedAdmin):
         "created_at",
         "page",
         "documents_link",
+        "kept",
     ]
-    readonly_fields = ["settled", "page", "documents_link"]
+    readonly_fields = ["settled", "page", "documents_link", "kept"]
+
+    def kept_because(self, obj: Packet) -> str:
+        return f"Nobody deletes a packet, nor its documents. {retention.said(obj.site.study)}"
+
+    def ledger_site(self, obj: Packet) -> str:
+        return obj.site.site_id
+
+    @admin.display(description="how long it is kept")
+    def kept(self, packet: Packet) -> str:
+        return retention.said(packet.site.study)
 
     @admin.display(description="results")
     def page(self, packet: Packet) -> str:

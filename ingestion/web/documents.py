@@ -14,6 +14,7 @@ from ingestion.web.access import SignedIn
 from ingestion.web.extracted import extracted
 from ingestion.web.outcomes import outcome
 from ingestion.web.timeline import steps
+from sites import retention
 from sites.models import User
 
 _PLAIN_OUTCOMES = {
@@ -38,6 +39,7 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "steps": steps(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
         "has_original": originals.is_open(document),
+        "kept": retention.said(document.site.study),
     }
     return render(request, "documents/page.html", context)
 
@@ -65,5 +67,5 @@ def original(request: SignedIn, pk: int) -> FileResponse:
 
 def visible(user: User, pk: int) -> Document:
     """Another site's document does not exist."""
-    rows = Document.objects.visible_to(user).select_related("site", "packet", "duplicate_of")
+    rows = Document.objects.visible_to(user).select_related("site__study", "packet", "duplicate_of")
     return get_object_or_404(rows.prefetch_related("findings"), pk=pk)

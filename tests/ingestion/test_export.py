@@ -1,5 +1,7 @@
 """The ledger of real work, exported: what ingestion writes is what an export can hold."""
 
+import json
+
 import pytest
 from fhir.resources.R4B.auditevent import AuditEvent
 
@@ -7,6 +9,18 @@ from tests.audit.export.support import KEY, exported, inspect, publish, sign
 from tests.factories import make_batch, make_filed, make_site
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.requirement("R14")
+def test_how_long_it_is_kept_is_told_beside_what_is_proved(settings, tmp_path):
+    publish(settings, tmp_path / "anchors")
+    make_filed(make_site("0203"), "cv-1", "ab" * 32)
+    sign()
+    for name, sites in (("whole", []), ("part", ["0203"])):
+        run = json.loads((exported(tmp_path / name, sites=sites) / "run.json").read_text())
+        assert run["kept"] == [
+            "SLX-301: Kept for 25 years after the end of study SLX-301, which has not ended."
+        ]
 
 
 @pytest.mark.requirement("R11")

@@ -1,13 +1,19 @@
 """A filed document, its bytes and its entries: nobody deletes them by the doors that there are."""
 
+from datetime import date
+from html import unescape
+
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import ProtectedError
 
 from audit import history
+from audit.history import Search
 from audit.models import AppendOnly, Entry
 from ingestion.archive import archive
 from ingestion.models import Document
+from sites.holds import LegalHold
+from sites.models import Study
 from tests.factories import make_site, make_user
 from tests.ingestion.web.scenes import FILED, make_packet
 
@@ -65,6 +71,119 @@ def test_the_archive_writes_nothing_over_what_it_holds(filed, tmp_path):
     archive().put(tmp_path / "other", filed.sha256)
     (stored,) = archive().contents(filed.sha256[:2])
     assert stored.is_sealed
+
+
+ENDED = date(2026, 3, 2)
+UNTIL = "Kept until 2 Mar 2051, 25 years after the end of study SLX-301."
+WHY = "It was entered by mistake."
+KEPT = ["document", "packet", "batch", "site", "study", "user", "entry"]
+PATHS = {"site": "clinical_sites", "study": "clinical_sites", "user": "clinical_sites"}
+PATHS |= {"entry": "audit"}
+
+
+@pytest.fixture
+def administrator(client, filed):
+    user = make_user("ada", is_staff=True, is_superuser=True)
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture
+def rows(filed):
+    """One of each kind that stays."""
+    return {
+        "document": filed,
+        "packet": filed.packet,
+        "batch": filed.batch,
+        "site": filed.site,
+        "study": filed.site.study,
+        "user": filed.batch.submitted_by,
+        "entry": Entry.objects.first(),
+    }
+
+
+def page_of(row):
+    kind = row._meta.model_name
+    return f"/admin/{PATHS.get(kind, 'ingestion')}/{kind}/{row.pk}/"
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_whoever_asks_to_delete_what_stays_is_told_why_not_and_is_on_record(
+    client, administrator, rows, kind
+):
+    row = rows[kind]
+    subject = f"{kind}:{row.pk}"
+    Study.objects.update(ended_on=ENDED)
+    for number in (1, 2):
+        sent = {"post": "yes", "reason_for_change": WHY}
+        answer = client.post(f"{page_of(row)}delete/", sent)
+        assert answer.status_code == 403
+        tried = history.find(Search(subjects=[subject], event=f"{kind}.deletion_refused"))
+        assert [(each.actor, each.detail["reason"]) for each in tried] == [
+            (administrator.actor, WHY)
+        ] * number
+    said = answer.content.decode()
+    assert "That you tried is on record" in said
+    assert type(row).objects.filter(pk=row.pk).exists()
+    if kind in {"document", "packet", "site", "study"}:
+        assert UNTIL in said
+        assert UNTIL in tried[0].detail["kept_because"]
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_no_page_offers_what_would_be_refused_and_to_look_is_not_to_try(
+    client, administrator, rows, kind
+):
+    before = history.head()
+    page = client.get(f"{page_of(rows[kind])}change/").content.decode()
+    assert 'class="deletelink"' not in page
+    answer = client.get(f"{page_of(rows[kind])}delete/")
+    assert answer.status_code == 403
+    assert "you tried" not in answer.content.decode()
+    assert history.head() == before
+
+
+@pytest.mark.parametrize("kind", ["site", "study"])
+def test_a_legal_hold_is_named_whatever_the_date(client, administrator, rows, kind):
+    Study.objects.update(ended_on=date(1990, 1, 1), retention_years=1)
+    LegalHold.objects.create(
+        study=rows["study"], reason="A court asked for it.", set_by=administrator
+    )
+    answer = client.post(f"{page_of(rows[kind])}delete/", {"post": "yes"})
+    said = unescape(answer.content.decode())
+    assert "The 1 year after the end of study SLX-301 were over on 1 Jan 1991." in said
+    assert "keeps it whatever the date: A court asked for it." in said
+
+
+@pytest.mark.parametrize("kind", ["site", "study"])
+def test_in_a_list_the_deletion_of_what_stays_is_refused_on_record(
+    client, administrator, rows, kind
+):
+    row = rows[kind]
+    address = page_of(row).removesuffix(f"{row.pk}/")
+    sent = {"action": "delete_selected", "_selected_action": [row.pk], "reason_for_change": WHY}
+    said = client.post(address, sent, follow=True).content.decode()
+    assert "Nothing was deleted, and that you tried is on record." in said
+    (tried,) = history.find(Search(subjects=[f"{kind}:{row.pk}"], event=f"{kind}.deletion_refused"))
+    assert tried.detail["reason"] == WHY
+
+
+def test_what_nothing_refers_to_may_go(client, administrator):
+    Study.objects.create(protocol_number="MIS-TYPED")
+    row = Study.objects.get(protocol_number="MIS-TYPED")
+    assert 'class="deletelink"' in client.get(f"{page_of(row)}change/").content.decode()
+    client.post(f"{page_of(row)}delete/", {"post": "yes", "reason_for_change": WHY})
+    assert not Study.objects.filter(pk=row.pk).exists()
+
+
+def test_how_long_it_is_kept_stands_on_the_pages_of_study_document_and_packet(
+    client, administrator, rows
+):
+    Study.objects.update(ended_on=ENDED)
+    for kind in ("document", "packet", "study"):
+        assert UNTIL in client.get(f"{page_of(rows[kind])}change/").content.decode()
+    assert UNTIL in client.get(f"/documents/{rows['document'].pk}/").content.decode()
+    assert "2 Mar 2051" in client.get("/admin/clinical_sites/study/").content.decode()
 
 
 @pytest.mark.parametrize("role", ["administrator", "staff"])

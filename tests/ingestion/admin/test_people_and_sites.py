@@ -7,6 +7,7 @@ from django.core.management.sql import emit_post_migrate_signal
 from audit.history import timeline
 from ingestion import roles
 from ingestion.roles import ROLES
+from sites.holds import LegalHold
 from sites.models import Membership, Site, User
 from tests.factories import make_site, make_user
 
@@ -100,6 +101,58 @@ def test_each_role_may_do_what_its_work_needs(as_role, site, role, changes_sites
     people = client.get("/admin/clinical_sites/user/").status_code
     assert people == (200 if sees_people else 403)
     assert client.get("/admin/auth/group/").status_code == 404
+
+
+HOLDS, STUDY = "/admin/clinical_sites/legalhold/", "/admin/clinical_sites/study/{}/change/"
+INQUIRY = "The FDA has announced an inspection."
+
+
+@pytest.mark.requirement("R14")
+def test_regulatory_affairs_set_a_legal_hold_and_lift_it_with_a_reason_each(as_role, site):
+    client, study = as_role("Regulatory affairs"), site.study
+    client.post(f"{HOLDS}add/", {"study": study.pk, "reason": INQUIRY})
+    hold = LegalHold.objects.get()
+    address = f"{HOLDS}{hold.pk}/change/"
+    assert client.post(address, {"lifted_because": "over"}).status_code == 200, "too short"
+    assert LegalHold.objects.in_force().exists()
+    client.post(address, {"lifted_because": "The inspection is over."})
+    assert not LegalHold.objects.in_force().exists()
+    set_, lifted = timeline(f"legalhold:{hold.pk}")
+    person = User.objects.get(is_staff=True)
+    assert (set_.event, set_.actor) == ("legalhold.created", person.actor)
+    assert set_.detail["changes"]["reason"]["new"] == INQUIRY
+    assert (lifted.event, lifted.actor) == ("legalhold.changed", person.actor)
+    assert lifted.detail["reason"] == "The inspection is over."
+    assert (hold.study, LegalHold.objects.get().lifted_by) == (study, person)
+    assert 'name="_save"' not in client.get(address).content.decode(), "a lifted one stays as it is"
+    assert client.post(f"{HOLDS}{hold.pk}/delete/", {"post": "yes"}).status_code == 403
+
+
+@pytest.mark.requirement("R14")
+@pytest.mark.parametrize(("role", "sees"), [("QA reviewers", 200), ("Operations", 403)])
+def test_nobody_else_sets_or_lifts_a_hold(as_role, site, role, sees):
+    hold = LegalHold.objects.create(study=site.study, reason=INQUIRY, set_by=make_user())
+    client = as_role(role)
+    assert client.get(f"{HOLDS}{hold.pk}/change/").status_code == sees
+    sent = {"lifted_because": "The inspection is over."}
+    assert client.post(f"{HOLDS}{hold.pk}/change/", sent).status_code == 403
+    assert (
+        client.post(f"{HOLDS}add/", {"study": site.study_id, "reason": INQUIRY}).status_code == 403
+    )
+    assert LegalHold.objects.in_force().count() == 1
+
+
+@pytest.mark.requirement("R14")
+def test_regulatory_affairs_say_when_a_trial_ended_and_how_long_it_is_kept(as_role, site):
+    study = site.study
+    sent = {"protocol_number": study.protocol_number, "reason_for_change": WHY}
+    terms = {"ended_on": "2026-03-02", "retention_years": 30}
+    as_role("Regulatory affairs").post(STUDY.format(study.pk), sent | terms)
+    study.refresh_from_db()
+    assert str(study.retained_until) == "2056-03-02"
+    changes = timeline(f"study:{study.pk}")[-1].detail["changes"]
+    assert changes["ended_on"] == {"old": None, "new": "2026-03-02"}
+    assert changes["retention_years"] == {"old": None, "new": "30"}
 
 
 def test_installing_roles_again_puts_them_back(db):

@@ -1,0 +1,57 @@
+"""Legal holds: while one is in force, what belongs to its study is kept, whatever the date (R14).
+
+Set and lifted by regulatory affairs, with a reason each time. Lifted, and never deleted.
+"""
+
+from typing import ClassVar, Self
+
+from django.conf import settings
+from django.core.validators import MinLengthValidator
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+
+class LegalHoldQuerySet(models.QuerySet["LegalHold"]):
+    def in_force(self) -> Self:
+        """The oldest first."""
+        return self.filter(lifted_at=None).order_by("pk")
+
+
+class LegalHold(models.Model):
+    study = models.ForeignKey("Study", on_delete=models.PROTECT, related_name="holds")
+    reason = models.CharField(
+        max_length=300,
+        validators=[MinLengthValidator(10)],
+        help_text="Why its documents have to stay, as an inspection that was announced.",
+    )
+    set_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, editable=False, related_name="+"
+    )
+    set_at = models.DateTimeField("set (UTC)", default=timezone.now, editable=False)
+    lifted_because = models.CharField("reason for lifting it", max_length=300, blank=True)
+    lifted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        editable=False,
+        related_name="+",
+    )
+    lifted_at = models.DateTimeField("lifted (UTC)", null=True, editable=False)
+    revision = models.PositiveIntegerField(default=0, editable=False)
+
+    objects: ClassVar[LegalHoldQuerySet] = LegalHoldQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(reason=""), name="a_hold_has_its_reason"),
+            models.CheckConstraint(
+                condition=Q(lifted_at=None, lifted_by=None, lifted_because="")
+                | Q(Q(lifted_at__isnull=False, lifted_by__isnull=False), ~Q(lifted_because="")),
+                name="a_lifted_hold_says_who_when_and_why",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"legal hold {self.pk} on {self.study}"

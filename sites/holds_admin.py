@@ -1,0 +1,52 @@
+"""Legal holds in the admin: set with a reason, lifted with a reason, each on record."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from audit.kept import KeptAdmin
+from audit.tracked import LedgerAdminMixin
+from sites.holds import LegalHold
+
+
+@admin.register(LegalHold)
+class LegalHoldAdmin(KeptAdmin, LedgerAdminMixin, admin.ModelAdmin):
+    reason_field = "lifted_because"
+    list_display = ["study", "reason", "set_by", "set_at", "in_force"]
+    list_filter = ["study", ("lifted_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["study", "set_by"]
+    search_fields = ["study__protocol_number", "reason"]
+    search_help_text = "A protocol number, or a word of the reason."
+
+    def kept_because(self, obj: Any) -> str:
+        return "Nobody deletes a legal hold, for it says why documents were kept. Lift it instead."
+
+    def get_fields(self, request: HttpRequest, obj: LegalHold | None = None) -> list[Any]:
+        set_ = ["study", "reason"]
+        lifted = ["lifted_because", "lifted_by", "lifted_at"]
+        return set_ if obj is None else [*set_, "set_by", "set_at", *lifted]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: LegalHold | None = None) -> list[Any]:
+        fields = self.get_fields(request, obj) if obj else []
+        return [name for name in fields if name != "lifted_because"]
+
+    def has_change_permission(self, request: HttpRequest, obj: LegalHold | None = None) -> bool:
+        is_lifted = obj is not None and obj.lifted_at is not None
+        return not is_lifted and super().has_change_permission(request, obj)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[LegalHold]:
+        return super().get_queryset(request).select_related("study", "set_by", "lifted_by")
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            obj.set_by = request.user
+        elif obj.lifted_because:
+            obj.lifted_by, obj.lifted_at = request.user, timezone.now()
+        super().save_model(request, obj, form, change)
+
+    @admin.display(description="in force", boolean=True)
+    def in_force(self, hold: LegalHold) -> bool:
+        return hold.lifted_at is None
