@@ -16,6 +16,7 @@ from ingestion.models import Document, Packet
 from ingestion.web.access import SignedIn
 from ingestion.web.outcomes import outcome
 from ingestion.web.progress import Progress
+from ingestion.web.start import start_page
 from sites.models import Site, User
 
 PACKETS_ON_A_PAGE = 15
@@ -27,7 +28,7 @@ MOST_NEEDS = 25  # shown; the heading gives the full number
 @require_safe
 def home(request: SignedIn) -> HttpResponse:
     if request.user.is_staff:
-        return redirect("admin:index")
+        return redirect(start_page(request.user))
     waiting = needs_you(request.user)
     packets = Packet.objects.visible_to(request.user).select_related("site", "batch__submitted_by")
     page = Paginator(packets, PACKETS_ON_A_PAGE).get_page(request.GET.get("page"))

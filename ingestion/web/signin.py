@@ -1,10 +1,12 @@
 """Signing in and out: one page for everybody, and from there to where each role starts."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
-from django.urls import reverse
+
+from ingestion.web.start import start_page
+from sites.models import User
 
 
 class SignInForm(AuthenticationForm):
@@ -26,5 +28,4 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def get_default_redirect_url(self) -> str:
-        is_staff = getattr(self.request.user, "is_staff", False)
-        return reverse("admin:index" if is_staff else "home")
+        return start_page(cast("User", self.request.user))

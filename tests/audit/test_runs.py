@@ -172,6 +172,7 @@ def test_a_ledger_that_takes_no_entry_any_more_still_gets_its_verdict(written, s
     assert Entry.objects.count() == 9
 
 
+@pytest.mark.requirement("R05")
 def test_the_button_and_the_night_ask_by_jobs(written):
     job = runs.check_now("user:7")
     assert jobs.work_next()

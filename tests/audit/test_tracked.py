@@ -88,6 +88,17 @@ def test_a_change_is_on_record_with_old_and_new_values_and_who_made_it(post, per
     assert [entry.detail[name] for name in said] == ["Ann Berg", "192.0.2.7", "trace-7", WHY]
 
 
+@pytest.mark.requirement("R06")
+def test_each_field_that_was_changed_is_on_record_with_its_own_values_and_no_other(post):
+    portal = Portal.objects.create(key="berlin", base_url="https://portal.example")
+    changed = {"rate_per_second": "2.5", "burst": "7"}
+    post(PortalAdmin, Portal, "change", PORTAL | changed, str(portal.pk))
+    assert last().detail["changes"] == {
+        "rate_per_second": {"old": "1.0", "new": "2.5"},
+        "burst": {"old": "1", "new": "7"},
+    }
+
+
 def test_each_change_has_a_number_of_its_own(post):
     portal = Portal.objects.create(key="berlin", base_url="https://portal.example")
     for rate in ("2.5", "3.5"):

@@ -107,6 +107,7 @@ def page_of(row):
     return f"/admin/{PATHS.get(kind, 'ingestion')}/{kind}/{row.pk}/"
 
 
+@pytest.mark.requirement("R04")
 @pytest.mark.parametrize("kind", KEPT)
 def test_whoever_asks_to_delete_what_stays_is_told_why_not_and_is_on_record(
     client, administrator, rows, kind

@@ -47,6 +47,7 @@ def test_a_site_keeps_its_number(as_role, site):
     assert Site.objects.get().site_id == "0203"
 
 
+@pytest.mark.requirement("R09")
 def test_a_person_joins_a_site_on_record(as_role, site):
     person = make_user("new")
     address = f"/admin/clinical_sites/user/{person.pk}/change/"
@@ -56,6 +57,7 @@ def test_a_person_joins_a_site_on_record(as_role, site):
     assert timeline(f"user:{person.pk}")[-1].event == "user.changed"
 
 
+@pytest.mark.requirement("R09")
 def test_a_new_person_is_on_record(as_role):
     form = {"username": "otto", "usable_password": "true", "password1": NEW,
             "password2": NEW, "printed_name": "Otto", "email": "",

@@ -1,6 +1,8 @@
 """One sign-in for everybody, and from there to where each role starts."""
 
 import pytest
+from django.contrib.auth.models import Group
+from django.urls import NoReverseMatch, reverse
 
 from tests.factories import make_user
 
@@ -15,8 +17,37 @@ def test_a_coordinator_starts_with_the_packets(client, mara):
     assert sign_in(client, "mara").url == "/"
 
 
-def test_staff_start_in_the_admin(client, ines):
-    assert sign_in(client, "ines").url == "/admin/"
+STARTS = [
+    ("Regulatory affairs", "trail"),
+    ("QA reviewers", "review_queue"),
+    ("Operations", "ops"),
+    ("", "admin:index"),
+]
+
+
+@pytest.mark.parametrize(("role", "page"), STARTS)
+def test_each_role_starts_where_its_work_is(client, ines, role, page):
+    ines.groups.set(Group.objects.filter(name=role))
+    there = address(page)
+    assert sign_in(client, "ines").url == there
+    assert client.get("/").url == there
+    assert client.get(there).status_code == 200
+
+
+def address(page):
+    try:
+        return reverse(page)
+    except NoReverseMatch:  # it is not built yet
+        return "/admin/"
+
+
+def test_who_has_several_roles_starts_with_the_trail_and_administrators_with_everything(client):
+    everybody = make_user("all", is_staff=True)
+    everybody.groups.set(Group.objects.all())
+    assert sign_in(client, "all").url == "/admin/audit/"
+    everybody.is_superuser = True
+    everybody.save()
+    assert client.get("/").url == "/admin/"
 
 
 def test_after_signing_in_one_is_where_one_wanted_to_go(client, mara):

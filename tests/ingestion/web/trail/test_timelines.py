@@ -74,6 +74,19 @@ def test_a_documents_trail_says_what_happened_who_when_and_why(affairs, packet):
     assert "&quot;code&quot;: &quot;SIGNATURE_MISSING&quot;" in page.content.decode()
 
 
+@pytest.mark.requirement("R10")
+def test_every_time_says_that_it_is_utc_on_the_trails_pages_and_in_the_admin(
+    affairs, addresses, packet
+):
+    document = packet.documents.first()
+    trail = [affairs.get(address).content.decode() for address in addresses]
+    times = [time for page in trail for time in re.findall(r"<time[^>]*>([^<]*)<", page)]
+    assert times
+    assert {time[-4:] for time in times} == {" UTC"}
+    record = text(affairs.get(f"/admin/ingestion/document/{document.pk}/change/"))
+    assert re.search(r"Received at: \d+ \w+ \d{4}, \d\d:\d\d UTC", record)
+
+
 def test_a_document_comes_with_all_of_its_versions(affairs, site, mara):
     first = make_packet(site, mara, REJECTED).documents.get()
     second = make_packet(site, mara, FILED).documents.get()
@@ -131,6 +144,7 @@ def test_a_place_in_the_trail_that_nobody_gave_out_does_no_harm(affairs, packet)
         assert affairs.get(f"/admin/audit/?before={before}").status_code == 200
 
 
+@pytest.mark.requirement("R11")
 @pytest.mark.parametrize(
     ("query", "found"),
     [

@@ -1,0 +1,23 @@
+"""Where each role starts after signing in, and what `/` is to staff. One table, by permission."""
+
+from django.urls import NoReverseMatch, reverse
+
+from sites.models import User
+
+# The first that a person has: regulatory affairs, QA, operations.
+_STARTS = (
+    ("audit.export_ledger", "trail"),
+    ("ingestion.review_document", "review_queue"),
+    ("ingestion.view_chunk", "ops"),
+)
+
+
+def start_page(user: User) -> str:
+    """The address. Administrators start at the admin's index, and so does who has none of these."""
+    if not user.is_staff:
+        return reverse("home")
+    names = [] if user.is_superuser else [name for may, name in _STARTS if user.has_perm(may)]
+    try:
+        return reverse(names[0] if names else "admin:index")
+    except NoReverseMatch:  # its page is not built yet
+        return reverse("admin:index")

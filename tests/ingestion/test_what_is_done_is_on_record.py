@@ -1,0 +1,73 @@
+"""Not only data are on record but what was done: each action is an entry, with who did it (R07)."""
+
+import pytest
+
+from audit import history
+from ingestion import batches, retrying
+from ingestion.dispatch import leases
+from ingestion.filing import By
+from tests import steps
+from tests.factories import make_batch, make_site, make_user
+from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet, pdf, send
+
+pytestmark = [pytest.mark.requirement("R07"), pytest.mark.django_db]
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
+    settings.STATIC_ROOT = tmp_path / "static"
+    settings.STATIC_ROOT.mkdir()
+
+
+@pytest.fixture
+def site():
+    return make_site("0203")
+
+
+@pytest.fixture
+def mara(site):
+    return make_user("mara", sites=(site,))
+
+
+def named(event, subject=""):
+    """Who did it, of each entry with this name."""
+    found = history.find(history.Search(event=event, subjects=[subject] if subject else []))
+    return [entry.actor.partition("@")[0] for entry in found]
+
+
+def test_an_upload(client, mara):
+    client.force_login(mara)
+    send(client, **{"file-0": pdf(), "type-0": "irb-approval"})
+    assert named("batch.submitted") == [mara.actor]
+    assert named("document.received") == [mara.actor]
+
+
+@pytest.mark.parametrize(
+    ("decided", "event"),
+    [
+        (FILED, "document.filed"),
+        (REJECTED, "document.rejected"),
+        (IN_REVIEW, "document.sent_to_review"),
+    ],
+)
+def test_what_was_decided_about_a_document(site, mara, decided, event):
+    document = make_packet(site, mara, decided).documents.get()
+    assert named("document.checking", document.subject) == ["system:worker"]
+    assert named(event, document.subject) == ["system:worker"]
+
+
+def test_another_try():
+    batch, ops = make_batch(), make_user("ops", is_staff=True)
+    (lease,) = leases.take(1, by="here:1:1")
+    steps.give_up(lease.items[0].document, lease.lease_id, "PORTAL_UNAVAILABLE", {}, held=True)
+    retrying.try_again(batch.documents.all(), by=By(ops.actor, ops.role))
+    assert named("document.held") == ["system:worker"]
+    assert named("document.tried_again") == [ops.actor]
+
+
+def test_a_cancelling():
+    batch, ops = make_batch(), make_user("ops", is_staff=True)
+    batches.cancel(batch, by=By(ops.actor, ops.role))
+    assert named("batch.cancel_requested", batch.subject) == [ops.actor]
+    assert named("document.cancelled") == [ops.actor]
