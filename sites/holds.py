@@ -54,4 +54,4 @@ class LegalHold(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"legal hold {self.pk} on {self.study}"
+        return f"Legal hold {self.pk} on {self.study}"

@@ -19,22 +19,27 @@ from sites.holds import LegalHold
 from sites.models import Study
 
 
-def said(study: Study, today: date | None = None) -> str:
-    """Until when its documents are kept, and whether a hold keeps them, in sentences."""
+def said(study: Study) -> str:
+    """Until when its documents are kept, and which holds keep them, in sentences. For staff.
+
+    A hold's reason may be an inspection that a site is not to hear of.
+    """
     held = [
         f"A legal hold of {_day(hold.set_at)} keeps it whatever the date: {hold.reason}"
         for hold in LegalHold.objects.in_force().filter(study=study)
     ]
-    return " ".join([_term(study, today or timezone.now().date()), *held])
+    return " ".join([term(study), *held])
 
 
 def told(numbers: Collection[str]) -> list[str]:
-    """The same of each study that has one of these sites; of every study where none is named."""
+    """The term of each study that has one of these sites; of every study where none is named."""
     studies = Study.objects.filter(sites__site_id__in=numbers) if numbers else Study.objects.all()
-    return [f"{study}: {said(study)}" for study in studies.distinct()]
+    return [term(study) for study in studies.distinct()]
 
 
-def _term(study: Study, today: date) -> str:
+def term(study: Study, today: date | None = None) -> str:
+    """Until when its documents are kept at least. For everybody."""
+    today = today or timezone.now().date()
     years = f"{study.years_kept} year{'' if study.years_kept == 1 else 's'}"
     until = study.retained_until
     if until is None:

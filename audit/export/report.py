@@ -5,7 +5,6 @@ rest is.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +12,11 @@ import orjson
 from reportlab.lib.pagesizes import A4, landscape
 
 from audit.export.sheet import Row, Sheet, cell, heading, title
+from audit.export.since import CHANGED, Since, told_changes
 from audit.export.timeline import signature
 from audit.export.trail import Line
 
 ROWS = 5_000
-CHANGED = "CHANGED"  # the mark of an entry that changed what was first entered (R12)
-
-
-@dataclass(slots=True)
-class _Document:
-    """What became of one document since it was first entered."""
-
-    entered: str
-    sha256: str = ""
-    entries: int = 0
-    changed_by: list[int] = field(default_factory=list)
 
 
 class Report:
@@ -35,7 +24,7 @@ class Report:
         self.count = 0
         self._rows: list[Row] = []
         self._signatures: list[Row] = []
-        self._documents: dict[tuple[str, str], _Document] = {}
+        self._documents: dict[tuple[str, str], tuple[str, Since]] = {}
 
     def add(self, line: Line) -> None:
         self.count += 1
@@ -43,28 +32,21 @@ class Report:
             self._rows, self._signatures, self._documents = [], [], {}
             return
         detail = orjson.loads(line.detail) if line.detail else {}
-        changes = told_changes(detail)
-        mark = CHANGED if self._changed(line, bool(changes)) else ""
+        mark = CHANGED if self._changed(line, detail) else ""
         name, meaning = signature(line)
         if meaning:
             about = line.fields["doc_id"] or line.fields["subject"]
             signed = _utc(line.fields["occurred_at"])
             self._signatures.append((str(line.seq), name, signed, meaning, about))
-        self._rows.append(_row(line, name, mark, changes))
+        self._rows.append(_row(line, name, mark, detail))
 
-    def _changed(self, line: Line, has_changes: bool) -> bool:
-        """Whether this entry changed what was first entered of its document (Annex 11, 8.2)."""
+    def _changed(self, line: Line, detail: Mapping[str, Any]) -> bool:
         fields = line.fields
         if not fields["doc_id"]:
             return False
         key = fields["site"], fields["doc_id"]
-        document = self._documents.setdefault(key, _Document(_utc(fields["recorded_at"])))
-        document.entries += 1
-        document.sha256 = document.sha256 or fields["sha256"]
-        is_other = fields["sha256"] not in ("", document.sha256)
-        if is_other or has_changes:
-            document.changed_by.append(line.seq)
-        return is_other or has_changes
+        _, since = self._documents.setdefault(key, (_utc(fields["recorded_at"]), Since()))
+        return since.see(line, detail)
 
     def write(self, path: Path, manifest: Mapping[str, Any], verdict: str, verifier: str) -> None:
         """`verifier`: the SHA-256 of verify_trail.py."""
@@ -133,31 +115,12 @@ class Report:
 
     def _told(self) -> list[Row]:
         return [
-            (site, doc_id, document.entered, str(document.entries), _told_changed(document))
-            for (site, doc_id), document in self._documents.items()
+            (site, doc_id, entered, str(since.entries), str(since))
+            for (site, doc_id), (entered, since) in self._documents.items()
         ]
 
 
-def told_changes(detail: Mapping[str, Any]) -> list[str]:
-    """The old and the new value of each field that an entry's detail says was changed."""
-    changes = detail.get("changes")
-    if not isinstance(changes, dict):
-        return []
-    return [
-        f"{name}: {value.get('old')} > {value.get('new')}"
-        if isinstance(value, dict)
-        else f"{name}: {value}"
-        for name, value in changes.items()
-    ]
-
-
-def _told_changed(document: _Document) -> str:
-    if not document.changed_by:
-        return "not changed"
-    return f"{CHANGED} by entry {', '.join(map(str, document.changed_by))}"
-
-
-def _row(line: Line, name: str, mark: str, changes: list[str]) -> Row:
+def _row(line: Line, name: str, mark: str, detail: Mapping[str, Any]) -> Row:
     fields = line.fields
     move = " > ".join(state for state in (fields["from"], fields["to"]) if state)
     what = [fields["event"], move]
@@ -165,7 +128,8 @@ def _row(line: Line, name: str, mark: str, changes: list[str]) -> Row:
     if fields["sha256"]:
         to_what.append(f"SHA-256 {fields['sha256'][:16]}…")
     who = [fields["actor"], fields["role"], name]
-    why = [mark, fields["code"], fields["reason_code"], *changes]
+    reason = str(detail.get("reason", ""))
+    why = [mark, fields["code"], fields["reason_code"], reason, *told_changes(detail)]
     if fields["detail_commit"] and not line.detail:
         why.append("(its detail was taken out on record)")
     cells = ["\n".join(filter(None, cell)) for cell in (what, to_what, who, why)]

@@ -16,8 +16,13 @@ class Sum(NamedTuple):
     size: int  # bytes
 
 
-def drawn(line: Line, facts: Mapping[str, Any], archived: Sum, files: Mapping[str, Sum]) -> bytes:
-    """`line` certifies; `archived` is the original, `files` what the package holds, read back."""
+def drawn(
+    line: Line, facts: Mapping[str, Any], archived: Sum, files: Mapping[str, Sum], *, since: str
+) -> bytes:
+    """`line` certifies; `archived` is the original, `files` what the package holds, read back.
+
+    `since`: whether the document was changed since it was first received, in any version.
+    """
     sheet = Sheet(
         A4,
         title=f"Certified copy of {facts['doc_id']}, site {facts['site']}",
@@ -25,19 +30,23 @@ def drawn(line: Line, facts: Mapping[str, Any], archived: Sum, files: Mapping[st
         footer=f"{facts['trail']}, entry {line.seq}",
     )
     target = BytesIO()
-    sheet.write(target, _story(sheet, line, facts, archived, files))
+    known = {**_document(facts), "Since first received": since}
+    compared = {
+        "As it was filed": Sum(facts["sha256"], facts["size"]),
+        "Read from the archive": archived,
+        **files,
+    }
+    sheet.write(target, _story(sheet, line, known, compared))
     return target.getvalue()
 
 
 def _story(
-    sheet: Sheet, line: Line, facts: Mapping[str, Any], archived: Sum, files: Mapping[str, Sum]
+    sheet: Sheet, line: Line, known: Mapping[str, str], compared: Mapping[str, Sum]
 ) -> Iterator[Any]:
     yield title("Certified copy")
-    yield sheet.facts(_document(facts))
-    filed = Sum(facts["sha256"], facts["size"])
-    compared = {"As it was filed": filed, "Read from the archive": archived, **files}
+    yield sheet.facts(known)
     rows = [(name, each.sha256, f"{each.size:,}") for name, each in compared.items()]
-    header = ["", "SHA-256", "Bytes"]
+    header = ["File", "SHA-256", "Bytes"]
     yield from sheet.section("Original and copy", header, (0.26, 0.6, 0.14), rows)
     yield heading("Signature")
     yield sheet.facts(_signature(line))

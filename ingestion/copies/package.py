@@ -17,6 +17,7 @@ import orjson
 
 from audit.chain import expect
 from audit.export import trail
+from audit.export.since import Since
 from audit.export.trail import Line
 from audit.history import Recorded
 from ingestion.copies import certificate
@@ -36,8 +37,8 @@ def write(target: IO[bytes], original: IO[bytes], certified: Recorded) -> None:
     """Raises NotTheSame, and BrokenChain for an entry of the document that does not hold."""
     with ZipFile(target, "w") as package:
         add = partial(_add, package, certified.occurred_at)
-        last = deque[Line](maxlen=1)
-        trail_ = add("trail.ndjson", _trail(certified, last))
+        last, since = deque[Line](maxlen=1), Since()
+        trail_ = add("trail.ndjson", _trail(certified, last, since))
         line = _certification(certified, last)
         facts = _facts(line)
         document = add("document.json", [orjson.dumps(facts, option=_JSON)])
@@ -48,13 +49,15 @@ def write(target: IO[bytes], original: IO[bytes], certified: Recorded) -> None:
         if not line.fields["sha256"] == archived.sha256 == copy.sha256:
             raise NotTheSame(certified.subject)
         files = {name: copy, "trail.ndjson": trail_, "document.json": document}
-        add("certificate.pdf", [certificate.drawn(line, facts, archived, files)])
+        drawn = certificate.drawn(line, facts, archived, files, since=str(since))
+        add("certificate.pdf", [drawn])
 
 
-def _trail(certified: Recorded, last: deque[Line]) -> Iterator[bytes]:
+def _trail(certified: Recorded, last: deque[Line], since: Since) -> Iterator[bytes]:
     """The lines of all versions of the document, up to the one that certifies."""
     for line in trail.of_document(certified.site, certified.doc_id, certified.seq):
         last.append(line)
+        since.see(line, orjson.loads(line.detail) if line.detail else {})
         yield line.text.encode() + b"\n"
 
 

@@ -5,3 +5,5 @@ TIME_FORMAT = "H:i:s \\U\\T\\C"
 DATETIME_FORMAT = "j M Y, H:i \\U\\T\\C"
 SHORT_DATE_FORMAT = DATE_FORMAT
 SHORT_DATETIME_FORMAT = DATETIME_FORMAT
+# Not 02/03/2026, which is another day in other countries. The first is what forms show.
+DATE_INPUT_FORMATS = ["%Y-%m-%d", "%d %b %Y", "%d %B %Y"]

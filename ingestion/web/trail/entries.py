@@ -32,6 +32,7 @@ class Line:
     event: str
     versions: str
     detail: str  # as JSON, indented
+    version: int = 0  # of its document, where there are several
 
 
 def lines(entries: Iterable[Recorded]) -> list[Line]:

@@ -1,6 +1,7 @@
 """`/admin/audit/`: what is on record of all, of a site, of a packet, and of a document."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
@@ -11,7 +12,7 @@ from audit.history import Recorded, Search
 from ingestion.models import Document, Packet
 from ingestion.web.access import SignedIn
 from ingestion.web.trail.doors import SEE, for_staff_with
-from ingestion.web.trail.entries import lines
+from ingestion.web.trail.entries import Line, lines
 from ingestion.web.trail.forms import SearchForm
 from sites.models import Site
 
@@ -37,7 +38,7 @@ def of_document(request: SignedIn, pk: int) -> HttpResponse:
     visible = Document.objects.visible_to(request.user).select_related("site", "packet")
     document = get_object_or_404(visible, pk=pk)
     entries = history.of_document(document.site.site_id, document.doc_id)
-    context = {"document": document, "lines": lines(entries), "newest_first": False}
+    context = {"document": document, "lines": _numbered(lines(entries)), "newest_first": False}
     return render(request, "trail/document.html", context)
 
 
@@ -57,6 +58,14 @@ def of_site(request: SignedIn, site_id: str) -> HttpResponse:
     site = get_object_or_404(visible, site_id=site_id)
     context = {"site": site, **_page(request, Search(sites=[site.site_id]))}
     return render(request, "trail/site.html", context)
+
+
+def _numbered(found: Sequence[Line]) -> list[Line]:
+    """Which version an entry is about, where there are several: by the order of their arrival."""
+    order = {
+        subject: n for n, subject in enumerate(dict.fromkeys(line.subject for line in found), 1)
+    }
+    return [replace(line, version=order[line.subject] if len(order) > 1 else 0) for line in found]
 
 
 def subjects_of(packet: Packet) -> list[str]:

@@ -49,6 +49,22 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "ledger.detail_redacted": "Detail taken out",
     }
 )
+# What a check read, and the places that keep checkpoints, by the names that `audit` has for them.
+MODES: Mapping[str, str] = MappingProxyType(
+    {
+        "incremental": "What was new",
+        "since_anchor": "What was new since the last anchor",
+        "rolling": "What was new, and a part again",
+        "full": "Everything",
+    }
+)
+ANCHORS: Mapping[str, str] = MappingProxyType(
+    {
+        "file": "the folder of anchors",
+        "s3": "the S3 bucket",
+        "rfc3161": "the time stamp authority's answers",
+    }
+)
 _SYSTEMS = MappingProxyType({"system:worker": "SiteLedger"})
 _OTHER = Look("dash", "idle")  # what moves nothing
 _STATES = {state.value: state.word for state in DocumentState} | {

@@ -106,9 +106,22 @@ def test_the_report_marks_what_was_changed_since_it_was_first_entered(signed):
 @pytest.mark.requirement("R12")
 def test_another_version_of_a_document_is_a_change_of_it(db, anchors, tmp_path):
     write_ways(1)
-    write(subject="document:9", site="DE-014", doc_id="CV-1", sha256="f" * 64)
+    for n in range(2):
+        write(n, subject="document:9", site="DE-014", doc_id="CV-1", sha256="f" * 64)
+    write(3, site="DE-014", doc_id="CV-1", sha256=f"{1:064x}")
     sign()
-    assert "CHANGEDbyentry4" in text_of(exported(tmp_path / "export"))
+    printed = text_of(exported(tmp_path / "export"))
+    documents = printed[printed.index("Documents") : printed.rindex("Timeline")]
+    assert documents.endswith("CHANGEDbyentry4"), "that it came, not what was done with it then"
+
+
+@pytest.mark.requirement("R03")
+def test_the_report_says_why_a_person_did_it(db, anchors, tmp_path):
+    write_ways(1)
+    with ledger():
+        record_by_a_person("document.signed", 3, SIGNED | {"reason": "It was agreed with the PI."})
+    sign()
+    assert "ItwasagreedwiththePI." in text_of(exported(tmp_path / "export"))
 
 
 @pytest.mark.requirement("R10")

@@ -152,6 +152,8 @@ def test_regulatory_affairs_say_when_a_trial_ended_and_how_long_it_is_kept(as_ro
     as_role("Regulatory affairs").post(STUDY.format(study.pk), sent | terms)
     study.refresh_from_db()
     assert str(study.retained_until) == "2056-03-02"
+    page = as_role("Regulatory affairs").get(STUDY.format(study.pk)).content.decode()
+    assert 'value="2026-03-02"' in page, "a day that is the same day in every country"
     changes = timeline(f"study:{study.pk}")[-1].detail["changes"]
     assert changes["ended_on"] == {"old": None, "new": "2026-03-02"}
     assert changes["retention_years"] == {"old": None, "new": "30"}

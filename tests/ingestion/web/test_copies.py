@@ -121,6 +121,19 @@ def test_the_certificate_says_what_is_certified_by_whom_and_why(files, document)
         assert hashlib.sha256(files[name]).hexdigest() in shown
 
 
+@pytest.mark.requirement("R12")
+def test_the_certificate_says_whether_the_document_was_changed_since_it_first_came(
+    signed_in, document, site, mara, files
+):
+    assert "Sincefirstreceivednotchanged" in printed(files)
+    later = make_packet(site, mara, FILED, kinds=(document.doc_id,)).documents.get()
+    assert later.sha256 != document.sha256
+    came = history.timeline(later.subject)[0].seq
+    signed_in.post(page_of(document), given())
+    again = printed(opened(fetched(signed_in, document)))
+    assert f"SincefirstreceivedCHANGEDbyentry{came}Original" in again
+
+
 def test_its_trail_ends_with_the_entry_that_certifies_it(files, document):
     lines = files["trail.ndjson"].decode().splitlines()
     entries = history.timeline(document.subject)

@@ -10,6 +10,7 @@ from audit.log import ledger, record
 from ingestion import filing
 from ingestion.archive import archive
 from ingestion.rules.fields import FieldValue
+from sites.holds import LegalHold
 from tests import steps
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, lease_all, make_packet
 
@@ -24,6 +25,20 @@ def shown(client, document):
 
 def value(name, written, *, page=1, source="native", confidence=100.0):
     return FieldValue(name, written, page, source, confidence)
+
+
+@pytest.mark.requirement("R14")
+def test_a_site_learns_how_long_its_document_is_kept_and_not_why_it_is_held(
+    client, signed_in, ines, site, mara
+):
+    LegalHold.objects.create(study=site.study, reason="An unannounced inspection.", set_by=ines)
+    document = document_of(make_packet(site, mara, FILED))
+    text = shown(signed_in, document)
+    assert "Kept for 25 years after the end of study SLX-301" in text
+    assert "hold" not in text
+    assert "inspection" not in text
+    client.force_login(ines)
+    assert "An unannounced inspection." in shown(client, document)
 
 
 def test_what_was_read_is_shown_and_what_came_from_a_scan_is_marked(signed_in, site, mara):

@@ -39,7 +39,7 @@ def test_without_entries_checkpoints_and_checks_the_page_says_so(affairs, desk):
 def test_what_is_not_anchored_is_said_in_plain_words(affairs, desk, signed):
     desk.lacking.append(Lacking("s3", 3, timezone.now(), "The bucket does not answer."))
     shown = text(affairs.get(PAGE))
-    assert "3 checkpoints are not held in s3" in shown
+    assert "3 checkpoints are not held in the S3 bucket" in shown
     assert "The bucket does not answer." in shown
     assert "What to do" in shown
 

@@ -96,6 +96,18 @@ def test_a_document_comes_with_all_of_its_versions(affairs, site, mara):
     assert "Checking → Filed" in shown
 
 
+def test_several_versions_are_told_apart_and_a_single_one_is_not_numbered(affairs, site, mara):
+    make_packet(site, mara, REJECTED, kinds=("irb-approval",))
+    second = make_packet(site, mara, FILED, kinds=("irb-approval",)).documents.get()
+    only = make_packet(site, mara, FILED, kinds=("delegation-log",)).documents.get()
+    shown = text(affairs.get(f"/admin/audit/document/{second.pk}/"))
+    assert [shown.count(f"Version {number}") for number in (1, 2, 3)] == [3, 3, 0]
+    assert (
+        "Version"
+        not in text(affairs.get(f"/admin/audit/document/{only.pk}/")).partition("Entry")[0]
+    )
+
+
 def test_a_packets_trail_has_its_documents_and_its_batch_and_no_others(affairs, packet, site, mara):
     other = make_packet(site, mara, FILED, kinds=("form-fda-1572",))
     shown = affairs.get(f"/admin/audit/packet/{packet.reference}/").context["lines"]
