@@ -9,12 +9,10 @@ unsigned entry is AUDIT_CHECKPOINT_SECONDS old, and when a host stops (`audit.no
 """
 
 import logging
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
@@ -28,7 +26,8 @@ from audit.models import Checkpoint, Entry
 
 logger = logging.getLogger(__name__)
 
-CHUNK = 250  # entries in memory at a time
+PAGE = 1_000  # entries in memory at a time
+CHUNK = 100  # that are looked at together
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +126,23 @@ def _grown(last: Checkpoint | None) -> tuple[Walk, tree.Frontier | None]:
     size, head = (last.size, last.head) if last else (0, GENESIS)
     walk = Walk(size, head)
     frontier = tree.Frontier.from_hex(size, last.frontier) if last else tree.Frontier()
-    found = _lines(size).iterator(CHUNK)
-    with _streaming(), closing(found) as entries:  # type: ignore[type-var]
-        if last:
-            _expect_signed(last, next(entries, None))
-        while chunk := list(islice(entries, CHUNK)):
-            for lines in walk.follow(chunk):
-                frontier.extend(map(tree.leaf, lines))
+    entries = _rows(size)
+    if last:
+        _expect_signed(last, next(entries, None))
+    while chunk := list(islice(entries, CHUNK)):
+        for lines in walk.follow(chunk):
+            frontier.extend(map(tree.leaf, lines))
     return walk, (frontier if frontier.size > size else None)
+
+
+def _rows(since: int) -> Iterator[tuple[int, str, str]]:
+    # Page by page, without a transaction, as in audit.reading.
+    while True:
+        page = list(_lines(since)[:PAGE])
+        yield from page
+        if len(page) < PAGE:
+            return
+        since = page[-1][0] + 1
 
 
 def _lines(since: int) -> "QuerySet[Entry, tuple[int, str, str]]":
@@ -149,11 +157,6 @@ def _expect_signed(last: Checkpoint, entry: tuple[int, str, str] | None) -> None
     if (found := digest(entry[1])) != last.head or entry[2] != last.head:
         why = "it was signed with another content"
         raise BrokenChain(Break(last.size, why, last.head, found))
-
-
-def _streaming() -> AbstractContextManager[Any]:
-    # As in audit.verify: PostgreSQL streams inside a transaction only, SQLite better without.
-    return transaction.atomic() if connection.vendor == "postgresql" else nullcontext()
 
 
 def _insert(signed: Signed, frontier: str) -> bool:

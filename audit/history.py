@@ -129,9 +129,14 @@ def head() -> tuple[int, str] | None:
 
 
 def subjects(prefix: str, *, since: int = 0) -> Iterator[str]:
-    """Every subject that begins so and had a state after entry `since`, streaming, in no order."""
+    """Every subject that begins so and had a state after entry `since`, streaming, in no order.
+
+    Of all, each once; after an entry, once for each new state.
+    """
     moves = _moves(Q(subject__startswith=prefix, seq__gt=since)).values_list("subject", flat=True)
-    return moves.distinct().iterator(chunk_size=2000)
+    # Asked for different subjects, SQLite looks through all there are. In the order of entries it
+    # begins with the first new one.
+    return (moves.order_by("seq") if since else moves.distinct()).iterator(chunk_size=2000)
 
 
 def last_of(subjects: Sequence[str]) -> dict[str, Last]:
