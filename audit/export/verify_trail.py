@@ -123,7 +123,7 @@ class Trail:
             self.detail = next(self.details, None)
             for seq, line, hash_ in self.all() if self.manifest["whole"] else self.part():
                 self.unseen.discard(hash_)
-                if b'"detail_commit":"",' not in line:
+                if b'"detail_commit":"",' not in line or REDACTED in line:
                     self.check_detail(seq, line)
                 e = json.loads(line) if asked else {}
                 if e and asked & {e.get("doc_id"), e.get("correlation_id")}:
