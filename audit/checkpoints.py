@@ -9,10 +9,10 @@ unsigned entry is AUDIT_CHECKPOINT_SECONDS old, and when a host stops (`audit.no
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import chain, islice
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
@@ -23,6 +23,7 @@ from audit import keys, notes, rows, tree
 from audit.appending import flush_barrier
 from audit.chain import GENESIS, Break, BrokenChain, Walk, digest
 from audit.models import Checkpoint, Entry
+from audit.pages import pages
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ def fault() -> str:
     """Why nothing can be signed on top of the last checkpoint, or "". One look, no full check."""
     if last := Checkpoint.objects.first():
         try:
-            _expect_signed(last, _lines(last.size).first())
+            _expect_signed(last, _lines().filter(seq__gte=last.size).order_by("seq").first())
         except BrokenChain as error:
             return str(error)
     return ""
@@ -126,7 +127,7 @@ def _grown(last: Checkpoint | None) -> tuple[Walk, tree.Frontier | None]:
     size, head = (last.size, last.head) if last else (0, GENESIS)
     walk = Walk(size, head)
     frontier = tree.Frontier.from_hex(size, last.frontier) if last else tree.Frontier()
-    entries = _rows(size)
+    entries = chain.from_iterable(pages(_lines(), "seq", size - 1, PAGE))
     if last:
         _expect_signed(last, next(entries, None))
     while chunk := list(islice(entries, CHUNK)):
@@ -135,18 +136,8 @@ def _grown(last: Checkpoint | None) -> tuple[Walk, tree.Frontier | None]:
     return walk, (frontier if frontier.size > size else None)
 
 
-def _rows(since: int) -> Iterator[tuple[int, str, str]]:
-    # Page by page, without a transaction, as in audit.reading.
-    while True:
-        page = list(_lines(since)[:PAGE])
-        yield from page
-        if len(page) < PAGE:
-            return
-        since = page[-1][0] + 1
-
-
-def _lines(since: int) -> "QuerySet[Entry, tuple[int, str, str]]":
-    return Entry.objects.filter(seq__gte=since).order_by("seq").values_list("seq", "body", "hash")
+def _lines() -> "QuerySet[Entry, tuple[int, str, str]]":
+    return Entry.objects.values_list("seq", "body", "hash")
 
 
 def _expect_signed(last: Checkpoint, entry: tuple[int, str, str] | None) -> None:
