@@ -23,6 +23,7 @@ import orjson
 T = TypeVar("T")
 R = TypeVar("R")
 Fields = dict[str, Any]  # of a line
+Columns = dict[str, tuple[Any, ...]]  # the fields of several lines: each one's values, in order
 
 VERSION = 1
 GENESIS = "0" * 64  # the `prev` of the first entry
@@ -40,6 +41,8 @@ FIELDS = frozenset([
 # What an entry gets only when it is appended: until then they are "", "" and 0.
 LINKED = frozenset(["prev", "recorded_at", "seq"])
 
+_NAMES = sorted(FIELDS)
+_values = itemgetter(*_NAMES)
 _FRAME = len('"":,') * len(FIELDS) + len("".join(FIELDS))  # characters around the values
 
 _KEY = re.compile(r"[a-z0-9_]+").fullmatch
@@ -177,9 +180,9 @@ class Walk:
 
     def step(self, seq: int, text: str, hash_: str) -> Fields:
         """The fields of the next entry, which holds. Raises BrokenChain when it does not."""
-        (fields,) = self.look((seq,), (text,), (hash_,))
+        columns = self.look((seq,), (text,), (hash_,))
         self.go(seq, hash_)
-        return fields
+        return {name: value for name, (value,) in columns.items()}
 
     def follow(self, entries: Sequence[tuple[int, str, str]]) -> Iterator[Sequence[str]]:
         """The lines of the next entries, in as few parts as hold. Raises BrokenChain."""
@@ -189,7 +192,7 @@ class Walk:
 
     def look(
         self, seqs: tuple[int, ...], texts: tuple[str, ...], hashes: tuple[str, ...]
-    ) -> list[Fields]:
+    ) -> Columns:
         """The fields of the next entries, all of which hold. The walk stays where it is.
 
         Raises BrokenChain when one does not hold: of several not always the first.
@@ -199,10 +202,10 @@ class Walk:
         found = tuple(map(digest, texts))
         expect_each(seqs, "the line was changed: its hash differs", hashes, found)
         fields = _parsed(seqs, texts)
-        carried, prevs, trails = zip(*map(_links, fields), strict=True)
-        expect_each(seqs, "the line carries another number", seqs, carried)
+        expect_each(seqs, "the line carries another number", seqs, fields["seq"])
         heads = self.head, *hashes[:-1]
-        expect_each(seqs, "it does not follow the entry before it", heads, prevs)
+        expect_each(seqs, "it does not follow the entry before it", heads, fields["prev"])
+        trails = fields["trail"]
         self._trail = trails[0] if self._trail is None else self._trail
         expect_each(seqs, "it belongs to another trail", (self._trail,) * len(seqs), trails)
         return fields
@@ -210,9 +213,6 @@ class Walk:
     def go(self, seq: int, head: str) -> None:
         """On to an entry that was looked at."""
         self.seq, self.head = seq, head
-
-
-_links = itemgetter("seq", "prev", "trail")
 
 
 def in_parts(
@@ -234,16 +234,15 @@ def in_parts(
         yield [row], check([row])
 
 
-def _parsed(seqs: Sequence[int], texts: Sequence[str]) -> list[Fields]:
+def _parsed(seqs: Sequence[int], texts: Sequence[str]) -> Columns:
     try:
-        fields = list(map(orjson.loads, texts))
-    except orjson.JSONDecodeError:
-        fields = []
-    # Nearly all are alike, which is quicker to see.
-    names = list(map(tuple, fields)) if {*map(type, fields)} == {dict} else []
-    if names and {*names[0]} == FIELDS and names.count(names[0]) == len(names):
-        return fields
-    return list(map(_fields, seqs, texts))
+        lines = list(map(orjson.loads, texts))
+        values = list(map(_values, lines))
+    except (KeyError, TypeError, orjson.JSONDecodeError):
+        lines = values = []
+    if {*map(len, lines)} != {len(FIELDS)}:
+        values = [_values(_fields(*each)) for each in zip(seqs, texts, strict=True)]
+    return dict(zip(_NAMES, zip(*values, strict=True), strict=True))
 
 
 def _fields(seq: int, text: str) -> Fields:

@@ -10,11 +10,9 @@ unsigned entry is AUDIT_CHECKPOINT_SECONDS old, and when a host stops (`audit.no
 
 import logging
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
-from typing import Any
+from itertools import chain, islice
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
@@ -25,10 +23,12 @@ from audit import keys, notes, rows, tree
 from audit.appending import flush_barrier
 from audit.chain import GENESIS, Break, BrokenChain, Walk, digest
 from audit.models import Checkpoint, Entry
+from audit.pages import pages
 
 logger = logging.getLogger(__name__)
 
-CHUNK = 250  # entries in memory at a time
+PAGE = 1_000  # entries in memory at a time
+CHUNK = 100  # that are looked at together
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def fault() -> str:
     """Why nothing can be signed on top of the last checkpoint, or "". One look, no full check."""
     if last := Checkpoint.objects.first():
         try:
-            _expect_signed(last, _lines(last.size).first())
+            _expect_signed(last, _lines().filter(seq__gte=last.size).order_by("seq").first())
         except BrokenChain as error:
             return str(error)
     return ""
@@ -127,18 +127,17 @@ def _grown(last: Checkpoint | None) -> tuple[Walk, tree.Frontier | None]:
     size, head = (last.size, last.head) if last else (0, GENESIS)
     walk = Walk(size, head)
     frontier = tree.Frontier.from_hex(size, last.frontier) if last else tree.Frontier()
-    found = _lines(size).iterator(CHUNK)
-    with _streaming(), closing(found) as entries:  # type: ignore[type-var]
-        if last:
-            _expect_signed(last, next(entries, None))
-        while chunk := list(islice(entries, CHUNK)):
-            for lines in walk.follow(chunk):
-                frontier.extend(map(tree.leaf, lines))
+    entries = chain.from_iterable(pages(_lines(), "seq", size - 1, PAGE))
+    if last:
+        _expect_signed(last, next(entries, None))
+    while chunk := list(islice(entries, CHUNK)):
+        for lines in walk.follow(chunk):
+            frontier.extend(map(tree.leaf, lines))
     return walk, (frontier if frontier.size > size else None)
 
 
-def _lines(since: int) -> "QuerySet[Entry, tuple[int, str, str]]":
-    return Entry.objects.filter(seq__gte=since).order_by("seq").values_list("seq", "body", "hash")
+def _lines() -> "QuerySet[Entry, tuple[int, str, str]]":
+    return Entry.objects.values_list("seq", "body", "hash")
 
 
 def _expect_signed(last: Checkpoint, entry: tuple[int, str, str] | None) -> None:
@@ -149,11 +148,6 @@ def _expect_signed(last: Checkpoint, entry: tuple[int, str, str] | None) -> None
     if (found := digest(entry[1])) != last.head or entry[2] != last.head:
         why = "it was signed with another content"
         raise BrokenChain(Break(last.size, why, last.head, found))
-
-
-def _streaming() -> AbstractContextManager[Any]:
-    # As in audit.verify: PostgreSQL streams inside a transaction only, SQLite better without.
-    return transaction.atomic() if connection.vendor == "postgresql" else nullcontext()
 
 
 def _insert(signed: Signed, frontier: str) -> bool:

@@ -8,7 +8,7 @@ shows that it is another one, or that its end is gone.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 
 from django.db.models import Max
@@ -17,6 +17,7 @@ from audit import anchors, keys
 from audit.chain import Break, BrokenChain
 from audit.models import Checkpoint, Receipt
 from audit.notes import BadNote, Head, Verifier, opened
+from audit.pages import pages
 from audit.tree import Frontier, leaf
 
 PAGE = 500  # notes that are compared with the database at a time
@@ -209,9 +210,9 @@ def newest() -> int:
 
 def _stored(after: int, upto: int | None) -> Iterator[Claim]:
     verifiers = _verifiers()
-    rows = Checkpoint.objects.filter(size__gt=after, size__lte=newest() if upto is None else upto)
-    columns = rows.order_by("size").values_list("size", "note", "head", "root", "frontier")
-    for size, note, *copies in columns.iterator(PAGE):
+    rows = Checkpoint.objects.filter(size__lte=newest() if upto is None else upto)
+    columns = rows.values_list("size", "note", "head", "root", "frontier")
+    for size, note, *copies in chain.from_iterable(pages(columns, "size", after, PAGE)):
         whence = f"the checkpoint of {size:,} entries in the database"
         claim = claimed(note, whence, verifiers)
         fault = claim.fault

@@ -7,12 +7,16 @@ never from the columns beside it.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import orjson
 from django.db.models import Max, Q, QuerySet
 
 from audit.models import Entry
+from audit.pages import pages
+
+PAGE = 2_000  # rows that are asked for at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +133,17 @@ def head() -> tuple[int, str] | None:
 
 
 def subjects(prefix: str, *, since: int = 0) -> Iterator[str]:
-    """Every subject that begins so and had a state after entry `since`, streaming, in no order."""
-    moves = _moves(Q(subject__startswith=prefix, seq__gt=since)).values_list("subject", flat=True)
-    return moves.distinct().iterator(chunk_size=2000)
+    """Every subject that begins so and had a state after entry `since`, streaming, in no order.
+
+    Of all, each once; after an entry, once for each new state.
+    """
+    moves = _moves(Q(subject__startswith=prefix))
+    if since == 0:
+        return moves.values_list("subject", flat=True).distinct().iterator(PAGE)
+    # Asked for different subjects, SQLite looks through all there are. In the order of entries it
+    # begins with the first new one.
+    new = pages(moves.values_list("seq", "subject"), "seq", since, PAGE)
+    return (subject for _, subject in chain.from_iterable(new))
 
 
 def last_of(subjects: Sequence[str]) -> dict[str, Last]:

@@ -5,15 +5,11 @@ trail.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import islice
-from operator import itemgetter
 from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import Func, TextField
+from django.db import connection
 
 from audit.chain import (
     GENESIS,
@@ -33,14 +29,14 @@ from audit.tree import Frontier
 Row = tuple[Any, ...]  # number, line, hash, salt, detail, and the columns that copy the line
 Progress = Callable[[int, int], object]  # entries read, and how many there are to read
 
-CHUNK = 250  # entries in memory at a time; more than the processor's cache holds take longer
+LOWEST = -(2**63)  # nothing is to stand before the first entry
+PAGE = 1_000  # entries that are asked for at a time
+CHUNK = 100  # that are looked at together; more than the processor's cache holds take longer
 LATE = timedelta(seconds=5)  # between what happened and its entry; longer is told
 CLOCK_STEP = timedelta(seconds=2)  # by which a clock may be set back
 
 _COPIES = {name: field for name, field in COLUMNS.items() if name != "seq"}  # it is the number
-_copied = itemgetter(*_COPIES.values())
-_own = itemgetter("detail_commit", "recorded_at", "occurred_at")
-_DIFFER = [f"the column '{name}' differs from the line" for name in _COPIES]
+_DIFFER = {f"the column '{name}' differs from the line": field for name, field in _COPIES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +70,7 @@ class Reading:
         pass through.
         """
         try:
-            with _streaming():
-                yield from self._read()
+            yield from self._read()
         except BrokenChain as error:
             self.first_bad = error.found
             if error.found.seq <= self.holds[0]:
@@ -87,11 +82,11 @@ class Reading:
             self.first_bad = Break(self.holds[0] + 1, nonsense, "", str(error))
 
     def _read(self) -> Iterator[str]:
-        total = (self.end or _last()) - self.start.seq
-        for chunk in _chunks(self.start.seq, self.end):
+        last = _last() if self.end is None else self.end
+        for chunk in _chunks(self.start.seq, last):
             for rows, _ in in_parts(self._look, chunk):
                 yield from self._go(rows)
-            self._progress(self.holds[0] - self.start.seq, total)
+            self._progress(self.holds[0] - self.start.seq, last - self.start.seq)
         if self.end is not None:
             last = self.holds[0]
             expect(last + 1, "entries were removed", f"up to {self.end:,}", f"up to {last:,}")
@@ -101,13 +96,13 @@ class Reading:
     def _look(self, rows: Sequence[Row]) -> None:
         seqs, texts, hashes, salts, details, *columns = zip(*rows, strict=True)
         fields = self._walk.look(seqs, texts, hashes)
-        for each in zip(_DIFFER, zip(*map(_copied, fields), strict=True), columns, strict=True):
-            expect_each(seqs, *each)
-        commits, recorded_at, occurred_at = zip(*map(_own, fields), strict=True)
+        for (why, name), copies in zip(_DIFFER.items(), columns, strict=True):
+            expect_each(seqs, why, fields[name], copies)
+        commits = fields["detail_commit"]
         for seq, commit, salt, detail in zip(seqs, commits, salts, details, strict=True):
             if commit or salt is not None:
                 _check_detail(seq, commit, salt, detail)
-        self.times.see(seqs, recorded_at, occurred_at)
+        self.times.see(seqs, fields["recorded_at"], fields["occurred_at"])
 
     def _go(self, rows: Sequence[Row]) -> Iterator[str]:
         """The tree over entries that hold, and what is claimed of it on the way."""
@@ -178,44 +173,45 @@ def _entries(number: int) -> str:
     return f"{number:,} {'entry' if number == 1 else 'entries'}"
 
 
-def _streaming() -> AbstractContextManager[Any]:
-    # Outside a transaction PostgreSQL copies the whole result into a temporary file first; on
-    # SQLite a transaction would keep all writers out, and none is needed to stream.
-    return transaction.atomic() if connection.vendor == "postgresql" else nullcontext()
-
-
 def _last() -> int:
     return Entry.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
 
 
-def _chunks(after: int, upto: int | None) -> Iterator[list[Row]]:
-    # One statement, hence one snapshot: what is appended meanwhile is not seen in half.
-    copies = [_Written(name) if name == "recorded_at" else name for name in _COPIES]
-    columns = ("seq", "body", "hash", "detail__salt", "detail__detail", *copies)
-    entries = Entry.objects.filter(seq__gt=after) if after else Entry.objects.all()
-    entries = entries if upto is None else entries.filter(seq__lte=upto)
-    rows = entries.order_by("seq").values_list(*columns).iterator(CHUNK)
-    while chunk := list(islice(rows, CHUNK)):
-        yield chunk
+def _chunks(after: int, upto: int) -> Iterator[Sequence[Row]]:
+    """Entries up to number `upto`, in their order.
+
+    Page by page, without a transaction: entries are never changed, and new ones have higher
+    numbers. Not by a cursor that PostgreSQL keeps: it would put all that it gives into a store
+    first, which takes it longer than to find it.
+    """
+    while True:
+        first, last = after + 1 if after else LOWEST, min(upto, after + PAGE)
+        with connection.cursor() as cursor:
+            cursor.execute(_statement(), [first, last, first, last])
+            while chunk := cursor.fetchmany(CHUNK):
+                yield chunk
+        if last == upto:
+            return
+        after = last
 
 
-class _Written(Func):
-    """A time as lines have it. Made of a datetime here, it would be a third of the whole work."""
+def _statement() -> str:
+    written = _AS_WRITTEN[connection.vendor]
+    copies = [written if name == "recorded_at" else name for name in _COPIES]
+    return f"""SELECT seq, body, hash, salt, detail, {", ".join(copies)} FROM audit_entry
+        LEFT JOIN audit_entrydetail ON entry_id = seq AND entry_id BETWEEN %s AND %s
+        WHERE seq BETWEEN %s AND %s ORDER BY seq"""  # noqa: S608 - constants
 
-    output_field = TextField()
 
-    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        # Django leaves out microseconds when there are none.
-        fraction = "CASE length(%(expressions)s) WHEN 19 THEN '.000000Z' ELSE 'Z' END"
-        template = f"replace(%(expressions)s, ' ', 'T') || {fraction}"
-        return self.as_sql(compiler, connection, template=template, **context)
-
-    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        # With its era: the same day before Christ is another time.
-        form = """'YYYY-MM-DD"T"HH24:MI:SS.USBC'"""
-        time = f"to_char(%(expressions)s AT TIME ZONE 'UTC', {form})"
-        template = f"replace({time}, 'AD', 'Z')"
-        return self.as_sql(compiler, connection, template=template, **context)
+# A time as lines have it. Made of a datetime here, it would be a third of the whole work.
+_AS_WRITTEN = {
+    # Django leaves out microseconds when there are none.
+    "sqlite": """replace(recorded_at, ' ', 'T')
+        || CASE length(recorded_at) WHEN 19 THEN '.000000Z' ELSE 'Z' END""",
+    # With its era: the same day before Christ is another time.
+    "postgresql": """replace(
+        to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.USBC'), 'AD', 'Z')""",
+}
 
 
 def _check_detail(seq: int, commit: str, salt: str | None, detail: str | None) -> None:

@@ -26,34 +26,36 @@ class Plan:
     again_to: int = 0
 
 
-def notes_after(mode: Mode) -> int:
+def checked() -> int:
+    """Up to this entry the last check found that all held."""
+    last = CheckRun.objects.order_by("-pk").first()
+    return last.to_seq if last else 0
+
+
+def notes_after(mode: Mode, upto: int) -> int:
     """Anchored notes of more entries than this are read back.
 
-    All of them in a full check. Else from the last one that was compared before: whoever rewrites
-    what is older changes its root.
+    All of them in a full check. Else from the last one that was compared before, when entries up
+    to `upto` were checked: whoever rewrites what is older changes its root.
     """
     if mode is Mode.FULL:
         return 0
-    upto = None if mode is Mode.SINCE_ANCHOR else _checked(Elsewhere())
-    return max(0, heads.newest_put(upto) - 1)
+    return max(0, heads.newest_put(None if mode is Mode.SINCE_ANCHOR else upto) - 1)
 
 
-def plan(mode: Mode, elsewhere: Elsewhere) -> Plan:
-    """Without checkpoints, or when what an earlier check came to is in doubt: all of it."""
+def plan(mode: Mode, elsewhere: Elsewhere, upto: int) -> Plan:
+    """Up to `upto` all was checked before, and is read from there if no place says otherwise.
+
+    Without checkpoints, or when what an earlier check came to is in doubt: all of it.
+    """
     if mode is Mode.FULL:
         return Plan()
-    tail = _start(elsewhere.newest if mode is Mode.SINCE_ANCHOR else _checked(elsewhere))
+    agreed = upto if elsewhere.agreed is None else min(upto, elsewhere.agreed)
+    tail = _start(elsewhere.newest if mode is Mode.SINCE_ANCHOR else agreed)
     if mode is not Mode.ROLLING or tail.seq == 0:
         return Plan(tail)
     again = _start(_position())
     return Plan(tail, again, _end(again.seq, tail.seq))
-
-
-def _checked(elsewhere: Elsewhere) -> int:
-    """Up to this entry the last check found that all held, and no place says otherwise."""
-    last = CheckRun.objects.order_by("-pk").first()
-    upto: int = last.to_seq if last else 0
-    return upto if elsewhere.agreed is None else min(upto, elsewhere.agreed)
 
 
 def _position() -> int:

@@ -23,7 +23,7 @@ from audit.chain import Break
 from audit.heads import Elsewhere
 from audit.models import CheckRun, Entry
 from audit.reading import Progress, Reading
-from audit.starts import Mode, notes_after, plan
+from audit.starts import Mode, Plan, checked, notes_after, plan
 
 # Sentences for problems with what was entered after an entry of this number; 0: with anything.
 Check = Callable[[int], Iterable[str]]
@@ -74,8 +74,9 @@ def verify(
     Without anchors nothing is fetched from afar: for the checks after every batch.
     """
     began = time.monotonic()
-    elsewhere = heads.elsewhere(notes_after(mode)) if with_anchors else Elsewhere()
-    readings = _readings(mode, elsewhere, progress)
+    upto = checked()
+    elsewhere = heads.elsewhere(notes_after(mode, upto)) if with_anchors else Elsewhere()
+    readings = _readings(plan(mode, elsewhere, upto), elsewhere, progress)
     tail = readings[-1]
     since = tail.start.seq if mode in {Mode.INCREMENTAL, Mode.SINCE_ANCHOR} else 0
     problems = tuple(_limited(_problems(elsewhere, readings, since)))
@@ -96,9 +97,9 @@ def verify(
     )
 
 
-def _readings(mode: Mode, elsewhere: Elsewhere, progress: Progress) -> list[Reading]:
+def _readings(planned: Plan, elsewhere: Elsewhere, progress: Progress) -> list[Reading]:
     """What to read, in order; the last one to the end of the trail."""
-    planned, readings = plan(mode, elsewhere), []
+    readings = []
     if (again := planned.again) is not None:
         upto = planned.again_to
         claims = heads.claims(again.seq, upto, elsewhere.claims)

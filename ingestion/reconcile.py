@@ -33,7 +33,7 @@ def rows_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
         subjects = history.subjects(f"{kind}:", since=since)
         while page := list(islice(subjects, PAGE)):
             there = _rows(kind, model, page)
-            for subject in page:
+            for subject in dict.fromkeys(page):
                 if subject not in there:
                     yield f"{subject} is in the ledger, but its row is gone."
             if since:

@@ -10,7 +10,7 @@ import argparse
 import json
 import re
 from base64 import b64decode
-from functools import reduce
+from functools import partial, reduce
 from hashlib import sha256, sha512
 from itertools import takewhile
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any, Iterator, List, Set, Tuple
 
 VERDICTS = ("HOLDS", "DOES NOT HOLD", "CANNOT BE CHECKED", "HOLDS IN ITSELF, compared with nothing")
 REDACTED = b'"event":"ledger.detail_redacted"'
+BLOCK = 65536  # bytes of a file in memory at a time
 P, ORDER = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, P - 2, P) % P
 BASE = (4 * pow(5, P - 2, P) % P).to_bytes(32, "little")
@@ -103,8 +104,8 @@ class Trail:
         for name, expected in self.manifest["files"].items():
             digest = sha256()
             with (self.folder / name).open("rb") as file:
-                for line in file:
-                    digest.update(line)
+                for block in iter(partial(file.read, BLOCK), b""):
+                    digest.update(block)
             demand(digest.hexdigest() == expected, f"{name} was changed: the manifest has another")
         heads = [self.checkpoint(p) for p in self.folder.glob("checkpoints/*") if p.name.isdigit()]
         self.size, (_, self.root, self.signers) = self.manifest["size"], max(heads)
@@ -125,7 +126,7 @@ class Trail:
                 if b'"detail_commit":"",' not in line or REDACTED in line:
                     self.check_detail(seq, line)
                 e = json.loads(line) if asked else {}
-                if asked & {e.get("doc_id"), e.get("correlation_id")}:
+                if e and asked & {e.get("doc_id"), e.get("correlation_id")}:
                     print(seq, e["recorded_at"], e["event"], e["to"], e["code"], e["actor"], hash_)
         lost = f"details that are missing: {self.missing}, or out of place: {self.detail}"
         demand(not (self.missing or self.detail), lost)

@@ -244,6 +244,15 @@ def test_many_entries_at_once_break_where_they_do_one_by_one(tampered, removed, 
     assert outcome(rows, at_once) == outcome(rows, 1)
 
 
+ONE_MORE, ONE_LESS = FIELDS | {"extra": 1}, {k: v for k, v in FIELDS.items() if k != "rules"}
+
+
+@pytest.mark.parametrize("fields", [ONE_MORE, ONE_LESS, ONE_LESS | {"extra": 1}])
+def test_a_line_with_other_fields_than_the_formats_breaks_the_chain(fields):
+    line = chain.canonical(fields)
+    assert break_of([(1, line, chain.digest(line))]).why.endswith("fields of the format")
+
+
 @pytest.mark.parametrize("line", ["", "[]", '[["a"]]', "{}", "7", "nothing of the kind"])
 def test_a_line_that_is_none_breaks_the_chain(line):
     assert break_of([(1, line, chain.digest(line))]).why.endswith("fields of the format")

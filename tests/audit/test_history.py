@@ -51,6 +51,16 @@ def test_the_latest_entries_end_in_the_head(db):
     assert history.head() == (newest.seq, newest.hash) == (3, newest.hash)
 
 
+def test_subjects_with_a_new_state_are_found_a_page_at_a_time(db, monkeypatch):
+    monkeypatch.setattr(history, "PAGE", 2)
+    for n in range(3):
+        for subject in ("document:1", "batch:1", "document:2"):
+            write(n, subject=subject, to_state="RECEIVED")
+    found = list(history.subjects("document:", since=1))
+    assert sorted(found) == ["document:1"] * 2 + ["document:2"] * 3
+    assert sorted(history.subjects("document:")) == ["document:1", "document:2"]
+
+
 def test_the_last_state_is_that_of_the_last_move_not_of_the_last_look(db):
     write(0, to_state="RECEIVED")
     write(1, from_state="RECEIVED", to_state="ARCHIVED")

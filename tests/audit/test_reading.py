@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from audit import anchors, keys, reading, verify
+from audit.models import Entry
+from audit.pages import pages
 from audit.reading import Times
 from tests.audit.signing import Notary, relink
 from tests.audit.support import guards_down, sql, write, write_many
@@ -97,9 +99,45 @@ def test_entries_that_are_read_together_break_where_they_do_one_by_one(db, monke
             sql(rng.choice(TAMPERINGS), seq)
     relink(rng.randrange(9, 17), "DE-014", "DE-016")
     found = []
-    for chunk in (1, 5, 250):
+    for page, chunk in ((1, 1), (7, 5), (16, 3), (250, 250)):
+        monkeypatch.setattr(reading, "PAGE", page)
         monkeypatch.setattr(reading, "CHUNK", chunk)
         verdict = verify.verify(with_anchors=False)
         found.append((verdict.first_bad, verdict.problems, verdict.entries, verdict.head))
     assert found[0][0] is not None
-    assert found == [found[0]] * 3
+    assert found == [found[0]] * 4
+
+
+COPY_OF_THE_LAST = """INSERT INTO audit_entry (seq, prev, hash, event_id, recorded_at, event,
+    subject, site, doc_id, from_state, to_state, code, correlation_id, actor, body)
+    SELECT %s, 'none', hash, 'none', recorded_at, event, subject, site, doc_id, from_state,
+    to_state, code, correlation_id, actor, body FROM audit_entry WHERE seq = 3"""
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize("seq", [0, -1, -(2**63)])
+def test_an_entry_before_the_first_is_named(db, seq):
+    write_many(3)
+    with guards_down():
+        sql(COPY_OF_THE_LAST, seq)
+    bad = verify.verify().first_bad
+    assert (bad.seq, bad.why) == (seq, "the numbers have a gap")
+
+
+@pytest.mark.requirement("R05")
+def test_what_is_missing_between_pages_is_named(db, monkeypatch):
+    monkeypatch.setattr(reading, "PAGE", 2)
+    write_many(9)
+    with guards_down():
+        sql("DELETE FROM audit_entry WHERE seq BETWEEN 3 AND 6")
+    verdict = verify.verify()
+    assert (verdict.first_bad.seq, verdict.first_bad.expected, verdict.entries) == (7, "3", 2)
+
+
+@pytest.mark.parametrize("last", range(5))
+def test_pages_bring_each_entry_once_and_in_order(db, last):
+    write_many(5)
+    found = pages(Entry.objects.values_list("seq", "event_id"), "seq", last, 2)
+    assert [[seq for seq, _ in page] for page in found] == [
+        list(range(at, min(at + 2, 6))) for at in range(last + 1, 6, 2)
+    ]

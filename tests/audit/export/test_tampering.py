@@ -33,6 +33,18 @@ def relinked(lines):
     return fixed
 
 
+def spoil_and_relink(package, spoil):
+    """A line that is none of the format, in a chain that holds; the others as they were."""
+    lines, hashes = lines_of(package), {}
+    for at, line in enumerate(lines):
+        before = chain.digest(line)
+        for old, new in hashes.items():
+            line = line.replace(old, new)  # noqa: PLW2901 - the line as it is now
+        lines[at] = spoil(line) if at == 4 else line
+        hashes = {before: chain.digest(lines[at])}
+    put(package, lines)
+
+
 def renew_manifest(package, **claims):
     manifest = json.loads((package / "manifest.json").read_text())
     lines = lines_of(package)
@@ -83,6 +95,18 @@ def delete_and_relink(package):
     del details[4]
     moved = [detail | {"seq": seq} for seq, detail in enumerate(details, start=1)]
     file.write_text("".join(f"{json.dumps(detail)}\n" for detail in moved))
+
+
+def say_a_field_twice(package):
+    spoil_and_relink(package, lambda line: line.replace('"code":', '"code":"","code":'))
+
+
+def follow_two_entries(package):
+    spoil_and_relink(package, lambda line: line.replace('"prev":', f'"prev":"{"0" * 64}","prev":'))
+
+
+def put_garbage_around_what_is_looked_for(package):
+    spoil_and_relink(package, lambda line: f"no JSON: {line}")
 
 
 def cut_off(package):
@@ -147,6 +171,9 @@ TAMPERINGS = {
     duplicate: "entry 6 does not follow",
     edit_and_relink: "6 entries are not those of a checkpoint",
     delete_and_relink: "6 entries are not those of a checkpoint",
+    say_a_field_twice: "6 entries are not those of a checkpoint",
+    follow_two_entries: "6 entries are not those of a checkpoint",
+    put_garbage_around_what_is_looked_for: "6 entries are not those of a checkpoint",
     cut_off: "10 entries, not 12",
     rewrite_the_end: "12 entries are not those of a checkpoint",
     add_an_entry: "13 entries, not 12",
