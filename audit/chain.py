@@ -182,7 +182,8 @@ class Walk:
         """The fields of the next entry, which holds. Raises BrokenChain when it does not."""
         columns = self.look((seq,), (text,), (hash_,))
         self.go(seq, hash_)
-        return {name: value for name, (value,) in columns.items()}
+        (fields,) = by_line(columns)
+        return fields
 
     def follow(self, entries: Sequence[tuple[int, str, str]]) -> Iterator[Sequence[str]]:
         """The lines of the next entries, in as few parts as hold. Raises BrokenChain."""
@@ -213,6 +214,12 @@ class Walk:
     def go(self, seq: int, head: str) -> None:
         """On to an entry that was looked at."""
         self.seq, self.head = seq, head
+
+
+def by_line(columns: Columns) -> Iterator[Fields]:
+    """The fields of each of the lines."""
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
 
 
 def in_parts(

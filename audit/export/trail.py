@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from audit import notes
-from audit.chain import Walk, commitment, expect, in_parts
+from audit.chain import Walk, by_line, commitment, expect, in_parts
 from audit.models import Checkpoint, Entry, Receipt
+from audit.pages import pages
 from audit.tree import Frontier, leaf
 
 CHUNK = 2_000  # entries in memory at a time
@@ -97,7 +98,8 @@ def lines(pin: Pin, frontier: Frontier, progress: Progress) -> Iterator[Line]:
     taken out after the pin.
     """
     walk, bare = Walk(), set[int]()
-    for page in _pages(pin.size):
+    entries = Entry.objects.filter(seq__lte=pin.size).values_list(*_COLUMNS)
+    for page in pages(entries, "seq", 0, CHUNK):
         for line in _followed(walk, page, bare):
             frontier.add(leaf(line.text))
             if (root := pin.roots.get(line.seq)) is not None:
@@ -130,20 +132,10 @@ def of_document(site: str, doc_id: str, upto: int) -> Iterator[Line]:
 def _followed(walk: Walk, rows: Sequence[_Row], bare: set[int]) -> Iterator[Line]:
     """The next entries of the walk, all of which hold. Raises BrokenChain."""
     for part, found in in_parts(lambda some: walk.look(*list(zip(*some, strict=True))[:3]), rows):
-        for (_, text, hash_, salt, detail), fields in zip(part, found, strict=True):
+        for (_, text, hash_, salt, detail), fields in zip(part, by_line(found), strict=True):
             _check_detail(fields, salt, detail, bare)
             yield Line(text, hash_, fields, salt or "", detail or "")
         walk.go(part[-1][0], part[-1][2])
-
-
-def _pages(size: int) -> Iterator[list[_Row]]:
-    # Page by page: entries are never changed, so no transaction has to be held for a stable view,
-    # and what `progress` writes is seen at once.
-    rows = Entry.objects.order_by("seq").values_list(*_COLUMNS)
-    last = 0
-    while page := list(rows.filter(seq__gt=last, seq__lte=size)[:CHUNK]):
-        yield page
-        last = page[-1][0]
 
 
 def _root(frontier: Frontier) -> str:
