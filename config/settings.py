@@ -28,6 +28,7 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 DATA_DIR = env.path("DATA_DIR", default=str(BASE_DIR / "var"))
 ARCHIVE_DIR = env.path("ARCHIVE_DIR", default=str(DATA_DIR("archive")))
 SPOOL_DIR = env.path("SPOOL_DIR", default=str(DATA_DIR("spool")))
+PREVIEW_DIR = Path(env.str("PREVIEW_DIR", default=str(DATA_DIR("previews"))))
 DATA_DIR, ARCHIVE_DIR, SPOOL_DIR = Path(DATA_DIR), Path(ARCHIVE_DIR), Path(SPOOL_DIR)
 DATA_DIR.mkdir(parents=True, exist_ok=True)  # SQLite makes its file, and not the folder
 

@@ -166,7 +166,7 @@ def _database() -> Iterator[CheckMessage]:
 
 
 def _folders() -> Iterator[CheckMessage]:
-    for name in ("ARCHIVE_DIR", "SPOOL_DIR"):
+    for name in ("ARCHIVE_DIR", "SPOOL_DIR", "PREVIEW_DIR"):
         folder = Path(getattr(settings, name))
         if folder.exists() and not folder.is_dir():
             yield Error(f"{name}={folder} is not a folder.", id="ingestion.E010")

@@ -1,4 +1,4 @@
-"""What finished batches leave behind goes after a while: chunk rows, and files in the spool.
+"""What finished batches leave behind goes after a while: chunk rows, spooled files, page pictures.
 
 Never documents, findings, decisions, ledger entries or the archive (decision 7). What the chunks
 could tell is in the batch's `summary` by then, and the ledger keeps that they were removed.
@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from audit import jobs
 from audit.log import ledger
-from ingestion import batches, spool
+from ingestion import batches, previews, spool
 from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
 from ingestion.models import Batch, Chunk, Document
 
@@ -42,7 +42,9 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
     for upload in leftovers:
         spool.drop(upload)
     if days:
-        jobs.forget(timezone.now() - timedelta(days=days))
+        before = timezone.now() - timedelta(days=days)
+        jobs.forget(before)
+        previews.prune(before)
     return Pruned(len(finished), chunks, len(leftovers))
 
 

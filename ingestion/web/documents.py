@@ -37,7 +37,8 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "extracted": extracted(document),
         "steps": steps(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
-        "has_original": originals.is_open(document),
+        "has_original": originals.may_see(request.user, document),
+        "may_certify": originals.is_open(document),
     }
     return render(request, "documents/page.html", context)
 
@@ -52,7 +53,7 @@ def original(request: SignedIn, pk: int) -> FileResponse:
     """
     document = visible(request.user, pk)
     try:
-        content = originals.open_original(document)
+        content = originals.open_original(document, request.user)
     except FileNotFoundError as error:
         raise Http404 from error
     if request.method == "GET":

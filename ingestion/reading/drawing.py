@@ -1,0 +1,112 @@
+"""Pages as people look at them: in colour, all of one width, as WebP.
+
+`draw_page` runs in a child, as everything does that opens a file from outside; `drawn` starts one.
+"""
+
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+
+import pypdfium2
+from PIL import Image, ImageSequence
+
+from .children import Children, Killed
+from .facts import MediaType, Unreadable
+from .guards import page_alarm
+from .limits import ReadingLimits
+from .opening import open_pdf
+from .render import UNREADABLE, PageUnreadable, placed_pictures, reason, upright
+from .sniff import sniff
+
+WIDTH = 980  # pixels: small print can be read on it, and a page has about 40 KB
+TALLEST = 4_000  # pixels: of a page like a till's receipt
+QUALITY = 80  # of WebP; the edges of letters stay clean
+SECONDS = 20.0  # of a child's time; somebody waits for the page
+
+
+@dataclass(frozen=True, slots=True)
+class NotDrawn:
+    """Why there is no picture, for the log: people are told that it could not be drawn."""
+
+    reason: str
+
+
+async def drawn(
+    path: Path, page: int, limits: ReadingLimits, *, turned: int = 0
+) -> bytes | NotDrawn:
+    """Page `page`, from 1, drawn by a child of its own. Raises ReadingFault when it is our fault.
+
+    `turned`: degrees clockwise by which it stands upright.
+    """
+    children = Children(
+        replace(limits, processes=1, task_seconds=2 * SECONDS, page_seconds=SECONDS)
+    )
+    try:
+        repaired = children.scratch / "repaired.pdf"
+        answer = await children.run(draw_page, path, repaired, page, limits, turned)
+    finally:
+        await children.close()
+    return NotDrawn(answer.reason) if isinstance(answer, Killed) else answer
+
+
+def draw_page(
+    path: Path, repaired: Path, page: int, limits: ReadingLimits, turned: int
+) -> bytes | NotDrawn:
+    media_type = sniff(path, limits)
+    if isinstance(media_type, Unreadable):
+        return NotDrawn(media_type.code)
+    with page_alarm(SECONDS):
+        try:
+            if media_type is MediaType.PDF:
+                picture = _of_pdf(path, repaired, page, limits, turned)
+            else:
+                picture = _of_frame(path, page, limits)
+        except UNREADABLE as error:
+            return NotDrawn(reason(error))
+        return _as_webp(picture, turned)
+
+
+def _of_pdf(
+    path: Path, repaired: Path, page: int, limits: ReadingLimits, turned: int
+) -> Image.Image:
+    opened = open_pdf(path, repaired, limits)
+    if isinstance(opened, Unreadable):
+        raise PageUnreadable(opened.code)
+    try:
+        if not 0 < page <= len(opened.pdf):
+            raise PageUnreadable(f"there is no page {page}")
+        return _rendered(opened.pdf.get_page(page - 1), limits, turned)
+    finally:
+        opened.pdf.close()
+
+
+def _rendered(page: pypdfium2.PdfPage, limits: ReadingLimits, turned: int) -> Image.Image:
+    placed_pictures(page, limits)  # it guards: pdfium draws blank what does not fit in memory
+    wide, high = page.get_size()
+    if turned in {90, 270}:
+        wide, high = high, wide
+    bitmap = page.render(scale=min(WIDTH / wide, TALLEST / high))
+    picture: Image.Image = bitmap.to_pil().convert("RGB")  # a copy: the bitmap is pdfium's
+    bitmap.close()
+    return picture
+
+
+def _of_frame(path: Path, page: int, limits: ReadingLimits) -> Image.Image:
+    try:
+        with Image.open(path) as image:
+            frame = ImageSequence.Iterator(image)[page - 1]
+            if frame.width * frame.height <= limits.max_image_pixels:
+                return upright(frame).convert("RGB")
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise PageUnreadable("the picture cannot be decoded") from error
+    raise PageUnreadable("the picture has too many pixels")
+
+
+def _as_webp(picture: Image.Image, turned: int) -> bytes:
+    stands = picture.rotate(-turned, expand=True) if turned else picture
+    stands.thumbnail((WIDTH, TALLEST), Image.Resampling.LANCZOS)
+    written = BytesIO()
+    stands.save(written, "WEBP", quality=QUALITY)
+    return written.getvalue()
