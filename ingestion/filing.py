@@ -39,6 +39,8 @@ EVENTS: Mapping[DocumentState, str] = {
     DocumentState.DEDUPED: "document.already_on_file",
     DocumentState.HELD: "document.held",
     DocumentState.CANCELLED: "document.cancelled",
+    DocumentState.RETURNED: "document.returned",
+    DocumentState.WITHDRAWN: "document.withdrawn",
 }
 
 
@@ -57,16 +59,19 @@ def move(  # noqa: PLR0913 - what a move carries; callers name each
     portal: Mapping[str, str | int] | None = None,
     by: By = BY_WORKER,
     event: str = "",
+    reason_code: str = "",
+    detail: Mapping[str, Any] | None = None,
     **columns: Any,
 ) -> None:
     """Change the row and record the entry. The UPDATE is fenced by state and transition number.
 
-    Inside ledger(). A worker's own moves are made by `steps`, behind their fence.
+    Inside ledger(). `detail` joins what findings and portal say. A worker's own moves are made by
+    `steps`, behind their fence.
     """
     old = DocumentState(document.state)
     check_move(old, state)
     columns |= {"state": state, "transitions": document.transitions + 1}
-    columns["code"] = primary.code if primary else ""
+    columns.setdefault("code", primary.code if primary else "")
     columns["next_attempt_at"] = None
     if state.is_settled:
         columns["settled_at"] = timezone.now()
@@ -80,7 +85,8 @@ def move(  # noqa: PLR0913 - what a move carries; callers name each
         to_state=state,
         code=document.code,
         by=by,
-        detail=_detail(findings, portal),
+        reason_code=reason_code,
+        detail={**_detail(findings, portal), **(detail or {})} or None,
     )
 
 
@@ -114,15 +120,13 @@ def move_alike(documents: Sequence[Document], state: DocumentState, *, by: By) -
         )
 
 
-def _detail(
-    findings: Sequence[Seen], portal: Mapping[str, str | int] | None
-) -> dict[str, Any] | None:
+def _detail(findings: Sequence[Seen], portal: Mapping[str, str | int] | None) -> dict[str, Any]:
     detail: dict[str, Any] = {"portal": dict(portal)} if portal else {}
     if findings:
         detail["findings"] = [
             {"code": seen.code, "page": seen.page, "facts": dict(seen.facts)} for seen in findings
         ]
-    return detail or None
+    return detail
 
 
 def _keep(document: Document, findings: Sequence[Seen], primary: Seen | None) -> None:
@@ -169,6 +173,7 @@ def enter(  # noqa: PLR0913 - what an entry says; callers name each
     to_state: str = "",
     by: By = BY_WORKER,
     rules: str = "",
+    reason_code: str = "",
 ) -> None:
     """Record an entry of the document, as its transition of the number that it has now.
 
@@ -187,6 +192,7 @@ def enter(  # noqa: PLR0913 - what an entry says; callers name each
         correlation_id=str(document.correlation_id),
         actor=by.actor,
         role=by.role,
+        reason_code=reason_code,
         rules=rules or document.rules_version,
         schema_version=document.schema_version,
         detail=detail,
