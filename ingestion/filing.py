@@ -6,6 +6,7 @@ fence of its lease.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db.models import F
@@ -61,6 +62,7 @@ def move(  # noqa: PLR0913 - what a move carries; callers name each
     event: str = "",
     reason_code: str = "",
     detail: Mapping[str, Any] | None = None,
+    at: datetime | None = None,
     **columns: Any,
 ) -> None:
     """Change the row and record the entry. The UPDATE is fenced by state and transition number.
@@ -86,6 +88,7 @@ def move(  # noqa: PLR0913 - what a move carries; callers name each
         code=document.code,
         by=by,
         reason_code=reason_code,
+        at=at,
         detail={**_detail(findings, portal), **(detail or {})} or None,
     )
 
@@ -150,11 +153,19 @@ def locked(document: Document) -> Document:
     return rows.get(pk=document.pk)
 
 
-def enter_next(row: Document, event: str, *, detail: Mapping[str, Any], by: By) -> None:
+def enter_next(
+    row: Document,
+    event: str,
+    *,
+    detail: Mapping[str, Any],
+    by: By,
+    reason_code: str = "",
+    at: datetime | None = None,
+) -> None:
     """An entry that moves nothing, such as a look at it. The row is `locked`. Inside ledger()."""
     row.transitions += 1
     row.save(update_fields=["transitions"])
-    enter(row, event, code="", detail=detail, by=by)
+    enter(row, event, code="", detail=detail, by=by, reason_code=reason_code, at=at)
 
 
 def refuse_deletion(document: Document, *, by: By) -> None:
@@ -174,10 +185,11 @@ def enter(  # noqa: PLR0913 - what an entry says; callers name each
     by: By = BY_WORKER,
     rules: str = "",
     reason_code: str = "",
+    at: datetime | None = None,
 ) -> None:
     """Record an entry of the document, as its transition of the number that it has now.
 
-    `rules`: their version, where they are not those of its decision.
+    `rules`: their version, where they are not those of its decision. `at`: when it was signed.
     """
     record(
         event,
@@ -196,4 +208,5 @@ def enter(  # noqa: PLR0913 - what an entry says; callers name each
         rules=rules or document.rules_version,
         schema_version=document.schema_version,
         detail=detail,
+        occurred_at=at,
     )

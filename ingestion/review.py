@@ -1,4 +1,4 @@
-"""What sites ask of QA, and what QA decides. States are moved by `filing`, in the same transaction."""
+"""What sites ask of QA, and what QA decides about a document."""
 
 from audit.log import ledger
 from ingestion import filing
