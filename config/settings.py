@@ -217,6 +217,11 @@ HEARTBEAT_SECONDS = env.int("HEARTBEAT_SECONDS", default=10)
 RETENTION_DAYS = env.int("RETENTION_DAYS", default=90)  # of a finished batch's chunks; 0: for ever
 WATCHDOG_SECONDS = env.int("WATCHDOG_SECONDS", default=15)  # for a ring that nobody takes
 
+# --- review by people -------------------------------------------------------------------------
+
+REVIEW_WORKING_DAYS = env.int("REVIEW_WORKING_DAYS", default=2)  # in which QA decides
+REVIEW_SIGN_RETURNS = env.bool("REVIEW_SIGN_RETURNS", default=False)  # decision 15
+
 INGEST_LIMITS = Limits(
     fetchers=env.int("FETCHERS", default=16),
     settlers=env.int("SETTLERS", default=16),

@@ -38,7 +38,15 @@ _LAYS_DOWN = _may("add change delete", *(f"ingestion.{model}" for model in _LAID
 
 ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "QA reviewers": _RECORDS | _PLACES | _TRAIL | _REVIEWS | _NEEDS | _WAIVES,
+        "QA reviewers": _RECORDS
+        | _PLACES
+        | _TRAIL
+        | _REVIEWS
+        | _NEEDS
+        | _WAIVES
+        | _may("review", "ingestion.document"),
+        # The second permission: given beside the first, to those who may overrule a finding.
+        "QA leads": _may("override", "ingestion.document"),
         "Regulatory affairs": _RECORDS
         | _PLACES
         | _PEOPLE

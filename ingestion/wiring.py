@@ -10,6 +10,7 @@ from audit import anchors, jobs, log, runs, verify
 from audit.export import job as export_job
 from ingestion import checks, reconcile, roles, stocktaking
 from ingestion.dispatch import schedules, transport
+from ingestion.review import signed
 from ingestion.rules.types import RULES_VERSION
 from ingestion.web.trail import office
 
@@ -17,6 +18,7 @@ from ingestion.web.trail import office
 def connect() -> None:
     """Idempotent. Importing `checks` registers the system checks, `stocktaking` its job."""
     verify.register(reconcile.rows_agree_with_the_ledger)
+    verify.register(signed.decisions_are_as_signed)
     jobs.register(transport.ring_for_a_job)
     log.register_rules(RULES_VERSION)
     office.connect(_office())

@@ -27,6 +27,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "document.certified": "Certified copy signed",
         "document.deletion_refused": "Deleting it was refused",
         "document.viewed": "Looked at",
+        "document.assigned": "Given to a reviewer",
         "document.review_asked": "Review asked for by the site",
         "document.rejection_confirmed": "Rejection confirmed by QA",
         "document.returned": "Returned to the site",
