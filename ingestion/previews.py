@@ -19,28 +19,29 @@ from django.conf import settings
 from ingestion.archive import archive
 from ingestion.models import Document
 from ingestion.reading.children import ReadingFault
-from ingestion.reading.drawing import NotDrawn, drawn
+from ingestion.reading.drawing import NotDrawn, Sheet, drawn
 
 MEDIA_TYPE = "image/webp"
+ZOOMS = (1, 2)  # times its usual width
 AT_ONCE = 2  # pages that one web process has drawn; who comes later waits
 _drawing = threading.BoundedSemaphore(AT_ONCE)
 
 logger = logging.getLogger(__name__)
 
 
-def picture(document: Document, page: int) -> bytes | None:
+def picture(document: Document, page: int, zoom: int = 1) -> bytes | None:
     """Page `page`, from 1, as WebP; None when it cannot be drawn. Raises FileNotFoundError.
 
     Whoever asks has seen to it that the person may look (`originals.may_see`).
     """
-    turned = _turned(document, page)
-    kept = _path(document.sha256, page, turned)
+    sheet = Sheet(page, _turned(document, page), zoom)
+    kept = _path(document.sha256, sheet)
     if kept.is_file():
         os.utime(kept)  # what is looked at is not pruned
         return kept.read_bytes()
     with _drawing, _as_file(document.sha256) as original:
         try:
-            answer = asyncio.run(drawn(original, page, settings.READING_LIMITS, turned=turned))
+            answer = asyncio.run(drawn(original, sheet, settings.READING_LIMITS))
         except ReadingFault:
             logger.exception("page %d of %s was not drawn", page, document.subject)
             return None
@@ -68,8 +69,9 @@ def _turned(document: Document, page: int) -> int:
     return next((each.get("turned", 0) for each in pages if each["number"] == page), 0)
 
 
-def _path(sha256: str, page: int, turned: int) -> Path:
-    return Path(settings.PREVIEW_DIR) / sha256[:2] / sha256 / f"{page}-{turned}.webp"
+def _path(sha256: str, sheet: Sheet) -> Path:
+    name = f"{sheet.page}-{sheet.turned}-{sheet.zoom}.webp"
+    return Path(settings.PREVIEW_DIR) / sha256[:2] / sha256 / name
 
 
 @contextmanager

@@ -31,67 +31,69 @@ class NotDrawn:
     reason: str
 
 
-async def drawn(
-    path: Path, page: int, limits: ReadingLimits, *, turned: int = 0
-) -> bytes | NotDrawn:
-    """Page `page`, from 1, drawn by a child of its own. Raises ReadingFault when it is our fault.
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Which page, from 1, and how: `turned` is in degrees clockwise, `zoom` in its usual width."""
 
-    `turned`: degrees clockwise by which it stands upright.
-    """
+    page: int
+    turned: int = 0
+    zoom: int = 1
+
+
+async def drawn(path: Path, sheet: Sheet, limits: ReadingLimits) -> bytes | NotDrawn:
+    """Drawn by a child of its own. Raises ReadingFault when it is our fault."""
     children = Children(
         replace(limits, processes=1, task_seconds=2 * SECONDS, page_seconds=SECONDS)
     )
     try:
         repaired = children.scratch / "repaired.pdf"
-        answer = await children.run(draw_page, path, repaired, page, limits, turned)
+        answer = await children.run(draw_page, path, repaired, sheet, limits)
     finally:
         await children.close()
     return NotDrawn(answer.reason) if isinstance(answer, Killed) else answer
 
 
-def draw_page(
-    path: Path, repaired: Path, page: int, limits: ReadingLimits, turned: int
-) -> bytes | NotDrawn:
+def draw_page(path: Path, repaired: Path, sheet: Sheet, limits: ReadingLimits) -> bytes | NotDrawn:
     media_type = sniff(path, limits)
     if isinstance(media_type, Unreadable):
         return NotDrawn(media_type.code)
     with page_alarm(SECONDS):
         try:
             if media_type is MediaType.PDF:
-                picture = _of_pdf(path, repaired, page, limits, turned)
+                picture = _of_pdf(path, repaired, sheet, limits)
             else:
-                picture = _of_frame(path, page, limits)
+                picture = _of_frame(path, sheet.page, limits)
         except UNREADABLE as error:
             return NotDrawn(reason(error))
-        return _as_webp(picture, turned)
+        return _as_webp(picture, sheet)
 
 
-def _of_pdf(
-    path: Path, repaired: Path, page: int, limits: ReadingLimits, turned: int
-) -> Image.Image:
+def _of_pdf(path: Path, repaired: Path, sheet: Sheet, limits: ReadingLimits) -> Image.Image:
     opened = open_pdf(path, repaired, limits)
     if isinstance(opened, Unreadable):
         raise PageUnreadable(opened.code)
     try:
-        if not 0 < page <= len(opened.pdf):
-            raise PageUnreadable(f"there is no page {page}")
-        return _rendered(opened.pdf.get_page(page - 1), limits, turned)
+        if not 0 < sheet.page <= len(opened.pdf):
+            raise PageUnreadable(f"there is no page {sheet.page}")
+        return _rendered(opened.pdf.get_page(sheet.page - 1), sheet, limits)
     finally:
         opened.pdf.close()
 
 
-def _rendered(page: pypdfium2.PdfPage, limits: ReadingLimits, turned: int) -> Image.Image:
+def _rendered(page: pypdfium2.PdfPage, sheet: Sheet, limits: ReadingLimits) -> Image.Image:
     placed_pictures(page, limits)  # it guards: pdfium draws blank what does not fit in memory
     wide, high = page.get_size()
-    if turned in {90, 270}:
+    if sheet.turned in {90, 270}:
         wide, high = high, wide
-    bitmap = page.render(scale=min(WIDTH / wide, TALLEST / high))
+    bitmap = page.render(scale=sheet.zoom * min(WIDTH / wide, TALLEST / high))
     picture: Image.Image = bitmap.to_pil().convert("RGB")  # a copy: the bitmap is pdfium's
     bitmap.close()
     return picture
 
 
 def _of_frame(path: Path, page: int, limits: ReadingLimits) -> Image.Image:
+    if page < 1:
+        raise PageUnreadable("there is no page 0")
     try:
         with Image.open(path) as image:
             frame = ImageSequence.Iterator(image)[page - 1]
@@ -104,9 +106,9 @@ def _of_frame(path: Path, page: int, limits: ReadingLimits) -> Image.Image:
     raise PageUnreadable("the picture has too many pixels")
 
 
-def _as_webp(picture: Image.Image, turned: int) -> bytes:
-    stands = picture.rotate(-turned, expand=True) if turned else picture
-    stands.thumbnail((WIDTH, TALLEST), Image.Resampling.LANCZOS)
+def _as_webp(picture: Image.Image, sheet: Sheet) -> bytes:
+    stands = picture.rotate(-sheet.turned, expand=True) if sheet.turned else picture
+    stands.thumbnail((sheet.zoom * WIDTH, sheet.zoom * TALLEST), Image.Resampling.LANCZOS)
     written = BytesIO()
     stands.save(written, "WEBP", quality=QUALITY)
     return written.getvalue()

@@ -17,7 +17,7 @@ from sites.models import User
 
 LOOKING = timedelta(minutes=10)  # for so long somebody who opened a page may still be at it
 DAY = timedelta(days=1)
-_SATURDAY = 5
+_SATURDAY, _INSTANT = 5, timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +79,8 @@ def due_at(since: datetime) -> datetime:
 def overdue_before(now: datetime) -> datetime:
     """What has waited since then or longer is overdue: the inverse of `due_at`."""
     moment, left = now.astimezone(UTC), settings.REVIEW_WORKING_DAYS
+    while moment.weekday() >= _SATURDAY:  # nothing falls due then: back to Friday's last moment
+        moment = moment.replace(hour=0, minute=0, second=0, microsecond=0) - _INSTANT
     while left:
         left -= moment.weekday() < _SATURDAY
         moment -= DAY

@@ -6,13 +6,15 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from ingestion import originals
+from ingestion import originals, review
 from ingestion.core.states import DocumentState
 from ingestion.filing import By
 from ingestion.models import Document
+from ingestion.review.table import AFTERWARDS
 from ingestion.web.access import SignedIn
 from ingestion.web.extracted import extracted
 from ingestion.web.outcomes import outcome
+from ingestion.web.review.shown import choices, took_the_place_of, with_signatures
 from ingestion.web.timeline import steps
 from sites.models import User
 
@@ -38,6 +40,10 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "steps": steps(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
         "has_original": originals.may_see(request.user, document),
+        "signed": with_signatures(document),
+        "leading_here": took_the_place_of(document),
+        "choices": choices(request.user, document, AFTERWARDS),
+        "version": review.version(document),
         "may_certify": originals.is_open(document),
     }
     return render(request, "documents/page.html", context)
@@ -66,5 +72,7 @@ def original(request: SignedIn, pk: int) -> FileResponse:
 
 def visible(user: User, pk: int) -> Document:
     """Another site's document does not exist."""
-    rows = Document.objects.visible_to(user).select_related("site", "packet", "duplicate_of")
+    rows = Document.objects.visible_to(user).select_related(
+        "site", "packet", "batch", "duplicate_of"
+    )
     return get_object_or_404(rows.prefetch_related("findings"), pk=pk)

@@ -1,6 +1,6 @@
 """`/documents/<id>/pages/<page>/`: a page as a picture, and where on it a finding stands."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,15 +41,16 @@ class PagePicture:
     width: float
     height: float
     spots: tuple[Spot, ...]
+    zoom: int = 1
 
     @property
     def pixels_wide(self) -> int:
-        return WIDTH
+        return WIDTH * self.zoom
 
     @property
     def pixels_high(self) -> int:
         """So that nothing moves on the page when the picture arrives."""
-        return round(WIDTH * self.height / self.width)
+        return round(self.pixels_wide * self.height / self.width)
 
     @property
     def alt(self) -> str:
@@ -65,8 +66,9 @@ def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
     document = visible(request.user, pk)
     if not originals.may_see(request.user, document):
         raise Http404
+    zoom = previews.ZOOMS[request.GET.get("zoom") == "2"]
     try:
-        picture = previews.picture(document, page)
+        picture = previews.picture(document, page, zoom)
     except FileNotFoundError as error:
         raise Http404 from error
     if picture is None:
@@ -79,13 +81,22 @@ def page_picture(
     person: User, document: Document, finding: Finding | None = None, page: int = 0
 ) -> PagePicture | None:
     """Page `page`, or that of the finding, with its place marked. None: they may not see it."""
+    number = page or (finding.page if finding else 0) or 1
+    return marked_picture(person, document, [finding] if finding else [], number)
+
+
+def marked_picture(
+    person: User, document: Document, findings: Iterable[Finding], page: int, zoom: int = 1
+) -> PagePicture | None:
+    """A page with the places of all these findings that stand on it."""
     if not originals.may_see(person, document):
         return None
     last = document.extractions.last()
-    number = page or (finding.page if finding else 0) or 1
-    size = _page(last, number)
-    spots = tuple(_spots(last, finding)) if last and finding and finding.page == number else ()
-    return PagePicture(document, number, size.get("width", 0), size.get("height", 0), spots)
+    size = _page(last, page)
+    here = [finding for finding in findings if finding.page == page]
+    spots = tuple(spot for finding in here for spot in _spots(last, finding)) if last else ()
+    wide, high = size.get("width", 0), size.get("height", 0)
+    return PagePicture(document, page, wide, high, spots if wide else (), zoom)
 
 
 def _page(last: Extraction | None, number: int) -> dict[str, Any]:

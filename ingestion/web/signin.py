@@ -6,6 +6,8 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.urls import reverse
 
+from ingestion.originals import REVIEWS
+
 
 class SignInForm(AuthenticationForm):
     # One message for every cause: it does not tell which user names exist.
@@ -26,5 +28,8 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def get_default_redirect_url(self) -> str:
-        is_staff = getattr(self.request.user, "is_staff", False)
-        return reverse("admin:index" if is_staff else "home")
+        user = self.request.user
+        if not getattr(user, "is_staff", False):
+            return reverse("home")
+        is_reviewer = not getattr(user, "is_superuser", False) and user.has_perm(REVIEWS)
+        return reverse("review_queue" if is_reviewer else "admin:index")

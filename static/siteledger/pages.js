@@ -3,7 +3,7 @@
 for (const sheet of document.querySelectorAll("[data-sheet]")) {
   const picture = sheet.querySelector("img"), missing = sheet.querySelector(".sl-sheet-missing");
   const tell = () => {
-    picture.parentElement.hidden = true;
+    sheet.querySelector(".sl-sheet-paper").hidden = true;
     missing.hidden = false;
   };
   picture.addEventListener("error", tell);
