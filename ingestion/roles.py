@@ -1,4 +1,4 @@
-"""What each kind of staff may do: three groups with their permissions.
+"""What each kind of staff may do: groups with their permissions.
 
 Roles are code: `install()` runs after every migration and puts a group back as it
 stands here. Administrators are superusers; coordinators are no staff and need no
@@ -35,18 +35,15 @@ _LAID_DOWN = ("requireddocument", "siterequirement", "validityoverride")
 _NEEDS = _may("view", *(f"ingestion.{model}" for model in (*_LAID_DOWN, "waiver")))
 _WAIVES = _may("add change", "ingestion.waiver")
 _LAYS_DOWN = _may("add change delete", *(f"ingestion.{model}" for model in _LAID_DOWN))
+_QA = (
+    _RECORDS | _PLACES | _TRAIL | _REVIEWS | _NEEDS | _WAIVES | _may("review", "ingestion.document")
+)
 
 ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "QA reviewers": _RECORDS
-        | _PLACES
-        | _TRAIL
-        | _REVIEWS
-        | _NEEDS
-        | _WAIVES
-        | _may("review", "ingestion.document"),
-        # The second permission: given beside the first, to those who may overrule a finding.
-        "QA leads": _may("override", "ingestion.document"),
+        "QA reviewers": _QA,
+        # With the second permission: they may file in spite of a finding.
+        "QA leads": _QA | _may("override", "ingestion.document"),
         "Regulatory affairs": _RECORDS
         | _PLACES
         | _PEOPLE

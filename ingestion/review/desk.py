@@ -68,8 +68,10 @@ def waiting() -> int:
 
 
 def due_at(since: datetime) -> datetime:
-    """REVIEW_WORKING_DAYS later: Saturdays and Sundays (UTC) do not count."""
+    """REVIEW_WORKING_DAYS later. A weekend (UTC) does not count: what comes then comes on Monday."""
     moment, left = since.astimezone(UTC), settings.REVIEW_WORKING_DAYS
+    while moment.weekday() >= _SATURDAY:
+        moment = _midnight(moment) + DAY
     while left:
         moment += DAY
         left -= moment.weekday() < _SATURDAY
@@ -80,11 +82,15 @@ def overdue_before(now: datetime) -> datetime:
     """What has waited since then or longer is overdue: the inverse of `due_at`."""
     moment, left = now.astimezone(UTC), settings.REVIEW_WORKING_DAYS
     while moment.weekday() >= _SATURDAY:  # nothing falls due then: back to Friday's last moment
-        moment = moment.replace(hour=0, minute=0, second=0, microsecond=0) - _INSTANT
+        moment = _midnight(moment) - _INSTANT
     while left:
-        left -= moment.weekday() < _SATURDAY
         moment -= DAY
+        left -= moment.weekday() < _SATURDAY
     return moment
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def assign(document: Document, person: User, *, by: User) -> bool:

@@ -32,6 +32,7 @@ _PLAIN_OUTCOMES = {
 @require_safe
 def document_page(request: SignedIn, pk: int) -> HttpResponse:
     document = visible(request.user, pk)
+    afterwards = choices(request.user, document, AFTERWARDS)
     context = {
         "document": document,
         "each": outcome(document),
@@ -42,8 +43,8 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "has_original": originals.may_see(request.user, document),
         "signed": with_signatures(document),
         "leading_here": took_the_place_of(document),
-        "choices": choices(request.user, document, AFTERWARDS),
-        "version": review.version(document),
+        "choices": afterwards,
+        "version": review.version(document) if afterwards else "",
         "may_certify": originals.is_open(document),
     }
     return render(request, "documents/page.html", context)

@@ -2,10 +2,8 @@
 
 import pytest
 
-from ingestion.archive import archive
 from tests.factories import make_site, make_user
-from tests.ingestion.review.scenes import lead, reviewer
-from tests.ingestion.web.scenes import make_packet
+from tests.ingestion.review.scenes import lead, reviewer, sender
 
 
 @pytest.fixture(autouse=True)
@@ -38,12 +36,4 @@ def rafael(db):
 
 @pytest.fixture
 def sent(site, mara, tmp_path):
-    """`sent(verdict)`: a document of Mara's, with its bytes in the archive."""
-
-    def send(decided, content=b"%PDF-1.7 the approval", user=mara, **options):
-        document = make_packet(site, user, decided, content=content, **options).documents.get()
-        (tmp_path / "incoming").write_bytes(content)
-        archive().put(tmp_path / "incoming", document.sha256)
-        return document
-
-    return send
+    return sender(site, mara, tmp_path)
