@@ -23,7 +23,8 @@ from ingestion.reading.drawing import NotDrawn, Sheet, drawn
 
 MEDIA_TYPE = "image/webp"
 ZOOMS = (1, 2)  # times its usual width
-AT_ONCE = 2  # pages that one web process has drawn; who comes later waits
+AT_ONCE = 2  # pages that one web process has drawn at a time
+WAIT_SECONDS = 15  # for one's turn: pages that take long must not take all threads of the web
 _drawing = threading.BoundedSemaphore(AT_ONCE)
 
 logger = logging.getLogger(__name__)
@@ -39,12 +40,7 @@ def picture(document: Document, page: int, zoom: int = 1) -> bytes | None:
     if kept.is_file():
         os.utime(kept)  # what is looked at is not pruned
         return kept.read_bytes()
-    with _drawing, _as_file(document.sha256) as original:
-        try:
-            answer = asyncio.run(drawn(original, sheet, settings.READING_LIMITS))
-        except ReadingFault:
-            logger.exception("page %d of %s was not drawn", page, document.subject)
-            return None
+    answer = _drawn(document, sheet)
     if isinstance(answer, NotDrawn):
         logger.info("page %d of %s was not drawn: %s", page, document.subject, answer.reason)
         return None
@@ -60,6 +56,19 @@ def prune(before: datetime) -> int:
             path.unlink(missing_ok=True)
             removed += 1
     return removed
+
+
+def _drawn(document: Document, sheet: Sheet) -> bytes | NotDrawn:
+    with _as_file(document.sha256) as original:
+        if not _drawing.acquire(timeout=WAIT_SECONDS):
+            return NotDrawn("too many are being drawn")
+        try:
+            return asyncio.run(drawn(original, sheet, settings.READING_LIMITS))
+        except ReadingFault:
+            logger.exception("drawing %s failed", document.subject)
+            return NotDrawn("the reader failed")
+        finally:
+            _drawing.release()
 
 
 def _turned(document: Document, page: int) -> int:

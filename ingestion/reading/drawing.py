@@ -21,7 +21,6 @@ from .sniff import sniff
 WIDTH = 980  # pixels: small print can be read on it, and a page has about 40 KB
 TALLEST = 4_000  # pixels: of a page like a till's receipt
 QUALITY = 80  # of WebP; the edges of letters stay clean
-SECONDS = 20.0  # of a child's time; somebody waits for the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +41,7 @@ class Sheet:
 
 async def drawn(path: Path, sheet: Sheet, limits: ReadingLimits) -> bytes | NotDrawn:
     """Drawn by a child of its own. Raises ReadingFault when it is our fault."""
-    children = Children(
-        replace(limits, processes=1, task_seconds=2 * SECONDS, page_seconds=SECONDS)
-    )
+    children = Children(replace(limits, processes=1, task_seconds=2 * limits.page_seconds))
     try:
         repaired = children.scratch / "repaired.pdf"
         answer = await children.run(draw_page, path, repaired, sheet, limits)
@@ -57,7 +54,7 @@ def draw_page(path: Path, repaired: Path, sheet: Sheet, limits: ReadingLimits) -
     media_type = sniff(path, limits)
     if isinstance(media_type, Unreadable):
         return NotDrawn(media_type.code)
-    with page_alarm(SECONDS):
+    with page_alarm(limits.page_seconds):
         try:
             if media_type is MediaType.PDF:
                 picture = _of_pdf(path, repaired, sheet, limits)

@@ -90,8 +90,9 @@ def decide(
     """
     other = ruling.other
     if ruling.action is Action.REHOME:
-        # Registered at the right site first, under a key: if we die here, whoever decides again
-        # finds it there, and it is registered once.
+        # Registered at the right site first, under a key: if we die behind it, whoever decides
+        # again finds it there, and it is registered once.
+        _refuse(document, ruling, person, by)
         other = _register_at(ruling.site, document, person, made_on)
     try:
         with ledger():
@@ -109,6 +110,8 @@ def decide(
 
 
 _ON_FILE = "The same file is on file for this site already. Confirm the rejection or return it."
+
+_NO_BYTES = "Its bytes are not in the archive. Tell the people who run this system."
 
 
 def _refuse(row: Document, ruling: Ruling, person: User, by: Signature) -> None:
@@ -132,7 +135,7 @@ def _refuse(row: Document, ruling: Ruling, person: User, by: Signature) -> None:
 
 def _refuse_filing(row: Document) -> None:
     if not archive().has(row.sha256):
-        raise NotDecided("Its bytes are not in the archive, so it cannot be filed.")
+        raise NotDecided(_NO_BYTES)
     if steps.OnFile.of([row], {row.sha256}).twin(row):
         raise NotDecided(_ON_FILE)
 
@@ -154,9 +157,14 @@ def _register_at(site: Site | None, document: Document, person: User, made_on: s
         raise NotDecided("Choose the site that the document belongs to.")
     if version(document) != made_on:
         raise Overtaken(document.qa_decisions.order_by("pk").last())
-    with archive().open(document.sha256) as content:
-        key = f"rehome:{document.pk}:{made_on}"
-        return register.register_again(document, site, File(content), user=person, key=key)
+    key = f"rehome:{document.pk}:{site.pk}:{made_on}"
+    try:
+        with archive().open(document.sha256) as content:
+            return register.register_again(document, site, File(content), user=person, key=key)
+    except FileNotFoundError as error:
+        raise NotDecided(_NO_BYTES) from error
+    except register.AtCapacity as error:
+        raise NotDecided("There is too much to do just now. Try again in a while.") from error
 
 
 def _keep(

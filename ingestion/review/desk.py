@@ -68,7 +68,7 @@ def waiting() -> int:
 
 
 def due_at(since: datetime) -> datetime:
-    """REVIEW_WORKING_DAYS later. A weekend (UTC) does not count: what comes then comes on Monday."""
+    """REVIEW_WORKING_DAYS later. What comes on a weekend (UTC) comes on Monday at midnight."""
     moment, left = since.astimezone(UTC), settings.REVIEW_WORKING_DAYS
     while moment.weekday() >= _SATURDAY:
         moment = _midnight(moment) + DAY

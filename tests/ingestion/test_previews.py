@@ -1,6 +1,7 @@
 """Pages drawn for people: by a child that may die of a file, and kept until nobody looks."""
 
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 
@@ -110,6 +111,14 @@ def test_bytes_that_are_nowhere_are_told_apart(kept):
         previews.picture(document, 1)
 
 
-def test_a_child_that_is_killed_by_a_page_is_no_error_of_ours(kept, monkeypatch):
-    monkeypatch.setattr("ingestion.reading.drawing.SECONDS", 0.000_1)
+def test_a_child_that_is_killed_by_a_page_is_no_error_of_ours(kept, settings):
+    settings.READING_LIMITS = replace(settings.READING_LIMITS, page_seconds=0.000_1)
     assert previews.picture(kept(typed()), 1) is None
+
+
+def test_pages_that_take_long_do_not_take_all_threads(kept, monkeypatch):
+    monkeypatch.setattr(previews, "WAIT_SECONDS", 0)
+    document = kept(typed())
+    with previews._drawing, previews._drawing:
+        assert previews.picture(document, 1) is None
+    assert previews.picture(document, 1)
