@@ -31,13 +31,16 @@ class Signature:
     meaning: str
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
+    @property
+    def shown(self) -> dict[str, str]:
+        return dict(zip(SHOWN, (self.printed_name, self.meaning), strict=True))
+
     def over(self, facts: Mapping[str, Any], *, sha256: str = "") -> dict[str, Any]:
         """The detail of the entry that is signed: which has this SHA-256, and occurred at `at`.
 
         `facts`: what is signed, under names that people understand; strings, ints, lists of them.
         """
-        shown = {"printed_name": self.printed_name, "meaning": self.meaning}
-        signed = {**facts, **shown}
+        signed = {**facts, **self.shown}
         digest = _digest(signed, sha256, written(self.at))
         return {**signed, KEY: {"over": sorted(signed), "digest": digest}}
 
