@@ -24,7 +24,12 @@ def _may(verbs: str, *models: str) -> frozenset[str]:
 
 
 _RECORDS = _may(
-    "view", "ingestion.batch", "ingestion.packet", "ingestion.document", "ingestion.finding"
+    "view",
+    "ingestion.batch",
+    "ingestion.packet",
+    "ingestion.document",
+    "ingestion.finding",
+    "ingestion.decision",
 )
 _PLACES = _may("view", "clinical_sites.site", "clinical_sites.study")
 _PEOPLE = _may("view", "clinical_sites.user", "clinical_sites.membership")

@@ -284,3 +284,15 @@ def test_the_way_of_a_document_tells_what_qa_did(reviewing, sent, ines):
     decide(document, Action.OVERRIDE, ines)
     assert "Filed by decision of QA" in text(reviewing.get(f"/documents/{document.pk}/"))
     assert timeline(document.subject)[-1].event == "document.overridden"
+
+
+@pytest.mark.requirement("R25")
+def test_the_admin_lists_decisions_with_name_time_and_meaning(reviewing, sent, ines):
+    decision = decide(sent(IN_REVIEW), Action.RELEASE, ines)
+    listed = text(reviewing.get("/admin/ingestion/decision/"))
+    page = text(reviewing.get(f"/admin/ingestion/decision/{decision.pk}/change/"))
+    for shown in (listed, page):
+        assert "Inês Duarte" in shown
+        assert "I reviewed this document, and I approve it for filing." in shown
+    assert "Nothing of it has changed since." in page
+    assert reviewing.post(f"/admin/ingestion/decision/{decision.pk}/change/").status_code == 403
