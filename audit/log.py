@@ -171,17 +171,17 @@ def _sealed(detail: dict[str, Any]) -> tuple[bytes, str]:
     """Salt and canonical text of a detail, or two empties."""
     if not detail:
         return b"", ""
-    return secrets.token_bytes(16), chain.canonical(_composed(detail))
+    return secrets.token_bytes(16), chain.canonical(composed(detail))
 
 
-def _composed(value: Any) -> Any:
-    """The same with all text in NFC. People's keyboards and file systems write other forms."""
+def composed(value: Any) -> Any:
+    """As a detail keeps it: with all text in NFC. Keyboards and file systems write other forms."""
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, dict):
-        return {key: _composed(inner) for key, inner in value.items()}
+        return {key: composed(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_composed(inner) for inner in value]
+        return [composed(inner) for inner in value]
     return value
 
 

@@ -9,9 +9,8 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.utils import timezone
 
-from audit import history
+from audit import history, signatures
 from audit.history import Search
 from audit.log import ledger, record
 from audit.models import AuditReview
@@ -53,7 +52,6 @@ class Due:
 
 def sign(scope: Scope, *, findings: str, outcome: Outcome, by: Signature) -> AuditReview:
     """Keep a review, and enter it in the ledger, in one transaction."""
-    now = timezone.now()
     last_seq, _head = history.head() or (0, "")
     with ledger():
         review: AuditReview = AuditReview.objects.create(
@@ -68,7 +66,7 @@ def sign(scope: Scope, *, findings: str, outcome: Outcome, by: Signature) -> Aud
             reviewer=by.actor,
             printed_name=by.printed_name,
             meaning=by.meaning,
-            signed_at=now,
+            signed_at=by.at,
         )
         _enter(review, by)
     return review
@@ -77,23 +75,39 @@ def sign(scope: Scope, *, findings: str, outcome: Outcome, by: Signature) -> Aud
 def _enter(review: AuditReview, by: Signature) -> None:
     record(
         "ledger.reviewed",
-        subject=f"review:{review.pk}",
+        subject=_subject(review),
         n=1,
         site=review.site,
         code=review.outcome.upper(),
         actor=by.actor,
         role=by.role,
         occurred_at=review.signed_at,
-        detail={
-            **by.shown,
-            "period_from": f"{review.period_from}",
-            "period_to": f"{review.period_to}",
-            "filters": review.filters,
-            "findings": review.findings,
-            "entries": review.entries,
-            "last_seq": review.last_seq,
-        },
+        detail=by.over(_facts(review)),
     )
+
+
+def _facts(review: AuditReview) -> dict[str, str | int]:
+    """What is signed, in the ledger's words."""
+    return {
+        "period_from": f"{review.period_from}",
+        "period_to": f"{review.period_to}",
+        "site": review.site,
+        "filters": review.filters,
+        "findings": review.findings,
+        "outcome": review.outcome,
+        "entries": review.entries,
+        "last_seq": review.last_seq,
+    }
+
+
+def no_longer_as_signed(review: AuditReview) -> list[str]:
+    """What its signature does not hold for any more, by name; nothing: it holds (R26)."""
+    entries = history.timeline(_subject(review))
+    return signatures.changed(entries[0], _facts(review)) if entries else [signatures.KEY]
+
+
+def _subject(review: AuditReview) -> str:
+    return f"review:{review.pk}"
 
 
 def listed() -> "QuerySet[AuditReview]":

@@ -28,6 +28,7 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 DATA_DIR = env.path("DATA_DIR", default=str(BASE_DIR / "var"))
 ARCHIVE_DIR = env.path("ARCHIVE_DIR", default=str(DATA_DIR("archive")))
 SPOOL_DIR = env.path("SPOOL_DIR", default=str(DATA_DIR("spool")))
+PREVIEW_DIR = Path(env.str("PREVIEW_DIR", default=str(DATA_DIR("previews"))))
 DATA_DIR, ARCHIVE_DIR, SPOOL_DIR = Path(DATA_DIR), Path(ARCHIVE_DIR), Path(SPOOL_DIR)
 DATA_DIR.mkdir(parents=True, exist_ok=True)  # SQLite makes its file, and not the folder
 
@@ -215,6 +216,11 @@ LEASE_SECONDS = env.int("LEASE_SECONDS", default=45)
 HEARTBEAT_SECONDS = env.int("HEARTBEAT_SECONDS", default=10)
 RETENTION_DAYS = env.int("RETENTION_DAYS", default=90)  # of a finished batch's chunks; 0: for ever
 WATCHDOG_SECONDS = env.int("WATCHDOG_SECONDS", default=15)  # for a ring that nobody takes
+
+# --- review by people -------------------------------------------------------------------------
+
+REVIEW_WORKING_DAYS = env.int("REVIEW_WORKING_DAYS", default=2)  # in which QA decides
+REVIEW_SIGN_RETURNS = env.bool("REVIEW_SIGN_RETURNS", default=False)  # decision 15
 
 INGEST_LIMITS = Limits(
     fetchers=env.int("FETCHERS", default=16),

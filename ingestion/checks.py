@@ -46,6 +46,11 @@ def _programs() -> Iterator[CheckMessage]:
             yield Error(f"{name} has to be at least 1.", id="ingestion.E040")
 
 
+def _reviews() -> Iterator[CheckMessage]:
+    if settings.REVIEW_WORKING_DAYS < 1:
+        yield Error("REVIEW_WORKING_DAYS has to be at least 1.", id="ingestion.E060")
+
+
 def _limits() -> Iterator[CheckMessage]:
     limits, reading = settings.INGEST_LIMITS, settings.READING_LIMITS
     for name in ("fetchers", "settlers", "fetch_tries", "document_attempts"):
@@ -166,7 +171,7 @@ def _database() -> Iterator[CheckMessage]:
 
 
 def _folders() -> Iterator[CheckMessage]:
-    for name in ("ARCHIVE_DIR", "SPOOL_DIR"):
+    for name in ("ARCHIVE_DIR", "SPOOL_DIR", "PREVIEW_DIR"):
         folder = Path(getattr(settings, name))
         if folder.exists() and not folder.is_dir():
             yield Error(f"{name}={folder} is not a folder.", id="ingestion.E010")
@@ -270,6 +275,7 @@ def _portals() -> Iterator[CheckMessage]:
 _CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (
     _counts,
     _programs,
+    _reviews,
     _limits,
     _cluster,
     _broker,

@@ -6,6 +6,7 @@ fence of its lease.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db.models import F
@@ -39,6 +40,8 @@ EVENTS: Mapping[DocumentState, str] = {
     DocumentState.DEDUPED: "document.already_on_file",
     DocumentState.HELD: "document.held",
     DocumentState.CANCELLED: "document.cancelled",
+    DocumentState.RETURNED: "document.returned",
+    DocumentState.WITHDRAWN: "document.withdrawn",
 }
 
 
@@ -57,16 +60,20 @@ def move(  # noqa: PLR0913 - what a move carries; callers name each
     portal: Mapping[str, str | int] | None = None,
     by: By = BY_WORKER,
     event: str = "",
+    reason_code: str = "",
+    detail: Mapping[str, Any] | None = None,
+    at: datetime | None = None,
     **columns: Any,
 ) -> None:
     """Change the row and record the entry. The UPDATE is fenced by state and transition number.
 
-    Inside ledger(). A worker's own moves are made by `steps`, behind their fence.
+    Inside ledger(). `detail` joins what findings and portal say. A worker's own moves are made by
+    `steps`, behind their fence.
     """
     old = DocumentState(document.state)
     check_move(old, state)
     columns |= {"state": state, "transitions": document.transitions + 1}
-    columns["code"] = primary.code if primary else ""
+    columns.setdefault("code", primary.code if primary else "")
     columns["next_attempt_at"] = None
     if state.is_settled:
         columns["settled_at"] = timezone.now()
@@ -80,7 +87,9 @@ def move(  # noqa: PLR0913 - what a move carries; callers name each
         to_state=state,
         code=document.code,
         by=by,
-        detail=_detail(findings, portal),
+        reason_code=reason_code,
+        at=at,
+        detail={**_detail(findings, portal), **(detail or {})} or None,
     )
 
 
@@ -114,15 +123,13 @@ def move_alike(documents: Sequence[Document], state: DocumentState, *, by: By) -
         )
 
 
-def _detail(
-    findings: Sequence[Seen], portal: Mapping[str, str | int] | None
-) -> dict[str, Any] | None:
+def _detail(findings: Sequence[Seen], portal: Mapping[str, str | int] | None) -> dict[str, Any]:
     detail: dict[str, Any] = {"portal": dict(portal)} if portal else {}
     if findings:
         detail["findings"] = [
             {"code": seen.code, "page": seen.page, "facts": dict(seen.facts)} for seen in findings
         ]
-    return detail or None
+    return detail
 
 
 def _keep(document: Document, findings: Sequence[Seen], primary: Seen | None) -> None:
@@ -146,11 +153,19 @@ def locked(document: Document) -> Document:
     return rows.get(pk=document.pk)
 
 
-def enter_next(row: Document, event: str, *, detail: Mapping[str, Any], by: By) -> None:
+def enter_next(
+    row: Document,
+    event: str,
+    *,
+    detail: Mapping[str, Any],
+    by: By,
+    reason_code: str = "",
+    at: datetime | None = None,
+) -> None:
     """An entry that moves nothing, such as a look at it. The row is `locked`. Inside ledger()."""
     row.transitions += 1
     row.save(update_fields=["transitions"])
-    enter(row, event, code="", detail=detail, by=by)
+    enter(row, event, code="", detail=detail, by=by, reason_code=reason_code, at=at)
 
 
 def refuse_deletion(document: Document, why: str, *, by: By) -> None:
@@ -170,10 +185,12 @@ def enter(  # noqa: PLR0913 - what an entry says; callers name each
     to_state: str = "",
     by: By = BY_WORKER,
     rules: str = "",
+    reason_code: str = "",
+    at: datetime | None = None,
 ) -> None:
     """Record an entry of the document, as its transition of the number that it has now.
 
-    `rules`: their version, where they are not those of its decision.
+    `rules`: their version, where they are not those of its decision. `at`: when it was signed.
     """
     record(
         event,
@@ -188,7 +205,9 @@ def enter(  # noqa: PLR0913 - what an entry says; callers name each
         correlation_id=str(document.correlation_id),
         actor=by.actor,
         role=by.role,
+        reason_code=reason_code,
         rules=rules or document.rules_version,
         schema_version=document.schema_version,
         detail=detail,
+        occurred_at=at,
     )

@@ -15,13 +15,18 @@ from ingestion.core.states import DocumentState
 from ingestion.filing import By
 from ingestion.models import Document
 from ingestion.reading.facts import SUFFIXES
+from ingestion.rules.codes import CODES
+from sites.models import User
 
 UNKNOWN = "application/octet-stream"
 DOWNLOADED = "document.downloaded"
+VIEWED = "document.viewed"
 GOES_ON = timedelta(hours=1)
-# States whose bytes anybody who sees the document may have. Those of a document in review may
-# be withheld from all but QA (decision 16); the review page of a later part gives them there.
+REVIEWS = "ingestion.review_document"  # the permission of QA
+# States whose bytes anybody who sees the document may have.
 _OPEN = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
+# Their bytes are not filed; the site that sent them may look at what was wrong with them.
+_SENT_BACK = (DocumentState.REJECTED, DocumentState.RETURNED, DocumentState.WITHDRAWN)
 
 
 def is_open(document: Document) -> bool:
@@ -29,9 +34,28 @@ def is_open(document: Document) -> bool:
     return bool(document.sha256) and document.state in _OPEN
 
 
-def open_original(document: Document) -> IO[bytes]:
-    """Raises FileNotFoundError, also for what is withheld."""
-    if not is_open(document):
+def may_see(person: User, document: Document) -> bool:
+    """Whether they may look at its pages and have its bytes. They see the document itself.
+
+    What is in review or in quarantine is for QA alone (decision 16).
+    """
+    if is_open(document):
+        return True
+    if not document.sha256 or not DocumentState(document.state).is_settled:
+        return False
+    if document.state in _SENT_BACK and not is_quarantined(document):
+        return True
+    return person.is_staff and person.has_perm(REVIEWS)
+
+
+def is_quarantined(document: Document) -> bool:
+    """A finding says that its bytes may do harm. Filed by decision of QA, they are open."""
+    return any(CODES[finding.code].quarantine for finding in document.findings.all())
+
+
+def open_original(document: Document, person: User | None = None) -> IO[bytes]:
+    """For this person, or for anybody. Raises FileNotFoundError, also for what is withheld."""
+    if not (may_see(person, document) if person else is_open(document)):
         raise FileNotFoundError(f"the bytes of {document.subject} are withheld")
     return archive().open(document.sha256)
 
@@ -43,6 +67,15 @@ def name_of(document: Document) -> str:
 def media_type(filename: str) -> str:
     """By its name, of the kinds that we take in; everything else is bytes without a meaning."""
     return SUFFIXES.get(PurePath(filename.lower()).suffix, UNKNOWN)
+
+
+def record_view(document: Document, *, by: By) -> None:
+    """Enter that its pages are looked at, before the first of them leaves; once an hour (R07)."""
+    with ledger():
+        row = filing.locked(document)
+        began = timezone.now() - GOES_ON
+        if not history.happened(row.subject, VIEWED, by.actor, since=began):
+            filing.enter_next(row, VIEWED, detail={}, by=by)
 
 
 def record_download(

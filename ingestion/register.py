@@ -31,6 +31,7 @@ __all__ = [
     "Submission",
     "UploadedDocument",
     "refuse_faulty",
+    "register_again",
     "register_files",
     "register_folder",
     "register_manifest",
@@ -94,6 +95,18 @@ def register_files(site: Site, files: Sequence[UploadedDocument], submission: Su
         for upload in files
     ]
     return enter(documents, [""] * len(documents), submission).packets.get()
+
+
+def register_again(
+    filed: Document, site: Site, content: "File[bytes]", *, user: User, key: str
+) -> Document:
+    """The bytes of a filed document, sent in for another site. Raises as `upload_packet` does."""
+    submission = Submission(
+        Source.UPLOAD, user.actor, user.role, user=user, priority=2, idempotency_key=key
+    )
+    _admit([site.site_id], submission)
+    again = _spooled(site, content, filed.filename, filed.doc_id, filed.document_type)
+    return enter([again], [""], submission).documents.get()
 
 
 def refuse_faulty(files: Sequence[UploadedDocument]) -> None:

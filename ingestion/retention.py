@@ -1,4 +1,4 @@
-"""What work leaves behind goes after a while: chunk rows, files in the spool, checks without finds.
+"""What work leaves behind goes after a while: chunk rows, spooled files, pictures, old checks.
 
 Never documents, findings, decisions, ledger entries or the archive (decision 7). What the chunks
 could tell is in the batch's `summary` by then, and the ledger keeps that they were removed.
@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from audit import jobs, runs
 from audit.log import ledger
-from ingestion import batches, spool
+from ingestion import batches, previews, spool
 from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
 from ingestion.models import Batch, Chunk, Document
 
@@ -45,6 +45,7 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
         before = timezone.now() - timedelta(days=days)
         jobs.forget(before)
         runs.forget(before)
+        previews.prune(before)
     return Pruned(len(finished), chunks, len(leftovers))
 
 

@@ -1,4 +1,4 @@
-"""What each kind of staff may do: three groups with their permissions.
+"""What each kind of staff may do: groups with their permissions.
 
 Roles are code: `install()` runs after every migration and puts a group back as it
 stands here. Administrators are superusers; coordinators are no staff and need no
@@ -24,7 +24,12 @@ def _may(verbs: str, *models: str) -> frozenset[str]:
 
 
 _RECORDS = _may(
-    "view", "ingestion.batch", "ingestion.packet", "ingestion.document", "ingestion.finding"
+    "view",
+    "ingestion.batch",
+    "ingestion.packet",
+    "ingestion.document",
+    "ingestion.finding",
+    "ingestion.decision",
 )
 _PLACES = _may("view", *(f"clinical_sites.{model}" for model in ("site", "study", "legalhold")))
 _KEEPS = _may("change", "clinical_sites.study") | _may("add change", "clinical_sites.legalhold")
@@ -36,10 +41,15 @@ _LAID_DOWN = ("requireddocument", "siterequirement", "validityoverride")
 _NEEDS = _may("view", *(f"ingestion.{model}" for model in (*_LAID_DOWN, "waiver")))
 _WAIVES = _may("add change", "ingestion.waiver")
 _LAYS_DOWN = _may("add change delete", *(f"ingestion.{model}" for model in _LAID_DOWN))
+_QA = (
+    _RECORDS | _PLACES | _TRAIL | _REVIEWS | _NEEDS | _WAIVES | _may("review", "ingestion.document")
+)
 
 ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "QA reviewers": _RECORDS | _PLACES | _TRAIL | _REVIEWS | _NEEDS | _WAIVES,
+        "QA reviewers": _QA,
+        # With the second permission: they may file in spite of a finding.
+        "QA leads": _QA | _may("override", "ingestion.document"),
         "Regulatory affairs": _RECORDS
         | _PLACES
         | _PEOPLE

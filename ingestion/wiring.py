@@ -11,6 +11,7 @@ from audit.export import job as export_job
 from audit.export import package
 from ingestion import checks, reconcile, roles, stocktaking
 from ingestion.dispatch import schedules, transport
+from ingestion.review import signed
 from ingestion.rules.types import RULES_VERSION
 from ingestion.web.trail import office
 from sites import retention
@@ -19,6 +20,7 @@ from sites import retention
 def connect() -> None:
     """Idempotent. Importing `checks` registers the system checks, `stocktaking` its job."""
     verify.register(reconcile.rows_agree_with_the_ledger)
+    verify.register(signed.decisions_are_as_signed)
     jobs.register(transport.ring_for_a_job)
     log.register_rules(RULES_VERSION)
     package.register_retention(retention.told)

@@ -9,7 +9,7 @@ from sites.models import User
 
 
 class NotSigned(Exception):
-    """The user name and the password are not those of the person who is signed in."""
+    """Enter your own user name and password again. Nothing is lost."""
 
 
 def confirm(person: User, *, username: str, password: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from audit import signatures
 from audit.export.trail import Line
 
 FIELDS = [
@@ -20,6 +21,7 @@ HEADER = [
     "seq", "recorded_at (UTC)", "occurred_at (UTC)", *FIELDS, "printed_name", "meaning", "detail",
     "prev", "hash", "line",
 ]  # fmt: skip
+INVALID = "INVALID"
 # What a spreadsheet takes for a formula (owasp.org/www-community/attacks/CSV_Injection), and the
 # apostrophe itself, so that taking one away always gives back what was there.
 _MARKED = ("=", "+", "-", "@", "'")
@@ -54,9 +56,16 @@ class Timeline:
 
 
 def signature(line: Line) -> tuple[str, str]:
-    """Printed name and meaning (21 CFR 11.50), empty where the detail has none."""
+    """Printed name and meaning (21 CFR 11.50), empty where the detail has none.
+
+    A signature whose digest is not that of what it is over is shown as INVALID (11.70).
+    """
     detail: dict[str, Any] = orjson.loads(line.detail) if line.detail else {}
-    return str(detail.get("printed_name", "")), str(detail.get("meaning", ""))
+    meaning = str(detail.get("meaning", ""))
+    of_entry = line.fields["sha256"], line.fields["occurred_at"]
+    if signatures.KEY in detail and not signatures.is_sound(detail, *of_entry):
+        meaning = f"{INVALID}: {meaning}"
+    return str(detail.get("printed_name", "")), meaning
 
 
 def _safe(cell: object) -> str:

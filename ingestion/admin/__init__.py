@@ -3,6 +3,6 @@
 What studies and sites lay down about documents is changed here, and each change is on record.
 """
 
-from ingestion.admin import documents, failures, queue, requirements, submissions
+from ingestion.admin import decisions, documents, failures, queue, requirements, submissions
 
-__all__ = ["documents", "failures", "queue", "requirements", "submissions"]
+__all__ = ["decisions", "documents", "failures", "queue", "requirements", "submissions"]

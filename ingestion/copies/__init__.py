@@ -67,8 +67,9 @@ def certify(document: Document, *, reason: str, by: Signature) -> None:
         row = filing.locked(document)
         if why := refusal(row):
             raise NotOnFile(why)
-        detail = {**by.shown, "reason": reason, "document": _facts(row)}
-        filing.enter_next(row, CERTIFIED, detail=detail, by=By(by.actor, by.role))
+        signed = {"reason": reason, "document": _facts(row)}
+        detail = by.over(signed, sha256=row.sha256)
+        filing.enter_next(row, CERTIFIED, detail=detail, by=By(by.actor, by.role), at=by.at)
 
 
 def signed_by(document: Document, actor: str) -> list[Recorded]:

@@ -72,13 +72,17 @@ def _document(facts: Mapping[str, Any]) -> dict[str, str]:
 def _signature(line: Line) -> dict[str, str]:
     """21 CFR 11.50(a): printed name, date and time, meaning."""
     detail = orjson.loads(line.detail)
-    return {
+    shown = {
         "Certified by": detail["printed_name"],
         "As": f"{line.fields['role']} ({line.fields['actor']})",
         "Signed": _utc(line.fields["occurred_at"]),
         "Meaning": detail["meaning"],
         "Reason": detail["reason"],
     }
+    if seal := detail.get("signature"):  # not in the first entries of an old trail
+        bound = f"the original by its SHA-256, and these facts by the digest\n{seal['digest']}"
+        shown["Bound to"] = bound
+    return shown
 
 
 def _record(line: Line) -> dict[str, str]:

@@ -26,14 +26,26 @@ from ingestion.models.requirements import (
     ValidityOverride,
     Waiver,
 )
+from ingestion.models.reviews import (
+    Action,
+    Appended,
+    Decision,
+    Desk,
+    ReviewRequest,
+    ReviewRequestQuerySet,
+)
 
 __all__ = [
     "PRIORITIES",
     "URGENT",
+    "Action",
+    "Appended",
     "Batch",
     "BatchQuerySet",
     "Chunk",
     "ChunkQuerySet",
+    "Decision",
+    "Desk",
     "Document",
     "DocumentQuerySet",
     "Extraction",
@@ -43,6 +55,8 @@ __all__ = [
     "PortalGate",
     "PortalGateQuerySet",
     "RequiredDocument",
+    "ReviewRequest",
+    "ReviewRequestQuerySet",
     "SiteRequirement",
     "Source",
     "ValidityOverride",

@@ -102,7 +102,11 @@ class Document(models.Model):
 
     class Meta:
         ordering = ["-pk"]
-        permissions = [("retry_document", "Can try held documents again")]
+        permissions = [
+            ("retry_document", "Can try held documents again"),
+            ("review_document", "Can review documents"),
+            ("override_document", "Can file documents in spite of what was found"),
+        ]
         indexes = [
             models.Index(fields=["chunk", "state"], name="documents_of_a_chunk"),
             models.Index(fields=["batch", "state"], name="documents_of_a_batch"),

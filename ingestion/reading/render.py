@@ -183,14 +183,19 @@ def frame_picture(path: Path, number: int, limits: ReadingLimits) -> Picture:
     return picture.at(min(limits.ocr_dpi, fits))
 
 
+def upright(frame: Image.Image) -> Image.Image:
+    """As its camera noted, on white paper, with 8 bits to a channel."""
+    turned = ImageOps.exif_transpose(frame)
+    if turned.mode.startswith("I"):  # 16 bits a pixel: convert() would clip instead of scale
+        return Image.fromarray(np.asarray(np.asarray(turned) >> 8, dtype=np.uint8))
+    if "A" in turned.getbands() or "transparency" in turned.info:
+        paper = Image.new("RGBA", turned.size, "white")
+        return Image.alpha_composite(paper, turned.convert("RGBA"))
+    return turned
+
+
 def _grey(frame: Image.Image) -> Grey:
-    upright = ImageOps.exif_transpose(frame)
-    if upright.mode.startswith("I"):  # 16 bits a pixel: convert() would clip instead of scale
-        return np.asarray(np.asarray(upright) >> 8, dtype=np.uint8)
-    if "A" in upright.getbands() or "transparency" in upright.info:
-        paper = Image.new("RGBA", upright.size, "white")
-        upright = Image.alpha_composite(paper, upright.convert("RGBA"))
-    return np.asarray(upright.convert("L"))
+    return np.asarray(upright(frame).convert("L"))
 
 
 def _resolution(shape: tuple[int, ...], stated: float) -> float:

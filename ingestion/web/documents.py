@@ -6,13 +6,15 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from ingestion import originals
+from ingestion import originals, review
 from ingestion.core.states import DocumentState
 from ingestion.filing import By
 from ingestion.models import Document
+from ingestion.review.table import AFTERWARDS
 from ingestion.web.access import SignedIn
 from ingestion.web.extracted import extracted
 from ingestion.web.outcomes import outcome
+from ingestion.web.review.shown import choices, took_the_place_of, with_signatures
 from ingestion.web.timeline import steps
 from sites import retention
 from sites.models import User
@@ -31,6 +33,7 @@ _PLAIN_OUTCOMES = {
 @require_safe
 def document_page(request: SignedIn, pk: int) -> HttpResponse:
     document = visible(request.user, pk)
+    afterwards = choices(request.user, document, AFTERWARDS)
     context = {
         "document": document,
         "each": outcome(document),
@@ -38,8 +41,13 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "extracted": extracted(document),
         "steps": steps(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
-        "has_original": originals.is_open(document),
+        "has_original": originals.may_see(request.user, document),
         "kept": _kept(document, request.user),
+        "signed": with_signatures(document),
+        "leading_here": took_the_place_of(document),
+        "choices": afterwards,
+        "version": review.version(document) if afterwards else "",
+        "may_certify": originals.is_open(document),
     }
     return render(request, "documents/page.html", context)
 
@@ -59,7 +67,7 @@ def original(request: SignedIn, pk: int) -> FileResponse:
     """
     document = visible(request.user, pk)
     try:
-        content = originals.open_original(document)
+        content = originals.open_original(document, request.user)
     except FileNotFoundError as error:
         raise Http404 from error
     if request.method == "GET":
@@ -72,5 +80,7 @@ def original(request: SignedIn, pk: int) -> FileResponse:
 
 def visible(user: User, pk: int) -> Document:
     """Another site's document does not exist."""
-    rows = Document.objects.visible_to(user).select_related("site__study", "packet", "duplicate_of")
+    rows = Document.objects.visible_to(user).select_related(
+        "site__study", "packet", "batch", "duplicate_of"
+    )
     return get_object_or_404(rows.prefetch_related("findings"), pk=pk)

@@ -49,6 +49,7 @@ _PACKETS, _DOCUMENTS = "/packets/", "/documents/"
 ITEMS = (
     Item("My packets", "home", _coordinators, (_PACKETS, _DOCUMENTS)),
     Item("Upload a packet", "upload", _coordinators),
+    Item("Review", "review_queue", _staff_with("ingestion.review_document")),
     Item(
         "Records",
         "admin:ingestion_document_changelist",

@@ -9,6 +9,8 @@ from datetime import UTC
 
 from ingestion.core.states import DocumentState
 from ingestion.models import Document, Finding
+from ingestion.review.table import FILES
+from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.sentences import Sentences, sentences
 from ingestion.rules.types import TYPES
 
@@ -62,9 +64,23 @@ def outcome(document: Document) -> Outcome:
     return Outcome(
         document=document,
         note=_note(document, state),
-        remarks=() if state in _SILENT else remarks(document),
+        remarks=() if state in _SILENT or is_overruled(document) else remarks(document),
         needs_site=state in {DocumentState.REJECTED, DocumentState.RETURNED},
     )
+
+
+def is_overruled(document: Document) -> bool:
+    """Whether QA filed it in spite of what stands in its findings: those are history then.
+
+    The checks file nothing that has such a finding, but for remarks of a study's own rules, and
+    those alone cost a query.
+    """
+    if document.state != DocumentState.ARCHIVED:
+        return False
+    found = {CODES[each.code].disposition for each in document.current_findings}
+    if found.isdisjoint({Disposition.REVIEW, Disposition.REJECT}):
+        return False
+    return document.qa_decisions.filter(action__in=FILES).exists()
 
 
 def remarks(document: Document) -> tuple[Remark, ...]:
@@ -80,6 +96,8 @@ def _remark(finding: Finding, document: Document, tone: str) -> Remark:
 def _note(document: Document, state: DocumentState) -> str:
     if state is DocumentState.DEDUPED:
         return _already_on_file(document)
+    if is_overruled(document):
+        return "A person in QA looked at it, and filed it."
     if state is DocumentState.RECEIVED and document.failing_since:
         return "The portal did not give it yet. We ask again; you can also upload it here."
     return _NOTES.get(state, "")

@@ -8,8 +8,10 @@ from types import MappingProxyType
 from audit import actors, history
 from audit.history import Recorded
 from ingestion.core.states import DocumentState
+from ingestion.review.table import RULES
 from ingestion.rules.sentences import reason
 from ingestion.web.look import LOOKS, Look
+from ingestion.web.trail.words import EVENTS
 from sites.models import User
 
 # Said as events; a state that has none of its own is said by its word.
@@ -20,6 +22,8 @@ _SAID: Mapping[DocumentState, str] = MappingProxyType(
     }
 )
 _SYSTEMS: Mapping[str, str] = MappingProxyType({"worker": "by SiteLedger"})
+# What a person decided says more than the state it came to.
+_BY_PEOPLE = frozenset({"document.review_asked", *(rule.event for rule in RULES.values())})
 _OTHER = Look("dash", "idle")  # an entry that moves nothing, such as a look at the document
 
 
@@ -43,10 +47,13 @@ def _step(entry: Recorded, names: Mapping[str, str]) -> Step:
     who = names.get(entry.actor) or _SYSTEMS.get(entry.role) or entry.role
     who = who or actors.in_short(entry.actor)
     if not entry.to_state:
-        what = entry.event.rpartition(".")[2].replace("_", " ").capitalize()
+        plain = entry.event.rpartition(".")[2].replace("_", " ").capitalize()
+        what = EVENTS[entry.event] if entry.event in _BY_PEOPLE else plain
         return Step(what, entry.code, entry.occurred_at, who, _OTHER)
     state = DocumentState(entry.to_state)
     what = _SAID.get(state, state.word)
+    if entry.event in _BY_PEOPLE:
+        return Step(EVENTS[entry.event], "", entry.occurred_at, who, LOOKS[state])
     if state is DocumentState.RECEIVED and entry.from_state:
         what = "Back in the queue"
     elif entry.code:

@@ -6,6 +6,7 @@ from ingestion.web.documents import document_page, original
 from ingestion.web.help import rejections
 from ingestion.web.home import home
 from ingestion.web.packets import packet_page
+from ingestion.web.pictures import page_image
 from ingestion.web.required import required, required_of
 from ingestion.web.signin import SignIn
 from ingestion.web.uploads import upload
@@ -18,6 +19,7 @@ urlpatterns = [
     path("packets/<slug:reference>/", packet_page, name="packet"),
     path("documents/<int:pk>/", document_page, name="document"),
     path("documents/<int:pk>/file/", original, name="original"),
+    path("documents/<int:pk>/pages/<int:page>/", page_image, name="page_image"),
     path("documents/<int:pk>/copies/", certified_copies, name="certified_copies"),
     path("documents/<int:pk>/copies/<int:seq>/", certified_copy, name="certified_copy"),
     path("sites/", required, name="required"),

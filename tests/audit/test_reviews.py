@@ -131,3 +131,11 @@ def test_a_review_puts_off_the_next_as_far_as_no_day_is_left_out(db, monkeypatch
     due = reviews.due()
     assert due.covered_until == (None if covered is None else TODAY - timedelta(days=covered))
     assert due.on == due.since - DAY + timedelta(days=30)
+
+
+@pytest.mark.requirement("R26")
+def test_a_review_that_was_changed_is_no_longer_as_signed(db):
+    review = sign(site="0203")
+    assert reviews.no_longer_as_signed(review) == []
+    review.findings = "I saw a great deal."
+    assert reviews.no_longer_as_signed(review) == ["findings"]

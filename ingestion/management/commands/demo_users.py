@@ -38,6 +38,7 @@ PEOPLE = (
     Person("mara", "Mara Lindqvist", sites=1),
     Person("jonas", "Jonas Weber", sites=3),
     Person("ines", "Ines Okafor", group="QA reviewers"),
+    Person("helena", "Helena Vogt", group="QA leads"),
     Person("rafael", "Rafael Duarte", group="Regulatory affairs"),
     Person("olu", "Olu Adeyemi", group="Operations"),
     Person("admin", "Ada Hartmann", is_superuser=True),

@@ -37,7 +37,8 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
     found = reviews.one(pk)
     if found is None:
         raise Http404
-    return render(request, "trail/review.html", {"review": found})
+    context = {"review": found, "changed": reviews.no_longer_as_signed(found)}
+    return render(request, "trail/review.html", context)
 
 
 @for_staff_with(REVIEW)

@@ -8,6 +8,7 @@ from tests.factories import make_site, make_user
 @pytest.fixture(autouse=True)
 def _folders(settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
+    settings.PREVIEW_DIR = tmp_path / "previews"
     settings.STATIC_ROOT = tmp_path / "static"  # WhiteNoise walks through it, and warns without it
     settings.STATIC_ROOT.mkdir()
 

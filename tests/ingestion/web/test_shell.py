@@ -85,7 +85,7 @@ def test_a_coordinator_is_offered_what_a_coordinator_can_do(signed_in):
 @pytest.mark.parametrize(
     ("role", "offered"),
     [
-        ("QA reviewers", ["Records", "Packets", NEEDS, "Audit trail", "Sites", "Help"]),
+        ("QA reviewers", ["Review", "Records", "Packets", NEEDS, "Audit trail", "Sites", "Help"]),
         (
             "Regulatory affairs",
             ["Records", "Packets", NEEDS, "Audit trail", "Sites", "People", "Help"],

@@ -1,0 +1,130 @@
+"""What people decide about documents: who asked, who has it in hand, and what came of it.
+
+Decisions are added and never changed; each names its entry in the ledger. They are made in
+`ingestion.review` only.
+"""
+
+from typing import Any, ClassVar, NoReturn, Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from ingestion.core.states import DocumentState
+from ingestion.models.choices import of_states
+from ingestion.models.documents import Document
+from sites.models import User
+
+
+class Action(models.TextChoices):
+    """What QA may do with a document. `ingestion.review` says from which states, and how."""
+
+    CONFIRM = "confirm", "Rejection confirmed"
+    RETURN = "return", "Returned to the site"
+    RELEASE = "release", "Released from review"
+    UNSEAL = "unseal", "Released from quarantine"
+    OVERRIDE = "override", "Filed in spite of a finding"
+    SUPERSEDE = "supersede", "Superseded by a newer version"
+    WITHDRAW = "withdraw", "Withdrawn"
+    REHOME = "rehome", "Moved to another site"
+
+
+class Appended(Exception):
+    """Decisions are added, and never changed or deleted."""
+
+
+class Decision(models.Model):
+    """One decision of a person. `meaning` is empty where no signature was asked for."""
+
+    document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="qa_decisions")
+    action = models.CharField(max_length=20, choices=Action)
+    from_state = models.CharField(max_length=20, choices=of_states(DocumentState))
+    to_state = models.CharField(max_length=20, choices=of_states(DocumentState))
+    judged = models.PositiveIntegerField(default=0)  # the attempt whose findings it is about
+    reason_code = models.CharField(max_length=40, blank=True)
+    reason = models.CharField(max_length=500, blank=True)  # stays with us
+    note = models.TextField(blank=True)  # the site reads it word for word
+    # The newer version, or the document at the right site.
+    other = models.ForeignKey(
+        Document, on_delete=models.PROTECT, null=True, blank=True, related_name="decided_with"
+    )
+    sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that were looked at
+    decided_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="decisions")
+    printed_name = models.CharField(max_length=150)
+    role = models.CharField(max_length=40)
+    meaning = models.CharField(max_length=300, blank=True)  # 21 CFR 11.50(a)(3)
+    decided_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(action__in=[action.value for action in Action]),
+                name="a_decision_is_one_of_the_table",
+            ),
+            models.CheckConstraint(
+                condition=Q(action=Action.RETURN) | ~Q(meaning=""), name="a_decision_is_signed"
+            ),
+            models.CheckConstraint(
+                condition=~Q(reason="") | ~Q(note=""), name="a_decision_has_its_reason"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_action_display()} by {self.printed_name}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if not self._state.adding:
+            raise Appended(Appended.__doc__)
+        super().save(*args, **options)
+
+    def delete(self, *_args: Any, **_options: Any) -> NoReturn:
+        raise Appended(Appended.__doc__)
+
+
+class ReviewRequestQuerySet(models.QuerySet["ReviewRequest"]):
+    def open(self) -> Self:
+        return self.filter(answered_at=None)
+
+
+class ReviewRequest(models.Model):
+    """A site asks a person to look again at what the machine rejected."""
+
+    document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="review_requests")
+    asked_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField(default=timezone.now)
+    words = models.TextField()  # QA reads them word for word
+    answered_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[ReviewRequestQuerySet] = ReviewRequestQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["document"],
+                condition=Q(answered_at=None),
+                name="a_review_is_asked_for_once_at_a_time",
+            ),
+            models.CheckConstraint(condition=~Q(words=""), name="a_request_says_why"),
+        ]
+
+    def __str__(self) -> str:
+        return f"asked of {self.document}"
+
+
+class Desk(models.Model):
+    """Who in QA has a document in hand, and who has its page open. Holds nobody back."""
+
+    document = models.OneToOneField(Document, on_delete=models.CASCADE, related_name="desk")
+    assigned_to = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    assigned_at = models.DateTimeField(null=True, blank=True)
+    opened_by = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    opened_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.document} with {self.assigned_to or 'nobody'}"

@@ -1,0 +1,95 @@
+"""What a decision's signature is over, and whether the rows still say it (21 CFR 11.70; R26)."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from audit import history, signatures
+from audit.history import Recorded
+from ingestion.archive import archive
+from ingestion.models import Decision
+
+DECISION = "decision"  # the key of its row, in the detail of its entry
+PAGE = 500  # decisions that are compared at a time
+_BLOCK = 1 << 20
+
+
+def facts(decision: Decision) -> dict[str, Any]:
+    """The canonical decision: what was decided, about what, and on which findings."""
+    document = decision.document
+    judged = document.findings.filter(attempt=decision.judged).order_by("pk")
+    return {
+        "action": str(decision.action),
+        "document": document.subject,
+        "site": document.site.site_id,
+        "name": document.doc_id,
+        "type": document.document_type,
+        "from_state": str(decision.from_state),
+        "to_state": str(decision.to_state),
+        "judged": [
+            {"code": each.code, "page": each.page, "facts": dict(each.facts)} for each in judged
+        ],
+        "reason_code": decision.reason_code,
+        "reason": decision.reason,
+        "note": decision.note,
+        "other": decision.other.subject if decision.other else "",
+        "decided_at": decision.decided_at.isoformat(),
+        "signer": f"{decision.printed_name}, {decision.role}",
+        "signed_as": decision.meaning,
+    }
+
+
+def changed(decision: Decision, *, with_bytes: bool = True) -> list[str]:
+    """What is no longer as it was decided, by name; nothing: it holds.
+
+    `with_bytes`: the file is read from the archive and hashed, else its row is believed.
+    """
+    entries = history.timeline(decision.document.subject)
+    return _changed(decision, _entry_of(decision, entries), with_bytes=with_bytes)
+
+
+def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
+    """For `audit.verify`: a sentence for each that is not as its entry says.
+
+    All of them, whatever `since` is: rows change without leaving an entry.
+    """
+    rows = Decision.objects.select_related("document__site", "other").order_by("pk").iterator(PAGE)
+    while page := list(islice(rows, PAGE)):
+        entries = defaultdict(list)
+        for entry in history.timeline(*{decision.document.subject for decision in page}):
+            entries[entry.subject].append(entry)
+        for decision in page:
+            subject = decision.document.subject
+            own = _entry_of(decision, entries[subject])
+            if differing := _changed(decision, own, with_bytes=False):
+                named = ", ".join(differing)
+                yield f"decision {decision.pk} on {subject} is not as it was signed: {named}."
+
+
+def _entry_of(decision: Decision, entries: Iterable[Recorded]) -> Recorded | None:
+    own = (entry for entry in entries if (entry.detail or {}).get(DECISION) == decision.pk)
+    return next(own, None)
+
+
+def _changed(decision: Decision, entry: Recorded | None, *, with_bytes: bool) -> list[str]:
+    if entry is None:
+        return [signatures.KEY]
+    sha256 = decision.document.sha256
+    if with_bytes and sha256:
+        sha256 = _of_the_archive(sha256)
+    return signatures.changed(entry, facts(decision), sha256=sha256)
+
+
+def _of_the_archive(sha256: str) -> str:
+    """The digest of what lies there under this name; "" when nothing does."""
+    digest = hashlib.sha256()
+    try:
+        with archive().open(sha256) as original:
+            for block in iter(partial(original.read, _BLOCK), b""):
+                digest.update(block)
+    except OSError:
+        return ""
+    return digest.hexdigest()

@@ -1,0 +1,45 @@
+"""What pages show of decisions: those that were made, and those that can be."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ingestion.models import Action, Decision, Document
+from ingestion.review import signed
+from ingestion.review.table import RULES, open_to
+from sites.models import User
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A button."""
+
+    action: str
+    label: str
+    is_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A decision with its signature, and what of it has changed since."""
+
+    decision: Decision
+    changed: list[str]
+
+
+def choices(person: User, document: Document, among: Collection[Action] = ()) -> list[Choice]:
+    """The first one is what is usual."""
+    allowed = [each for each in open_to(person, document) if not among or each in among]
+    return [
+        Choice(action, RULES[action].label, is_first=number == 0)
+        for number, action in enumerate(allowed)
+    ]
+
+
+def with_signatures(document: Document) -> list[Signed]:
+    made = document.qa_decisions.select_related("document__site", "other__site")
+    return [Signed(decision, signed.changed(decision)) for decision in made]
+
+
+def took_the_place_of(document: Document) -> list[Decision]:
+    """The decisions that lead here: an older version superseded, or moved from another site."""
+    return list(document.decided_with.select_related("document__site"))

@@ -1,0 +1,225 @@
+"""QA's whole way in a real browser: by keyboard, without a preview, and without JavaScript."""
+
+import dataclasses
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from ingestion.archive import archive
+from ingestion.models import Action, Document
+from ingestion.reading.facts import Box
+from ingestion.review import ask
+from ingestion.rules.fields import FieldValue
+from ingestion.rules.signatures import Ink, Signature
+from tests.browser.test_a_coordinators_way import fits
+from tests.factories import make_site, make_user
+from tests.ingestion.reading.papers import typed
+from tests.ingestion.review.scenes import decide, lead, reviewer
+from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(180),
+]
+NOTE = "Ask the chair to sign page 2, and send the whole letter again."
+SHOTS = os.environ.get("SHOTS")
+UNSIGNED = Signature(Ink.EMPTY, 2, Box(60.0, 530.0, 332.0, 620.0))
+NAMED = FieldValue("site_number", "0417", 1, "native", 100.0, box=Box(142.0, 129.0, 168.0, 143.0))
+DOUBTED = dataclasses.replace(IN_REVIEW, fields=(NAMED,))
+UNSIGNED_PAGE = dataclasses.replace(REJECTED, signature=UNSIGNED)
+
+
+def shoot(page, name):
+    if SHOTS:
+        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+
+
+@pytest.fixture
+def sent(tmp_path):
+    site = make_site("0203")
+    mara = make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+
+    def send(*verdicts, content=b""):
+        content = content or typed(pages=2)
+        packet = make_packet(site, mara, *verdicts, content=content)
+        document = packet.documents.order_by("pk").first()
+        (tmp_path / "incoming").write_bytes(content)
+        archive().put(tmp_path / "incoming", document.sha256)
+        return document, mara
+
+    return send
+
+
+@pytest.fixture
+def ines():
+    return lead("ines", "Inês Duarte")
+
+
+@pytest.fixture
+def two(sent):
+    return sent(DOUBTED)[0], sent(DOUBTED, content=typed(pages=3))[0]
+
+
+@pytest.fixture
+def page(signed_in, ines):
+    return signed_in(ines, viewport={"width": 1200, "height": 900})
+
+
+def test_a_reviewer_walks_through_queue_and_pages_by_keyboard(page, two):
+    page.goto("/admin/review/")
+    shoot(page, "queue")
+    page.get_by_role("link", name="IRB approval, site 0203").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 of 2 in the queue")).to_be_visible()
+    expect(page.locator("figure img")).to_have_js_property("naturalWidth", 980)
+    shoot(page, "review")
+    page.keyboard.press("Alt+k")
+    expect(page.get_by_role("heading", name="Page 2 of 2")).to_be_visible()
+    page.keyboard.press("Alt+n")
+    expect(page.get_by_text("2 of 2 in the queue")).to_be_visible()
+    page.keyboard.press("Alt+p")
+    expect(page.get_by_text("1 of 2 in the queue")).to_be_visible()
+    page.keyboard.press("n")  # a letter alone is no command (WCAG 2.1.4)
+    page.keyboard.press("Alt+y")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Return to the site")).to_be_focused()
+
+
+def test_escape_closes_the_dialog_and_the_focus_returns(page, two):
+    page.goto(f"/admin/review/{two[0].pk}/")
+    button = page.get_by_role("link", name="Release and file")
+    button.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Reason")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(button).to_be_focused()
+
+
+@pytest.mark.requirement("R24")
+@pytest.mark.requirement("R25")
+def test_a_reviewer_signs_by_keyboard_and_a_wrong_password_loses_nothing(page, two):
+    first, second = two
+    page.goto(f"/admin/review/{first.pk}/")
+    page.get_by_role("link", name="Release and file").focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Reason")).to_be_focused()
+    for written in ("Its address is right.", "ines", "wrong horse"):
+        page.keyboard.type(written)
+        page.keyboard.press("Tab")
+    shoot(page, "sign")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_contain_text("Enter your own user name and password")
+    expect(dialog.get_by_label("Reason")).to_have_value("Its address is right.")
+    expect(dialog.get_by_label("Password")).to_be_focused()
+    shoot(page, "sign_again")
+    page.keyboard.type("correct horse")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status").first).to_contain_text("released from review")
+    assert page.url.endswith(f"/admin/review/{second.pk}/")
+    assert Document.objects.get(pk=first.pk).state == "ARCHIVED"
+
+
+def test_a_signature_is_shown_with_the_decision(page, two, ines):
+    decide(two[0], Action.RELEASE, ines)
+    page.goto(f"/admin/review/{two[0].pk}/")
+    expect(page.get_by_text("Inês Duarte (staff)")).to_be_visible()
+    expect(page.get_by_text("Nothing of it has changed since.")).to_be_visible()
+    shoot(page, "decided")
+
+
+def test_the_second_of_two_reviewers_is_told_and_loses_nothing(page, sent):
+    document, _ = sent(DOUBTED)
+    rafael = reviewer("rafael", "Rafael Duarte")
+    page.goto(f"/admin/review/{document.pk}/")
+    page.get_by_role("link", name="Return to the site").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Reason").select_option("OTHER")
+    dialog.get_by_label("Note to the site").fill(NOTE)
+    decide(document, Action.RETURN, rafael)
+    dialog.get_by_role("button", name="Return to the site").click()
+    expect(dialog.get_by_role("heading", name="Already decided by Rafael Duarte")).to_be_visible()
+    expect(dialog.get_by_text(NOTE)).to_be_visible()
+    shoot(page, "overtaken")
+    assert Document.objects.get().qa_decisions.count() == 1
+
+
+def test_a_page_that_cannot_be_drawn_blocks_no_decision(page, sent):
+    document, _ = sent(DOUBTED, content=b"%PDF-1.7 a letter")
+    page.goto(f"/admin/review/{document.pk}/")
+    expect(page.get_by_text("The page could not be drawn.", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="Download the file")).to_be_visible()
+    shoot(page, "not_drawn")
+    page.get_by_role("link", name="Return to the site").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Reason").select_option("NOT_READABLE")
+    dialog.get_by_label("Note to the site").fill(NOTE)
+    dialog.get_by_role("button", name="Return to the site").click()
+    expect(page.get_by_text("Nothing waits for a decision.")).to_be_visible()
+    assert Document.objects.get().state == "RETURNED"
+
+
+@pytest.mark.parametrize("width", [1200, 320])
+def test_without_javascript_everything_is_a_page(signed_in, sent, ines, width):
+    document, mara = sent(UNSIGNED_PAGE)
+    ask(document, "It is signed, on the back of page 2.\nPlease look again.", person=mara)
+    page = signed_in(ines, viewport={"width": width, "height": 900}, java_script_enabled=False)
+    page.goto("/admin/review/?only=asked")
+    assert fits(page)
+    shoot(page, f"queue_{width}")
+    page.get_by_role("link", name="IRB approval, site 0203").click()
+    expect(page.get_by_text("It is signed, on the back of page 2.")).to_be_visible()
+    assert fits(page)
+    shoot(page, f"asked_{width}")
+    page.get_by_role("link", name="Larger").click()
+    assert fits(page)
+    shoot(page, f"larger_{width}")
+    page.get_by_role("link", name="Smaller").click()
+    page.get_by_role("link", name="Override and file").click()
+    page.get_by_label("Reason").fill("The signature is on the back of page 2.")
+    page.get_by_label("User name").fill("ines")
+    page.get_by_label("Password").fill("correct horse")
+    assert fits(page)
+    shoot(page, f"override_{width}")
+    page.get_by_role("button", name="Sign: override and file").click()
+    expect(page.get_by_text("Nothing waits for a decision.")).to_be_visible()
+    assert Document.objects.get().state == "ARCHIVED"
+
+
+@pytest.mark.parametrize("width", [1200, 320])
+def test_what_was_filed_in_error_is_withdrawn_from_its_page(signed_in, sent, ines, width):
+    document, _ = sent(FILED)
+    page = signed_in(ines, viewport={"width": width, "height": 900})
+    page.goto(f"/documents/{document.pk}/")
+    shoot(page, f"filed_{width}")
+    page.get_by_role("link", name="Withdraw").click()
+    page.get_by_label("Reason").fill("It is a draft; the signed one comes tomorrow.")
+    page.get_by_label("User name").fill("ines")
+    page.get_by_label("Password").fill("correct horse")
+    page.get_by_role("button", name="Sign: withdraw").click()
+    expect(page.get_by_text("Decisions of QA")).to_be_visible()
+    assert fits(page)
+    shoot(page, f"withdrawn_{width}")
+    assert Document.objects.get().state == "WITHDRAWN"
+
+
+def test_many_of_one_reason_are_returned_with_one_note(signed_in, sent, ines):
+    sent(DOUBTED)
+    sent(DOUBTED, content=typed(pages=3))
+    page = signed_in(ines, viewport={"width": 320, "height": 900})
+    page.goto("/admin/review/?code=SITE_MISMATCH")
+    for box in page.get_by_role("checkbox").all():
+        box.check()
+    page.get_by_role("button", name="Return with the same note").click()
+    page.get_by_label("Reason").select_option("WRONG_PLACE_OR_PERSON")
+    page.get_by_label("Note to the site").fill(NOTE)
+    assert fits(page)
+    shoot(page, "together_320")
+    page.get_by_role("button", name="Return to the site").click()
+    expect(page.get_by_text("2 returned to their sites.")).to_be_visible()
+    assert {document.state for document in Document.objects.all()} == {"RETURNED"}

@@ -1,0 +1,39 @@
+"""A site, whoever sent something in, and two people of QA."""
+
+import pytest
+
+from tests.factories import make_site, make_user
+from tests.ingestion.review.scenes import lead, reviewer, sender
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
+    settings.PREVIEW_DIR = tmp_path / "previews"
+
+
+@pytest.fixture
+def site(db):
+    return make_site("0203")
+
+
+@pytest.fixture
+def mara(site):
+    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+
+
+@pytest.fixture
+def ines(db):
+    """Reviews, and may overrule a finding."""
+    return lead("ines", "Inês Duarte")
+
+
+@pytest.fixture
+def rafael(db):
+    """Reviews."""
+    return reviewer("rafael", "Rafael Duarte")
+
+
+@pytest.fixture
+def sent(site, mara, tmp_path):
+    return sender(site, mara, tmp_path)

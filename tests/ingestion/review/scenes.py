@@ -1,0 +1,60 @@
+"""People of QA, and what they decide."""
+
+from django.contrib.auth.models import Group
+
+from audit.signatures import Signature
+from ingestion import review
+from ingestion.archive import archive
+from ingestion.models import Action
+from ingestion.review import Ruling
+from ingestion.review.table import RULES, tells_site
+from ingestion.rules.findings import Finding
+from tests.factories import make_user, verdict
+from tests.ingestion.web.scenes import make_packet
+
+NOTE = "Ask the chair to sign page 2, and send the whole letter again."
+REASON = "The chair confirmed it by mail today."
+HARMFUL = verdict("IN_REVIEW", Finding("ACTIVE_CONTENT", facts={"kinds": "scripts"}))
+
+
+def reviewer(name, printed_name, group="QA reviewers"):
+    person = make_user(name, is_staff=True, printed_name=printed_name)
+    person.groups.add(Group.objects.get(name=group))
+    return person
+
+
+def lead(name, printed_name):
+    """With the second permission."""
+    return reviewer(name, printed_name, "QA leads")
+
+
+def sender(site, user, folder):
+    """`sent(verdict)`: a document of this person's, with its bytes in the archive."""
+
+    def send(decided, content=b"%PDF-1.7 the approval", user=user):
+        document = make_packet(site, user, decided, content=content).documents.get()
+        (folder / "incoming").write_bytes(content)
+        archive().put(folder / "incoming", document.sha256)
+        return document
+
+    return send
+
+
+def signature(person, action=Action.RETURN):
+    return Signature(person.actor, person.role, str(person), RULES[action].meaning)
+
+
+def ruling(action, state="IN_REVIEW", **given):
+    told = {"note": NOTE} if tells_site(action, state) else {"reason": REASON}
+    return Ruling(action=action, **told | given)
+
+
+def decide(document, action, person, *, made_on="", by=None, **given):
+    """As the review page does."""
+    return review.decide(
+        document,
+        ruling(action, document.state, **given),
+        made_on=made_on or review.version(document),
+        person=person,
+        by=by or signature(person, action),
+    )

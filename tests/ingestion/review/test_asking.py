@@ -1,0 +1,49 @@
+"""A site asks QA to look again: its words reach QA, and the document goes to review."""
+
+import pytest
+
+from audit.history import timeline
+from ingestion import review
+from ingestion.models import ReviewRequest
+from ingestion.rules.findings import Finding
+from tests.factories import make_read, make_site, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def site():
+    return make_site("0203")
+
+
+@pytest.fixture
+def mara(site):
+    return make_user("mara", sites=(site,))
+
+
+def rejected(site):
+    return make_read(site, "cv", Finding("SIGNATURE_MISSING", 1, {"page": 1}), state="REJECTED")
+
+
+def test_what_was_rejected_goes_to_review_with_the_sites_words(site, mara):
+    document = rejected(site)
+    review.ask(document, " It is signed on the back. ", person=mara)
+    document.refresh_from_db()
+    assert (document.state, document.code) == ("IN_REVIEW", "SIGNATURE_MISSING")
+    entry = timeline(document.subject)[-1]
+    assert (entry.event, entry.actor) == ("document.review_asked", mara.actor)
+    assert entry.detail["words"] == "It is signed on the back."
+    assert [finding.code for finding in document.current_findings] == ["SIGNATURE_MISSING"]
+
+
+def test_a_review_is_asked_for_once(site, mara):
+    document = rejected(site)
+    review.ask(document, "It is signed.", person=mara)
+    with pytest.raises(review.NotAsked, match="asked for already"):
+        review.ask(document, "It really is signed.", person=mara)
+    assert ReviewRequest.objects.count() == 1
+
+
+def test_nothing_is_asked_of_what_is_on_file(site, mara):
+    with pytest.raises(review.NotAsked, match="this one is filed"):
+        review.ask(make_read(site, "cv"), "Look again.", person=mara)

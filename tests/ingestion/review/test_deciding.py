@@ -1,0 +1,275 @@
+"""QA decides: the state, the entry and the signature in one transaction, and once."""
+
+from dataclasses import replace
+
+import pytest
+
+from audit.history import timeline
+from audit.verify import verify
+from ingestion import originals, review
+from ingestion.models import Action, Appended, Decision, Document
+from ingestion.review import NotDecided, Overtaken, signed
+from ingestion.review.table import RULES, open_to
+from ingestion.rules.findings import Finding
+from tests.factories import make_site, verdict
+from tests.ingestion.review.scenes import HARMFUL, NOTE, REASON, decide, ruling, signature
+from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED
+
+pytestmark = pytest.mark.django_db
+
+
+def state_of(document):
+    return Document.objects.get(pk=document.pk).state
+
+
+def last_entry(document):
+    return timeline(document.subject)[-1]
+
+
+@pytest.mark.parametrize(
+    ("verdict_", "action", "state", "event"),
+    [
+        (IN_REVIEW, Action.RETURN, "RETURNED", "document.returned"),
+        (REJECTED, Action.RETURN, "RETURNED", "document.returned"),
+        (IN_REVIEW, Action.CONFIRM, "REJECTED", "document.rejection_confirmed"),
+        (REJECTED, Action.CONFIRM, "REJECTED", "document.rejection_confirmed"),
+        (IN_REVIEW, Action.RELEASE, "ARCHIVED", "document.released"),
+        (HARMFUL, Action.UNSEAL, "ARCHIVED", "document.unsealed"),
+        (REJECTED, Action.OVERRIDE, "ARCHIVED", "document.overridden"),
+        (FILED, Action.WITHDRAW, "WITHDRAWN", "document.withdrawn"),
+    ],
+    ids=[
+        "doubt-returned",
+        "rejection-returned",
+        "doubt-confirmed",
+        "rejection-confirmed",
+        "released",
+        "unsealed",
+        "overridden",
+        "withdrawn",
+    ],
+)
+@pytest.mark.requirement("R16")
+def test_a_decision_moves_the_document_and_is_on_record(sent, ines, verdict_, action, state, event):
+    document = sent(verdict_)
+    decision = decide(document, action, ines)
+    assert state_of(document) == state
+    entry = last_entry(document)
+    assert (entry.event, entry.actor) == (event, ines.actor)
+    assert entry.detail["meaning"] == RULES[action].meaning
+    assert entry.occurred_at == decision.decided_at
+    assert entry.sha256 == document.sha256
+    assert signed.changed(decision) == []
+
+
+def test_a_site_reads_the_note_word_for_word(sent, rafael):
+    document = sent(IN_REVIEW)
+    decide(document, Action.RETURN, rafael, reason_code="NOT_SIGNED")
+    document = Document.objects.get()
+    assert document.code == "QA_REJECTED"
+    assert [finding.facts for finding in document.current_findings] == [{"note": NOTE}]
+    assert last_entry(document).reason_code == "NOT_SIGNED"
+
+
+def test_a_confirmed_rejection_keeps_what_the_site_has_to_mend(sent, rafael):
+    document = sent(REJECTED)
+    decide(document, Action.CONFIRM, rafael)
+    assert Document.objects.get().code == "SIGNATURE_MISSING"
+
+
+@pytest.mark.requirement("R23")
+def test_nobody_decides_about_what_they_sent_in(sent, ines):
+    document = sent(IN_REVIEW, user=ines)
+    assert open_to(ines, document) == []
+    with pytest.raises(NotDecided, match="Somebody else has to decide"):
+        decide(document, Action.RELEASE, ines)
+    assert state_of(document) == "IN_REVIEW"
+
+
+def test_to_overrule_a_finding_takes_the_second_permission(sent, rafael, ines):
+    document = sent(REJECTED)
+    assert Action.OVERRIDE not in open_to(rafael, document)
+    with pytest.raises(NotDecided):
+        decide(document, Action.OVERRIDE, rafael)
+    assert Action.OVERRIDE in open_to(ines, document)
+
+
+def test_a_rejection_that_the_site_doubts_is_still_overruled_not_released(sent, mara, ines):
+    document = sent(REJECTED)
+    asked = review.ask(document, "It is signed.", person=mara)
+    document = Document.objects.get()
+    assert set(open_to(ines, document)) == {Action.RETURN, Action.CONFIRM, Action.OVERRIDE}
+    decide(document, Action.OVERRIDE, ines)
+    asked.refresh_from_db()
+    assert asked.answered_at is not None
+
+
+def test_what_is_released_from_quarantine_is_open_to_its_site(sent, mara, ines):
+    document = sent(HARMFUL)
+    assert not originals.may_see(mara, document)
+    decide(document, Action.UNSEAL, ines)
+    assert originals.may_see(mara, Document.objects.get())
+
+
+def test_two_reviewers_decide_once_and_the_second_is_told_of_the_first(sent, ines, rafael):
+    document = sent(IN_REVIEW)
+    seen = review.version(document)
+    first = decide(document, Action.RETURN, rafael, made_on=seen)
+    with pytest.raises(Overtaken) as told:
+        decide(document, Action.RELEASE, ines, made_on=seen)
+    assert told.value.decision == first
+    assert state_of(document) == "RETURNED"
+    assert Decision.objects.count() == 1
+
+
+def test_a_look_at_the_document_overtakes_nobody(sent, ines, rafael):
+    document = sent(IN_REVIEW)
+    seen = review.version(document)
+    originals.record_view(document, by=review.By(rafael.actor, rafael.role))
+    decide(document, Action.RELEASE, ines, made_on=seen)
+
+
+@pytest.mark.parametrize("action", [Action.RELEASE, Action.CONFIRM, Action.OVERRIDE])
+@pytest.mark.requirement("R24")
+def test_a_decision_has_to_be_signed(sent, ines, action):
+    document = sent(REJECTED if action is Action.OVERRIDE else IN_REVIEW)
+    unsigned = replace(signature(ines, action), meaning="")
+    with pytest.raises(NotDecided, match="has to be signed"):
+        decide(document, action, ines, by=unsigned)
+
+
+@pytest.mark.parametrize("is_signed", [True, False])
+def test_a_return_is_signed_where_a_setting_says_so(sent, rafael, settings, is_signed):
+    settings.REVIEW_SIGN_RETURNS = is_signed
+    document, unsigned = sent(IN_REVIEW), replace(signature(rafael), meaning="")
+    if is_signed:
+        with pytest.raises(NotDecided, match="has to be signed"):
+            decide(document, Action.RETURN, rafael, by=unsigned)
+    else:
+        decide(document, Action.RETURN, rafael, by=unsigned)
+
+
+def test_what_is_on_file_already_is_not_filed_twice(sent, ines):
+    sent(FILED)
+    document = sent(IN_REVIEW, content=b"%PDF-1.7 other")
+    Document.objects.filter(pk=document.pk).update(sha256=Document.objects.earliest("pk").sha256)
+    document.refresh_from_db()
+    with pytest.raises(NotDecided, match="on file for this site already"):
+        decide(document, Action.RELEASE, ines)
+
+
+def test_what_is_not_in_the_archive_is_not_filed(sent, ines, settings, tmp_path):
+    document = sent(IN_REVIEW)
+    settings.ARCHIVE_DIR = tmp_path / "another"
+    with pytest.raises(NotDecided, match="not in the archive"):
+        decide(document, Action.RELEASE, ines)
+
+
+def test_a_decision_says_why(sent, ines):
+    with pytest.raises(NotDecided, match="A reason is needed"):
+        decide(sent(IN_REVIEW), Action.RELEASE, ines, reason=" ")
+
+
+@pytest.mark.requirement("R26")
+@pytest.mark.parametrize(
+    ("column", "value", "named"),
+    [("note", "Never mind.", "note"), ("reason_code", "OTHER", "reason_code")],
+)
+def test_a_decision_that_was_changed_is_no_longer_as_signed(
+    sent, rafael, request, column, value, named
+):
+    decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
+    before = getattr(decision, column)
+    Decision.objects.filter(pk=decision.pk).update(**{column: value})
+    decision.refresh_from_db()
+    assert signed.changed(decision) == [named]
+    assert any("not as it was signed" in problem for problem in verify().problems)
+    Decision.objects.filter(pk=decision.pk).update(**{column: before})
+
+
+@pytest.mark.requirement("R26")
+def test_a_finding_that_was_judged_belongs_to_what_was_signed(sent, ines):
+    document = sent(REJECTED)
+    decision = decide(document, Action.OVERRIDE, ines)
+    document.findings.update(page=1)
+    assert signed.changed(decision) == ["judged"]
+    document.findings.update(page=2)
+
+
+@pytest.mark.requirement("R26")
+def test_other_bytes_in_the_archive_are_not_what_was_signed(sent, ines, tmp_path):
+    document = sent(IN_REVIEW)
+    decision = decide(document, Action.RELEASE, ines)
+    path = tmp_path / "archive" / document.sha256[:2] / document.sha256[2:4] / document.sha256
+    path.chmod(0o600)
+    path.write_bytes(b"%PDF-1.7 forged")
+    assert signed.changed(decision) == ["file"]
+    path.unlink()
+    assert signed.changed(decision) == ["file"]
+
+
+def test_decisions_are_added_and_never_changed(sent, rafael):
+    decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
+    with pytest.raises(Appended):
+        decision.save()
+    with pytest.raises(Appended):
+        decision.delete()
+
+
+def test_a_newer_version_takes_the_place_of_an_older_one(sent, ines):
+    old, new = sent(FILED), sent(FILED, content=b"%PDF-1.7 version 2")
+    decision = decide(old, Action.SUPERSEDE, ines, other=new)
+    assert (state_of(old), state_of(new)) == ("ARCHIVED", "ARCHIVED")
+    assert list(new.decided_with.all()) == [decision]
+    assert last_entry(old).detail["other"] == new.subject
+
+
+def test_only_a_newer_version_on_file_supersedes(sent, ines):
+    old, new = sent(FILED), sent(REJECTED, content=b"%PDF-1.7 version 2")
+    for other in (new, old, None):
+        with pytest.raises(NotDecided, match="newer document"):
+            decide(old, Action.SUPERSEDE, ines, other=other)
+
+
+def test_what_belongs_to_another_site_is_withdrawn_and_sent_in_there(sent, ines):
+    document, right = sent(FILED), make_site("0417")
+    decision = decide(document, Action.REHOME, ines, site=right)
+    moved = decision.other
+    assert state_of(document) == "WITHDRAWN"
+    assert (moved.site, moved.state, moved.doc_id) == (right, "RECEIVED", document.doc_id)
+    assert moved.expected_sha256 == document.sha256
+    assert last_entry(document).detail["other"] == moved.subject
+
+
+def test_a_document_is_sent_in_at_the_right_site_once(sent, ines, rafael, monkeypatch):
+    document, right = sent(FILED), make_site("0417")
+    seen = review.version(document)
+    with monkeypatch.context() as crash:
+        crash.setattr(review, "_enter", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            decide(document, Action.REHOME, ines, made_on=seen, site=right)
+    decide(document, Action.REHOME, ines, made_on=seen, site=right)
+    assert right.documents.count() == 1
+
+
+def test_nothing_is_moved_to_where_it_is(sent, ines, site):
+    with pytest.raises(NotDecided, match="Choose the site"):
+        decide(sent(FILED), Action.REHOME, ines, site=site)
+
+
+def test_every_action_leads_where_the_table_of_states_allows():
+    for rule in RULES.values():
+        for source in rule.sources:
+            assert rule.target in {None, source} or source.can_become(rule.target)
+
+
+def test_an_administrator_signs_as_nobody_else(sent, ines):
+    document = sent(IN_REVIEW)
+    decide(document, Action.RELEASE, ines)
+    assert last_entry(document).detail["printed_name"] == "Inês Duarte"
+
+
+def test_the_findings_of_a_doubt_ask_for_no_second_permission(sent, rafael):
+    document = sent(verdict("IN_REVIEW", Finding("OCR_LOW_CONFIDENCE", 1, {"what": "the date"})))
+    assert Action.RELEASE in open_to(rafael, document)
+    assert ruling(Action.RELEASE).reason == REASON

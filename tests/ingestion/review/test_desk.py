@@ -1,0 +1,108 @@
+"""The queue of QA: who waits longest stands first, until when, and who has what in hand."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audit.history import timeline
+from ingestion import review
+from ingestion.models import Action, Document
+from ingestion.review import desk
+from ingestion.review.desk import Wanted
+from tests.ingestion.review.scenes import decide
+from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED
+
+FRIDAY = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
+moments = st.integers(0, 60 * 24 * 365).map(lambda minutes: FRIDAY + timedelta(minutes=minutes))
+
+
+def listed(**wanted):
+    return [document.pk for document in desk.queue(Wanted(**wanted))]
+
+
+def waited(document, **ago):
+    Document.objects.filter(pk=document.pk).update(settled_at=timezone.now() - timedelta(**ago))
+
+
+def test_a_weekend_is_no_time_to_decide():
+    assert desk.due_at(FRIDAY) == datetime(2026, 11, 24, 15, 0, tzinfo=UTC)
+    assert desk.due_at(FRIDAY + timedelta(days=1)) == desk.due_at(FRIDAY + timedelta(days=2))
+    assert desk.due_at(FRIDAY + timedelta(days=2)) == datetime(2026, 11, 25, tzinfo=UTC)
+    assert desk.due_at(FRIDAY - timedelta(days=1)) == datetime(2026, 11, 23, 15, 0, tzinfo=UTC)
+
+
+@given(since=moments, now=moments)
+@settings(max_examples=300, deadline=None)
+def test_what_is_overdue_is_what_was_due(since, now):
+    assert (desk.due_at(since) <= now) == (since <= desk.overdue_before(now))
+
+
+@pytest.mark.django_db
+class TestQueue:
+    def test_the_longest_wait_stands_first(self, sent):
+        newer, older = sent(IN_REVIEW), sent(IN_REVIEW, content=b"%PDF-1.7 older")
+        waited(older, days=1)
+        assert listed() == [older.pk, newer.pk]
+        assert desk.waiting() == 2
+
+    def test_only_what_waits_for_a_decision_is_in_it(self, sent, rafael):
+        sent(FILED)
+        rejected = sent(REJECTED, content=b"%PDF-1.7 unsigned")
+        assert listed() == []
+        assert listed(rejected=True) == [rejected.pk]
+        decide(rejected, Action.CONFIRM, rafael)
+        assert listed(rejected=True) == []
+
+    def test_what_the_site_has_replaced_is_rejected_no_more(self, sent):
+        sent(REJECTED)
+        sent(FILED, content=b"%PDF-1.7 signed")
+        assert listed(rejected=True) == []
+
+    def test_it_is_narrowed_by_reason_site_and_deadline(self, sent):
+        document, other = sent(IN_REVIEW), sent(IN_REVIEW, content=b"%PDF-1.7 other")
+        waited(other, days=30)
+        assert listed(code="SITE_MISMATCH") == [other.pk, document.pk]
+        assert listed(code="PHI_SUSPECTED") == []
+        assert listed(site="0203") == [other.pk, document.pk]
+        assert listed(site="0417") == []
+        assert listed(overdue=True) == [other.pk]
+
+    def test_what_a_site_asks_for_is_in_it_until_it_is_answered(self, sent, mara, ines):
+        document = sent(REJECTED)
+        review.ask(document, "It is signed on the back.", person=mara)
+        assert listed(asked=True) == [document.pk]
+        decide(Document.objects.get(), Action.CONFIRM, ines)
+        assert listed(asked=True) == []
+
+    def test_what_somebody_takes_is_theirs_and_on_record(self, sent, ines, rafael):
+        document = sent(IN_REVIEW)
+        assert desk.assign(document, rafael, by=rafael)
+        assert not desk.assign(document, rafael, by=rafael)
+        assert listed(mine=rafael) == [document.pk]
+        assert desk.assign(document, ines, by=ines)
+        assert listed(mine=rafael) == []
+        entry = timeline(document.subject)[-1]
+        assert entry.event == "document.assigned"
+        assert (entry.detail["assigned_to"], entry.detail["before"]) == (ines.actor, rafael.actor)
+
+    def test_to_take_it_is_no_reason_to_overtake_anybody(self, sent, ines, rafael):
+        document = sent(IN_REVIEW)
+        seen = review.version(document)
+        desk.assign(document, rafael, by=rafael)
+        decide(document, Action.RELEASE, ines, made_on=seen)
+
+    def test_what_is_decided_cannot_be_taken(self, sent, rafael):
+        assert not desk.assign(sent(FILED), rafael, by=rafael)
+
+    def test_who_opens_a_page_is_told_who_has_it_open(self, sent, ines, rafael):
+        document = sent(IN_REVIEW)
+        assert desk.opened(document, rafael) is None
+        assert desk.opened(document, rafael) is None
+        assert desk.opened(document, ines) == rafael
+        document.desk.refresh_from_db()
+        long_ago = timezone.now() - timedelta(hours=1)
+        type(document.desk).objects.update(opened_at=long_ago)
+        assert desk.opened(document, rafael) is None
