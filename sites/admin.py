@@ -13,14 +13,20 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from django_otp.plugins.otp_static.admin import StaticDevice
+from django_otp.plugins.otp_totp.admin import TOTPDevice
 
 from audit.changes import SECRET
 from audit.reasons import with_reason
 from audit.tracked import LedgerAdminMixin
+from sites import accounts
+from sites.account_admin import AccountKeeping, PersonForm, with_locks
 from sites.models import TOKEN_LIFE, ApiToken, Membership, Portal, Scope, Site, Study, User
 
 # Roles are code (ingestion.roles): a group edited here would be put back by the next migration.
 admin.site.unregister(Group)
+# Keys of codes at sign-in: nobody looks at them, and what becomes of them is on record.
+admin.site.unregister([TOTPDevice, StaticDevice])
 
 
 class MembersInline(admin.TabularInline):
@@ -110,8 +116,18 @@ class SiteAdmin(LedgerAdminMixin, admin.ModelAdmin):
         return ["site_id"] if obj else []
 
 
+_ON_RECORD = [
+    "training_acknowledged_at",
+    "policy_acknowledged_at",
+    "second_step_since",
+    "password_changed_at",
+    "last_login",
+    "date_joined",
+]
+
+
 @admin.register(User)
-class PersonAdmin(LedgerAdminMixin, UserAdmin):
+class PersonAdmin(AccountKeeping, LedgerAdminMixin, UserAdmin):
     """People are never deleted and never renamed: the ledger names them. They are deactivated."""
 
     list_display = [
@@ -121,8 +137,12 @@ class PersonAdmin(LedgerAdminMixin, UserAdmin):
         "roles",
         "is_staff",
         "is_active",
+        "locked",
+        "has_code",
         "last_login",
     ]
+    actions = ["unlock", "reset_second_step", "train_again"]
+    form = PersonForm
     list_filter = ["is_active", "is_staff", "is_superuser", "groups"]
     search_fields = ["username", "printed_name", "email"]
     inlines = [SitesInline]
@@ -132,17 +152,9 @@ class PersonAdmin(LedgerAdminMixin, UserAdmin):
         (None, {"fields": ["username", "password"]}),
         ("Person", {"fields": ["printed_name", "email"]}),
         ("May do", {"fields": ["is_active", "is_staff", "is_superuser", "groups"]}),
-        (
-            "On record",
-            {
-                "fields": [
-                    "identity_verified_at",
-                    "policy_acknowledged_at",
-                    "last_login",
-                    "date_joined",
-                ]
-            },
-        ),
+        ("From when to when", {"fields": ["access_from", "access_until"]}),
+        ("Identity", {"fields": ["identity_evidence", "identity_verified_at"]}),
+        ("On record", {"fields": _ON_RECORD}),
     ]
     add_fieldsets = [
         (
@@ -160,22 +172,26 @@ class PersonAdmin(LedgerAdminMixin, UserAdmin):
         )
     ]
     # Stock date inputs have no labels (Django ticket 36203), and nobody sets these by hand.
-    readonly_fields = [
-        "identity_verified_at",
-        "policy_acknowledged_at",
-        "last_login",
-        "date_joined",
-    ]
+    readonly_fields = ["identity_verified_at", *_ON_RECORD]
 
     def ledger_site(self, obj: Any) -> str:
         return _only(Site.objects.filter(memberships__user=obj))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        return super().get_queryset(request).prefetch_related("groups")
+        return with_locks(super().get_queryset(request).prefetch_related("groups"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
         fixed = ["username"] if obj else []
+        if obj == request.user:  # nobody vouches for themselves
+            fixed.append("identity_evidence")
         return [*self.readonly_fields, *fixed]
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if "identity_evidence" in form.changed_data:
+            obj.identity_verified_at = timezone.now() if obj.identity_evidence.strip() else None
+        super().save_model(request, obj, form, change)
+        if not change:
+            accounts.mark_given(obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -197,6 +213,8 @@ class PersonAdmin(LedgerAdminMixin, UserAdmin):
         response = change(request, number, form_url)
         person = User.objects.filter(pk=number).first()
         if person and person.password != before:
+            if person != request.user:
+                accounts.mark_given(person)
             self.record_change(request, person, {"password": {"old": SECRET, "new": SECRET}})
         return response
 

@@ -10,6 +10,7 @@ class SitesConfig(AppConfig):
     verbose_name = "Sites and people"
 
     def ready(self) -> None:
-        from sites import signins
+        from sites import sessions, signins
 
         signins.connect()
+        sessions.connect()

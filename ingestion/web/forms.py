@@ -36,9 +36,7 @@ class SignedForm(PlainForm):
         given = self.cleaned_data
         try:
             signing.confirm(person, username=given["username"], password=given["password"])
-        except signing.NotSigned:
-            self.add_error(
-                "password", "Enter your own user name and password again. Nothing is lost."
-            )
+        except signing.NotSigned as refused:
+            self.add_error("password", str(refused))
             return None
         return Signature(person.actor, person.role, str(person), meaning)

@@ -1,0 +1,25 @@
+"""Who may come in: first whether anybody may try now, then whose password it is."""
+
+from typing import Any
+
+from axes.backends import AxesStandaloneBackend
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.http import HttpRequest
+
+from sites.models import User
+
+
+class Doorkeeper(AxesStandaloneBackend):  # type: ignore[misc] # axes has no types
+    """Refuses while `sites.lockout` says so, before a password is looked at."""
+
+    def authenticate(self, request: HttpRequest | None, **credentials: Any) -> None:
+        if request is not None:  # nobody signs in from a shell
+            super().authenticate(request, **credentials)
+
+
+class People(ModelBackend):
+    def get_user(self, user_id: int) -> AbstractBaseUser | None:
+        """None outside the days of the account: its sessions end by themselves (R34)."""
+        person = super().get_user(user_id)
+        return person if isinstance(person, User) and person.has_access() else None
