@@ -1,4 +1,4 @@
-"""What administrators do for people's accounts, each with a reason and on record (R18, R19, R21)."""
+"""What administrators do for people's accounts: with a reason, and on record (R18, R19, R21)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,13 @@ else:
     _Base = object
 
 
-class PersonForm(UserChangeForm):
+class PersonForm(UserChangeForm):  # type: ignore[type-arg] # generic for mypy alone
     """An auditor's account has an end, and what begins ends later."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if "identity_evidence" in self.fields:
+            self.fields["identity_evidence"].widget.attrs["rows"] = 3
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
@@ -74,13 +79,12 @@ class AccountKeeping(_Base):
             self.record_change(request, person, {"training_acknowledged_at": change})
         self.message_user(request, "Until they confirm it anew, they upload and sign nothing.")
 
-    @admin.display(description="locked", boolean=True)
-    def locked(self, person: Any) -> bool:
-        return bool(person.is_locked_out)
-
-    @admin.display(description="code", boolean=True)
-    def has_code(self, person: User) -> bool:
-        return person.second_step_since is not None
+    @admin.display(description="sign-in")
+    def sign_in(self, person: Any) -> str:
+        facts = ["Locked"] if person.is_locked_out else []
+        if person.second_step_since:
+            facts.append("With code")
+        return ", ".join(facts) or "-"
 
 
 def with_locks(people: QuerySet[User]) -> QuerySet[User]:

@@ -1,9 +1,10 @@
-"""Accounts changed outside the admin, by commands, upgrades and their own people: on record (R09)."""
+"""Accounts changed outside the admin, by commands and by their people: on record too (R09)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from audit.changes import differences, values_of
@@ -54,7 +55,7 @@ def on_record(person: Any) -> Iterator[None]:
 def by_themselves(person: Any) -> Iterator[Any]:
     """What a person changes on their own account is one entry, by them. Yields the locked row."""
     with ledger():
-        row = type(person).objects.select_for_update().get(pk=person.pk)
+        row = get_user_model().objects.select_for_update().get(pk=person.pk)
         before = values_of(row)
         yield row
         changes = differences(before, values_of(row))

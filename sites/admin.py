@@ -116,7 +116,7 @@ class SiteAdmin(LedgerAdminMixin, admin.ModelAdmin):
         return ["site_id"] if obj else []
 
 
-_ON_RECORD = [
+_ON_RECORD: list[Any] = [
     "training_acknowledged_at",
     "policy_acknowledged_at",
     "second_step_since",
@@ -135,10 +135,8 @@ class PersonAdmin(AccountKeeping, LedgerAdminMixin, UserAdmin):
         "printed_name",
         "email",
         "roles",
-        "is_staff",
         "is_active",
-        "locked",
-        "has_code",
+        "sign_in",
         "last_login",
     ]
     actions = ["unlock", "reset_second_step", "train_again"]

@@ -4,7 +4,6 @@ from typing import Any
 
 from axes.backends import AxesStandaloneBackend
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
 
 from sites.models import User
@@ -19,7 +18,7 @@ class Doorkeeper(AxesStandaloneBackend):  # type: ignore[misc] # axes has no typ
 
 
 class People(ModelBackend):
-    def get_user(self, user_id: int) -> AbstractBaseUser | None:
+    def get_user(self, user_id: int) -> User | None:
         """None outside the days of the account: its sessions end by themselves (R34)."""
         person = super().get_user(user_id)
-        return person if isinstance(person, User) and person.has_access() else None
+        return person if person and person.has_access() else None

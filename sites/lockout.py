@@ -47,7 +47,7 @@ class Count:
     @property
     def most(self) -> int:
         of_address = self.kind is Kind.ADDRESS
-        return settings.LOCKOUT_ADDRESS_FAILURES if of_address else settings.LOCKOUT_FAILURES
+        return int(settings.LOCKOUT_ADDRESS_FAILURES if of_address else settings.LOCKOUT_FAILURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,8 @@ def prove(person: User, is_right: Callable[[], bool]) -> None:
 def locked_until(*counts: Count) -> datetime | None:
     """When one may try again; None: now."""
     held = _rows(counts).filter(is_locked=True, ends_at__gt=timezone.now())
-    return held.order_by("-ends_at").values_list("ends_at", flat=True).first()
+    last: Tries | None = held.order_by("-ends_at").first()
+    return last.ends_at if last else None
 
 
 def count(counts: Iterable[Count], name: str, person: User | None) -> datetime | None:
@@ -125,10 +126,9 @@ def _tell(each: Count, name: str, person: User | None, until: datetime) -> None:
         _enter(lock, person)
     else:
         signins.count_lock(name, address, until)
-    logger.warning(
-        "locked after too many failures",
-        extra={"kind": lock.kind, "user": lock.user, "address": address, "until": f"{until}"},
-    )
+    # Not the name: people type passwords into its field.
+    facts = {"kind": lock.kind, "user": lock.user, "address": address, "until": f"{until}"}
+    logger.warning("locked out after too many failures: %s", facts, extra=facts)
     locked.send(Lock, lock=lock)
 
 

@@ -43,8 +43,8 @@ class Person(AbstractUser):
         abstract = True
 
     @classmethod
-    def from_db(cls, *args: Any) -> Self:
-        person = super().from_db(*args)
+    def from_db(cls, *args: Any, **options: Any) -> Self:
+        person = super().from_db(*args, **options)
         vars(person)["_name_on_record"] = vars(person).get("username")
         return person
 

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 from django_otp import DEVICE_ID_SESSION_KEY
-from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from audit.changes import SECRET
@@ -71,7 +71,8 @@ def matching(person: User, code: str) -> Any:
 
 
 def recovery_codes_left(person: User) -> int:
-    return StaticDevice.objects.filter(user=person, token_set__isnull=False).count()
+    left: int = StaticToken.objects.filter(device__user=person).count()
+    return left
 
 
 def reset(person: User) -> bool:

@@ -1,5 +1,6 @@
-"""How long somebody stays signed in: until nothing was done for a while, and never longer than a
-day's work (R20). Two times in the session itself, in seconds since 1970.
+"""How long somebody stays signed in: while something is done, and a day's work at most (R20).
+
+Two times are in the session itself, in seconds since 1970.
 """
 
 import time
@@ -11,7 +12,7 @@ from django.contrib.auth.signals import user_logged_in
 IDLE, TOO_OLD = "IDLE", "TOO_OLD"  # why one ended
 GRAIN = 5  # seconds between two writes of the session, by which it may last longer
 WARNING = 120  # seconds before the end, in which a page asks
-_BEGAN, _SEEN = "began", "seen"
+BEGAN, SEEN = "began", "seen"
 
 
 def connect() -> None:
@@ -20,13 +21,13 @@ def connect() -> None:
 
 
 def _begin(request: Any, **_signal: Any) -> None:
-    request.session[_BEGAN] = request.session[_SEEN] = int(time.time())
+    request.session[BEGAN] = request.session[SEEN] = int(time.time())
 
 
 def left(session: Any, now: float) -> tuple[float, float]:
     """Seconds until it ends if nothing is done, and if something is. Both may be negative."""
-    idle = session.get(_SEEN, 0) + settings.SESSION_IDLE_MINUTES * 60 + GRAIN - now
-    whole = session.get(_BEGAN, 0) + settings.SESSION_HOURS * 3600 - now
+    idle = session.get(SEEN, 0) + settings.SESSION_IDLE_MINUTES * 60 + GRAIN - now
+    whole = session.get(BEGAN, 0) + settings.SESSION_HOURS * 3600 - now
     return min(idle, whole), whole
 
 
@@ -40,5 +41,5 @@ def ended(session: Any, now: float) -> str:
 
 def touch(session: Any, now: float) -> None:
     """Something was done."""
-    if now - session.get(_SEEN, 0) >= GRAIN:
-        session[_SEEN] = int(now)
+    if now - session.get(SEEN, 0) >= GRAIN:
+        session[SEEN] = int(now)

@@ -6,10 +6,10 @@ Whoever has set up a code is asked for it on a second page, and is signed in onl
 import time
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib.auth import REDIRECT_FIELD_NAME, login
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.core.exceptions import ValidationError
@@ -17,7 +17,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -42,10 +41,10 @@ class SignInForm(AuthenticationForm):
         for field in self.fields.values():
             field.widget.attrs["class"] = "sl-input"
 
-    def confirm_login_allowed(self, user: AbstractBaseUser) -> None:
+    def confirm_login_allowed(self, user: User) -> None:
         """After the password was right: only its owner learns of the account's days."""
         super().confirm_login_allowed(user)
-        if isinstance(user, User) and not user.has_access():
+        if not user.has_access():
             signins.failed(user.get_username())
             raise ValidationError(_outside(user), code="outside")
 
@@ -69,7 +68,7 @@ class SignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         person = form.get_user()
-        if isinstance(person, User) and person.second_step_since:
+        if person.second_step_since:
             self.request.session.cycle_key()
             self.request.session[_HALF_WAY] = [person.pk, int(time.time())]
             return redirect(f"{reverse('login_code')}?{_next(self.get_redirect_url())}")
@@ -155,4 +154,4 @@ def _half_way(request: HttpRequest) -> User | None:
 
 
 def _next(wanted: str) -> str:
-    return urlencode({REDIRECT_FIELD_NAME: wanted}) if wanted else ""
+    return urlencode({REDIRECT_FIELD_NAME: wanted}, safe="/") if wanted else ""

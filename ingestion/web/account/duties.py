@@ -33,7 +33,7 @@ class FirstThings:
             return None
         if person.second_step_since and not second_step.is_done(request.session):
             logout(request)  # it was set up elsewhere since: this session knows the password alone
-            return redirect(f"{reverse('login')}?{urlencode({'next': request.path})}")
+            return redirect(f"{reverse('login')}?{urlencode({'next': request.path}, safe='/')}")
         return _led_to(_duty(person), page, request)
 
 
@@ -47,4 +47,4 @@ def _duty(person: User) -> str:
 def _led_to(duty: str, page: str, request: HttpRequest) -> HttpResponse | None:
     if not duty or page == duty:
         return None
-    return redirect(f"{reverse(duty)}?{urlencode({'next': request.path})}")
+    return redirect(f"{reverse(duty)}?{urlencode({'next': request.path}, safe='/')}")

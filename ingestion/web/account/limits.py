@@ -5,7 +5,8 @@ person does: it ends a session that is over, and keeps none going.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.models import AnonymousUser
@@ -62,7 +63,17 @@ def session(request: HttpRequest) -> HttpResponse:
         return render(request, "account/session.html")
     if person is None:
         return JsonResponse({"person": ""})
+    soonest, whole = sessions.left(request.session, time.time())
+    left = {"seconds": int(soonest), "whole": int(whole)}
+    return JsonResponse({"person": person.actor, "csrf": get_token(request), **left})
+
+
+def session_terms(context: Mapping[str, Any]) -> dict[str, str | int] | None:
+    """For the page's own question before the session ends; None where nobody is signed in."""
+    request: HttpRequest | None = context.get("request")
+    if request is None or (person := person_of(request)) is None:
+        return None
+    if sessions.BEGAN not in request.session:
+        return None
     soonest, _whole = sessions.left(request.session, time.time())
-    return JsonResponse(
-        {"person": person.actor, "seconds": int(soonest), "csrf": get_token(request)}
-    )
+    return {"person": person.actor, "seconds": int(soonest), "warning": sessions.WARNING}
