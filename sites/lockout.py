@@ -81,14 +81,18 @@ def of_person(person: User) -> Count:
     return Count(Kind.PERSON, str(person.pk))
 
 
-def prove(person: User, is_right: Callable[[], bool]) -> None:
-    """What somebody in a session has to prove again. Wrong ones are counted. Raises Refused."""
+def prove(person: User, proof: Callable[[], Any]) -> Any:
+    """What somebody whom we know has to prove again: a password, a code.
+
+    Answers what `proof` does, when it is true; else that is counted. Raises Refused.
+    """
     one = of_person(person)
     if until := locked_until(one):
         raise Refused(until)
-    if not is_right():
+    if not (found := proof()):
         raise Refused(count([one], person.get_username(), person))
     forget(one)
+    return found
 
 
 def locked_until(*counts: Count) -> datetime | None:

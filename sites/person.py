@@ -52,6 +52,7 @@ class Person(AbstractUser):
         if self.username != (vars(self).get("_name_on_record") or self.username):
             raise NameIsKept(NameIsKept.__doc__)
         super().save(*args, **options)
+        vars(self)["_name_on_record"] = self.username
 
     def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
         raise NameIsKept(NameIsKept.__doc__)
@@ -80,7 +81,8 @@ class Person(AbstractUser):
     @property
     def needs_second_step(self) -> bool:
         """By their role (R21)."""
-        return not set(settings.OTP_REQUIRED_ROLES).isdisjoint(self.roles)
+        required = set(settings.OTP_REQUIRED_ROLES)
+        return bool(required) and not required.isdisjoint(self.roles)
 
     def must_change_password(self, at: datetime | None = None) -> bool:
         """Somebody else chose it, or it is older than PASSWORD_DAYS (11.300(b))."""

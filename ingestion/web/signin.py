@@ -71,7 +71,7 @@ class SignIn(LoginView):
         if person.second_step_since:
             self.request.session.cycle_key()
             self.request.session[_HALF_WAY] = [person.pk, int(time.time())]
-            return redirect(f"{reverse('login_code')}?{_next(self.get_redirect_url())}")
+            return redirect(_asking_for_code(self.get_redirect_url()))
         response = super().form_valid(form)
         browsers.remember(response, self.request, person)
         return response
@@ -131,14 +131,9 @@ def code(request: HttpRequest) -> HttpResponse:
 
 def _signed_in(request: HttpRequest, person: User, typed: str) -> HttpResponse:
     """Raises Refused."""
-    found: list[Any] = []
-
-    def is_right() -> bool:
-        found.append(second_step.matching(person, typed))
-        return found[0] is not None
-
-    lockout.prove(person, is_right)
-    vars(person)["otp_device"] = found[0]  # django-otp keeps it in the session
+    device = lockout.prove(person, lambda: second_step.matching(person, typed))
+    vars(person)["otp_device"] = device  # django-otp keeps it in the session
+    del request.session[_HALF_WAY]
     login(request, person, backend=_BACKEND)
     response = HttpResponseRedirect(wanted(request) or start_of(request))
     browsers.remember(response, request, person)
@@ -153,5 +148,6 @@ def _half_way(request: HttpRequest) -> User | None:
     return person if person and person.has_access() else None
 
 
-def _next(wanted: str) -> str:
-    return urlencode({REDIRECT_FIELD_NAME: wanted}, safe="/") if wanted else ""
+def _asking_for_code(after: str) -> str:
+    onward = urlencode({REDIRECT_FIELD_NAME: after}, safe="/")
+    return f"{reverse('login_code')}?{onward}" if after else reverse("login_code")
