@@ -36,10 +36,17 @@ class PersonForm(UserChangeForm):  # type: ignore[type-arg] # generic for mypy a
         if since and until and until < since:
             self.add_error("access_until", "The last day lies before the first. Exchange the two.")
         groups = given.get("groups")
-        if groups is not None and until is None and groups.filter(name=AUDITORS).exists():
+        if groups is not None and groups.filter(name=AUDITORS).exists():
+            self._check_auditor(given)
+        return given
+
+    def _check_auditor(self, given: dict[str, Any]) -> None:
+        if given.get("access_until") is None:
             said = "Say until when: an auditor's access ends by itself."
             self.add_error("access_until", forms.ValidationError(said, code="required"))
-        return given
+        if not given.get("is_staff"):
+            said = "Auditors are staff: they see the records of all sites, and change none."
+            self.add_error("is_staff", forms.ValidationError(said, code="required"))
 
 
 class AccountKeeping(_Base):

@@ -70,7 +70,7 @@ class Person(AbstractUser):
     @property
     def is_auditor(self) -> bool:
         """Reads and changes nothing, whatever else the account may do (R34)."""
-        return AUDITORS in self.roles
+        return self.is_staff and AUDITORS in self.roles  # without a query for the others
 
     def has_access(self, at: datetime | None = None) -> bool:
         """Within the days of the account."""

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth.signals import user_logged_in
 
 IDLE, TOO_OLD = "IDLE", "TOO_OLD"  # why one ended
-GRAIN = 5  # seconds between two writes of the session, by which it may last longer
+GRAIN = 30  # seconds between two writes of the session, by which it may last longer
 WARNING = 120  # seconds before the end, in which a page asks
 BEGAN, SEEN = "began", "seen"
 
