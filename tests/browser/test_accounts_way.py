@@ -74,7 +74,7 @@ def typing(signed_in, mara):
 @pytest.mark.requirement("R20")
 def test_before_the_session_ends_the_page_asks_and_goes_on(typing):
     pass_on_the_server(14)
-    typing.clock.fast_forward("13:10")
+    typing.clock.fast_forward("13:40")
     expect(question(typing)).to_contain_text("You will be signed out in 1:")
     expect(question(typing).get_by_role("button", name="Stay signed in")).to_be_focused()
     typing.keyboard.press("Enter")
@@ -87,17 +87,17 @@ def test_before_the_session_ends_the_page_asks_and_goes_on(typing):
 @pytest.mark.requirement("R20")
 def test_work_in_another_tab_is_work(typing):
     with typing.expect_response("**/session/"):
-        typing.clock.fast_forward("13:10")  # here; the server has seen something since
+        typing.clock.fast_forward("13:40")  # here; the server has seen something since
     expect(question(typing)).to_be_hidden()
     pass_on_the_server(14)
-    typing.clock.fast_forward("13:10")
+    typing.clock.fast_forward("13:40")
     expect(question(typing)).to_be_visible()
 
 
 @pytest.mark.requirement("R20")
 def test_what_was_typed_outlasts_the_session_and_is_sent_after_signing_in_again(typing, mara):
     pass_on_the_server(16)
-    typing.clock.fast_forward("13:10")
+    typing.clock.fast_forward("13:40")
     expect(question(typing)).to_contain_text("What you typed is still here.")
     typing.keyboard.press("Escape")
     expect(question(typing)).to_be_visible()
@@ -120,7 +120,7 @@ def test_what_one_person_typed_is_not_shown_to_the_next(typing, client, live_ser
     name = settings.SESSION_COOKIE_NAME
     cookie = {"name": name, "value": client.cookies[name].value, "url": live_server.url}
     typing.context.add_cookies([cookie])
-    typing.clock.fast_forward("13:10")
+    typing.clock.fast_forward("13:40")
     expect(typing.get_by_role("link", name="Your account, otto")).to_be_visible()
     expect(typing.get_by_label("New password", exact=True)).to_have_value("")
 
@@ -152,7 +152,7 @@ def test_the_end_of_a_days_work_is_said_and_does_not_stand_in_the_way(typing):
         session = row.get_session_store_class()(row.session_key)
         session[sessions.BEGAN] -= 12 * 3600 - 100
         session.save()
-    typing.clock.fast_forward("13:10")
+    typing.clock.fast_forward("13:40")
     expect(question(typing)).to_contain_text("Your day ends soon")
     question(typing).get_by_role("button", name="Go on until then").click()
     expect(question(typing)).to_be_hidden()
