@@ -82,6 +82,12 @@ def timeline(*subjects: str) -> list[Recorded]:
     return _recorded(Entry.objects.filter(subject__in=subjects).order_by("seq"))
 
 
+def of_events(events: Collection[str], subjects: Collection[str]) -> list[Recorded]:
+    """What happened of these kinds to these subjects, oldest first."""
+    rows = Entry.objects.filter(event__in=events, subject__in=subjects)
+    return _recorded(rows.order_by("seq"))
+
+
 def of_correlation(correlation_id: str) -> list[Recorded]:
     """All that happened for one request, packet or batch, oldest first."""
     return _recorded(Entry.objects.filter(correlation_id=correlation_id).order_by("seq"))

@@ -8,4 +8,4 @@ class SiteLedgerAdminConfig(AdminConfig):
 
     def ready(self) -> None:
         super().ready()
-        from config import checks  # noqa: F401 - importing them registers them
+        from config import account_checks, checks  # noqa: F401 - importing them registers them

@@ -43,6 +43,10 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "django_q",
     "csp",
     "ninja",
@@ -59,6 +63,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "ingestion.web.account.limits.SessionLimits",
+    "ingestion.web.account.auditors.ReadOnlyAuditors",
+    "ingestion.web.account.duties.FirstThings",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -122,15 +129,41 @@ CACHES = {
 # --- people ---------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "clinical_sites.User"
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
-    )
+AUTHENTICATION_BACKENDS = ["sites.backends.Doorkeeper", "sites.backends.People"]
+PASSWORD_HASHERS = [
+    f"django.contrib.auth.hashers.{name}"
+    for name in ("Argon2PasswordHasher", "PBKDF2PasswordHasher")  # the second: from before
 ]
+PASSWORD_LENGTH = env.int("PASSWORD_LENGTH", default=12)  # at least, of new ones
+PASSWORD_DAYS = env.int("PASSWORD_DAYS", default=0)  # after which one is changed; 0: never
+_RULES = "django.contrib.auth.password_validation"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"{_RULES}.MinimumLengthValidator", "OPTIONS": {"min_length": PASSWORD_LENGTH}},
+    {"NAME": f"{_RULES}.UserAttributeSimilarityValidator"},
+    {"NAME": f"{_RULES}.CommonPasswordValidator"},
+    {"NAME": f"{_RULES}.NumericPasswordValidator"},
+]
+# In roles a code at sign-in is needed (R21): groups, Administrators, Site coordinators.
+OTP_REQUIRED_ROLES = env.list("OTP_REQUIRED_ROLES", default=[])
+OTP_TOTP_ISSUER = env.str("OTP_TOTP_ISSUER", default="SiteLedger")  # as the app on a phone shows it
+OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0  # `sites.lockout` counts them, and tells
+
+# Who fails to sign in so often waits. What counts together: `sites.lockout`.
+LOCKOUT_FAILURES = env.int("LOCKOUT_FAILURES", default=5)  # of a name
+LOCKOUT_ADDRESS_FAILURES = env.int("LOCKOUT_ADDRESS_FAILURES", default=50)  # whatever the names
+LOCKOUT_MINUTES = env.float("LOCKOUT_MINUTES", default=15.0)
+AXES_HANDLER = "sites.lockout.Handler"
+AXES_CLIENT_IP_CALLABLE = "audit.middleware.address_of"
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # the time that the page names stays true
+AXES_ENABLE_ADMIN = AXES_VERBOSE = False  # the ledger has it
+# axes' own middleware would answer in the place of our sign-in page, which says when.
+SILENCED_SYSTEM_CHECKS = ["axes.W002"]
+
+SESSION_IDLE_MINUTES = env.float("SESSION_IDLE_MINUTES", default=15.0)
+SESSION_HOURS = env.float("SESSION_HOURS", default=12.0)  # however busy
+SESSION_COOKIE_AGE = int(SESSION_HOURS * 3600)
+ACCESS_REVIEW_DAYS = env.int("ACCESS_REVIEW_DAYS", default=90)  # from one review to the next
+
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"

@@ -15,6 +15,7 @@ from django.db.models import Q
 from audit import history
 from audit.log import ledger, record
 from sites import accounts
+from sites.person import AUDITORS
 
 
 def _may(verbs: str, *models: str) -> frozenset[str]:
@@ -34,6 +35,7 @@ _RECORDS = _may(
 _PLACES = _may("view", *(f"clinical_sites.{model}" for model in ("site", "study", "legalhold")))
 _KEEPS = _may("change", "clinical_sites.study") | _may("add change", "clinical_sites.legalhold")
 _PEOPLE = _may("view", "clinical_sites.user", "clinical_sites.membership")
+_REVIEWS_PEOPLE = _may("review", "clinical_sites.user")
 _TRAIL = _may("view", "audit.entry", "audit.auditreview")
 _REVIEWS = _may("add", "audit.auditreview")
 _PROVES = _may("check export", "audit.ledger")
@@ -53,6 +55,7 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "Regulatory affairs": _RECORDS
         | _PLACES
         | _PEOPLE
+        | _REVIEWS_PEOPLE
         | _TRAIL
         | _REVIEWS
         | _PROVES
@@ -70,6 +73,8 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         | _may(
             "view", "django_q.schedule", "django_q.success", "django_q.failure", "django_q.ormq"
         ),
+        # Read-only whatever else is given (ingestion.web.account.auditors).
+        AUDITORS: _RECORDS | _PLACES | _PEOPLE | _TRAIL | _NEEDS | _may("export", "audit.ledger"),
     }
 )
 

@@ -1,12 +1,18 @@
-"""Accounts changed outside the admin, by commands and upgrades: on record all the same (R09)."""
+"""Accounts changed outside the admin, by commands and by their people: on record too (R09)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+
 from audit.changes import differences, values_of
 from audit.context import origin
 from audit.log import ledger, record
+from sites.fitness import Missing, may_sign, may_upload
+
+__all__ = ["Missing", "may_sign", "may_upload"]
 
 SHELL = "system:shell"  # nobody said what is running: not a command of ours, not a request
 ROLE = "ops"
@@ -43,6 +49,57 @@ def on_record(person: Any) -> Iterator[None]:
             role=ROLE,
             detail={"object": str(person), "changes": changes},
         )
+
+
+@contextmanager
+def by_themselves(person: Any) -> Iterator[Any]:
+    """What a person changes on their own account is one entry, by them. Yields the locked row."""
+    with ledger():
+        row = get_user_model().objects.select_for_update().get(pk=person.pk)
+        before = values_of(row)
+        yield row
+        changes = differences(before, values_of(row))
+        row.revision += 1
+        row.save()
+        record(
+            "user.changed",
+            subject=row.actor,
+            n=row.revision,
+            actor=row.actor,
+            role=row.role,
+            detail={"object": str(row), "changes": changes},
+        )
+
+
+def change_own_password(person: Any, password: str) -> None:
+    """Its other sessions end: they carry a hash of the old one."""
+    with by_themselves(person) as row:
+        row.set_password(password)
+        row.password_changed_at, row.password_is_temporary = timezone.now(), False
+    person.refresh_from_db()
+
+
+def give_password(person: Any, password: str) -> None:
+    """Chosen by somebody else: to be changed at the first sign-in. Inside `on_record()`."""
+    person.set_password(password)
+    person.save(update_fields=["password"])
+    mark_given(person)
+
+
+def mark_given(person: Any) -> None:
+    """The password that is saved was chosen by somebody else."""
+    person.password_changed_at, person.password_is_temporary = timezone.now(), True
+    person.save(update_fields=["password_changed_at", "password_is_temporary"])
+
+
+def acknowledge(person: Any, what: Missing) -> None:
+    """That they are trained, or have read the policy (R36, R37). Once."""
+    column = {
+        Missing.TRAINING: "training_acknowledged_at",
+        Missing.POLICY: "policy_acknowledged_at",
+    }
+    with by_themselves(person) as row:
+        setattr(row, column[what], getattr(row, column[what]) or timezone.now())
 
 
 def _state(person: Any) -> dict[str, Any]:

@@ -15,18 +15,23 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from django_otp.plugins.otp_static.admin import StaticDevice
+from django_otp.plugins.otp_totp.admin import TOTPDevice
 
 from audit.changes import SECRET
 from audit.kept import KeptAdmin, is_referred_to
 from audit.reasons import with_reason
 from audit.tracked import LedgerAdminMixin
-from sites import holds_admin, retention
+from sites import accounts, holds_admin, retention
+from sites.account_admin import AccountKeeping, PersonForm, with_locks
 from sites.models import TOKEN_LIFE, ApiToken, Membership, Portal, Scope, Site, Study, User
 
 __all__ = ["holds_admin"]  # which registers what is its own
 
 # Roles are code (ingestion.roles): a group edited here would be put back by the next migration.
 admin.site.unregister(Group)
+# Keys of codes at sign-in: nobody looks at them, and what becomes of them is on record.
+admin.site.unregister([TOTPDevice, StaticDevice])
 
 
 class MembersInline(admin.TabularInline):
@@ -152,8 +157,18 @@ class SiteAdmin(KeptAdmin, LedgerAdminMixin, admin.ModelAdmin):
         return ["site_id"] if obj else []
 
 
+_ON_RECORD: list[Any] = [
+    "training_acknowledged_at",
+    "policy_acknowledged_at",
+    "second_step_since",
+    "password_changed_at",
+    "last_login",
+    "date_joined",
+]
+
+
 @admin.register(User)
-class PersonAdmin(KeptAdmin, LedgerAdminMixin, UserAdmin):
+class PersonAdmin(AccountKeeping, KeptAdmin, LedgerAdminMixin, UserAdmin):
     """People are never deleted and never renamed: the ledger names them. They are deactivated."""
 
     list_display = [
@@ -161,10 +176,12 @@ class PersonAdmin(KeptAdmin, LedgerAdminMixin, UserAdmin):
         "printed_name",
         "email",
         "roles",
-        "is_staff",
         "is_active",
+        "sign_in",
         "last_login",
     ]
+    actions = ["unlock", "reset_second_step", "train_again"]
+    form = PersonForm
     list_filter = ["is_active", "is_staff", "is_superuser", "groups"]
     search_fields = ["username", "printed_name", "email"]
     inlines = [SitesInline]
@@ -174,17 +191,9 @@ class PersonAdmin(KeptAdmin, LedgerAdminMixin, UserAdmin):
         (None, {"fields": ["username", "password"]}),
         ("Person", {"fields": ["printed_name", "email"]}),
         ("May do", {"fields": ["is_active", "is_staff", "is_superuser", "groups"]}),
-        (
-            "On record",
-            {
-                "fields": [
-                    "identity_verified_at",
-                    "policy_acknowledged_at",
-                    "last_login",
-                    "date_joined",
-                ]
-            },
-        ),
+        ("From when to when", {"fields": ["access_from", "access_until"]}),
+        ("Identity", {"fields": ["identity_evidence", "identity_verified_at"]}),
+        ("On record", {"fields": _ON_RECORD}),
     ]
     add_fieldsets = [
         (
@@ -202,21 +211,18 @@ class PersonAdmin(KeptAdmin, LedgerAdminMixin, UserAdmin):
         )
     ]
     # Stock date inputs have no labels (Django ticket 36203), and nobody sets these by hand.
-    readonly_fields = [
-        "identity_verified_at",
-        "policy_acknowledged_at",
-        "last_login",
-        "date_joined",
-    ]
+    readonly_fields = ["identity_verified_at", *_ON_RECORD]
 
     def ledger_site(self, obj: Any) -> str:
         return _only(Site.objects.filter(memberships__user=obj))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        return super().get_queryset(request).prefetch_related("groups")
+        return with_locks(super().get_queryset(request).prefetch_related("groups"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
         fixed = ["username"] if obj else []
+        if obj == request.user:  # nobody vouches for themselves
+            fixed.append("identity_evidence")
         return [*self.readonly_fields, *fixed]
 
     def kept_because(self, obj: Any) -> str:
@@ -224,6 +230,13 @@ class PersonAdmin(KeptAdmin, LedgerAdminMixin, UserAdmin):
             "Nobody deletes a person: entries and signatures name them, and are kept as long as "
             "the ledger. Deactivate the account instead."
         )
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if "identity_evidence" in form.changed_data:
+            obj.identity_verified_at = timezone.now() if obj.identity_evidence.strip() else None
+        super().save_model(request, obj, form, change)
+        if not change:
+            accounts.mark_given(obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -245,6 +258,8 @@ class PersonAdmin(KeptAdmin, LedgerAdminMixin, UserAdmin):
         response = change(request, number, form_url)
         person = User.objects.filter(pk=number).first()
         if person and person.password != before:
+            if person != request.user:
+                accounts.mark_given(person)
             self.record_change(request, person, {"password": {"old": SECRET, "new": SECRET}})
         return response
 

@@ -11,8 +11,9 @@ class SitesConfig(AppConfig):
     verbose_name = "Sites and people"
 
     def ready(self) -> None:
-        from sites import retention, signins
+        from sites import retention, sessions, signins
 
         signins.connect()
+        sessions.connect()
         checks.register(retention.check_settings)
         checks.register(retention.check_studies, checks.Tags.database)

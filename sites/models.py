@@ -8,16 +8,20 @@ from datetime import date, datetime, timedelta
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractUser, UserManager
+from django.contrib.auth.models import UserManager
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q, Value
-from django.db.models.functions import Replace, Upper
+from django.db.models.functions import Lower, Replace, Upper
 from django.utils import timezone
 
 from sites import accounts, tokens
-from sites.holds import LegalHold  # noqa: F401 - a model of this app
+from sites.counts import PageViews, Tries
+from sites.holds import LegalHold
+from sites.person import Person
+
+__all__ = ["LegalHold", "PageViews", "Tries"]  # Django looks for models here
 
 
 class PeopleManager(UserManager["User"]):
@@ -33,7 +37,7 @@ class PeopleManager(UserManager["User"]):
         return person
 
 
-class User(AbstractUser):
+class User(Person):
     """A person. Never deleted and never renamed: the ledger and signatures name them (R18)."""
 
     printed_name = models.CharField(max_length=150, blank=True, help_text="As it is signed.")
@@ -42,6 +46,18 @@ class User(AbstractUser):
     revision = models.PositiveIntegerField(default=0, editable=False)
 
     objects: ClassVar[PeopleManager] = PeopleManager()
+
+    class Meta:
+        verbose_name = "user"
+        permissions = [("review_user", "Can sign the review of accounts")]
+        constraints = [
+            models.UniqueConstraint(
+                Lower("username"),
+                name="a_user_name_is_never_used_again",
+                violation_error_message="This user name is taken, or was used before: "
+                "names are never used again, in capitals or not. Choose another.",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.printed_name or self.get_full_name() or self.username
@@ -54,6 +70,8 @@ class User(AbstractUser):
     @property
     def role(self) -> str:
         """The ledger's word for what the person acts as."""
+        if self.is_auditor:
+            return "auditor"
         if self.is_superuser:
             return "administrator"
         return "staff" if self.is_staff else "site coordinator"
@@ -69,6 +87,7 @@ class FailedSignIns(models.Model):
     name = models.CharField(max_length=150)  # as it was typed
     address = models.CharField(max_length=45)
     count = models.PositiveIntegerField(default=1)
+    locked_until = models.DateTimeField(null=True)  # one of them was one too many
 
     class Meta:
         constraints = [
@@ -211,11 +230,23 @@ class Portal(models.Model):
         self.allowed_hosts = "\n".join(self.allowed_hosts.lower().split())
 
 
+def within_reach(user: User, to_site: str = "") -> Q:
+    """What a person may see: staff all, others what is of the sites they belong to (R15).
+
+    `to_site` is the way from a row to its site, as "site" or "packet__site". Every queryset of
+    what people see goes through here.
+    """
+    if user.is_staff:
+        return Q()
+    return Q(**{f"{to_site}__memberships__user" if to_site else "memberships__user": user})
+
+
 class SiteQuerySet(models.QuerySet["Site"]):
     def visible_to(self, user: User) -> Self:
-        """What a person may see: staff every site, others the sites they belong to."""
-        if user.is_staff:
-            return self
+        return self.filter(within_reach(user))
+
+    def of(self, user: User) -> Self:
+        """The sites that a person works for, be they staff or not."""
         return self.filter(memberships__user=user)
 
 
@@ -234,7 +265,7 @@ class Site(models.Model):
     )
     revision = models.PositiveIntegerField(default=0, editable=False)
 
-    objects: ClassVar[models.Manager["Site"]] = SiteQuerySet.as_manager()
+    objects: ClassVar[SiteQuerySet] = SiteQuerySet.as_manager()  # type: ignore[assignment]
 
     class Meta:
         ordering = ["site_id"]
@@ -333,7 +364,7 @@ class ApiToken(models.Model):
     def clean(self) -> None:
         if (self.site is None) == (self.user is None):
             raise ValidationError("Choose a site or a member of staff, one of the two.")
-        if self.user and not self.user.is_staff:
+        if self.user and (not self.user.is_staff or self.user.is_auditor):
             raise ValidationError({"user": "Only members of staff have tokens of their own."})
         if self.site and Scope.OPERATE in self.scopes:
             raise ValidationError({"scopes": "A site does not operate this installation."})
@@ -362,7 +393,11 @@ class ApiToken(models.Model):
     def is_usable(self) -> bool:
         if self.revoked_at or self.expires_at <= timezone.now():
             return False
-        return self.user is None or (self.user.is_active and self.user.is_staff)
+        person = self.user
+        if person is None:
+            return True
+        is_open = person.is_active and person.has_access()
+        return is_open and person.is_staff and not person.is_auditor
 
     def may(self, scope: Scope) -> bool:
         held: Collection[str] = self.scopes

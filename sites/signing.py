@@ -3,8 +3,12 @@
 21 CFR 11.200(a)(1): a session that was left open signs nothing.
 """
 
+from datetime import UTC, datetime
+
 from django.utils.crypto import constant_time_compare
 
+from sites import lockout
+from sites.fitness import may_sign
 from sites.models import User
 
 
@@ -13,8 +17,20 @@ class NotSigned(Exception):
 
 
 def confirm(person: User, *, username: str, password: str) -> None:
-    """That it is this person who signs, now. Raises NotSigned."""
+    """That it is this person who signs, now, and that they may. Raises NotSigned, for people.
+
+    Wrong ones are counted: a session that was left open is no place to guess passwords.
+    """
+    if missing := may_sign(person):
+        raise NotSigned(" ".join(each.sentence for each in missing))
     is_theirs = constant_time_compare(username, person.get_username())
-    # Both are looked at, so that the answer takes as long whichever is wrong.
-    if not (person.check_password(password) and is_theirs):
-        raise NotSigned(NotSigned.__doc__)
+    try:
+        # Both are looked at, so that the answer takes as long whichever is wrong.
+        lockout.prove(person, lambda: person.check_password(password) and is_theirs)
+    except lockout.Refused as refused:
+        raise NotSigned(_too_often(refused.until) if refused.until else NotSigned.__doc__) from None
+
+
+def _too_often(until: datetime) -> str:
+    at = until.astimezone(UTC)
+    return f"That was wrong too often. You can sign again at {at:%H:%M} UTC. Nothing is lost."

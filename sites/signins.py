@@ -1,8 +1,9 @@
-"""Who signed in and out, and who failed to: on record (R07, R09; 21 CFR 11.300(d)).
+"""Who signed in and out, who failed to, and who was locked out: on record (R07, R09, R19).
 
 Only what a request does is a sign-in. Failures are counted by minute, name and address, and
 entered when the minute is over, by the next attempt or by the worker hosts: nobody makes the chain
-grow from outside faster than that (decision 25).
+grow from outside faster than that (decision 25). That a failure was one too many is an entry beside
+it.
 """
 
 import unicodedata
@@ -12,7 +13,7 @@ from typing import Any
 
 from django.contrib.auth import signals
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, Value
 from django.utils import timezone
 
 from audit import context
@@ -22,7 +23,7 @@ from sites.models import FailedSignIns, User
 MINUTE = timedelta(minutes=1)
 MOST = 100  # names and addresses told apart in one minute; those beyond are counted together
 AT_ONCE = 500  # rows that one transaction enters
-_SYSTEM = "system:signin"
+SYSTEM = "system:signin"
 
 
 def connect() -> None:
@@ -34,7 +35,8 @@ def connect() -> None:
 
 def _signed_in(user: User, **_signal: Any) -> None:
     enter_failures()
-    _enter(user, "user.signed_in")
+    device = getattr(user, "otp_device", None)  # what a second step was done with
+    _enter(user, "user.signed_in", detail={"second_step": device.name} if device else {})
 
 
 def _signed_out(user: User | None, **_signal: Any) -> None:
@@ -42,47 +44,85 @@ def _signed_out(user: User | None, **_signal: Any) -> None:
         _enter(user, "user.signed_out")
 
 
-def _enter(user: User, event: str) -> None:
+def session_ended(user: User, why: str) -> None:
+    """By itself, and seen to be over now: `why` is a code (R20)."""
+    _enter(user, "user.session_ended", code=why)
+
+
+def _enter(user: User, event: str, code: str = "", detail: Mapping[str, Any] | None = None) -> None:
     if not _is_request():
         return
     with ledger():
         person = User.objects.select_for_update().get(pk=user.pk)
         person.revision += 1
         person.save(update_fields=["revision"])
-        record(event, subject=person.actor, n=person.revision, actor=person.actor, role=person.role)
+        record(
+            event,
+            subject=person.actor,
+            n=person.revision,
+            code=code,
+            actor=person.actor,
+            role=person.role,
+            detail=detail,
+        )
 
 
 def _failed(credentials: Mapping[str, Any], **_signal: Any) -> None:
     if not _is_request():
         return
+    failed(as_typed(credentials.get("username")))
+
+
+def failed(name: str) -> None:
+    """Somebody of this name did not get in."""
     enter_failures()
-    name = unicodedata.normalize("NFC", str(credentials.get("username", "")))[:150]
     count_failure(name, context.origin().facts["address"], timezone.now())
+
+
+def as_typed(name: object) -> str:
+    """A user name as it is counted and entered."""
+    return unicodedata.normalize("NFC", str(name or ""))[:150]
 
 
 def _is_request() -> bool:
     return "address" in context.origin().facts
 
 
-def count_failure(name: str, address: str, now: datetime) -> None:
+def count_lock(name: str, address: str, until: datetime) -> None:
+    """A failure of this minute, counted before, was one too many."""
+    count_failure(name, address, timezone.now(), more=0, locked_until=until)
+
+
+def count_failure(
+    name: str,
+    address: str,
+    now: datetime,
+    *,
+    more: int = 1,
+    locked_until: datetime | None = None,
+) -> None:
     """One more in this minute."""
     minute = now.replace(second=0, microsecond=0)
-    if _one_more(minute, name, address):
+    changes: dict[str, Any] = {"count": F("count") + more}
+    if locked_until:
+        changes["locked_until"] = Value(locked_until)
+    if _changed(minute, name, address, changes):
         return
     if FailedSignIns.objects.filter(minute=minute).count() >= MOST:
         name = address = ""
-        if _one_more(minute, name, address):
+        if _changed(minute, name, address, changes):
             return
+    new = {"count": more, "locked_until": locked_until}
     try:
         with transaction.atomic():
-            FailedSignIns.objects.create(minute=minute, name=name, address=address)
+            FailedSignIns.objects.create(minute=minute, name=name, address=address, **new)
     except IntegrityError:  # another was first
-        _one_more(minute, name, address)
+        _changed(minute, name, address, changes)
 
 
-def _one_more(minute: datetime, name: str, address: str) -> bool:
+def _changed(minute: datetime, name: str, address: str, changes: Mapping[str, Any]) -> bool:
     rows = FailedSignIns.objects.filter(minute=minute, name=name, address=address)
-    return bool(rows.update(count=F("count") + 1))
+    return bool(rows.update(**changes))
 
 
 def enter_failures(now: datetime | None = None) -> int:
@@ -104,12 +144,20 @@ def enter_failures(now: datetime | None = None) -> int:
 
 
 def _enter_failure(row: FailedSignIns, user: str) -> None:
+    who = {"name": row.name, "address": row.address, "user": user}
+    if row.count:
+        _enter_counted("signin.failed", 0, row, {**who, "count": row.count})
+    if row.locked_until:
+        _enter_counted("signin.locked", 1, row, {**who, "until": row.locked_until.isoformat()})
+
+
+def _enter_counted(event: str, n: int, row: FailedSignIns, detail: Mapping[str, Any]) -> None:
     record(
-        "signin.failed",
+        event,
         subject=f"signin:{row.pk}",
-        n=0,
-        actor=_SYSTEM,
+        n=n,
+        actor=SYSTEM,
         role="service",
         occurred_at=row.minute,
-        detail={"name": row.name, "address": row.address, "count": row.count, "user": user},
+        detail=detail,
     )

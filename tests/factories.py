@@ -41,8 +41,16 @@ def make_site(site_id: str = "", **portal) -> Site:
 
 
 def make_user(name: str = "", *, sites: tuple[Site, ...] = (), **columns) -> User:
+    """Somebody who may do what their role may: trained, verified, and with the policy read."""
     name = name or f"person-{next(_numbers)}"
-    user = User.objects.create_user(name, password="correct horse", **columns)
+    now = timezone.now()
+    fit = {
+        "training_acknowledged_at": now,
+        "policy_acknowledged_at": now,
+        "identity_verified_at": now,
+        "password_changed_at": now,
+    }
+    user = User.objects.create_user(name, password="correct horse", **fit | columns)
     for site in sites:
         Membership.objects.create(user=user, site=site)
     return user

@@ -23,7 +23,7 @@ from ingestion.dispatch import bell, leases, polls, recovery, session, ties
 from ingestion.dispatch.presence import AtWork
 from ingestion.dispatch.session import Session
 from ingestion.dispatch.watchdog import Patience, Watchdog
-from sites import signins
+from sites import page_views, signins
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,8 @@ TICK_SECONDS = 1.0
 def tick() -> str:
     """One look: recover what is orphaned, ring if something is due and no ring is unanswered.
 
-    Failed sign-ins are entered here too, so that the last ones do not wait for another attempt.
+    Failed sign-ins and what auditors opened are entered here too, so that the last ones do not wait
+    for others.
 
     Answers the oldest ring that was unanswered before, or "".
     """
@@ -43,6 +44,7 @@ def tick() -> str:
     polls.poll_due()
     jobs.look_after()
     signins.enter_failures()
+    page_views.enter()
     unanswered = bell.unanswered()
     if not unanswered and leases.anything_due():
         bell.ring()

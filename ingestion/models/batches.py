@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from ingestion.core.states import OPEN, BatchState, ChunkState, DocumentState
 from ingestion.models.choices import of_states
-from sites.models import Site, User
+from sites.models import Site, User, within_reach
 
 PRIORITIES = range(1, 11)  # 1 is the most urgent
 URGENT = 3  # up to this priority, a chunk does not wait for room that others fill
@@ -114,7 +114,7 @@ class Batch(models.Model):
 
 class PacketQuerySet(models.QuerySet["Packet"]):
     def visible_to(self, user: User) -> Self:
-        return self if user.is_staff else self.filter(site__memberships__user=user)
+        return self.filter(within_reach(user, "site"))
 
 
 class Packet(models.Model):

@@ -14,13 +14,13 @@ from ingestion.core.states import UNSETTLED, DocumentState
 from ingestion.models.batches import Batch, Chunk, Packet
 from ingestion.models.choices import of_states
 from ingestion.rules.types import TYPES
-from sites.models import Site, User
+from sites.models import Site, User, within_reach
 
 
 class DocumentQuerySet(models.QuerySet["Document"]):
     def visible_to(self, user: User) -> Self:
         """Another site's document does not exist for a coordinator."""
-        return self if user.is_staff else self.filter(site__memberships__user=user)
+        return self.filter(within_reach(user, "site"))
 
     def unsettled(self) -> Self:
         """The machine still has something to do with them."""

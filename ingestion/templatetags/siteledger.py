@@ -10,12 +10,14 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 from ingestion.web import look
+from ingestion.web.account import limits
 
 _JUST_NOW = timedelta(minutes=1)
 
 register = template.Library()
 register.simple_tag(look.icon)
 register.simple_tag(look.state_chip)
+register.simple_tag(limits.session_terms, takes_context=True)
 
 
 @register.simple_tag

@@ -32,7 +32,7 @@ def home(request: SignedIn) -> HttpResponse:
     waiting = needs_you(request.user)
     packets = Packet.objects.visible_to(request.user).select_related("site", "batch__submitted_by")
     page = Paginator(packets, PACKETS_ON_A_PAGE).get_page(request.GET.get("page"))
-    own_sites = Site.objects.filter(memberships__user=request.user)
+    own_sites = Site.objects.of(request.user)
     context = {
         "has_site": own_sites.exists(),
         "silent": watch.silent(own_sites),

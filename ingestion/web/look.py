@@ -29,6 +29,7 @@ _PATHS = {
     "mark": '<path d="M6 3h8l5 5v13H6z"/><path d="M9 14l2.5 2.5L16 12"/>',
     "moon": '<path d="M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5z"/>',
     "pause": '<path d="M8 5v14M16 5v14"/>',
+    "person": '<circle cx="12" cy="8" r="4"/><path d="M4 21a8 8 0 0 1 16 0"/>',
     "ring": '<path d="M21 12a9 9 0 1 1-4-7.5"/>',
     "sun": '<circle cx="12" cy="12" r="4"/><path d="M12 2v3M12 19v3M2 12h3M19 12h3'
     'M5 5l2 2M17 17l2 2M5 19l2-2M17 7l2-2"/>',

@@ -71,7 +71,12 @@ ITEMS = (
         ("/admin/ingestion/chunk/", "/admin/django_q/"),
     ),
     Item("Sites", "admin:clinical_sites_site_changelist", _staff_with("clinical_sites.view_site")),
-    Item("People", "admin:clinical_sites_user_changelist", _staff_with("clinical_sites.view_user")),
+    Item(
+        "People",
+        "admin:clinical_sites_user_changelist",
+        _staff_with("clinical_sites.view_user"),
+        ("/access/",),
+    ),
     Item("Help", "help_rejections", _everybody),
 )
 

@@ -16,6 +16,7 @@ from ingestion.rules.types import TYPES
 from ingestion.web.access import SignedIn
 from ingestion.web.drafts import ACCEPTED, Draft, Row
 from ingestion.web.required import lines
+from sites import accounts
 from sites.models import Site, User
 
 
@@ -23,7 +24,9 @@ from sites.models import Site, User
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: SignedIn) -> HttpResponse:
-    sites = list(Site.objects.filter(memberships__user=request.user).select_related("study"))
+    if missing := accounts.may_upload(request.user):
+        return render(request, "packets/not_yet.html", {"missing": missing}, status=403)
+    sites = list(Site.objects.of(request.user).select_related("study"))
     if request.method != "POST":
         return _form(request, sites, Draft.blank(sites, request))
     result = Draft.sent(sites, request).register(request.user)

@@ -1,5 +1,4 @@
-from django.contrib.auth.views import LogoutView
-from django.urls import path
+from django.urls import include, path
 
 from ingestion.web.copies import certified_copies, certified_copy
 from ingestion.web.documents import document_page, original
@@ -8,12 +7,10 @@ from ingestion.web.home import home
 from ingestion.web.packets import packet_page
 from ingestion.web.pictures import page_image
 from ingestion.web.required import required, required_of
-from ingestion.web.signin import SignIn
 from ingestion.web.uploads import upload
 
 urlpatterns = [
-    path("login/", SignIn.as_view(), name="login"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("", include("ingestion.web.account.urls")),
     path("", home, name="home"),
     path("packets/new/", upload, name="upload"),
     path("packets/<slug:reference>/", packet_page, name="packet"),

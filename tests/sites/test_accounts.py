@@ -84,8 +84,10 @@ def test_a_password_set_at_the_shell_is_on_record_and_not_in_it(monkeypatch):
         "0203",
         in_full(accounts.SHELL),
     )
-    secret = {"old": "(not shown)", "new": "(not shown)"}
-    assert entry.detail == {"object": "mara", "changes": {"password": secret}}
+    changes = entry.detail["changes"]
+    assert changes["password"] == {"old": "(not shown)", "new": "(not shown)"}
+    assert changes["password_is_temporary"]["new"] == "True", "somebody else knows it"
+    assert NEW not in str(entry)
 
 
 @pytest.mark.django_db

@@ -5,17 +5,21 @@ run again, it puts passwords, roles and sites back as they stand here.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 
 from audit.log import ledger
 from ingestion import roles
 from sites import accounts
 from sites.models import Membership, Site, User
+from sites.person import AUDITORS
 
+AUDIT = timedelta(days=90)  # how long the demo's auditor has access
 PASSWORD = "try-siteledger"  # noqa: S105 - known on purpose, and refused outside DEBUG
 
 
@@ -41,8 +45,19 @@ PEOPLE = (
     Person("helena", "Helena Vogt", group="QA leads"),
     Person("rafael", "Rafael Duarte", group="Regulatory affairs"),
     Person("olu", "Olu Adeyemi", group="Operations"),
+    Person("vera", "Vera Novak", group=AUDITORS),
     Person("admin", "Ada Hartmann", is_superuser=True),
 )
+
+
+def _make_fit(user: User) -> None:
+    """Trained, verified, with the policy read: so that the tour can begin at once."""
+    now = timezone.now()
+    user.training_acknowledged_at = user.training_acknowledged_at or now
+    user.policy_acknowledged_at = user.policy_acknowledged_at or now
+    user.identity_verified_at = user.identity_verified_at or now
+    user.identity_evidence = "A demo user: nobody."
+    user.password_changed_at = user.password_changed_at or now
 
 
 class Command(BaseCommand):
@@ -68,6 +83,9 @@ class Command(BaseCommand):
             user.is_superuser = person.is_superuser
             if not user.check_password(PASSWORD):
                 user.set_password(PASSWORD)
+            _make_fit(user)
+            if person.group == AUDITORS:
+                user.access_until = user.access_until or timezone.now().date() + AUDIT
             user.save()
             user.groups.set(Group.objects.filter(name=person.group))
             for site in sites:

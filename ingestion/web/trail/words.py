@@ -58,6 +58,14 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "ledger.key_created": "Signing key created",
         "ledger.key_rotated": "Signing key changed",
         "ledger.detail_redacted": "Detail taken out",
+        "access.reviewed": "Accounts reviewed",
+        "signin.failed": "Sign-in failed",
+        "signin.locked": "Sign-in locked after failures",
+        "user.locked": "Locked after wrong passwords or codes",
+        "user.pages_opened": "Pages opened by an auditor",
+        "user.session_ended": "Session ended by itself",
+        "user.signed_in": "Signed in",
+        "user.signed_out": "Signed out",
     }
 )
 # What a check read, and the places that keep checkpoints, by the names that `audit` has for them.

@@ -24,9 +24,8 @@ class Command(changepassword.Command):
             raise CommandError(f"there is no user {username!r}: name one")
         password = self._agreed(person)
         with accounts.on_record(person):
-            person.set_password(password)
-            person.save(update_fields=["password"])
-        return f"The password of {person} is changed."
+            accounts.give_password(person, password)
+        return f"The password of {person} is changed. They choose their own when they sign in."
 
     def _agreed(self, person: User) -> str:
         """Asked for twice, outside any transaction: people take their time."""

@@ -1,0 +1,77 @@
+"""`/account/`: what is on record of one's own account, and what is still to be done for it."""
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from ingestion.web.access import SignedIn
+from ingestion.web.account.people import wanted
+from sites import accounts, second_step
+from sites.accounts import Missing
+
+_THANKS = {
+    Missing.TRAINING: "Your training is on record.",
+    Missing.POLICY: "It is on record that you have read the policy.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that is missing: what it keeps from, and what to do."""
+
+    code: str
+    said: str
+    keeps_from: str
+
+
+@never_cache
+@login_required
+@require_safe
+def account(request: SignedIn) -> HttpResponse:
+    person = request.user
+    context = {
+        "needs": _needs(request),
+        "roles": person.roles,
+        "sites": person.memberships.select_related("site").order_by("site__site_id"),
+        "codes_left": second_step.recovery_codes_left(person),
+    }
+    return render(request, "account/account.html", context)
+
+
+def _needs(request: SignedIn) -> list[Need]:
+    if request.user.is_auditor:
+        return []
+    blocks_upload = set(accounts.may_upload(request.user))
+    return [
+        Need(each, each.sentence, "upload or sign" if each in blocks_upload else "sign")
+        for each in accounts.may_sign(request.user)
+    ]
+
+
+@never_cache
+@login_required
+@require_POST
+def training(request: SignedIn) -> HttpResponse:
+    """The person says that they have been trained (R36)."""
+    return _acknowledged(request, Missing.TRAINING)
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def policy(request: SignedIn) -> HttpResponse:
+    """The text, and that it was read (R37)."""
+    if request.method == "POST":
+        return _acknowledged(request, Missing.POLICY)
+    return render(request, "account/policy.html", {"next": wanted(request)})
+
+
+def _acknowledged(request: SignedIn, what: Missing) -> HttpResponse:
+    accounts.acknowledge(request.user, what)
+    messages.success(request, _THANKS[what])
+    return redirect(wanted(request) or "account")

@@ -1,0 +1,226 @@
+"""Who may do what, and since when by whose hand: for the review of accounts (R22, R09).
+
+A review is an entry of the ledger and nothing else: it is signed, never changed, and names the
+SHA-256 of the list that was looked at.
+"""
+
+import csv
+import hashlib
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, date, datetime, timedelta
+from uuid import uuid4
+
+from django.conf import settings
+
+from audit import history
+from audit.history import Recorded, Search
+from audit.log import ledger, record
+from audit.signatures import Signature
+from sites import lockout
+from sites.models import User
+from sites.person import ADMINISTRATORS, COORDINATORS
+
+EVENT = "access.reviewed"
+OUTCOMES = {"in_order": "Every account is as it should be", "to_change": "Some have to change"}
+_SHOWN = 50  # reviews
+_NOT_ON_RECORD = "not on record"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    role: str
+    by: str
+    at: datetime | None  # None: from before the ledger, or it was never entered
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One active account, as it stands now."""
+
+    person: User
+    grants: tuple[Grant, ...]
+    sites: tuple[str, ...]
+    locked_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The same for a file. Times are UTC."""
+
+    user_name: str
+    printed_name: str
+    email: str
+    roles: str
+    granted: str
+    sites: str
+    last_sign_in: str
+    created: str
+    access_from: str
+    access_until: str
+    locked_until: str
+    code_at_sign_in_since: str
+    identity_verified: str
+    training_acknowledged: str
+    policy_acknowledged: str
+    password_changed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    at: datetime
+    printed_name: str
+    meaning: str
+    outcome: str  # in words
+    findings: str
+    accounts: int
+    sha256: str  # of the list
+
+
+def accounts() -> list[Account]:
+    """All that are active, by user name. A handful of queries, however many they are."""
+    people = list(
+        User.objects.filter(is_active=True)
+        .prefetch_related("groups", "memberships__site")
+        .order_by("username")
+    )
+    grants, locks = _grants(people), lockout.locks()
+    return [
+        Account(
+            person,
+            tuple(_grant(role, grants.get((person.actor, role))) for role in person.roles),
+            tuple(sorted(one.site.site_id for one in person.memberships.all())),
+            locks.get(person.pk),
+        )
+        for person in people
+    ]
+
+
+def _grant(role: str, entry: Recorded | None) -> Grant:
+    if entry is None:
+        return Grant(role, _NOT_ON_RECORD, None)
+    detail = entry.detail or {}
+    who = detail.get("printed_name") or detail.get("os_user") or entry.actor
+    return Grant(role, who, entry.recorded_at)
+
+
+def _grants(people: Iterable[User]) -> dict[tuple[str, str], Recorded]:
+    """The entry that gave each person each role last."""
+    subjects = [person.actor for person in people]
+    given: dict[tuple[str, str], Recorded] = {}
+    for entry in history.of_events(["user.created", "user.changed"], subjects):
+        for role in _given_in(entry):
+            given[entry.subject, role] = entry
+    return given
+
+
+def _given_in(entry: Recorded) -> set[str]:
+    changes: Mapping[str, Mapping[str, object]] = (entry.detail or {}).get("changes", {})
+    given = _new_ones(changes.get("groups", {}))
+    if changes.get("is_superuser", {}).get("new") == "True":
+        given.add(ADMINISTRATORS)
+    # Without a role of staff one is a coordinator: from the beginning, or since it was taken.
+    was_staff = changes.get("is_staff", {})
+    if was_staff.get("new") == "False" or (entry.event == "user.created" and not was_staff):
+        given.add(COORDINATORS)
+    return given
+
+
+def _new_ones(change: Mapping[str, object]) -> set[str]:
+    old, new = change.get("old"), change.get("new")
+    return _as_set(new) - _as_set(old)
+
+
+def _as_set(value: object) -> set[str]:
+    return {str(each) for each in value} if isinstance(value, list) else set()
+
+
+def table(rows: Iterable[Account]) -> str:
+    """As CSV, with a header."""
+    out = io.StringIO()
+    written = csv.writer(out, lineterminator="\n")
+    names = [field.name for field in fields(Row)]
+    written.writerow(names)
+    for row in map(_row, rows):
+        written.writerow([_inert(getattr(row, name)) for name in names])
+    return out.getvalue()
+
+
+def _row(account: Account) -> Row:
+    person = account.person
+    return Row(
+        user_name=person.username,
+        printed_name=person.printed_name,
+        email=person.email,
+        roles="; ".join(person.roles),
+        granted="; ".join(f"{one.role} by {one.by} {_time(one.at)}" for one in account.grants),
+        sites=" ".join(account.sites),
+        last_sign_in=_time(person.last_login),
+        created=_time(person.date_joined),
+        access_from=str(person.access_from or ""),
+        access_until=str(person.access_until or ""),
+        locked_until=_time(account.locked_until),
+        code_at_sign_in_since=_time(person.second_step_since),
+        identity_verified=_time(person.identity_verified_at),
+        training_acknowledged=_time(person.training_acknowledged_at),
+        policy_acknowledged=_time(person.policy_acknowledged_at),
+        password_changed=_time(person.password_changed_at),
+    )
+
+
+def _time(at: datetime | None) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ") if at else ""
+
+
+def _inert(cell: str) -> str:
+    """Spreadsheets run what begins so (OWASP, CSV injection)."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+
+
+def sign(rows: Iterable[Account], *, outcome: str, findings: str, by: Signature) -> None:
+    """Enter that somebody looked at these accounts."""
+    rows = list(rows)
+    with ledger():
+        record(
+            EVENT,
+            subject=f"access-review:{uuid4()}",
+            n=0,
+            code=outcome.upper(),
+            sha256=hashlib.sha256(table(rows).encode()).hexdigest(),
+            actor=by.actor,
+            role=by.role,
+            detail={
+                **by.shown,
+                "accounts": len(rows),
+                "user_names": [row.person.username for row in rows],
+                "findings": findings,
+            },
+        )
+
+
+def reviews() -> list[Review]:
+    """The newest first."""
+    return [_review(entry) for entry in history.find(Search(event=EVENT), limit=_SHOWN)]
+
+
+def _review(entry: Recorded) -> Review:
+    detail = entry.detail or {}  # taken out on record: the line stays
+    return Review(
+        at=entry.recorded_at,
+        printed_name=detail.get("printed_name", entry.actor),
+        meaning=detail.get("meaning", ""),
+        outcome=OUTCOMES[entry.code.lower()],
+        findings=detail.get("findings", ""),
+        accounts=detail.get("accounts", 0),
+        sha256=entry.sha256,
+    )
+
+
+def due_on() -> date | None:
+    """When the next one has to be done by; None: nothing is on record yet."""
+    last = history.find(Search(event=EVENT), limit=1)
+    since = last[0].recorded_at if last else history.first_moment()
+    if since is None:
+        return None
+    return since.astimezone(UTC).date() + timedelta(days=settings.ACCESS_REVIEW_DAYS)

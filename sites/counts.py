@@ -1,0 +1,57 @@
+"""What is counted in rows of its own, because the ledger is no place for every single one.
+
+`sites.lockout` counts tries to sign in; `sites.page_views` what auditors open.
+"""
+
+from django.conf import settings
+from django.db import models
+
+
+class Tries(models.Model):
+    """How often somebody failed to prove who they are, since a while. Gone when that is over."""
+
+    class Kind(models.TextChoices):
+        NAME = "name", "a user name, from browsers that its person has not used"
+        BROWSER = "browser", "a user name, from a browser that its person has used"
+        ADDRESS = "address", "an address, whatever the names"
+        PERSON = "person", "somebody whose password or session is good, and the rest is not"
+
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    value = models.CharField(max_length=200)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="tries"
+    )
+    failures = models.PositiveIntegerField(default=0)
+    is_locked = models.BooleanField(default=False)
+    ends_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        verbose_name_plural = "tries"
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "value"], name="tries_are_counted_together")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.failures} by {self.kind} {self.value}"
+
+
+class PageViews(models.Model):
+    """How often one auditor opened one address, from one place, in a stretch of time (R34)."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    began_at = models.DateTimeField()  # of the stretch
+    client = models.CharField(max_length=45)  # the auditor's address
+    request = models.CharField(max_length=300)  # as in "200 GET /documents/17/"
+    count = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        verbose_name_plural = "page views"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "began_at", "client", "request"],
+                name="views_are_counted_together",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.request}, {self.count} times"

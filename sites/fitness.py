@@ -1,0 +1,49 @@
+"""What is still missing before a person may upload or sign (21 CFR 11.10(i) and (j), 11.100(b))."""
+
+from enum import StrEnum
+from typing import Any
+
+
+class Missing(StrEnum):
+    """Each is a code, with a sentence that says what to do."""
+
+    READ_ONLY = "read_only"
+    TRAINING = "training"
+    POLICY = "policy"
+    IDENTITY = "identity"
+    SECOND_STEP = "second_step"
+
+    @property
+    def sentence(self) -> str:
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Missing.READ_ONLY: "Auditors read. They upload and sign nothing.",
+    Missing.TRAINING: "Confirm on your account page that you have been trained.",
+    Missing.POLICY: "Read the policy on electronic signatures, and confirm it on your account "
+    "page.",
+    Missing.IDENTITY: "Your identity has to be verified once before you sign. Ask your "
+    "administrator to do that.",
+    Missing.SECOND_STEP: "Your role needs a code at sign-in. Set it up on your account page.",
+}
+
+
+def may_upload(person: Any) -> list[Missing]:
+    """What is missing; nothing: they may (R36)."""
+    if person.is_auditor:
+        return [Missing.READ_ONLY]
+    return [] if person.training_acknowledged_at else [Missing.TRAINING]
+
+
+def may_sign(person: Any) -> list[Missing]:
+    """What is missing; nothing: they may (R21, R27, R36, R37)."""
+    if person.is_auditor:
+        return [Missing.READ_ONLY]
+    unmet = {
+        Missing.TRAINING: not person.training_acknowledged_at,
+        Missing.POLICY: not person.policy_acknowledged_at,
+        Missing.IDENTITY: not person.identity_verified_at,
+        Missing.SECOND_STEP: person.needs_second_step and not person.second_step_since,
+    }
+    return [each for each, is_missing in unmet.items() if is_missing]

@@ -1,0 +1,208 @@
+"""Who fails too often has to wait (21 CFR 11.300(d); R19). The handler behind django-axes.
+
+What is counted, each for LOCKOUT_MINUTES from its first failure:
+
+- a name, in browsers in which its person has never signed in: LOCKOUT_FAILURES;
+- a name, in a browser in which its person has: counted apart, or anybody who knows a name could
+  keep its person out by failing on purpose (`sites.browsers`);
+- an address, whatever the names, known browsers aside: LOCKOUT_ADDRESS_FAILURES, which is more, for
+  a whole hospital may come from one address;
+- a person whose password or session is good, and whose code or signature is not.
+
+What is locked opens LOCKOUT_MINUTES later; tries meanwhile are refused unlooked at, and do not put
+that off, so that the time that was named is true. Whether a name exists makes no difference. Rows
+of what is over are removed by the next failure: there are never more than failed in that time.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from axes.handlers.base import AbstractAxesHandler, AxesBaseHandler
+from django.conf import settings
+from django.db.models import F, Q
+from django.dispatch import Signal
+from django.http import HttpRequest
+from django.utils import timezone
+
+from audit import context
+from audit.log import ledger, record
+from sites import browsers, signins
+from sites.counts import Tries
+from sites.models import User
+
+logger = logging.getLogger(__name__)
+Kind = Tries.Kind
+
+locked = Signal()  # `lock`: a Lock, just made. For whoever tells people at once
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    kind: Kind
+    value: str
+
+    @property
+    def most(self) -> int:
+        of_address = self.kind is Kind.ADDRESS
+        return int(settings.LOCKOUT_ADDRESS_FAILURES if of_address else settings.LOCKOUT_FAILURES)
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    kind: Kind
+    name: str  # as it was typed
+    address: str  # from where
+    user: str  # an actor; "" where nobody has that name
+    until: datetime
+
+
+class Refused(Exception):
+    """It was not right, or is not looked at `until` then."""
+
+    def __init__(self, until: datetime | None) -> None:
+        super().__init__(until)
+        self.until = until
+
+
+def counts_of(name: str, request: HttpRequest) -> tuple[list[Count], User | None]:
+    """What a try with this name counts for, and whose name it is."""
+    person = User.objects.filter(username=name).first()
+    if browser := browsers.key_of(request, person):
+        return [Count(Kind.BROWSER, browser)], person
+    counts = [Count(Kind.NAME, name.casefold()[:200])]
+    address = context.origin().facts.get("address", "")
+    return counts + ([Count(Kind.ADDRESS, address)] if address else []), person
+
+
+def of_person(person: User) -> Count:
+    return Count(Kind.PERSON, str(person.pk))
+
+
+def prove(person: User, proof: Callable[[], Any]) -> Any:
+    """What somebody whom we know has to prove again: a password, a code.
+
+    Answers what `proof` does, when it is true; else that is counted. Raises Refused.
+    """
+    one = of_person(person)
+    if until := locked_until(one):
+        raise Refused(until)
+    if not (found := proof()):
+        raise Refused(count([one], person.get_username(), person))
+    forget(one)
+    return found
+
+
+def locked_until(*counts: Count) -> datetime | None:
+    """When one may try again; None: now."""
+    held = _rows(counts).filter(is_locked=True, ends_at__gt=timezone.now())
+    last: Tries | None = held.order_by("-ends_at").first()
+    return last.ends_at if last else None
+
+
+def count(counts: Iterable[Count], name: str, person: User | None) -> datetime | None:
+    """One more failure. Answers until when that locks, if it does."""
+    now = timezone.now()
+    Tries.objects.filter(ends_at__lte=now).delete()
+    end = now + timedelta(minutes=settings.LOCKOUT_MINUTES)
+    made = [each for each in counts if _one_more(each, person, end)]
+    for each in made:
+        _tell(each, name, person, end)
+    return end if made else None
+
+
+def _one_more(each: Count, person: User | None, end: datetime) -> bool:
+    """Whether it was one too many, and the first that was."""
+    given = {"ends_at": end, "user": None if each.kind is Kind.ADDRESS else person}
+    row, _ = Tries.objects.get_or_create(kind=each.kind, value=each.value, defaults=given)
+    same = Tries.objects.filter(pk=row.pk)
+    same.update(failures=F("failures") + 1)
+    too_many = same.filter(failures__gte=each.most, is_locked=False)
+    return bool(too_many.update(is_locked=True, ends_at=end))
+
+
+def _tell(each: Count, name: str, person: User | None, until: datetime) -> None:
+    address = context.origin().facts.get("address", "")
+    lock = Lock(each.kind, name, address, person.actor if person else "", until)
+    if each.kind is Kind.PERSON and person:
+        _enter(lock, person)
+    else:
+        signins.count_lock(name, address, until)
+    # Not the name: people type passwords into its field.
+    facts = {"kind": lock.kind, "user": lock.user, "address": address, "until": f"{until}"}
+    logger.warning("locked out after too many failures: %s", facts, extra=facts)
+    locked.send(Lock, lock=lock)
+
+
+def _enter(lock: Lock, person: User) -> None:
+    """At once: nobody comes so far from outside without the person's password."""
+    with ledger():
+        row = User.objects.select_for_update().get(pk=person.pk)
+        row.revision += 1
+        row.save(update_fields=["revision"])
+        record(
+            "user.locked",
+            subject=row.actor,
+            n=row.revision,
+            actor=signins.SYSTEM,
+            role="service",
+            detail={"address": lock.address, "until": lock.until.isoformat()},
+        )
+
+
+def forget(*counts: Count) -> None:
+    """They proved who they are. What others failed at elsewhere stays counted."""
+    _rows(each for each in counts if each.kind is not Kind.ADDRESS).delete()
+
+
+def unlock(person: User) -> int:
+    """Everything that is counted against them. Answers whether there was anything."""
+    return person.tries.all().delete()[0]
+
+
+def locks() -> dict[int, datetime]:
+    """Until when people are locked out somewhere, by their primary keys."""
+    held = Tries.objects.filter(is_locked=True, ends_at__gt=timezone.now(), user__isnull=False)
+    return dict(held.order_by("ends_at").values_list("user", "ends_at"))
+
+
+def _rows(counts: Iterable[Count]) -> Any:
+    wanted = Q(pk__in=[])
+    for each in counts:
+        wanted |= Q(kind=each.kind, value=each.value)
+    return Tries.objects.filter(wanted)
+
+
+class Handler(AxesBaseHandler, AbstractAxesHandler):  # type: ignore[misc] # axes has no types
+    """What django-axes asks. It writes nothing of its own: the ledger has it."""
+
+    def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
+        raise NotImplementedError("is_locked() answers by itself: there is no one number")
+
+    def is_locked(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> bool:
+        counts, _person = counts_of(_name(credentials), request)
+        until = locked_until(*counts)
+        vars(request)["locked_until"] = until
+        return until is not None
+
+    def user_login_failed(
+        self, sender: Any, credentials: dict[str, Any], request: Any = None, **signal: Any
+    ) -> None:
+        if request is None or request.axes_locked_out:
+            return
+        name = _name(credentials)
+        counts, person = counts_of(name, request)
+        vars(request)["locked_until"] = count(counts, name, person)
+
+    def user_logged_in(self, sender: Any, request: Any, user: User, **signal: Any) -> None:
+        counts, _person = counts_of(user.get_username(), request)
+        forget(*counts, of_person(user))
+
+    def user_logged_out(self, sender: Any, request: Any, user: Any, **signal: Any) -> None:
+        pass
+
+
+def _name(credentials: dict[str, Any] | None) -> str:
+    return signins.as_typed((credentials or {}).get("username"))

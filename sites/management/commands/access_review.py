@@ -1,0 +1,18 @@
+"""The list for the periodic review of accounts (ICH E6(R3) 4.3.8(b); R22). It changes nothing."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from sites import access
+
+
+class Command(BaseCommand):
+    help = "Writes every active account as CSV: roles, who gave them and when, sites, sign-ins."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.stdout.write(access.table(access.accounts()), ending="")
+        due = access.due_on()
+        if due and timezone.now().date() > due:
+            self.stderr.write(f"A review is overdue since {due}. Sign it at /access/.")

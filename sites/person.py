@@ -1,0 +1,93 @@
+"""What an account says of its person: who they are, from when to when, and how they sign in.
+
+Abstract: `sites.models.User` is the table. Days are days of UTC.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Self
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.utils import timezone
+
+ADMINISTRATORS, AUDITORS, COORDINATORS = "Administrators", "Auditors", "Site coordinators"
+
+
+class NameIsKept(Exception):
+    """People are never deleted and never renamed: the ledger names them. Deactivate the account."""
+
+
+class Person(AbstractUser):
+    identity_evidence = models.TextField(
+        "how the identity was verified",
+        blank=True,
+        max_length=1000,
+        help_text="Which document was seen, by whom and when. Once this is written the identity "
+        "counts as verified; without it nobody signs (21 CFR 11.100(b)).",
+    )
+    training_acknowledged_at = models.DateTimeField(null=True, blank=True)
+    password_changed_at = models.DateTimeField(null=True, blank=True)
+    password_is_temporary = models.BooleanField(
+        "has to choose a new password", default=False, editable=False
+    )
+    second_step_since = models.DateTimeField("code at sign-in since", null=True, blank=True)
+    access_from = models.DateField(
+        null=True, blank=True, help_text="The first day (UTC). Empty: from the beginning."
+    )
+    access_until = models.DateField(
+        null=True, blank=True, help_text="The last day (UTC). Auditors have to have one."
+    )
+
+    class Meta(AbstractUser.Meta):
+        abstract = True
+
+    @classmethod
+    def from_db(cls, *args: Any, **options: Any) -> Self:
+        person = super().from_db(*args, **options)
+        vars(person)["_name_on_record"] = vars(person).get("username")
+        return person
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if self.username != (vars(self).get("_name_on_record") or self.username):
+            raise NameIsKept(NameIsKept.__doc__)
+        super().save(*args, **options)
+        vars(self)["_name_on_record"] = self.username
+
+    def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
+        raise NameIsKept(NameIsKept.__doc__)
+
+    @property
+    def roles(self) -> list[str]:
+        """The names of the person's groups, and of what needs no group. One query."""
+        named = [group.name for group in self.groups.all()]
+        if self.is_superuser:
+            named.append(ADMINISTRATORS)
+        if not self.is_staff:
+            named.append(COORDINATORS)
+        return sorted(named)
+
+    @property
+    def is_auditor(self) -> bool:
+        """Reads and changes nothing, whatever else the account may do (R34)."""
+        return self.is_staff and AUDITORS in self.roles  # without a query for the others
+
+    def has_access(self, at: datetime | None = None) -> bool:
+        """Within the days of the account."""
+        day = (at or timezone.now()).astimezone(UTC).date()
+        has_begun = self.access_from is None or self.access_from <= day
+        return has_begun and (self.access_until is None or day <= self.access_until)
+
+    @property
+    def needs_second_step(self) -> bool:
+        """By their role (R21)."""
+        required = set(settings.OTP_REQUIRED_ROLES)
+        return bool(required) and not required.isdisjoint(self.roles)
+
+    def must_change_password(self, at: datetime | None = None) -> bool:
+        """Somebody else chose it, or it is older than PASSWORD_DAYS (11.300(b))."""
+        if self.password_is_temporary:
+            return True
+        since = self.password_changed_at or self.date_joined
+        days = settings.PASSWORD_DAYS
+        return bool(days) and (at or timezone.now()) - since > timedelta(days=days)

@@ -1,0 +1,200 @@
+"""Locked out, asked before the session ends, and with a code: in a real browser."""
+
+import re
+import time
+
+import cv2
+import numpy as np
+import pytest
+from django.contrib.sessions.models import Session
+from django_otp.oath import TOTP
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from playwright.sync_api import expect
+
+from sites import sessions
+from sites.models import User
+from tests.browser.test_a_coordinators_way import fits
+from tests.factories import make_site, make_user
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(120),
+]
+NEW = "a heron in the reeds"
+
+
+@pytest.fixture
+def mara():
+    return make_user("mara", sites=(make_site("0203"),), printed_name="Mara Lindqvist")
+
+
+def sign_in(page, typed="correct horse"):
+    page.get_by_label("User name").fill("mara")
+    page.get_by_label("Password").fill(typed)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def pass_on_the_server(minutes):
+    """As if nothing had been done for so long."""
+    for row in Session.objects.all():
+        session = row.get_session_store_class()(row.session_key)
+        session[sessions.SEEN] -= minutes * 60
+        session.save()
+
+
+def question(page):
+    return page.get_by_role("dialog")
+
+
+@pytest.mark.requirement("R19")
+def test_who_is_locked_out_reads_when_to_come_back(open_page, mara):
+    page = open_page(viewport={"width": 320, "height": 640})
+    page.goto("/login/")
+    for _ in range(5):
+        sign_in(page, "wrong")
+    expect(page.get_by_role("alert")).to_contain_text("Try again at")
+    expect(page.get_by_role("alert")).to_contain_text(re.compile(r"UTC, in \d+ minutes?"))
+    assert fits(page)
+    page.get_by_role("link", name="Back to the sign-in").click()
+    sign_in(page)
+    expect(page.locator("h1")).to_have_text("Wait before you try again")
+
+
+@pytest.fixture
+def typing(signed_in, mara):
+    """Mara, half-way through a form, with the browser's clock in our hands."""
+    page = signed_in(mara)
+    page.clock.install()
+    page.goto("/password/")
+    page.get_by_label("New password", exact=True).fill(NEW)
+    return page
+
+
+@pytest.mark.requirement("R20")
+def test_before_the_session_ends_the_page_asks_and_goes_on(typing):
+    pass_on_the_server(14)
+    typing.clock.fast_forward("13:40")
+    expect(question(typing)).to_contain_text("You will be signed out in 1:")
+    expect(question(typing).get_by_role("button", name="Stay signed in")).to_be_focused()
+    typing.keyboard.press("Enter")
+    expect(question(typing)).to_be_hidden()
+    expect(typing.get_by_label("New password", exact=True)).to_have_value(NEW)
+    typing.reload()
+    expect(typing.locator("h1")).to_have_text("Change your password")
+
+
+@pytest.mark.requirement("R20")
+def test_work_in_another_tab_is_work(typing):
+    with typing.expect_response("**/session/"):
+        typing.clock.fast_forward("13:40")  # here; the server has seen something since
+    expect(question(typing)).to_be_hidden()
+    pass_on_the_server(14)
+    typing.clock.fast_forward("13:40")
+    expect(question(typing)).to_be_visible()
+
+
+@pytest.mark.requirement("R20")
+def test_what_was_typed_outlasts_the_session_and_is_sent_after_signing_in_again(typing, mara):
+    pass_on_the_server(16)
+    typing.clock.fast_forward("13:40")
+    expect(question(typing)).to_contain_text("What you typed is still here.")
+    typing.keyboard.press("Escape")
+    expect(question(typing)).to_be_visible()
+    with typing.context.expect_page() as opened:
+        typing.get_by_role("link", name="Sign in again").click()
+    sign_in(opened.value)
+    expect(opened.value.locator("h1")).to_have_text("You are signed in")
+    opened.value.close()
+    typing.evaluate("dispatchEvent(new Event('focus'))")  # headless tabs never lose it
+    expect(question(typing)).to_be_hidden()
+    typing.get_by_label("Present password").fill("correct horse")
+    typing.get_by_label("New password, once more").fill(NEW)
+    typing.get_by_role("button", name="Change it").click()
+    expect(typing.get_by_text("Your password is changed.")).to_be_visible()
+    assert User.objects.get(pk=mara.pk).check_password(NEW)
+
+
+def test_what_one_person_typed_is_not_shown_to_the_next(typing, client, live_server, settings):
+    client.force_login(make_user("otto", sites=(make_site("0204"),)))
+    name = settings.SESSION_COOKIE_NAME
+    cookie = {"name": name, "value": client.cookies[name].value, "url": live_server.url}
+    typing.context.add_cookies([cookie])
+    typing.clock.fast_forward("13:40")
+    expect(typing.get_by_role("link", name="Your account, otto")).to_be_visible()
+    expect(typing.get_by_label("New password", exact=True)).to_have_value("")
+
+
+@pytest.mark.requirement("R20")
+def test_without_javascript_the_limit_holds_all_the_same(signed_in, mara):
+    page = signed_in(mara, java_script_enabled=False)
+    page.goto("/")
+    expect(question(page)).to_be_hidden()
+    pass_on_the_server(16)
+    page.reload()
+    expect(page.get_by_text("because nothing was done for a while")).to_be_visible()
+
+
+def code(later=0):
+    totp = TOTP(TOTPDevice.objects.get().bin_key)
+    totp.time = time.time() + later * 30
+    return f"{totp.token():06}"
+
+
+def seen_by_a_phone(picture):
+    seen = cv2.imdecode(np.frombuffer(picture.screenshot(), np.uint8), cv2.IMREAD_GRAYSCALE)
+    return cv2.QRCodeDetector().detectAndDecode(cv2.resize(seen, None, fx=3, fy=3))[0]
+
+
+@pytest.mark.requirement("R20")
+def test_the_end_of_a_days_work_is_said_and_does_not_stand_in_the_way(typing):
+    for row in Session.objects.all():
+        session = row.get_session_store_class()(row.session_key)
+        session[sessions.BEGAN] -= 12 * 3600 - 100
+        session.save()
+    typing.clock.fast_forward("13:40")
+    expect(question(typing)).to_contain_text("Your day ends soon")
+    question(typing).get_by_role("button", name="Go on until then").click()
+    expect(question(typing)).to_be_hidden()
+    expect(typing.get_by_label("New password", exact=True)).to_have_value(NEW)
+
+
+@pytest.mark.requirement("R21")
+def test_a_code_is_set_up_and_asked_for_at_the_next_sign_in(open_page, mara):
+    page = open_page(viewport={"width": 320, "height": 640})
+    page.goto("/account/code/")
+    sign_in(page)
+    expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    assert fits(page)
+    assert seen_by_a_phone(page.locator("svg.sl-qr")) == TOTPDevice.objects.get().config_url
+    page.get_by_label("Code that the app shows now").fill(code())
+    page.get_by_label("Your password").fill("correct horse")
+    page.get_by_role("button", name="Set it up").click()
+    expect(page.locator(".sl-codes code")).to_have_count(10)
+    assert fits(page)
+    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("button", name="Sign out").click()
+    sign_in(page)
+    page.get_by_label("Code").fill(code(later=1))
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("h1")).to_have_text("My packets")
+
+
+@pytest.mark.parametrize(
+    "address", ["/account/", "/password/", "/account/policy/", "/session/", "/"]
+)
+def test_no_page_of_an_account_scrolls_sideways(signed_in, mara, address):
+    page = signed_in(mara, viewport={"width": 320, "height": 640})
+    page.goto(address)
+    assert fits(page)
+    brand, account = page.locator(".sl-brand"), page.locator(".sl-account")
+    assert abs(brand.bounding_box()["y"] - account.bounding_box()["y"]) < 10, "in one line"
+
+
+def test_the_review_of_accounts_fits_a_phone(signed_in, mara):
+    page = signed_in(
+        make_user("ada", is_staff=True, is_superuser=True), viewport={"width": 320, "height": 640}
+    )
+    page.goto("/access/")
+    expect(page.get_by_role("heading", name="2 active accounts")).to_be_visible()
+    assert fits(page)

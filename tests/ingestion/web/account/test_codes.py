@@ -1,0 +1,189 @@
+"""A code at sign-in: set up by its person, asked for ever after, enforced for some roles."""
+
+import time
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+from django_otp.oath import TOTP
+from django_otp.plugins.otp_static.models import StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from audit.history import timeline
+from sites.models import User
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+WHY = "Her phone fell into the sea; she came by."
+
+
+def code_of(person, *, confirmed=True, later=0):
+    """What the phone shows; `later` by so many steps, for a code is good once."""
+    device = TOTPDevice.objects.get(user=person, confirmed=confirmed)
+    totp = TOTP(device.bin_key)
+    totp.time = time.time() + later * 30
+    return f"{totp.token():06}"
+
+
+def set_up(client, person, **given):
+    client.get("/account/code/")
+    typed = {"code": code_of(person, confirmed=False), "password": "correct horse"}
+    return client.post("/account/code/", typed | given)
+
+
+@pytest.fixture
+def with_code(client, mara):
+    """Mara has set one up. Her recovery codes."""
+    client.force_login(mara)
+    answer = set_up(client, mara)
+    client.post("/logout/")
+    return answer.context["codes"]
+
+
+def password(client, **given):
+    return client.post("/login/", {"username": "mara", "password": "correct horse"} | given)
+
+
+@pytest.mark.requirement("R21")
+def test_a_code_is_set_up_with_a_picture_a_key_and_recovery_codes(client, mara):
+    client.force_login(mara)
+    page = client.get("/account/code/").content.decode()
+    assert "<svg" in page
+    assert "style=" not in page.split("<main")[1]
+    answer = set_up(client, mara)
+    codes = answer.context["codes"]
+    assert len(set(codes)) == 10
+    assert all(code in answer.content.decode() for code in codes)
+    mara.refresh_from_db()
+    assert mara.second_step_since
+    assert client.get("/").status_code == 200, "who has just shown a code is asked for no other"
+
+
+@pytest.mark.requirement("R21")
+def test_that_it_was_set_up_is_on_record_and_the_key_is_not(client, mara, with_code):
+    entry = next(each for each in timeline(mara.actor) if each.event == "user.changed")
+    assert entry.detail["changes"]["key"] == {"old": None, "new": "(not shown)"}
+    key = TOTPDevice.objects.get(user=mara).key
+    assert key not in str(entry)
+
+
+def test_recovery_codes_are_not_kept_as_they_are(with_code):
+    kept = set(StaticToken.objects.values_list("token", flat=True))
+    assert not kept & {code.replace(" ", "") for code in with_code}
+
+
+@pytest.mark.parametrize("given", [{"code": "000000"}, {"password": "wrong"}])
+def test_without_the_code_and_the_password_nothing_is_set_up(client, mara, given):
+    client.force_login(mara)
+    assert set_up(client, mara, **given).status_code == 400
+    mara.refresh_from_db()
+    assert mara.second_step_since is None
+
+
+@pytest.mark.requirement("R21")
+def test_the_password_alone_signs_nobody_in_any_more(client, mara, with_code):
+    answer = password(client, next="/packets/new/")
+    assert answer.url == "/login/code/?next=/packets/new/"
+    assert client.get("/").url == "/login/?next=/"
+    done = client.post(answer.url, {"code": code_of(mara, later=1)})
+    assert done.url == "/packets/new/"
+    assert client.get("/").status_code == 200
+    assert timeline(mara.actor)[-1].detail["second_step"] == "an app"
+
+
+def test_a_code_is_good_once(client, mara, with_code):
+    code = code_of(mara, later=1)
+    password(client)
+    client.post("/login/code/", {"code": code})
+    client.post("/logout/")
+    password(client)
+    assert client.post("/login/code/", {"code": code}).status_code == 400
+
+
+def test_a_recovery_code_signs_in_once(client, mara, with_code):
+    for status in (302, 400):
+        password(client)
+        typed = with_code[0].lower().replace(" ", "")
+        assert client.post("/login/code/", {"code": typed}).status_code == status
+        client.post("/logout/")
+    assert "a recovery code" in str([each.detail for each in timeline(mara.actor)])
+
+
+@pytest.mark.requirement("R19")
+def test_guessing_codes_locks(client, mara, with_code):
+    password(client)
+    for _ in range(5):
+        answer = client.post("/login/code/", {"code": "000000"})
+    assert answer.status_code == 429
+    assert client.post("/login/code/", {"code": code_of(mara, later=1)}).status_code == 429
+    password(client)
+    assert client.post("/login/code/", {"code": code_of(mara, later=1)}).status_code == 429
+
+
+def test_the_second_page_is_nothing_without_the_first(client, db):
+    assert client.get("/login/code/").url == "/login/"
+
+
+def test_a_session_that_knows_the_password_alone_ends_when_a_code_is_set_up(client, mara):
+    elsewhere = Client()
+    elsewhere.force_login(mara)
+    client.force_login(mara)
+    set_up(client, mara)
+    assert elsewhere.get("/").url == "/login/?next=/"
+    assert client.get("/").status_code == 200
+
+
+@pytest.fixture
+def quentin(client, settings):
+    settings.OTP_REQUIRED_ROLES = ["QA reviewers"]
+    person = make_user("quentin", is_staff=True)
+    person.groups.add(Group.objects.get(name="QA reviewers"))
+    client.force_login(person)
+    return person
+
+
+@pytest.mark.requirement("R21")
+def test_whose_role_needs_a_code_does_nothing_before_it_is_set_up(client, quentin):
+    for page in ("/admin/", "/account/", "/admin/audit/"):
+        assert client.get(page).url.startswith("/account/code/?next=")
+    assert client.post("/admin/ingestion/document/").url.startswith("/account/code/")
+    set_up(client, quentin)
+    assert client.get("/admin/").status_code == 200
+
+
+@pytest.mark.requirement("R21")
+def test_administrators_and_coordinators_may_be_asked_for_one_too(client, mara, settings):
+    settings.OTP_REQUIRED_ROLES = ["Site coordinators"]
+    client.force_login(mara)
+    assert client.get("/").url == "/account/code/?next=/"
+
+
+@pytest.mark.requirement("R21")
+def test_an_administrator_takes_a_code_away_with_a_reason_on_record(client, mara, with_code):
+    ada = Client()
+    ada.force_login(make_user("ada", is_staff=True, is_superuser=True))
+    form = {"action": "reset_second_step", "_selected_action": [mara.pk], "index": 0}
+    ada.post("/admin/clinical_sites/user/", form | {"reason_for_change": WHY})
+    assert password(client).url == "/"
+    entry = [each for each in timeline(mara.actor) if each.event == "user.changed"][-1]
+    assert entry.detail["reason"] == WHY
+    assert entry.detail["changes"]["key"] == {"old": "(not shown)", "new": None}
+    assert not StaticToken.objects.exists()
+
+
+def test_nobody_looks_at_keys_in_the_admin(client, db):
+    client.force_login(make_user("ada", is_staff=True, is_superuser=True))
+    for page in ("otp_totp/totpdevice", "otp_static/staticdevice", "axes/accessattempt"):
+        assert client.get(f"/admin/{page}/").status_code == 404
+
+
+def test_a_new_code_puts_the_old_one_and_its_recovery_codes_out_of_use(client, mara, with_code):
+    password(client)
+    client.post("/login/code/", {"code": with_code[0]})
+    client.get("/account/code/")
+    new = code_of(mara, confirmed=False)
+    client.post("/account/code/", {"code": new, "password": "correct horse"})
+    client.post("/logout/")
+    password(client)
+    assert client.post("/login/code/", {"code": with_code[1]}).status_code == 400
+    assert User.objects.get(pk=mara.pk).second_step_since

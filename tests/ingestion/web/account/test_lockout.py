@@ -1,0 +1,218 @@
+"""Who fails too often has to wait, and is told until when; nobody can make others wait."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from django.test import Client
+from django.utils import timezone
+
+from audit.history import latest, timeline
+from sites import lockout, signins
+from sites.counts import Tries
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+WHY = "She called from the ward and is locked out."
+
+
+def sign_in(client, name="mara", *, typed="correct horse", address="192.0.2.7"):
+    form = {"username": name, "password": typed}
+    return client.post("/login/", form, REMOTE_ADDR=address)
+
+
+def fail(client, times, **how):
+    for _ in range(times):
+        answer = sign_in(client, **({"typed": "wrong"} | how))
+    return answer
+
+
+def let_pass(minutes):
+    for row in Tries.objects.all():
+        Tries.objects.filter(pk=row.pk).update(ends_at=row.ends_at - timedelta(minutes=minutes))
+
+
+def without_times(answer):
+    return re.sub(r"[\dT:.+-]{5,}", "", answer.content.decode().split("<main")[1])
+
+
+def entered():
+    signins.enter_failures(timezone.now() + timedelta(minutes=1))
+    return [entry for entry in latest() if entry.event == "signin.locked"]
+
+
+@pytest.mark.requirement("R19")
+def test_the_fifth_failure_locks_and_says_until_when(client, mara):
+    assert fail(client, 4).status_code == 200
+    answer = fail(client, 1)
+    assert answer.status_code == 429
+    until = lockout.locked_until(lockout.Count(lockout.Kind.NAME, "mara"))
+    assert f"{until:%H:%M} UTC" in answer.content.decode()
+    assert re.search(r"in \d+ minutes?", answer.content.decode())
+    assert 0 < int(answer["Retry-After"]) <= 900
+
+
+@pytest.mark.requirement("R19")
+def test_the_right_password_opens_nothing_meanwhile(client, mara):
+    fail(client, 5)
+    assert sign_in(client).status_code == 429
+    assert client.get("/").status_code == 302
+    let_pass(15)
+    assert sign_in(client).url == "/"
+
+
+def test_a_name_that_nobody_has_is_locked_just_so(client, mara):
+    known, unknown = fail(client, 5), fail(Client(), 5, name="nobody")
+    assert unknown.status_code == known.status_code == 429
+    assert without_times(unknown) == without_times(known)
+
+
+def test_trying_on_makes_it_no_longer(client, mara):
+    fail(client, 5)
+    until = Tries.objects.get(kind="name").ends_at
+    fail(client, 3)
+    assert Tries.objects.get(kind="name").ends_at == until
+
+
+@pytest.mark.parametrize("name", ["MARA", "Mara"])
+def test_capitals_are_no_way_around_it(client, mara, name):
+    fail(client, 3)
+    assert fail(client, 2, name=name).status_code == 429
+
+
+def test_a_few_failures_are_forgotten_after_a_while(client, mara):
+    fail(client, 4)
+    let_pass(15)
+    assert fail(client, 4).status_code == 200
+
+
+def test_signing_in_wipes_the_slate(client, mara):
+    fail(client, 4)
+    sign_in(client)
+    client.post("/logout/")
+    assert fail(client, 4).status_code == 200
+
+
+@pytest.mark.requirement("R19")
+def test_an_outsider_cannot_keep_a_person_out_of_their_own_browser(client, mara):
+    sign_in(client)
+    client.post("/logout/")
+    assert fail(Client(), 5, address="203.0.113.9").status_code == 429
+    assert sign_in(client).url == "/"
+    assert sign_in(Client()).status_code == 429, "anybody else's browser still has to wait"
+
+
+def test_a_known_browser_has_no_more_tries_than_others(client, mara):
+    sign_in(client)
+    client.post("/logout/")
+    assert fail(client, 5).status_code == 429
+    assert sign_in(client).status_code == 429
+
+
+def test_a_browser_is_known_for_those_who_signed_in_with_it(client, mara):
+    sign_in(client)
+    client.post("/logout/")
+    make_user("otto")
+    fail(Client(), 5, name="otto")
+    assert sign_in(client, "otto").status_code == 429
+
+
+def test_a_forged_cookie_makes_no_browser_known(client, mara):
+    client.cookies["known"] = "forged:by:hand"
+    fail(client, 5)
+    assert Tries.objects.get(kind="name").is_locked
+
+
+@pytest.mark.requirement("R19")
+def test_many_names_from_one_address_lock_the_address(client, mara, settings):
+    settings.LOCKOUT_ADDRESS_FAILURES = 8
+    for number in range(8):
+        fail(client, 1, name=f"guess-{number}")
+    assert sign_in(client).status_code == 429
+    assert sign_in(Client(), address="198.51.100.1").url == "/"
+
+
+def test_a_sign_in_of_ones_own_does_not_give_an_address_new_tries(client, mara, settings):
+    settings.LOCKOUT_ADDRESS_FAILURES = 8
+    make_user("otto")
+    for number in range(8):
+        sign_in(Client(), "otto")
+        fail(client, 1, name=f"guess-{number}")
+    assert sign_in(client).status_code == 429
+
+
+@pytest.mark.requirement("R19")
+def test_a_lock_is_on_record_once_and_raised_at_once(client, mara, caplog):
+    raised = []
+    lockout.locked.connect(
+        lambda lock, **_signal: raised.append(lock), weak=False, dispatch_uid="t"
+    )
+    try:
+        fail(client, 8)
+    finally:
+        lockout.locked.disconnect(dispatch_uid="t")
+    assert [(lock.name, lock.user, lock.address) for lock in raised] == [
+        ("mara", mara.actor, "192.0.2.7")
+    ]
+    assert "locked out after too many failures" in caplog.text
+    (entry,) = entered()
+    assert entry.detail == {
+        "name": "mara", "user": mara.actor, "address": "192.0.2.7",
+        "until": raised[0].until.isoformat(),
+    }  # fmt: skip
+
+
+@pytest.mark.requirement("R05")
+def test_locks_cannot_make_the_chain_grow_fast(db):
+    now = timezone.now()
+    for number in range(300):
+        signins.count_failure(f"name-{number}", "192.0.2.7", now)
+        signins.count_lock(f"name-{number}", "192.0.2.7", now)
+    assert len(entered()) <= 2 * (signins.MOST + 1)
+
+
+def test_what_is_over_leaves_no_rows(client, mara):
+    for number in range(10):
+        fail(client, 1, name=f"guess-{number}")
+    let_pass(15)
+    fail(client, 1)
+    assert {row.value for row in Tries.objects.all()} == {"mara", "192.0.2.7"}
+
+
+def test_axes_writes_no_rows_of_its_own(client, mara):
+    fail(client, 6)
+    let_pass(15)
+    sign_in(client)
+    client.post("/logout/")
+    kept = [AccessAttempt, AccessFailureLog, AccessLog]
+    assert not any(model.objects.exists() for model in kept)
+
+
+@pytest.mark.requirement("R19")
+def test_an_administrator_unlocks_with_a_reason_on_record(client, mara):
+    fail(client, 5)
+    ada = Client()
+    ada.force_login(make_user("ada", is_staff=True, is_superuser=True))
+    people = "/admin/clinical_sites/user/"
+    assert "Locked" in ada.get(people).content.decode()
+    form = {"action": "unlock", "_selected_action": [mara.pk], "index": 0}
+    ada.post(people, form)
+    assert sign_in(client).status_code == 429, "no reason was given"
+    ada.post(people, form | {"reason_for_change": WHY})
+    assert sign_in(client).url == "/"
+    entry = next(each for each in timeline(mara.actor) if each.event == "user.changed")
+    assert entry.detail["reason"] == WHY
+    assert entry.detail["changes"]["locked_until"]["new"] is None
+
+
+@pytest.mark.requirement("R24")
+def test_an_open_session_is_no_place_to_guess_passwords(client, mara, site):
+    client.force_login(mara)
+    wrong = {"old": "wrong", "new": "a heron in the reeds", "again": "a heron in the reeds"}
+    for _ in range(5):
+        answer = client.post("/password/", wrong)
+    assert "wrong too often" in answer.content.decode()
+    right = client.post("/password/", wrong | {"old": "correct horse"})
+    assert "wrong too often" in right.content.decode()
+    assert [each.event for each in timeline(mara.actor)] == ["user.locked"]
