@@ -71,7 +71,7 @@ ITEMS = (
     ),
     Item("Sites", "admin:clinical_sites_site_changelist", _staff_with("clinical_sites.view_site")),
     Item("People", "admin:clinical_sites_user_changelist", _staff_with("clinical_sites.view_user")),
-    Item("Help", "help_rejections", _everybody),
+    Item("Help", "help", _everybody),
 )
 
 
