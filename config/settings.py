@@ -222,8 +222,23 @@ if BEHIND_PROXY:
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 MAX_UPLOAD_FILES = env.int("MAX_UPLOAD_FILES", default=40)
 MAX_DOCUMENT_MB = env.int("MAX_DOCUMENT_MB", default=50)
+# An uploaded file is looked at for so long, to say what it may be; 0: its name alone says so.
+GUESS_SECONDS = env.float("GUESS_SECONDS", default=15.0)
 # Empty inputs of the form without JavaScript count too; the form itself names the real limit.
 DATA_UPLOAD_MAX_NUMBER_FILES = MAX_UPLOAD_FILES + 20
+
+# --- mail to people of the sites: a digest when a packet is done, or needs them -------------------
+
+SITE_URL = env.str("SITE_URL", default="")  # links in mail begin with it; "": no such mail
+EMAIL_HOST = env.str("EMAIL_HOST", default="localhost")
+EMAIL_PORT = env.int("EMAIL_PORT", default=25)
+EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", default="")
+EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", default="")
+EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", default=False)
+EMAIL_USE_SSL = env.bool("EMAIL_USE_SSL", default=False)
+EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", default=10)  # seconds
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="siteledger@localhost")
+DIGEST_MINUTES = env.int("DIGEST_MINUTES", default=30)  # between two to one person; 0: none
 
 # --- programs: /api/v1, and whoever watches us ----------------------------------------------
 

@@ -34,6 +34,32 @@ def _counts() -> Iterator[CheckMessage]:
             yield Error(f"{name} has to be at least 1.", id="ingestion.E001")
 
 
+def _people() -> Iterator[CheckMessage]:
+    if settings.GUESS_SECONDS < 0 or settings.DIGEST_MINUTES < 0:
+        yield Error(
+            "GUESS_SECONDS and DIGEST_MINUTES are lengths of time: not negative.",
+            hint="0 switches it off.",
+            id="ingestion.E060",
+        )
+    if settings.EMAIL_USE_TLS and settings.EMAIL_USE_SSL:
+        yield Error(
+            "EMAIL_USE_TLS and EMAIL_USE_SSL exclude each other.",
+            hint="TLS for STARTTLS (port 587), SSL for TLS from the first byte (port 465).",
+            id="ingestion.E061",
+        )
+    if settings.SITE_URL and not settings.SITE_URL.startswith(("https://", "http://")):
+        yield Error(
+            f"SITE_URL={settings.SITE_URL} is not the address of a site.",
+            hint="Write https://ledger.example.org.",
+            id="ingestion.E062",
+        )
+    if settings.EMAIL_HOST and settings.EMAIL_TIMEOUT < 1:
+        yield Error(
+            "EMAIL_TIMEOUT has to be at least 1: a mail server that hangs would stop a worker.",
+            id="ingestion.E063",
+        )
+
+
 def _programs() -> Iterator[CheckMessage]:
     for name in (
         "MAX_MANIFEST_MB",
@@ -48,7 +74,7 @@ def _programs() -> Iterator[CheckMessage]:
 
 def _reviews() -> Iterator[CheckMessage]:
     if settings.REVIEW_WORKING_DAYS < 1:
-        yield Error("REVIEW_WORKING_DAYS has to be at least 1.", id="ingestion.E060")
+        yield Error("REVIEW_WORKING_DAYS has to be at least 1.", id="ingestion.E070")
 
 
 def _limits() -> Iterator[CheckMessage]:
@@ -274,6 +300,7 @@ def _portals() -> Iterator[CheckMessage]:
 
 _CHECKS: tuple[Callable[[], Iterator[CheckMessage]], ...] = (
     _counts,
+    _people,
     _programs,
     _reviews,
     _limits,

@@ -2,7 +2,7 @@
 
 Audit knows nothing of documents and batches; this is where it learns. Both directions: each row's
 state is that of its last entry, each entry's row is still there, and what is on file has the hash
-that it was filed with. (Packets have no state of their own, and no entries.) In pages: memory does
+that it was filed with. (Packets have no state of their own.) In pages: memory does
 not grow with the register. Work goes on meanwhile: what seems to differ is looked at once more.
 """
 

@@ -20,6 +20,7 @@ from ingestion.models import Batch, Document, Packet, Source
 from ingestion.rules.checks import SCHEMA_VERSIONS
 from ingestion.rules.classify import guess_type
 from ingestion.rules.types import TYPES
+from ingestion.spool import Spooled
 from ingestion.submission import KeyReused, Submission, enter, known
 from sites.models import Site, User
 
@@ -41,12 +42,41 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class UploadedDocument:
-    """One file of a form. `person` where the type is per person (CV, licence, ...)."""
+    """One file of a form. `person` where the type is per person (CV, licence, ...).
+
+    `guess`: what it was taken for, where its sender said otherwise.
+    """
 
     filename: str
     document_type: str
     person: str
-    content: "File[bytes]"
+    content: "File[bytes] | Spooled"
+    corrects: Document | None = None  # the document in whose place it comes
+    guess: str = ""
+
+    @property
+    def doc_id(self) -> str:
+        """Decision 12: the type, plus the person where the type is per person.
+
+        A correction of the same type keeps the identity of what it corrects, whatever that is,
+        unless it names a person where that one did.
+        """
+        kind = TYPES.get(self.document_type)
+        is_personal = kind is not None and kind.per_person
+        if (old := self.corrects) and old.document_type == self.document_type:
+            named = is_personal and old.doc_id.startswith(f"{old.document_type}.")
+            if not (named and self.person.strip()):
+                return old.doc_id
+        if not is_personal:
+            return self.document_type
+        name = unicodedata.normalize("NFC", self.person.casefold())
+        person = re.sub(r"[^\w]+", "-", name).strip("-")
+        return f"{self.document_type}.{person}"[:120]
+
+    @property
+    def lacks_person(self) -> bool:
+        kind = TYPES.get(self.document_type)
+        return bool(kind and kind.per_person and self.doc_id == f"{self.document_type}.")
 
 
 def register_manifest(descriptors: Sequence[Descriptor], submission: Submission) -> Batch:
@@ -78,10 +108,16 @@ def upload_packet(
 ) -> Packet:
     """What a coordinator sent in the form. Raises Refused with a fault per file.
 
-    And KeyReused and AtCapacity, as for a manifest.
+    And KeyReused and AtCapacity, as for a manifest, and NotToCorrect.
     """
     submission = Submission(
-        Source.UPLOAD, user.actor, user.role, user=user, priority=2, idempotency_key=idempotency_key
+        Source.UPLOAD,
+        user.actor,
+        user.role,
+        user=user,
+        priority=2,
+        idempotency_key=idempotency_key,
+        guesses={upload.doc_id: upload.guess for upload in files if upload.guess},
     )
     return register_files(site, files, submission)
 
@@ -91,9 +127,11 @@ def register_files(site: Site, files: Sequence[UploadedDocument], submission: Su
     refuse_faulty(files)
     _admit([site.site_id] * len(files), submission)
     documents = [
-        _spooled(site, upload.content, upload.filename, _doc_id(upload), upload.document_type)
+        _spooled(site, upload.content, upload.filename, upload.doc_id, upload.document_type)
         for upload in files
     ]
+    for document, upload in zip(documents, files, strict=True):
+        document.corrects = upload.corrects
     return enter(documents, [""] * len(documents), submission).packets.get()
 
 
@@ -136,30 +174,22 @@ def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:
 def _upload_faults(files: Sequence[UploadedDocument]) -> Iterable[Fault]:
     if not files:
         yield Fault(0, "files", "Add at least one document")
-    identities = Counter(_doc_id(upload) for upload in files)
+    identities = Counter(upload.doc_id for upload in files)
     for number, upload in enumerate(files, start=1):
         kind = TYPES.get(upload.document_type)
         if kind is None:
             yield Fault(number, "document_type", f"Choose what {upload.filename} is")
-        elif kind.per_person and not upload.person.strip():
+        elif upload.lacks_person:
             yield Fault(number, "person", f"Say whose {kind.name} {upload.filename} is")
-        elif identities[_doc_id(upload)] > 1:
+        elif identities[upload.doc_id] > 1:
             message = f"{upload.filename} is one of several files marked as {kind.name}; send one"
             yield Fault(number, "document_type", message)
 
 
-def _doc_id(upload: UploadedDocument) -> str:
-    """Decision 12: the type, plus the person where the type is per person."""
-    kind = TYPES.get(upload.document_type)
-    if kind is None or not kind.per_person:
-        return upload.document_type
-    name = unicodedata.normalize("NFC", upload.person.casefold())
-    person = re.sub(r"[^\w]+", "-", name).strip("-")
-    return f"{upload.document_type}.{person}"[:120]
-
-
-def _spooled(site: Site, content: "File[bytes]", filename: str, doc_id: str, kind: str) -> Document:
-    kept = spool.keep(content.chunks())
+def _spooled(
+    site: Site, content: "File[bytes] | Spooled", filename: str, doc_id: str, kind: str
+) -> Document:
+    kept = spool.again(content) if isinstance(content, Spooled) else spool.keep(content.chunks())
     return Document(
         site=site,
         doc_id=doc_id,

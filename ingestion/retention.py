@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from audit import jobs, runs
 from audit.log import ledger
-from ingestion import batches, previews, spool
+from ingestion import batches, drafts, previews, spool
 from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
-from ingestion.models import Batch, Chunk, Document
+from ingestion.models import Batch, Chunk, Document, DraftFile
 
 AT_ONCE = 200  # chunks that one transaction removes
 LEFT_LYING = timedelta(days=1)  # a file in the spool that nobody has touched for so long
@@ -31,7 +31,10 @@ class Pruned:
 
 
 def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
-    """Remove what is older than `days` (RETENTION_DAYS). Idempotent; may be interrupted."""
+    """Remove what is older than `days` (RETENTION_DAYS). Idempotent; may be interrupted.
+
+    And drafts that nobody has sent, by their own time.
+    """
     days = settings.RETENTION_DAYS if days is None else days
     finished = list(_finished(days)) if days else []
     leftovers = list(_leftovers(days))
@@ -39,6 +42,7 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
         chunks = Chunk.objects.filter(batch__in=finished, state=ChunkState.DONE).count()
         return Pruned(len(finished), chunks, len(leftovers))
     chunks = sum(_prune(batch) for batch in finished)
+    drafts.drop_old()
     for upload in leftovers:
         spool.drop(upload)
     if days:
@@ -92,5 +96,7 @@ def _leftovers(days: int) -> Iterator[str]:
 
 def _needed(upload: str) -> bool:
     """Its bytes are nowhere else, and somebody may still go on with them."""
+    if DraftFile.objects.filter(spooled=upload).exists():
+        return True
     of = Document.objects.filter(spooled=upload).exclude(state=DocumentState.CANCELLED)
     return of.filter(Q(state__in=(*UNSETTLED, DocumentState.HELD)) | Q(sha256="")).exists()

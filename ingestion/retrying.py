@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Min, QuerySet
 
 from audit.log import ledger
-from ingestion import batches, filing, steps
+from ingestion import batches, correcting, filing, steps
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import bell
@@ -20,6 +20,11 @@ from ingestion.filing import By
 from ingestion.models import Chunk, Document
 from ingestion.rules.findings import Finding as Seen
 from ingestion.submission import another_chunk
+
+
+class NotRetried(Exception):
+    """It is not asked for again; the message tells people why."""
+
 
 AT_ONCE = 500  # held documents that one transaction takes
 
@@ -90,6 +95,21 @@ def try_again(held: "QuerySet[Document]", *, by: By) -> int:
         batches.look_again({document.batch_id for document in documents})
         transaction.on_commit(bell.ring)
     return len(documents)
+
+
+def fetch_again(document: Document, *, by: By) -> None:
+    """Ask its portal once more for what it would not give. Raises NotRetried."""
+    with ledger():
+        row = filing.locked(document)
+        if not DocumentState(row.state).is_settled:
+            raise NotRetried("It is already being retried.")
+        if (row.state, row.code) != (DocumentState.REJECTED, "DOWNLOAD_FAILED"):
+            raise NotRetried("Only what a portal did not give us is fetched again.")
+        if correcting.correction(row):
+            raise NotRetried("A file was sent in its place already.")
+        _requeue(row, another_chunk(row.batch, row.site), by)
+        batches.look_again({row.batch_id})
+        transaction.on_commit(bell.ring)
 
 
 def _belongs(document: Document, chunk: Chunk) -> bool:

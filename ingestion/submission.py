@@ -7,8 +7,8 @@ import hashlib
 import json
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -16,7 +16,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from audit.log import ledger, record
-from ingestion import admission, batches, spool
+from ingestion import admission, batches, correcting, filing, spool
 from ingestion.admission import AtCapacity
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import bell
@@ -41,6 +41,8 @@ class Submission:
     idempotency_key: str = ""
     owner: str = ""  # for whom the actor stands; several tokens of one owner stand for each other
     asks_for: str = ""  # in the sender's words, where it is not these very documents
+    # By doc_id: what we took a document for, where its sender said otherwise.
+    guesses: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def submitter(self) -> str:
@@ -55,7 +57,7 @@ class Submission:
 def enter(documents: Sequence[Document], labels: Sequence[str], submission: Submission) -> Batch:
     """Rows for these documents; `labels` name the packet of each within its site.
 
-    Raises KeyReused and AtCapacity; what was spooled for them is dropped then.
+    Raises KeyReused, AtCapacity and NotToCorrect; what was spooled for them is dropped then.
     """
     digest = _digest(documents, labels, submission)
     try:
@@ -76,14 +78,21 @@ def enter(documents: Sequence[Document], labels: Sequence[str], submission: Subm
 def _insert(
     documents: Sequence[Document], labels: Sequence[str], submission: Submission, digest: str
 ) -> Batch:
+    by = submission.by
     with ledger():
+        corrected = [(correcting.locked(new.corrects), new) for new in documents if new.corrects]
         batch = _batch(submission, digest)
         _packets(batch, documents, labels)
         _chunks(batch, documents)
         Document.objects.bulk_create(documents, batch_size=500)
         for document in documents:
             _record_received(document, submission)
-        batches.queue(batch, submission.by, documents=len(documents))
+            if guess := submission.guesses.get(document.doc_id):
+                said = {"looks_like": guess, "sent_as": document.document_type}
+                filing.enter_next(document, "document.guess_overruled", detail=said, by=by)
+        for old, new in corrected:
+            correcting.record(old, new, by=by)
+        batches.queue(batch, by, documents=len(documents))
         transaction.on_commit(bell.ring)
         admission.count()
     return batch

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import close_old_connections, connections
 
 from audit import jobs, runs
-from ingestion import expiries, retention, stocktaking
+from ingestion import expiries, mailing, retention, stocktaking
 from ingestion.dispatch import bell, drain, presence, shift
 
 # A ring that is so old is of no use, for others were rung since. Sooner than `retry`, at which the
@@ -67,6 +67,12 @@ def verify_archive() -> None:
     """A part of the archive, so that each file is read once a month, by a job of its own."""
     with _connections_of_its_own():
         stocktaking.nightly()
+
+
+def send_digests() -> None:
+    """What people of the sites are to be told. A mail server that is away fails this alone."""
+    with _connections_of_its_own():
+        mailing.send_due()
 
 
 def clear_sessions() -> None:

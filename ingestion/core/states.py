@@ -71,6 +71,7 @@ DOCUMENT_MOVES: Mapping[DocumentState, frozenset[DocumentState]] = {
 }
 
 SETTLED = frozenset(state for state in DocumentState if state.is_settled)
+NEEDS_SITE = (_D.REJECTED, _D.RETURNED)  # the site has to send something in its place
 UNSETTLED = (_D.RECEIVED, _D.VALIDATING)  # a tuple: it stands in an index's condition, in order
 
 

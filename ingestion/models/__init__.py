@@ -18,8 +18,10 @@ from ingestion.models.batches import (
     Source,
 )
 from ingestion.models.documents import Document, DocumentQuerySet, Finding
+from ingestion.models.drafts import Draft, DraftFile, DraftQuerySet
 from ingestion.models.extractions import Extraction
 from ingestion.models.gates import PortalGate, PortalGateQuerySet
+from ingestion.models.mail import Mailbox, Told
 from ingestion.models.requirements import (
     RequiredDocument,
     SiteRequirement,
@@ -48,8 +50,12 @@ __all__ = [
     "Desk",
     "Document",
     "DocumentQuerySet",
+    "Draft",
+    "DraftFile",
+    "DraftQuerySet",
     "Extraction",
     "Finding",
+    "Mailbox",
     "Packet",
     "PacketQuerySet",
     "PortalGate",
@@ -59,6 +65,7 @@ __all__ = [
     "ReviewRequestQuerySet",
     "SiteRequirement",
     "Source",
+    "Told",
     "ValidityOverride",
     "Waiver",
 ]

@@ -134,6 +134,11 @@ class Packet(models.Model):
     def __str__(self) -> str:
         return self.reference
 
+    @property
+    def subject(self) -> str:
+        """How the ledger names this packet."""
+        return f"packet:{self.pk}"
+
 
 class ChunkQuerySet(models.QuerySet["Chunk"]):
     def waiting(self) -> Self:

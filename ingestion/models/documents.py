@@ -7,10 +7,10 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 from django.db import connection, models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from ingestion.core.states import UNSETTLED, DocumentState
+from ingestion.core.states import NEEDS_SITE, UNSETTLED, DocumentState
 from ingestion.models.batches import Batch, Chunk, Packet
 from ingestion.models.choices import of_states
 from ingestion.rules.types import TYPES
@@ -32,6 +32,14 @@ class DocumentQuerySet(models.QuerySet["Document"]):
 
     def due(self, at: datetime) -> Self:
         return self.waiting().filter(Q(next_attempt_at=None) | Q(next_attempt_at__lte=at))
+
+    def needing_site(self) -> Self:
+        """Rejected or returned, and nothing was sent in its place. The longest wait first."""
+        sent = self.model.objects.exclude(state=DocumentState.CANCELLED)
+        newer = sent.filter(site=OuterRef("site"), doc_id=OuterRef("doc_id"), pk__gt=OuterRef("pk"))
+        in_its_place = sent.filter(corrects=OuterRef("pk"))
+        open_still = self.filter(~Exists(newer), ~Exists(in_its_place), state__in=NEEDS_SITE)
+        return open_still.order_by("pk")
 
     def on_file(self) -> Self:
         return self.filter(state=DocumentState.ARCHIVED)
@@ -95,6 +103,15 @@ class Document(models.Model):
     duplicate_of = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="duplicates"
     )
+    # The rejected or returned one in whose place it was sent.
+    corrects = models.ForeignKey(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="corrections",
+        db_index=False,
+    )
     received_at = models.DateTimeField(default=timezone.now)
     settled_at = models.DateTimeField(null=True, blank=True)
 
@@ -114,6 +131,9 @@ class Document(models.Model):
             # Admission counts what is unfinished, and how much was settled lately.
             models.Index(fields=["state", "received_at"], name="documents_by_state"),
             models.Index(fields=["settled_at"], name="documents_by_settling"),
+            models.Index(
+                fields=["corrects"], condition=Q(corrects__isnull=False), name="corrections"
+            ),
         ]
         constraints = [
             models.CheckConstraint(

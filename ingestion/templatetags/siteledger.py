@@ -68,7 +68,14 @@ def filesize(size: int | None) -> str:
 
 
 @register.simple_tag
-def fault(faults: Mapping[str, str], field: str, number: int) -> SafeString:
+def fault_of(faults: Mapping[str, str], key: str) -> str:
+    """What is wrong with a row, whichever of its inputs it is about."""
+    said = (faults.get(f"{name}-{key}", "") for name in ("file", "type", "person"))
+    return " ".join(message for message in said if message)
+
+
+@register.simple_tag
+def fault(faults: Mapping[str, str], field: str, number: str) -> SafeString:
     """What is wrong with one input of a row, said beside it; nothing when it is right."""
     message = faults.get(f"{field}-{number}", "")
     return format_html('<span class="sl-error">{}</span>', message) if message else SafeString("")

@@ -1,7 +1,9 @@
-"""Who asks. Views behind `login_required` take a SignedIn request."""
+"""Who asks, and for what. Views behind `login_required` take a SignedIn request."""
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
+from django.shortcuts import get_object_or_404
 
+from ingestion.models import Document
 from sites.models import User
 
 
@@ -9,3 +11,19 @@ class SignedIn(HttpRequest):
     """For type checking: after `login_required` the user is a person, never anonymous."""
 
     user: User
+
+
+def visible(user: User, pk: int) -> Document:
+    """Another site's document does not exist."""
+    rows = Document.objects.visible_to(user).prefetch_related("findings", "corrections")
+    beside = rows.select_related(
+        "site__study", "packet", "batch", "duplicate_of__packet", "corrects"
+    )
+    return get_object_or_404(beside, pk=pk)
+
+
+def of_own_site(user: User, pk: int) -> Document:
+    """For what sites do about their documents; staff have pages of their own."""
+    if user.is_staff:
+        raise Http404
+    return visible(user, pk)

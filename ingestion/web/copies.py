@@ -17,8 +17,7 @@ from ingestion import copies
 from ingestion.copies import MEANING, NotCertified, NotOnFile
 from ingestion.filing import By
 from ingestion.models import Document
-from ingestion.web.access import SignedIn
-from ingestion.web.documents import visible
+from ingestion.web.access import SignedIn, visible
 from ingestion.web.forms import SignedForm
 
 SIGNED = "The certified copy is signed and on record. Download it below, now or later."

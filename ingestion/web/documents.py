@@ -2,7 +2,7 @@
 
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -11,9 +11,10 @@ from ingestion.core.states import DocumentState
 from ingestion.filing import By
 from ingestion.models import Document
 from ingestion.review.table import AFTERWARDS
-from ingestion.web.access import SignedIn
+from ingestion.web.access import SignedIn, visible
 from ingestion.web.extracted import extracted
 from ingestion.web.outcomes import outcome
+from ingestion.web.pictures import pictured
 from ingestion.web.review.shown import choices, took_the_place_of, with_signatures
 from ingestion.web.timeline import steps
 from sites import retention
@@ -34,9 +35,11 @@ _PLAIN_OUTCOMES = {
 def document_page(request: SignedIn, pk: int) -> HttpResponse:
     document = visible(request.user, pk)
     afterwards = choices(request.user, document, AFTERWARDS)
+    read = document.extractions.last()
     context = {
         "document": document,
-        "each": outcome(document),
+        "each": pictured(outcome(document), request.user, read),
+        "requests": document.review_requests.select_related("asked_by"),
         "plain_outcome": _PLAIN_OUTCOMES.get(DocumentState(document.state), ""),
         "extracted": extracted(document),
         "steps": steps(document.subject),
@@ -76,11 +79,3 @@ def original(request: SignedIn, pk: int) -> FileResponse:
     filename = originals.name_of(document)
     kind = originals.media_type(filename)
     return FileResponse(content, as_attachment=True, filename=filename, content_type=kind)
-
-
-def visible(user: User, pk: int) -> Document:
-    """Another site's document does not exist."""
-    rows = Document.objects.visible_to(user).select_related(
-        "site__study", "packet", "batch", "duplicate_of"
-    )
-    return get_object_or_404(rows.prefetch_related("findings"), pk=pk)

@@ -1,14 +1,17 @@
-"""Help: every reason for which a document may be stopped, made from the codes themselves."""
+"""Help: how to send documents, and every reason for which one may be stopped."""
 
 from collections import defaultdict
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from ingestion import drafts, mailing
+from ingestion.core.states import DocumentState
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.sentences import Sentences, reason, sentences
 
@@ -21,6 +24,33 @@ HEADINGS: Mapping[Disposition, str] = MappingProxyType(
         Disposition.INFO: "Good to know",
     }
 )
+_S = DocumentState
+STATES: Mapping[DocumentState, str] = MappingProxyType(
+    {
+        _S.RECEIVED: "It is here, and waits for its turn.",
+        _S.VALIDATING: "It is being read and checked.",
+        _S.ARCHIVED: "It passed, and is on file. Nothing to do.",
+        _S.DEDUPED: "The very same file is on file for this site. Nothing to do.",
+        _S.REJECTED: "Something on it has to be put right. Its page says what, and how.",
+        _S.RETURNED: "A person in QA looked at it and asks for a correction, in their own words.",
+        _S.IN_REVIEW: "A person in QA decides. Nothing to do until then.",
+        _S.HELD: "Something on our side, or the portal's, keeps it. Nothing is wrong with it.",
+        _S.WITHDRAWN: "It was filed in error. The file and its history are kept.",
+        _S.CANCELLED: "It was cancelled before it was checked.",
+    }
+)
+
+
+@login_required
+@require_safe
+def help_page(request: HttpRequest) -> HttpResponse:
+    context = {
+        "states": STATES.items(),
+        "largest_mb": settings.MAX_DOCUMENT_MB,
+        "kept_days": drafts.KEPT.days,
+        "mails": mailing.is_on(),
+    }
+    return render(request, "help/page.html", context)
 
 
 @login_required

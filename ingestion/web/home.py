@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -17,7 +17,7 @@ from ingestion.web.access import SignedIn
 from ingestion.web.outcomes import outcome
 from ingestion.web.progress import Progress
 from ingestion.web.start import start_page
-from sites.models import Site, User
+from sites.models import Site
 
 PACKETS_ON_A_PAGE = 15
 MOST_NEEDS = 25  # shown; the heading gives the full number
@@ -29,34 +29,20 @@ MOST_NEEDS = 25  # shown; the heading gives the full number
 def home(request: SignedIn) -> HttpResponse:
     if request.user.is_staff:
         return redirect(start_page(request.user))
-    waiting = needs_you(request.user)
+    waiting = Document.objects.visible_to(request.user).needing_site()
+    shown = waiting.select_related("site", "duplicate_of").prefetch_related("findings")
     packets = Packet.objects.visible_to(request.user).select_related("site", "batch__submitted_by")
     page = Paginator(packets, PACKETS_ON_A_PAGE).get_page(request.GET.get("page"))
     own_sites = Site.objects.of(request.user)
     context = {
         "has_site": own_sites.exists(),
         "silent": watch.silent(own_sites),
-        "waiting": [outcome(document) for document in waiting[:MOST_NEEDS]],
+        "waiting": [outcome(document) for document in shown[:MOST_NEEDS]],
         "waiting_count": waiting.count(),
         "page": page,
         "packets": _with_progress(page.object_list),
     }
     return render(request, "home.html", context)
-
-
-def needs_you(user: User) -> QuerySet[Document]:
-    """Rejected or returned, and nothing newer was sent in its place. The longest wait first."""
-    newer = Document.objects.filter(
-        site=OuterRef("site"), doc_id=OuterRef("doc_id"), pk__gt=OuterRef("pk")
-    )
-    states = [DocumentState.REJECTED, DocumentState.RETURNED]
-    return (
-        Document.objects.visible_to(user)
-        .filter(~Exists(newer), state__in=states)
-        .select_related("site", "duplicate_of")
-        .prefetch_related("findings")
-        .order_by("pk")
-    )
 
 
 def _with_progress(packets: Iterable[Packet]) -> list[tuple[Packet, Progress]]:

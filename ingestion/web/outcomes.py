@@ -6,8 +6,9 @@ them a state calls for. Documents come with `findings` prefetched.
 
 from dataclasses import dataclass
 from datetime import UTC
+from typing import Any
 
-from ingestion.core.states import DocumentState
+from ingestion.core.states import NEEDS_SITE, DocumentState
 from ingestion.models import Document, Finding
 from ingestion.review.table import FILES
 from ingestion.rules.codes import CODES, Disposition
@@ -23,6 +24,8 @@ class Remark:
     page: int
     said: Sentences
     tone: str  # of components.css: bad, warn, info
+    finding: Finding
+    picture: Any = None  # of its page, for `documents/_page.html`
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +34,31 @@ class Outcome:
     note: str  # one line that suffices when nothing is to be done
     remarks: tuple[Remark, ...]
     needs_site: bool
+    correction: Document | None = None  # what was sent in its place
+
+    @property
+    def can_be_corrected(self) -> bool:
+        return self.needs_site and self.correction is None
+
+    @property
+    def can_be_retried(self) -> bool:
+        """Its portal would not give it."""
+        return self.can_be_asked_about and self.document.code == "DOWNLOAD_FAILED"
+
+    @property
+    def can_be_asked_about(self) -> bool:
+        return self.can_be_corrected and self.document.state == DocumentState.REJECTED
 
     @property
     def main(self) -> Remark | None:
         return self.remarks[0] if self.remarks else None
 
-    @property
-    def person(self) -> str:
-        """Whose it is, for the form of a correction: register makes the same doc_id of it."""
-        kind = TYPES.get(self.document.document_type)
-        slug = self.document.doc_id.partition(".")[2] if kind and kind.per_person else ""
-        return slug.replace("-", " ").title()
+
+def person_of(document: Document) -> str:
+    """Whose it is, for the form of a correction: register makes the same doc_id of it."""
+    kind = TYPES.get(document.document_type)
+    slug = document.doc_id.partition(".")[2] if kind and kind.per_person else ""
+    return slug.replace("-", " ").title()
 
 
 _NOTES = {
@@ -65,8 +82,15 @@ def outcome(document: Document) -> Outcome:
         document=document,
         note=_note(document, state),
         remarks=() if state in _SILENT or is_overruled(document) else remarks(document),
-        needs_site=state in {DocumentState.REJECTED, DocumentState.RETURNED},
+        needs_site=state in NEEDS_SITE,
+        correction=_correction(document),
     )
+
+
+def _correction(document: Document) -> Document | None:
+    """The last, as `correcting.correction`: `corrections` may be prefetched."""
+    sent = [each for each in document.corrections.all() if each.state != DocumentState.CANCELLED]
+    return max(sent, key=lambda each: each.pk, default=None)
 
 
 def is_overruled(document: Document) -> bool:
@@ -90,7 +114,7 @@ def remarks(document: Document) -> tuple[Remark, ...]:
 
 def _remark(finding: Finding, document: Document, tone: str) -> Remark:
     said = sentences(finding.code, finding.facts, type_name=document.type_name)
-    return Remark(finding.code, finding.page, said, tone)
+    return Remark(finding.code, finding.page, said, tone, finding)
 
 
 def _note(document: Document, state: DocumentState) -> str:

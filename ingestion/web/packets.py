@@ -12,30 +12,33 @@ from django.utils.cache import get_conditional_response
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from ingestion import mailing, receipts
 from ingestion.core.states import DocumentState
-from ingestion.models import Document, Packet
+from ingestion.filing import By
+from ingestion.models import Document, Extraction, Packet
 from ingestion.readiness import readiness_of
 from ingestion.web.access import SignedIn
-from ingestion.web.outcomes import outcome
+from ingestion.web.outcomes import Outcome, outcome
+from ingestion.web.pictures import pictured
 from ingestion.web.progress import Progress
 from ingestion.web.required import Disagreement, disagreements
+from sites.models import User
 
 POLL_MILLISECONDS = 2000
+MOST_PICTURES = 40  # on one page; a document's own page has the others
 
 
 @never_cache
 @login_required
 @require_safe
 def packet_page(request: SignedIn, reference: str) -> HttpResponse:
-    visible = Packet.objects.visible_to(request.user)
-    packet = get_object_or_404(
-        visible.select_related("site__study", "batch__submitted_by"), reference=reference
-    )
+    packet = _visible(request.user, reference)
     etag = _etag(packet)
     is_fragment = bool(request.headers.get("X-Fragment"))
     if is_fragment and (unchanged := get_conditional_response(request, etag=etag)):
         return unchanged
-    context = {"packet": packet, "etag": etag, "poll": POLL_MILLISECONDS, **_results(packet)}
+    context = {"packet": packet, "etag": etag, "poll": POLL_MILLISECONDS}
+    context |= _results(packet, request.user)
     template = "packets/_live.html" if is_fragment else "packets/page.html"
     response = render(request, template, context)
     if is_fragment:
@@ -43,13 +46,43 @@ def packet_page(request: SignedIn, reference: str) -> HttpResponse:
     return response
 
 
+@never_cache
+@login_required
+@require_safe
+def receipt(request: SignedIn, reference: str) -> HttpResponse:
+    """What was received, as a PDF. That somebody has it is on record."""
+    packet = _visible(request.user, reference)
+    drawn = receipts.drawn(packet)
+    if request.method == "GET":
+        receipts.record_download(packet, by=By(request.user.actor, request.user.role))
+    name = f'attachment; filename="{packet.reference}-receipt.pdf"'
+    headers = {"Content-Disposition": name}
+    return HttpResponse(drawn, content_type="application/pdf", headers=headers)
+
+
+def _visible(user: User, reference: str) -> Packet:
+    packets = Packet.objects.visible_to(user)
+    return get_object_or_404(
+        packets.select_related("site__study", "batch__submitted_by"), reference=reference
+    )
+
+
 def _documents(packet: Packet) -> list[Document]:
     """In the order in which they were sent, which never changes while they are checked."""
-    documents = packet.documents.select_related("site", "duplicate_of")
-    return list(documents.prefetch_related("findings").order_by("pk"))
+    documents = packet.documents.select_related("site", "duplicate_of__packet", "corrects")
+    return list(documents.prefetch_related("findings", "corrections").order_by("pk"))
 
 
-def _results(packet: Packet) -> dict[str, object]:
+def _outcomes(documents: list[Document], person: User) -> list[Outcome]:
+    """With pictures of what has to be put right."""
+    came = [outcome(document) for document in documents]
+    wanting = [each.document for each in came if each.can_be_corrected][:MOST_PICTURES]
+    rows = Extraction.objects.filter(document__in=wanting).order_by("attempt")
+    read = {row.document_id: row for row in rows.defer("words")} if wanting else {}
+    return [pictured(each, person, read.get(each.document.pk)) for each in came]
+
+
+def _results(packet: Packet, person: User) -> dict[str, object]:
     documents = _documents(packet)
     counts: dict[DocumentState, int] = {}
     for document in documents:
@@ -60,7 +93,8 @@ def _results(packet: Packet) -> dict[str, object]:
     return {
         "gaps": _gaps(packet, documents) if progress.is_done else [],
         "progress": progress,
-        "outcomes": [outcome(document) for document in documents],
+        "outcomes": _outcomes(documents, person),
+        "mails": not progress.is_done and mailing.is_on() and mailing.wanted_by(person),
         "finished_at": max(settled, default=None) if progress.is_done else None,
     }
 

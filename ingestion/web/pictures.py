@@ -1,7 +1,7 @@
 """`/documents/<id>/pages/<page>/`: a page as a picture, and where on it a finding stands."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -13,8 +13,8 @@ from ingestion import originals, previews
 from ingestion.filing import By
 from ingestion.models import Document, Extraction, Finding
 from ingestion.reading.drawing import WIDTH
-from ingestion.web.access import SignedIn
-from ingestion.web.documents import visible
+from ingestion.web.access import SignedIn, visible
+from ingestion.web.outcomes import Outcome
 from sites.models import User
 
 KEPT_SECONDS = 300  # by the person's own browser
@@ -78,25 +78,49 @@ def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
 
 
 def page_picture(
-    person: User, document: Document, finding: Finding | None = None, page: int = 0
+    person: User,
+    document: Document,
+    finding: Finding | None = None,
+    page: int = 0,
+    read: Extraction | None = None,
 ) -> PagePicture | None:
     """Page `page`, or that of the finding, with its place marked. None: they may not see it."""
     number = page or (finding.page if finding else 0) or 1
-    return marked_picture(person, document, [finding] if finding else [], number)
+    return marked_picture(person, document, [finding] if finding else [], number, read=read)
 
 
 def marked_picture(
-    person: User, document: Document, findings: Iterable[Finding], page: int, zoom: int = 1
+    person: User,
+    document: Document,
+    findings: Iterable[Finding],
+    page: int,
+    zoom: int = 1,
+    read: Extraction | None = None,
 ) -> PagePicture | None:
-    """A page with the places of all these findings that stand on it."""
+    """A page with the places of all these findings that stand on it.
+
+    `read`: its last extraction, for who has it at hand.
+    """
     if not originals.may_see(person, document):
         return None
-    last = document.extractions.last()
+    last = read or document.extractions.last()
     size = _page(last, page)
     here = [finding for finding in findings if finding.page == page]
     spots = tuple(spot for finding in here for spot in _spots(last, finding)) if last else ()
     wide, high = size.get("width", 0), size.get("height", 0)
     return PagePicture(document, page, wide, high, spots if wide else (), zoom)
+
+
+def pictured(came: Outcome, person: User, read: Extraction | None) -> Outcome:
+    """With a picture of the page that its main finding is about, where there is one to see.
+
+    What could not be read at all (`read` is None) cannot be drawn either.
+    """
+    if not came.remarks or not came.needs_site or read is None:
+        return came
+    main, *others = came.remarks
+    picture = page_picture(person, came.document, main.finding, read=read)
+    return replace(came, remarks=(replace(main, picture=picture), *others))
 
 
 def _page(last: Extraction | None, number: int) -> dict[str, Any]:

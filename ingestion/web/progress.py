@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ingestion.core.states import SETTLED, DocumentState
+from ingestion.core.states import NEEDS_SITE, SETTLED, DocumentState
 from ingestion.web.look import LOOKS, Look
 
-_NEEDS_SITE = (DocumentState.REJECTED, DocumentState.RETURNED)
 _ALWAYS_SAID = (DocumentState.ARCHIVED, DocumentState.REJECTED)
 
 
@@ -29,7 +28,7 @@ class Progress:
     @property
     def needing(self) -> int:
         """Documents that the site itself has to do something about."""
-        return sum(self.counts.get(state, 0) for state in _NEEDS_SITE)
+        return sum(self.counts.get(state, 0) for state in NEEDS_SITE)
 
     @property
     def headline(self) -> str:

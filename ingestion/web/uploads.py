@@ -1,4 +1,9 @@
-"""Upload a packet: `/packets/new/`. One form, with JavaScript and without."""
+"""Upload a packet, `/packets/new/`, or what comes in the place of one rejected document.
+
+One form, with JavaScript and without. Its script sends each file as it is chosen (`web.files`).
+"""
+
+from collections.abc import Sequence
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -9,15 +14,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from audit import prompts
-from ingestion import watch
+from ingestion import correcting, drafts, watch
 from ingestion.models import Packet
 from ingestion.readiness import readiness_of
 from ingestion.rules.types import TYPES
-from ingestion.web.access import SignedIn
-from ingestion.web.drafts import ACCEPTED, Draft, Row
+from ingestion.web.access import SignedIn, of_own_site
+from ingestion.web.drafts import ACCEPTED, Form, Row
+from ingestion.web.outcomes import person_of
 from ingestion.web.required import lines
 from sites import accounts
-from sites.models import Site, User
+from sites.models import Site
 
 
 @never_cache
@@ -25,25 +31,62 @@ from sites.models import Site, User
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: SignedIn) -> HttpResponse:
     if missing := accounts.may_upload(request.user):
-        return render(request, "packets/not_yet.html", {"missing": missing}, status=403)
-    sites = list(Site.objects.of(request.user).select_related("study"))
-    if request.method != "POST":
-        return _form(request, sites, Draft.blank(sites, request))
-    result = Draft.sent(sites, request).register(request.user)
-    if isinstance(result, Packet):
-        return _accepted(request, result)
-    _note_return(request.user, result)
-    return _refused(request, sites, result)
+        return _not_yet(request, missing)
+    sites = Site.objects.of(request.user).select_related("study")
+    form = Form(request.user, list(sites))
+    if request.method == "POST":
+        return _sent(request, form)
+    form.open(request.GET.dict())
+    return _drawn(request, form)
 
 
-def _note_return(user: User, draft: Draft) -> None:
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def correct(request: SignedIn, pk: int) -> HttpResponse:
+    """The same form for one document, with its site, type and person filled in.
+
+    409 where there is nothing to correct.
+    """
+    document = of_own_site(request.user, pk)
+    if missing := accounts.may_upload(request.user):
+        return _not_yet(request, missing)
+    sites = Site.objects.of(request.user).filter(pk=document.site_id)
+    form = Form(request.user, list(sites.select_related("study")), corrects=document)
+    if request.method == "POST":
+        return _sent(request, form)
+    if why := correcting.refusal(document):
+        newer = correcting.correction(document)
+        context = {"document": document, "why": why, "newer": newer}
+        return render(request, "documents/not_to_correct.html", context, status=409)
+    form.open({"type": document.document_type, "person": person_of(document)})
+    return _drawn(request, form)
+
+
+def _not_yet(request: SignedIn, missing: Sequence[accounts.Missing]) -> HttpResponse:
+    return render(request, "packets/not_yet.html", {"missing": missing}, status=403)
+
+
+def _sent(request: SignedIn, form: Form) -> HttpResponse:
+    if not request.FILES and (packet := drafts.sent(request.user, request.POST.get("token", ""))):
+        return _accepted(request, packet)
+    form.read(request)
+    if "remove" in request.POST:
+        return _drawn(request, form)
+    if packet := form.register():
+        return _accepted(request, packet)
+    _note_return(form)
+    return _refused(request, form)
+
+
+def _note_return(form: Form) -> None:
     """That the form came back is on record, with what was chosen in its rows (R08)."""
     wrong: dict[str, list[str]] = {}
-    for problem in draft.problems:
+    for problem in form.problems:
         wrong.setdefault(problem.anchor, []).append(problem.code)
-    typed = {f"row-{row.number}": _as_sent(row) for row in draft.filled}
-    site = draft.site.site_id if draft.site else ""
-    by = (user.actor, user.role)
+    typed = {f"row-{row.key}": _as_sent(row) for row in form.rows if row.filename}
+    site = form.site.site_id if form.site else ""
+    by = (form.user.actor, form.user.role)
     prompts.form_came_back("packet", wrong=wrong, typed=typed, by=by, site=site)
 
 
@@ -51,23 +94,24 @@ def _as_sent(row: Row) -> str:
     return f"{row.document_type} {row.person} {row.filename}"
 
 
-def _form(request: SignedIn, sites: list[Site], draft: Draft, status: int = 200) -> HttpResponse:
+def _drawn(request: SignedIn, form: Form, status: int = 200) -> HttpResponse:
     panel = {
-        "sites": sites,
-        "site": draft.site,
-        "needs": draft.site and lines(readiness_of(draft.site)),
-        "is_silent": draft.site and watch.silent(Site.objects.filter(pk=draft.site.pk)).exists(),
+        "sites": form.sites,
+        "site": form.site,
+        "needs": form.site and lines(readiness_of(form.site)),
+        "is_silent": form.site and watch.silent(Site.objects.filter(pk=form.site.pk)).exists(),
     }
     if request.headers.get("X-Fragment"):
         return render(request, "packets/_needs.html", panel)
     context = {
-        "draft": draft,
+        "form": form,
+        "address": request.path,
         "types": TYPES.values(),
-        "faults": {problem.anchor: problem.message for problem in draft.problems},
+        "faults": {problem.anchor: problem.message for problem in form.problems},
         "accepted": ",".join(ACCEPTED),
-        "most": settings.MAX_UPLOAD_FILES,
         "largest_mb": settings.MAX_DOCUMENT_MB,
         "largest": settings.MAX_DOCUMENT_MB * 1_000_000,
+        "kept_days": drafts.KEPT.days,
     }
     return render(request, "packets/new.html", context | panel, status=status)
 
@@ -79,8 +123,8 @@ def _accepted(request: SignedIn, packet: Packet) -> HttpResponse:
     return JsonResponse({"location": address}, status=201)
 
 
-def _refused(request: SignedIn, sites: list[Site], draft: Draft) -> HttpResponse:
+def _refused(request: SignedIn, form: Form) -> HttpResponse:
     if request.accepts("text/html"):
-        return _form(request, sites, draft, status=422)
-    problems = [{"anchor": each.anchor, "message": each.message} for each in draft.problems]
+        return _drawn(request, form, status=422)
+    problems = [{"anchor": each.anchor, "message": each.message} for each in form.problems]
     return JsonResponse({"problems": problems}, status=422)

@@ -1,27 +1,34 @@
-// The upload form with files dropped or chosen at once, and a bar while they are sent. It stands on
-// a plain form that works without it; field names and the server's answer are the same for both.
+// The upload form with files dropped or chosen at once. Each is sent as it is chosen and kept by the
+// server; a lost connection costs the file that was on its way, and what has come is not sent again.
+// It stands on a plain form that works without it: names of fields and answers are the same for both.
 "use strict";
 (() => {
   const form = document.querySelector("[data-upload]");
   if (!form) return;
   const part = (name) => form.querySelector(`[data-${name}]`);
-  const drop = part("drop"), list = part("list"), send = part("send"), sending = part("sending");
-  const picker = drop.querySelector("input"), said = part("said"), problems = document.getElementById("problems");
+  const drop = part("drop"), list = part("list"), send = part("send"), sending = part("sending"), pause = part("pause");
+  const picker = drop.querySelector("input"), said = part("said"), lost = part("lost"), site = document.getElementById("site");
+  const problems = document.getElementById("problems"), sendText = send.textContent;
   const accepted = form.dataset.accept.split(","), most = Number(form.dataset.most), largest = Number(form.dataset.largest);
-  const files = new Map(); // number of a row -> its File
-  let next = 0, request = null;
+  const { SignedOut, post, digest, come, sendFile } = slTransport(form);
+  const LONGEST_WAIT = 30000; // milliseconds between two tries
+  const entries = new Set(); // a row each: row, name, size, file until it was sent, id since, loaded, sha256
+  let next = 0, working = false, paused = false, wanted = false, stop = null, wake = null, failures = 0;
 
-  part("plain").remove();
+  for (const plain of form.querySelectorAll("[data-plain]")) plain.remove();
   part("enhanced").hidden = false;
 
   const megabytes = (bytes) => (bytes < 1e5 ? `${Math.max(1, Math.round(bytes / 1e3))} KB` : `${(bytes / 1e6).toFixed(1)} MB`);
   const plural = (n) => `${n} document${n === 1 ? "" : "s"}`;
+  const waiting = () => [...entries].filter((entry) => entry.file && !entry.fault);
+  const inRow = (entry, name) => entry.row.querySelector(`[data-${name}]`);
+  const select = (entry) => entry.row.querySelector("select");
 
   // As `ingestion.rules.classify.guess_type`: the longest hint that stands in the file's name.
-  function guess(name, select) {
+  function byName(name, options) {
     const words = ` ${name.toLowerCase().replace(/[^a-z0-9]+/g, " ")} `;
     let best = "", type = "";
-    for (const option of select.options) {
+    for (const option of options) {
       for (const hint of (option.dataset.words || "").split("|")) {
         if (hint.length > best.length && words.includes(` ${hint} `)) [best, type] = [hint, option.value];
       }
@@ -37,32 +44,112 @@
     return "";
   }
 
-  function mark(row, field, message) {
-    const box = row.querySelector("[data-fault]");
-    const input = row.querySelector(`[id^="${field}-"]`);
-    box.textContent = message;
-    input?.setAttribute("aria-invalid", "true");
-    input?.setAttribute("aria-describedby", box.id);
+  // --- rows ---------------------------------------------------------------------------------------
+
+  function named(entry, key) {
+    for (const node of [entry.row, ...entry.row.querySelectorAll("[id], [for], [name], [aria-describedby]")]) {
+      for (const name of ["id", "for", "name", "aria-describedby"]) {
+        if (node.hasAttribute(name)) node.setAttribute(name, node.getAttribute(name).replaceAll(`-${entry.key}`, `-${key}`));
+      }
+    }
+    entry.key = entry.row.dataset.row = key;
   }
+
+  function showPerson(entry) {
+    inRow(entry, "person").hidden = !("perPerson" in (select(entry).selectedOptions[0]?.dataset || {}));
+  }
+
+  function bind(entry) {
+    select(entry).addEventListener("change", () => { entry.chosen = true; hint(entry); showPerson(entry); note(entry); });
+    entry.row.querySelector("input").addEventListener("change", () => note(entry));
+    inRow(entry, "remove").addEventListener("click", (event) => { event.preventDefault(); remove(entry); });
+    entries.add(entry);
+    showPerson(entry);
+  }
+
+  function add(file) {
+    const key = `c${next++}`, holder = document.createElement("template");
+    holder.innerHTML = part("template").innerHTML.replaceAll("__n__", key);
+    const entry = { row: holder.content.firstElementChild, key, name: file.name, size: file.size, file, loaded: 0 };
+    inRow(entry, "filename").textContent = file.name;
+    inRow(entry, "size").textContent = megabytes(file.size);
+    for (const label of entry.row.querySelectorAll("[data-of]")) label.textContent = ` of ${file.name}`;
+    list.append(entry.row);
+    const isFirst = entries.size === 0, type = isFirst && form.dataset.type;
+    select(entry).value = type || byName(file.name, select(entry).options);
+    entry.chosen = Boolean(type);
+    if (isFirst && form.dataset.person) entry.row.querySelector("input").value = form.dataset.person;
+    bind(entry);
+    fault(entry, faultOf(file));
+    status(entry, entry.fault ? "Not sent" : "Waiting to be sent");
+  }
+
+  function fault(entry, message) {
+    entry.fault = message;
+    inRow(entry, "fault").textContent = message;
+    for (const input of entry.row.querySelectorAll("select, input")) input.removeAttribute("aria-invalid");
+    if (message) select(entry).setAttribute("aria-invalid", "true");
+  }
+
+  function status(entry, text) { inRow(entry, "status").textContent = text; }
+
+  function hint(entry) {
+    const guess = entry.guess && [...select(entry).options].find((option) => option.value === entry.guess);
+    let text = "";
+    if (guess && select(entry).value === entry.guess) text = "Type recognised by what the file says.";
+    else if (guess) text = `The file looks like: ${guess.textContent}. You are asked once more when you send it.`;
+    else if (entry.looked && !entry.chosen) text = select(entry).value ? "Type taken from the file's name. Check it." : "We could not tell what it is: choose its type.";
+    inRow(entry, "hint").textContent = text;
+  }
+
+  function gone(entry) {
+    entries.delete(entry);
+    entry.row.remove();
+    renew();
+  }
+
+  function remove(entry) {
+    if (entry.id) post(`${form.dataset.files}${entry.id}/remove/`, {}).catch(() => undefined);
+    if (entry === working) stop?.();
+    gone(entry);
+    said.textContent = `${entry.name} removed. ${plural(entries.size)} in the list.`;
+    drop.querySelector("button").focus();
+  }
+
+  function renew() {
+    const open = waiting();
+    send.textContent = form.dataset.corrects || !entries.size ? sendText : `Send ${plural(entries.size)}`;
+    sending.hidden = !open.length;
+    const sum = (all, of) => all.reduce((total, entry) => total + of(entry), 0);
+    const batch = [...entries].filter((entry) => entry.loaded !== undefined && !entry.fault);
+    const total = sum(batch, (entry) => entry.size), done = sum(batch, (entry) => (entry.file ? entry.loaded : entry.size));
+    sending.querySelector("progress").value = total ? done / total : 0;
+    sending.querySelector("p").textContent = paused ? `Paused at ${megabytes(done)} of ${megabytes(total)}` : `Uploading ${megabytes(done)} of ${megabytes(total)}`;
+  }
+
+  // --- telling what is wrong ----------------------------------------------------------------------
 
   function clear() {
     problems.hidden = true;
-    for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
-    for (const box of form.querySelectorAll("[data-fault]")) box.textContent = "";
+    site.removeAttribute("aria-invalid");
+    part("site-fault").textContent = "";
     document.title = document.title.replace(/^Error: /, "");
-    for (const [number, file] of files) {
-      const fault = faultOf(file);
-      if (fault) mark(document.getElementById(`row-${number}`), "type", fault);
-    }
+    for (const entry of entries) fault(entry, entry.fault || "");
   }
 
   // As on GOV.UK: the summary has the focus, each line leads to its field, the field says the same.
   function tell(faults) {
     clear();
+    wanted = false;
     problems.querySelector("ul").replaceChildren(...faults.map(({ anchor, message }) => {
-      const row = document.getElementById(anchor)?.closest("[data-row]");
-      if (row) mark(row, anchor.startsWith("person") ? "person" : "type", message);
-      else if (anchor === "site") { document.getElementById("site").setAttribute("aria-invalid", "true"); part("site-fault").textContent = message; }
+      const entry = [...entries].find((each) => each.row.contains(document.getElementById(anchor)));
+      if (entry) {
+        inRow(entry, "fault").textContent = message;
+        document.getElementById(anchor).setAttribute("aria-invalid", "true");
+      } else if (anchor === "site") {
+        site.setAttribute("aria-invalid", "true");
+        part("site-fault").textContent = message;
+      }
       const item = document.createElement("li"), link = document.createElement("a");
       link.href = `#${document.getElementById(anchor) ? anchor : "files"}`;
       link.textContent = message;
@@ -74,123 +161,196 @@
     problems.focus();
   }
 
-  function renew() {
-    send.textContent = files.size ? `Upload ${plural(files.size)}` : "Upload packet";
+  const OUT = "You were signed out. Sign in again in another tab, then come back to this page and press Send: what has come is kept.";
+
+  // --- what the server has, and what it takes a file for -----------------------------------------
+
+  function note(entry) {
+    if (!entry.id) return;
+    const fields = { type: entry.chosen ? select(entry).value : "", person: entry.row.querySelector("input").value };
+    post(`${form.dataset.files}${entry.id}/`, fields).catch(() => undefined); // it is sent with the packet as well
   }
 
-  function add(file) {
-    const number = next++;
-    const holder = document.createElement("template");
-    holder.innerHTML = part("template").innerHTML.replaceAll("__n__", number);
-    const row = holder.content.firstElementChild;
-    const select = row.querySelector("select"), person = row.querySelector("[data-person]");
-    row.querySelector("[data-name]").textContent = file.name;
-    row.querySelector("[data-size]").textContent = megabytes(file.size);
-    for (const label of row.querySelectorAll("[data-of]")) label.textContent = ` of ${file.name}`;
-    const showPerson = () => { person.hidden = !("perPerson" in (select.selectedOptions[0]?.dataset || {})); };
-    select.addEventListener("change", showPerson);
-    row.querySelector("[data-remove]").addEventListener("click", () => {
-      files.delete(number);
-      row.remove();
-      renew();
-      said.textContent = `${file.name} removed. ${plural(files.size)} in the list.`;
-      drop.querySelector("button").focus();
+  async function bring(entry) {
+    entry.sha256 ??= await digest(entry.file);
+    // What is here already, or came although its answer was lost, is not sent again.
+    const here = entry.sha256 && [...entries].find((other) => other.id && other.sha256 === entry.sha256);
+    const known = here || (failures && entry.sha256 && (await come()).find((each) => each.sha256 === entry.sha256));
+    const answer = known || (await sendFile(entry.file, (abort) => { stop = abort; }, (loaded) => { entry.loaded = loaded; renew(); }));
+    if (answer.token) form.elements.token.value = answer.token;
+    if (!answer.id) {
+      fault(entry, answer.message);
+      status(entry, "Not sent");
+      return;
+    }
+    const twin = [...entries].find((other) => other !== entry && String(other.id) === String(answer.id));
+    if (twin) {
+      gone(entry);
+      said.textContent = `${entry.name} is the same file as ${twin.name}, which is in the list already.`;
+      status(twin, `Received. ${entry.name} is the same file.`);
+      return;
+    }
+    Object.assign(entry, { id: answer.id, file: null, guess: answer.guess, looked: answer.looked });
+    named(entry, `k${answer.id}`);
+    inRow(entry, "remove").value = answer.id;
+    status(entry, "Received");
+    if (entry.chosen) note(entry);
+    look(entry);
+  }
+
+  const LOOKING = "Received. Looking at what it is";
+  let looking = Promise.resolve(); // one after the other: each costs the server seconds
+  function look(entry) {
+    if (!entry.looked) {
+      status(entry, LOOKING);
+      looking = looking.then(async () => {
+        if (!entries.has(entry)) return;
+        const answer = await post(`${form.dataset.files}${entry.id}/guess/`, {});
+        if (answer.ok) Object.assign(entry, await answer.json().then(({ guess }) => ({ guess, looked: true })));
+      }).catch(() => { entry.looked = true; }).then(() => {
+        if (inRow(entry, "status").textContent === LOOKING) status(entry, "Received");
+        recognised(entry);
+      });
+    } else recognised(entry);
+  }
+
+  function recognised(entry) {
+    if (entry.guess && !entry.chosen) select(entry).value = entry.guess;
+    showPerson(entry);
+    hint(entry);
+  }
+
+  // --- one file after the other, and then the packet ----------------------------------------------
+
+  function rest(seconds) {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, seconds);
+      wake = () => { clearTimeout(timer); resolve(); };
     });
-    list.append(row);
-    files.set(number, file);
-    select.value = (files.size === 1 && form.dataset.type) || guess(file.name, select);
-    if (files.size === 1 && form.dataset.person) person.querySelector("input").value = form.dataset.person;
-    showPerson();
-    const fault = faultOf(file);
-    if (fault) mark(row, "type", fault);
   }
 
-  function take(chosen) {
-    const room = most - files.size;
-    const taken = [...chosen].slice(0, room);
-    taken.forEach(add);
+  // Answers whether to go on. Whatever was lost is tried again, sooner when the browser is back on the net.
+  async function failed(error, entry) {
+    if (entry && (!entries.has(entry) || paused)) return true;
+    if (entry) { entry.loaded = 0; status(entry, "Waiting to be sent"); }
+    if (error instanceof SignedOut) {
+      tell([{ anchor: "files", message: OUT }]);
+      return false;
+    }
+    failures += 1;
+    lost.textContent = "The connection was lost, or the server is busy. What has come is kept; we go on by ourselves.";
     renew();
-    const over = chosen.length - taken.length;
-    said.textContent = `${taken.map((file) => file.name).join(", ")} added. ${plural(files.size)} in the list.`
-      + (over > 0 ? ` ${over} left out: a packet holds ${most} files.` : "");
+    await rest(Math.min(1000 * 2 ** failures, LONGEST_WAIT));
+    return true;
+  }
+
+  async function work() {
+    if (working) return;
+    for (let entry; !paused && (entry = waiting()[0]);) {
+      working = entry;
+      status(entry, "Sending");
+      renew();
+      try {
+        await bring(entry);
+        failures = 0;
+        lost.textContent = "";
+      } catch (error) {
+        if (!(await failed(error, entry))) break;
+      }
+    }
+    working = false;
+    renew();
+    if (wanted && !paused && !waiting().length) hand();
+  }
+
+  function fields() {
+    const all = { token: form.elements.token.value, site: site.value };
+    for (const entry of entries) {
+      if (!entry.id) continue;
+      all[`type-${entry.key}`] = select(entry).value;
+      all[`person-${entry.key}`] = entry.row.querySelector("input").value;
+    }
+    return all;
+  }
+
+  async function hand() {
+    send.disabled = true;
+    said.textContent = "Putting it on record";
+    try {
+      for (let on = true; on;) {
+        try {
+          const answer = await post(form.action, fields());
+          const told = await answer.json().catch(() => ({ problems: [{ anchor: "files", message: `The server did not take it (${answer.status}). Reload this page and send it again: what has come is kept.` }] }));
+          wanted = false;
+          failures = 0;
+          lost.textContent = "";
+          if (told.location) location.assign(told.location);
+          else tell(told.problems);
+          on = false;
+        } catch (error) { on = await failed(error); }
+      }
+    } finally { send.disabled = false; }
   }
 
   function beforeSending() {
     const faults = [];
-    if (!document.getElementById("site").value) faults.push({ anchor: "site", message: "Choose the site this packet is for" });
-    if (!files.size) faults.push({ anchor: "files", message: "Add at least one document" });
-    for (const [number, file] of files) {
-      const fault = faultOf(file);
-      if (fault) faults.push({ anchor: `type-${number}`, message: `${file.name}: ${fault}` });
-    }
+    if (!site.value) faults.push({ anchor: "site", message: "Choose the site this packet is for" });
+    if (!entries.size) faults.push({ anchor: "files", message: "Add at least one document" });
+    for (const entry of entries) if (entry.fault) faults.push({ anchor: `type-${entry.key}`, message: `${entry.name}: ${entry.fault}` });
     return faults;
   }
 
-  function body() {
-    const data = new FormData();
-    for (const name of ["csrfmiddlewaretoken", "token", "site"]) data.append(name, form.elements[name].value);
-    for (const [number, file] of files) {
-      data.append(`type-${number}`, document.getElementById(`type-${number}`).value);
-      data.append(`person-${number}`, document.getElementById(`person-${number}`).value);
-      data.append(`file-${number}`, file);
-    }
-    return data;
-  }
-
-  function busy(on) {
-    sending.hidden = !on;
-    send.disabled = picker.disabled = on;
-    if (on) sending.querySelector("progress").value = 0;
-  }
-
-  function answered() {
-    busy(false);
-    let answer = {};
-    try { answer = JSON.parse(request.responseText); } catch { /* not ours: told below */ }
-    if (answer.location) location.assign(answer.location);
-    else if (answer.problems) tell(answer.problems);
-    else if (new URL(request.responseURL).pathname.startsWith("/login")) tell([{ anchor: "files", message: "You were signed out. Sign in again in another tab, then reload this page and add the files again." }]);
-    else tell([{ anchor: "files", message: `The server did not take the packet (${request.status}). Your files are still listed: try again.` }]);
-  }
-
-  function upload() {
-    request = new XMLHttpRequest(); // fetch cannot tell how much has been sent
-    const bar = sending.querySelector("progress"), words = sending.querySelector("p");
-    request.upload.addEventListener("progress", (event) => {
-      if (!event.lengthComputable) return;
-      bar.value = event.loaded / event.total;
-      words.textContent = event.loaded < event.total ? `Uploading ${megabytes(event.loaded)} of ${megabytes(event.total)}` : "Putting the packet on record";
-    });
-    request.addEventListener("load", answered);
-    request.addEventListener("error", () => { busy(false); tell([{ anchor: "files", message: "The connection was lost. Your files are still listed: send them again, nothing is taken in twice." }]); });
-    request.addEventListener("abort", () => { busy(false); said.textContent = "Upload cancelled. Your files are still listed."; send.focus(); });
-    request.open("POST", form.action);
-    request.setRequestHeader("Accept", "application/json");
-    busy(true);
-    request.send(body());
+  function take(chosen) {
+    const taken = [...chosen].slice(0, Math.max(0, most - entries.size)), over = chosen.length - taken.length;
+    taken.forEach(add);
+    renew();
+    const left = over > 0 ? ` ${over} left out: ${most === 1 ? "one file is sent here" : `a packet holds ${most} files`}.` : "";
+    said.textContent = `${taken.map((file) => file.name).join(", ") || "Nothing"} added. ${plural(entries.size)} in the list.${left}`;
+    if (left) lost.textContent = left.trim();
+    work();
   }
 
   async function showNeeds() {
-    const address = new URL(location.href), panel = document.getElementById("needs");
+    const address = new URL(location.href);
     address.search = "";
-    address.searchParams.set("site", document.getElementById("site").value);
+    address.searchParams.set("site", site.value);
     try {
       const answer = await fetch(address, { headers: { "X-Fragment": "1" }, redirect: "error" });
-      if (answer.ok) panel.innerHTML = await answer.text();
+      if (answer.ok) document.getElementById("needs").innerHTML = await answer.text();
     } catch { /* the panel is a help, not a need */ }
   }
 
-  document.getElementById("site").addEventListener("change", showNeeds);
+  for (const node of list.querySelectorAll("[data-row]")) {
+    const { row: key, name, sha256, guess } = node.dataset, looked = "looked" in node.dataset;
+    const entry = { row: node, key, id: key.slice(1), name, sha256, guess, looked, size: 0, chosen: "chosen" in node.dataset };
+    bind(entry);
+    look(entry);
+  }
+  renew();
+  site.addEventListener("change", showNeeds);
   drop.querySelector("button").addEventListener("click", () => picker.click());
   picker.addEventListener("change", () => { take(picker.files); picker.value = ""; });
   for (const name of ["dragenter", "dragover"]) drop.addEventListener(name, (event) => { event.preventDefault(); drop.dataset.over = ""; });
   for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => delete drop.dataset.over);
   drop.addEventListener("drop", (event) => { event.preventDefault(); take(event.dataTransfer.files); });
-  part("cancel").addEventListener("click", () => request?.abort());
+  addEventListener("online", () => wake?.());
+  addEventListener("beforeunload", (event) => { if (waiting().length) event.preventDefault(); });
+  pause.addEventListener("click", () => {
+    paused = !paused;
+    pause.textContent = paused ? "Go on" : "Pause";
+    if (paused) stop?.();
+    wake?.();
+    renew();
+    if (!paused) work();
+  });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const faults = beforeSending();
-    if (faults.length) tell(faults);
-    else { clear(); upload(); }
+    if (faults.length) return tell(faults);
+    clear();
+    wanted = true;
+    wake?.();
+    if (waiting().length) said.textContent = "It is sent as soon as all its files have come.";
+    return work();
   });
 })();

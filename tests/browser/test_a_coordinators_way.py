@@ -64,7 +64,7 @@ def choose(page, *files):
 def send(page, files):
     page.goto("/packets/new/")
     choose(page, files)
-    page.get_by_role("button", name="Upload 2 documents").click()
+    page.get_by_role("button", name="Send 2 documents").click()
     page.wait_for_url("**/packets/PKT-*/")
 
 
@@ -79,7 +79,7 @@ def test_a_packet_is_sent_and_seen_to_be_filed(open_page, mara, files):
     types = page.locator(".sl-row select")
     expect(types).to_have_count(2)
     assert [types.nth(row).input_value() for row in (0, 1)] == ["irb-approval", "delegation-log"]
-    page.get_by_role("button", name="Upload 2 documents").click()
+    page.get_by_role("button", name="Send 2 documents").click()
     expect(page.locator("h2").first).to_have_text("Checking your documents")
     expect(page.get_by_role("status").filter(has_text="0 of 2 checked")).to_be_visible()
     work()
@@ -93,13 +93,13 @@ def test_a_mistake_is_named_where_it_is_and_nothing_is_lost(signed_in, mara, fil
     page.goto("/packets/new/")
     cv = {"name": "cv.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-"}
     choose(page, [cv], files[0])
-    page.get_by_role("button", name="Upload 2 documents").click()
+    page.get_by_role("button", name="Send 2 documents").click()
     expect(page.locator("#problems")).to_be_focused()
     page.get_by_role("link", name="Say whose CV").click()
     expect(page.get_by_label("Whose document is it? of cv.pdf")).to_be_focused()
     page.keyboard.type("Helena Brandt")
     expect(page.locator(".sl-row")).to_have_count(2)
-    page.get_by_role("button", name="Upload 2 documents").click()
+    page.get_by_role("button", name="Send 2 documents").click()
     page.wait_for_url("**/packets/PKT-*/")
     assert set(Document.objects.values_list("doc_id", flat=True)) == {
         "cv.helena-brandt",
@@ -130,7 +130,7 @@ def test_a_packet_is_sent_without_javascript(signed_in, mara, files):
     page = signed_in(mara, java_script_enabled=False)
     page.goto("/packets/new/")
     page.locator("#file-0").set_input_files(files[0])
-    page.get_by_role("button", name="Upload packet").click()
+    page.get_by_role("button", name="Send packet").click()
     page.wait_for_url("**/packets/PKT-*/")
     assert page.locator("h3").inner_text() == "IRB approval"
 
@@ -141,11 +141,18 @@ def test_nothing_scrolls_sideways_on_a_small_telephone(signed_in, mara, files, c
     page.goto("/packets/new/")
     choose(page, files)
     assert fits(page)
-    page.get_by_role("button", name="Upload 2 documents").click()
+    page.get_by_role("button", name="Send 2 documents").click()
     page.wait_for_url("**/packets/PKT-*/")
     document = Document.objects.first()
     needs = f"/sites/{SAMPLE.site_id}/"
-    for address in (page.url, f"/documents/{document.pk}/", needs, "/", "/help/rejections/"):
+    for address in (
+        page.url,
+        f"/documents/{document.pk}/",
+        needs,
+        "/",
+        "/help/",
+        "/help/rejections/",
+    ):
         page.goto(address)
         assert fits(page), address
 

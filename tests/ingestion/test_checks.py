@@ -20,6 +20,11 @@ def test_the_settings_as_shipped_are_right():
     assert ids(site_checks.check_settings) == []
 
 
+def test_two_ways_of_tls_at_once_are_refused(settings):
+    settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = True
+    assert ids() == ["ingestion.E061"]
+
+
 def test_a_temporary_folder_in_which_no_socket_can_be_made_is_named(monkeypatch):
     # What multiprocessing makes in a host's folder, at its longest.
     rest = "/siteledger-host-4194304-abcdefgh/pymp-abcdefgh/listener-abcdefgh"
@@ -38,6 +43,10 @@ def test_a_temporary_folder_in_which_no_socket_can_be_made_is_named(monkeypatch)
         ("MAX_DOCUMENT_MB", -1, "ingestion.E001"),
         ("WEB_THREADS", 0, "ingestion.E040"),
         ("READY_FREE_MB", 0, "ingestion.E040"),
+        ("GUESS_SECONDS", -1, "ingestion.E060"),
+        ("DIGEST_MINUTES", -1, "ingestion.E060"),
+        ("SITE_URL", "ledger.example.org", "ingestion.E062"),
+        ("EMAIL_TIMEOUT", 0, "ingestion.E063"),
         (
             "INGEST_LIMITS",
             dataclasses.replace(configured.INGEST_LIMITS, fetchers=0),

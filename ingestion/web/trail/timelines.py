@@ -69,9 +69,9 @@ def _numbered(found: Sequence[Line]) -> list[Line]:
 
 
 def subjects_of(packet: Packet) -> list[str]:
-    """Its batch and its documents, whose correlation ids differ."""
+    """Its batch, itself and its documents, whose correlation ids differ."""
     own = packet.documents.order_by("pk").values_list("pk", flat=True)
-    return [packet.batch.subject, *(f"document:{pk}" for pk in own)]
+    return [packet.batch.subject, packet.subject, *(f"document:{pk}" for pk in own)]
 
 
 def _page(request: HttpRequest, search: Search) -> dict[str, object]:

@@ -11,6 +11,7 @@ def _folders(settings, tmp_path):
     settings.PREVIEW_DIR = tmp_path / "previews"
     settings.STATIC_ROOT = tmp_path / "static"  # WhiteNoise walks through it, and warns without it
     settings.STATIC_ROOT.mkdir()
+    settings.GUESS_SECONDS = 0  # a look takes seconds; tests of it allow them
 
 
 @pytest.fixture

@@ -25,7 +25,9 @@ REJECTED = verdict("REJECTED", UNSIGNED)
 IN_REVIEW = verdict("IN_REVIEW", Finding("SITE_MISMATCH", 1, {"named": "0417", "expected": "0203"}))
 
 
-def pdf(name="IRB_approval.pdf", content=b"%PDF-1.7 a letter"):
+def pdf(name="IRB_approval.pdf", content=None):
+    """A file; those of other names have other bytes."""
+    content = f"%PDF-1.7 {name}".encode() if content is None else content
     return SimpleUploadedFile(name, content, "application/pdf")
 
 

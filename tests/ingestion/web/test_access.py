@@ -4,7 +4,15 @@ import pytest
 
 from tests.ingestion.web.scenes import FILED, make_packet
 
-PAGES = ["/", "/packets/new/", "/sites/", "/help/rejections/"]
+PAGES = [
+    "/",
+    "/packets/new/",
+    "/packets/new/files/",
+    "/sites/",
+    "/help/",
+    "/help/rejections/",
+    "/account/mail/",
+]
 
 
 @pytest.fixture
@@ -15,7 +23,9 @@ def packet(site, mara):
 def addresses(packet):
     document = packet.documents.get()
     own = f"/documents/{document.pk}/"
-    return [f"/packets/{packet.reference}/", own, f"/sites/{packet.site.site_id}/", f"{own}file/"]
+    needs = f"/sites/{packet.site.site_id}/"
+    rest = [f"{own}file/", f"/packets/{packet.reference}/receipt/"]
+    return [f"/packets/{packet.reference}/", own, needs, *rest]
 
 
 def test_strangers_to_the_house_are_sent_to_the_sign_in(client, packet):

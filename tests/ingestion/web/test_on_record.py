@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from audit.history import latest, timeline
 from ingestion.archive import archive
-from ingestion.models import Packet
+from ingestion.models import DraftFile, Packet
 from tests.ingestion.web.scenes import FILED, make_packet, pdf, send
 
 BYTES = b"%PDF-1.7 a letter"
@@ -77,7 +77,8 @@ def test_an_upload_that_comes_back_is_on_record_with_what_was_wrong_with_it(sign
     (entry,) = latest()
     assert (entry.event, entry.actor, entry.site) == ("packet.form_came_back", mara.actor, "0203")
     assert entry.reason_code == "file-1:unacceptable"
-    assert [each["field"] for each in entry.detail["typed"]] == ["row-0", "row-1"]
+    kept = DraftFile.objects.get()
+    assert [each["field"] for each in entry.detail["typed"]] == [f"row-k{kept.pk}", "row-1"]
     assert "a.docx" in entry.detail["typed"][1]["value"]
     assert entry.detail["request_id"]
 
@@ -85,9 +86,10 @@ def test_an_upload_that_comes_back_is_on_record_with_what_was_wrong_with_it(sign
 @pytest.mark.requirement("R08")
 def test_the_prompt_and_what_was_changed_after_it_are_both_on_record(signed_in, mara):
     send(signed_in, **{"file-0": pdf("scan0001.pdf"), "type-0": ""})
-    send(signed_in, **{"file-0": pdf("scan0001.pdf"), "type-0": "irb-approval"})
+    kept = DraftFile.objects.get()
+    send(signed_in, **{f"type-k{kept.pk}": "irb-approval"})
     prompted, *registered = reversed(latest())
-    assert prompted.reason_code == "type-0:not_registrable"
+    assert prompted.reason_code == f"type-k{kept.pk}:not_registrable"
     received = next(each for each in registered if each.event == "document.received")
     assert received.actor == mara.actor
     assert received.detail["printed_name"] == "Mara Lindqvist"

@@ -69,7 +69,7 @@ def test_a_packet_is_exported_with_its_batch(affairs, desk, packet):
     affairs.post(f"{CHECK}?packet={packet.reference}")
     chosen = desk.jobs[-1].arguments
     assert chosen["subjects"][0] == packet.batch.subject
-    assert len(chosen["subjects"]) == 3
+    assert len(chosen["subjects"]) == 4
     assert packet.reference in text(affairs.get(PAGE))
 
 

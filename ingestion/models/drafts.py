@@ -1,0 +1,76 @@
+"""What people put together in the upload form and have not sent yet."""
+
+from typing import ClassVar, Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from ingestion.models.batches import Packet
+from ingestion.models.documents import Document
+from sites.models import Site, User
+
+
+class DraftQuerySet(models.QuerySet["Draft"]):
+    def open(self) -> Self:
+        return self.filter(packet=None)
+
+
+class Draft(models.Model):
+    """A packet that is put together, or one file in the place of a rejected one.
+
+    A person has one of the first kind at a time, and one of the second for each document. Its row
+    stays for a while after it was sent, so that sending it again finds the packet.
+    """
+
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    site = models.ForeignKey(Site, on_delete=models.PROTECT, null=True, related_name="+")
+    corrects = models.ForeignKey(Document, on_delete=models.PROTECT, null=True, related_name="+")
+    token = models.CharField(max_length=32)  # of the form that it was begun in
+    packet = models.ForeignKey(Packet, on_delete=models.PROTECT, null=True, related_name="+")
+    touched_at = models.DateTimeField(default=timezone.now)
+
+    objects: ClassVar[DraftQuerySet] = DraftQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user"],
+                condition=Q(packet=None, corrects=None),
+                name="a_person_puts_one_packet_together",
+            ),
+            models.UniqueConstraint(
+                fields=["user", "corrects"],
+                condition=Q(packet=None),
+                name="a_person_corrects_a_document_in_one_draft",
+            ),
+            models.UniqueConstraint(fields=["user", "token"], name="a_form_begins_one_draft"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.token} of {self.user}"
+
+
+class DraftFile(models.Model):
+    """A file that has come and is not sent yet. Its bytes wait in the spool."""
+
+    draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="files")
+    filename = models.CharField(max_length=255)
+    spooled = models.CharField(max_length=200)  # its key in the spool
+    sha256 = models.CharField(max_length=64)
+    size = models.PositiveBigIntegerField()  # bytes
+    document_type = models.CharField(max_length=40, blank=True)  # as chosen; "" for not yet
+    person = models.CharField(max_length=80, blank=True)
+    guess = models.CharField(max_length=40, blank=True)  # by what it says; "" for nobody can tell
+    guessed_at = models.DateTimeField(null=True)  # None: nobody has looked yet
+    doubted = models.CharField(max_length=40, blank=True)  # the choice that was asked back about
+    received_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["draft", "sha256"], name="a_draft_holds_a_file_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.filename

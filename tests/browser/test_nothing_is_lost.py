@@ -1,0 +1,163 @@
+"""Sending files over a bad line, coming back to the page, and doing without JavaScript."""
+
+from datetime import UTC, datetime
+
+import pytest
+from playwright.sync_api import expect
+
+from audit.history import timeline
+from ingestion import drafts
+from ingestion.models import Document, DraftFile, Packet
+from ingestion.samples.people_and_sites import SITES
+from ingestion.samples.specimens import specimen
+from tests.browser.test_a_coordinators_way import choose, fits
+from tests.factories import make_site, make_user
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(120),
+]
+SAMPLE = SITES[0]
+PATIENCE = 20_000  # milliseconds: on a busy machine a look at a file takes its time
+
+
+@pytest.fixture
+def mara():
+    return make_user("mara", sites=(make_site(SAMPLE.site_id),), printed_name="Mara Lindqvist")
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two documents whose names say nothing."""
+    for name, kind in {"scan_01.pdf": "irb-approval", "scan_02.pdf": "delegation-log"}.items():
+        content = specimen(kind, today=datetime.now(UTC).date(), site=SAMPLE)
+        (tmp_path / name).write_bytes(content)
+    return [tmp_path / "scan_01.pdf", tmp_path / "scan_02.pdf"]
+
+
+@pytest.fixture
+def page(signed_in, mara):
+    opened = signed_in(mara)
+    opened.goto("/packets/new/")
+    return opened
+
+
+def received(page, number):
+    there = page.locator("[data-status]", has_text="Received")
+    expect(there).to_have_count(number, timeout=PATIENCE)
+
+
+def kinds(page):
+    return [each.input_value() for each in page.locator(".sl-row select").all()]
+
+
+def test_sending_goes_on_where_the_connection_was_lost(page, files):
+    answers = []
+    page.on(
+        "response", lambda got: answers.append(got.status) if got.url.endswith("/files/") else 0
+    )
+    choose(page, files[0])
+    received(page, 1)
+    page.context.set_offline(True)
+    choose(page, files[1])
+    lost = page.locator("[data-lost]")
+    expect(lost).to_contain_text("What has come is kept", timeout=PATIENCE)
+    page.get_by_role("button", name="Send 2 documents").click()
+    assert not Packet.objects.exists()
+    page.context.set_offline(False)
+    page.wait_for_url("**/packets/PKT-*/")
+    assert [status for status in answers if status == 201] == [201, 201]  # each was sent once
+    assert Document.objects.count() == 2
+
+
+def test_what_came_although_its_answer_was_lost_is_not_sent_again(page, files, monkeypatch):
+    keep, kept = drafts.keep, []
+
+    def keep_and_fall(*about):
+        answer = keep(*about)
+        kept.append(answer)
+        if len(kept) == 1:
+            raise ConnectionResetError("the line went dead behind the last byte")
+        return answer
+
+    monkeypatch.setattr(drafts, "keep", keep_and_fall)
+    choose(page, files[0])
+    received(page, 1)
+    assert len(kept) == 1
+    assert DraftFile.objects.count() == 1
+
+
+def test_a_page_that_was_closed_shows_what_is_there_already(page, files):
+    choose(page, *files)
+    received(page, 2)
+    expect(page.locator(".sl-row select").first).to_have_value("irb-approval", timeout=PATIENCE)
+    page.locator(".sl-row select").last.select_option("gcp-certificate")
+    expect(page.locator("[data-hint]").last).to_contain_text("looks like", timeout=PATIENCE)
+    page.locator(".sl-row input:visible").fill("Jo Brandt")
+    with page.expect_response("**/packets/new/files/*/"):
+        page.locator("h1").click()
+    again = page.context.new_page()
+    page.close()
+    again.goto("/packets/new/")
+    received(again, 2)
+    assert kinds(again) == ["irb-approval", "gcp-certificate"]
+    expect(again.get_by_label("Whose document is it? scan_02.pdf")).to_have_value("Jo Brandt")
+    again.get_by_role("button", name="Remove scan_02.pdf").click()
+    again.get_by_role("button", name="Send 1 document").click()
+    again.wait_for_url("**/packets/PKT-*/")
+    assert Document.objects.get().document_type == "irb-approval"
+    assert not DraftFile.objects.exists()
+
+
+@pytest.mark.requirement("R08")
+def test_who_says_otherwise_than_the_file_is_asked_once_and_it_is_on_record(page, files):
+    choose(page, files[0])
+    expect(page.locator(".sl-row select")).to_have_value("irb-approval", timeout=PATIENCE)
+    expect(page.locator("[data-hint]")).to_contain_text("recognised by what the file says")
+    page.locator(".sl-row select").select_option("delegation-log")
+    page.get_by_role("button", name="Send 1 document").click()
+    expect(page.locator("#problems")).to_be_focused()
+    page.get_by_role("link", name="scan_01.pdf looks like").click()
+    expect(page.locator(".sl-row select")).to_be_focused()
+    page.get_by_role("button", name="Send 1 document").click()
+    page.wait_for_url("**/packets/PKT-*/")
+    entries = timeline(Document.objects.get().subject)
+    assert [entry.event for entry in entries] == ["document.received", "document.guess_overruled"]
+    said = {"looks_like": "irb-approval", "sent_as": "delegation-log"}
+    assert said.items() <= entries[1].detail.items()
+
+
+def test_the_same_file_twice_is_one_row(page, files, tmp_path):
+    (tmp_path / "copy.pdf").write_bytes(files[0].read_bytes())
+    choose(page, files[0])
+    received(page, 1)
+    choose(page, tmp_path / "copy.pdf")
+    same = page.get_by_text("Received. copy.pdf is the same file.")
+    expect(same).to_be_visible(timeout=PATIENCE)
+    expect(page.locator(".sl-row")).to_have_count(1)
+
+
+def test_without_javascript_a_file_need_not_be_chosen_twice(signed_in, mara, tmp_path):
+    (tmp_path / "scan0001.pdf").write_bytes(b"%PDF-1.7 nobody can tell")
+    page = signed_in(mara, java_script_enabled=False, viewport={"width": 320, "height": 640})
+    page.goto("/packets/new/")
+    page.locator("#file-0").set_input_files(tmp_path / "scan0001.pdf")
+    page.get_by_role("button", name="Send packet").click()
+    expect(page.get_by_role("link", name="Choose what scan0001.pdf is")).to_be_visible()
+    assert fits(page)
+    page.get_by_label("Type of scan0001.pdf").select_option("irb-approval")
+    page.get_by_role("button", name="Send packet").click()
+    page.wait_for_url("**/packets/PKT-*/")
+    assert page.locator("h3").inner_text() == "IRB approval"
+
+
+def test_without_javascript_a_file_is_taken_out_again(signed_in, mara, files):
+    page = signed_in(mara, java_script_enabled=False)
+    page.goto("/packets/new/")
+    page.locator("#file-0").set_input_files(files[0])
+    page.locator("#file-1").set_input_files({"name": "a.docx", "mimeType": "x/y", "buffer": b"x"})
+    page.get_by_role("button", name="Send packet").click()
+    page.get_by_role("button", name="Remove scan_01.pdf").click()
+    expect(page.locator(".sl-row")).to_have_count(0)
+    assert not Packet.objects.exists()

@@ -1,0 +1,99 @@
+"""A rejected document: seen with its place marked, corrected, asked about, and fetched again."""
+
+from datetime import UTC, datetime
+
+import pytest
+from playwright.sync_api import expect
+
+from ingestion.models import Document
+from ingestion.samples.faults import Fault
+from ingestion.samples.people_and_sites import SITES
+from ingestion.samples.specimens import specimen
+from sites.models import Study
+from tests.browser.test_a_coordinators_way import choose, fits, work
+from tests.factories import make_site, make_user
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(120),
+]
+SAMPLE = SITES[0]
+
+
+@pytest.fixture
+def mara():
+    site = make_site(SAMPLE.site_id)
+    Study.objects.filter(pk=site.study_id).update(protocol_number=SAMPLE.study.protocol_number)
+    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+
+
+def write(path, fault=None):
+    today = datetime.now(UTC).date()
+    path.write_bytes(specimen("delegation-log", today=today, site=SAMPLE, fault=fault))
+    return path
+
+
+@pytest.fixture
+def page(signed_in, mara, tmp_path):
+    """At the packet of an unsigned delegation log, which was rejected."""
+    opened = signed_in(mara)
+    opened.goto("/packets/new/")
+    choose(opened, write(tmp_path / "Delegation_log.pdf", Fault.UNSIGNED))
+    opened.get_by_role("button", name="Send 1 document").click()
+    opened.wait_for_url("**/packets/PKT-*/")
+    work()
+    expect(opened.locator("h2").first).to_have_text("1 of 1 document needs you")
+    return opened
+
+
+def is_drawn(picture):
+    return picture.evaluate("picture => picture.decode().then(() => picture.naturalWidth > 0)")
+
+
+def test_what_is_wrong_is_shown_on_a_picture_of_the_page(page):
+    page.locator("summary").click()
+    picture = page.locator(".sl-sheet img")
+    assert is_drawn(picture)
+    expect(page.locator(".sl-sheet rect")).to_be_attached()
+    page.get_by_role("link", name="Delegation_log.pdf").click()
+    assert is_drawn(page.locator(".sl-sheet img"))
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert fits(page)
+
+
+def test_a_corrected_file_takes_its_place_and_both_say_so(page, tmp_path):
+    page.get_by_role("link", name="Upload a corrected file").click()
+    expect(page.locator("h1")).to_have_text("Upload a corrected file")
+    expect(page.get_by_role("button", name="Choose the file")).to_be_visible()
+    signed = write(tmp_path / "Delegation_log_signed.pdf")
+    page.locator("[data-drop] input").set_input_files(signed)
+    expect(page.locator("[data-hint]")).to_contain_text("recognised", timeout=20_000)
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert fits(page)
+    page.get_by_role("button", name="Send the corrected file").click()
+    page.wait_for_url("**/packets/PKT-*/")
+    work()
+    expect(page.locator("h2").first).to_have_text("Everything is on file")
+    page.get_by_text("Sent in the place of").get_by_role("link").click()
+    expect(page.get_by_text("Corrected by")).to_contain_text("Delegation_log_signed.pdf")
+    expect(page.get_by_role("link", name="Upload a corrected file")).to_have_count(0)
+    old, new = Document.objects.order_by("pk")
+    assert (new.corrects, new.doc_id, new.state) == (old, old.doc_id, "ARCHIVED")
+    page.goto(f"/documents/{old.pk}/correct/")
+    expect(page.get_by_text("A corrected file was sent already.")).to_be_visible()
+    page.goto("/")
+    expect(page.locator("h2").first).to_have_text("Nothing needs you")
+
+
+def test_a_site_asks_for_a_review_in_its_own_words(page):
+    page.get_by_role("link", name="Ask for a review").click()
+    page.get_by_role("button", name="Ask for a review").click()
+    expect(page.get_by_role("alert")).to_contain_text("Say in a few words")
+    page.get_by_label("Why do you think").fill("The signature is in the margin of page 1.")
+    page.get_by_role("button", name="Ask for a review").click()
+    expect(page.get_by_text("QA has your question.")).to_be_visible()
+    expect(page.locator(".sl-chip").first).to_have_text("In review")
+    expect(page.get_by_text("in the margin of page 1")).to_be_visible()
+    page.goto(f"{page.url}ask/")
+    expect(page.locator("h1")).to_contain_text("Review already asked for on")

@@ -1,0 +1,64 @@
+"""A small SMTP server (RFC 5321) in a thread: takes mail, or fails as a test asks it to."""
+
+import socketserver
+import threading
+from contextlib import contextmanager
+from email import message_from_bytes
+from email.message import Message
+
+
+class MailServer(socketserver.ThreadingTCPServer):
+    """`refused` addresses get 550; while `is_busy` nobody is greeted. `taken` is what it has."""
+
+    allow_reuse_address = daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Conversation)
+        self.taken: list[Message] = []
+        self.refused: set[str] = set()
+        self.is_busy = False
+
+    @property
+    def port(self) -> int:
+        return self.server_address[1]
+
+
+class _Conversation(socketserver.StreamRequestHandler):
+    server: MailServer
+
+    def handle(self) -> None:
+        self.say("421 busy" if self.server.is_busy else "220 ready")
+        if self.server.is_busy:
+            return
+        while line := self.rfile.readline().decode().strip():
+            verb = line.split()[0].upper()
+            if verb == "RCPT" and any(name in line for name in self.server.refused):
+                self.say("550 no such mailbox")
+            elif verb == "DATA":
+                self.say("354 go on")
+                self.server.taken.append(message_from_bytes(self.text()))
+                self.say("250 taken")
+            elif verb == "QUIT":
+                self.say("221 bye")
+                return
+            else:
+                self.say("250 well")
+
+    def say(self, text: str) -> None:
+        self.wfile.write(f"{text}\r\n".encode())
+
+    def text(self) -> bytes:
+        lines = iter(self.rfile.readline, b".\r\n")
+        return b"".join(line.removeprefix(b".") if line[:2] == b".." else line for line in lines)
+
+
+@contextmanager
+def running():
+    with MailServer() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
