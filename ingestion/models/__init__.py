@@ -20,6 +20,13 @@ from ingestion.models.batches import (
 from ingestion.models.documents import Document, DocumentQuerySet, Finding
 from ingestion.models.extractions import Extraction
 from ingestion.models.gates import PortalGate, PortalGateQuerySet
+from ingestion.models.operations import (
+    AlarmMessage,
+    AlarmRow,
+    Channel,
+    SiteSummary,
+    WorkerHost,
+)
 from ingestion.models.requirements import (
     RequiredDocument,
     SiteRequirement,
@@ -30,8 +37,11 @@ from ingestion.models.requirements import (
 __all__ = [
     "PRIORITIES",
     "URGENT",
+    "AlarmMessage",
+    "AlarmRow",
     "Batch",
     "BatchQuerySet",
+    "Channel",
     "Chunk",
     "ChunkQuerySet",
     "Document",
@@ -44,7 +54,9 @@ __all__ = [
     "PortalGateQuerySet",
     "RequiredDocument",
     "SiteRequirement",
+    "SiteSummary",
     "Source",
     "ValidityOverride",
     "Waiver",
+    "WorkerHost",
 ]

@@ -110,6 +110,8 @@ class Document(models.Model):
             # Admission counts what is unfinished, and how much was settled lately.
             models.Index(fields=["state", "received_at"], name="documents_by_state"),
             models.Index(fields=["settled_at"], name="documents_by_settling"),
+            # The newest version of each, and the first.
+            models.Index(fields=["site", "doc_id", "id"], name="documents_by_version"),
         ]
         constraints = [
             models.CheckConstraint(

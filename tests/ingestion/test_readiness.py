@@ -124,7 +124,7 @@ def test_values_that_may_be_misread_make_no_gap(site):
     make_read(
         site, "irb-approval", doc_id="irb-approval-1", confidence=60.0, protocol_version="2.0"
     )
-    assert readiness_of(site, today=TODAY).gaps == ()
+    assert readiness_of(site, today=TODAY).gaps == []
 
 
 def test_many_sites_cost_as_many_queries_as_one(site, django_assert_max_num_queries):
