@@ -313,6 +313,23 @@ EXPORT_DIR = Path(env.str("EXPORT_DIR", default=str(DATA_DIR / "exports")))
 RETENTION_YEARS = env.int("RETENTION_YEARS", default=25)
 AUDIT_REVIEW_DAYS = env.int("AUDIT_REVIEW_DAYS", default=30)  # in which people look it through
 
+# --- alarms, and whom they are told (docs/operations.md) ------------------------------------------
+
+ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
+ALERT_WEBHOOK = env.str("ALERT_WEBHOOK", default="")
+ALERT_WEBHOOK_SECRET_FILE = env.str("ALERT_WEBHOOK_SECRET_FILE", default="")
+ALERT_AGAIN_HOURS = env.int("ALERT_AGAIN_HOURS", default=24)  # while an alarm lasts
+WORKER_SILENT_SECONDS = env.int("WORKER_SILENT_SECONDS", default=60)
+
+EMAIL_HOST = env.str("EMAIL_HOST", default="localhost")
+EMAIL_PORT = env.int("EMAIL_PORT", default=25)
+EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", default="")
+EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", default="")
+EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", default=False)
+EMAIL_USE_SSL = env.bool("EMAIL_USE_SSL", default=False)
+EMAIL_TIMEOUT = env.int("EMAIL_TIMEOUT", default=10)  # seconds
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="siteledger@localhost")
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

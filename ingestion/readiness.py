@@ -78,6 +78,13 @@ def readiness(sites: Sequence[Site], *, today: date | None = None) -> dict[int, 
     }
 
 
+def kinds(sites: Sequence[Site], *, today: date | None = None) -> list[str]:
+    """Whatever any of these sites needs, in the catalogue's order: two queries."""
+    found = _wanted(sites, today or timezone.now().date()).values()
+    needed = {wanted.kind for of_site in found for wanted in of_site}
+    return sorted(needed, key=lambda kind: list(TYPES).index(kind) if kind in TYPES else len(TYPES))
+
+
 def _of(
     site: Site,
     wanted: Sequence[Wanted],

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from audit import jobs, runs
 from audit.log import ledger
-from ingestion import batches, spool
+from ingestion import alerts, batches, spool
 from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
 from ingestion.models import Batch, Chunk, Document
 
@@ -45,6 +45,7 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
         before = timezone.now() - timedelta(days=days)
         jobs.forget(before)
         runs.forget(before)
+        alerts.forget(before)
     return Pruned(len(finished), chunks, len(leftovers))
 
 

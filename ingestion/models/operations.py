@@ -1,4 +1,4 @@
-"""What operations look at: hosts that are there, how far sites were, and alarms with their messages.
+"""What operations look at: hosts that are there, how far sites were, alarms with their messages.
 
 None of it is a record of documents: all of it could be lost, and would be there again soon.
 """
@@ -6,7 +6,7 @@ None of it is a record of documents: all of it could be lost, and would be there
 from typing import ClassVar, Self
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from sites.models import Site
@@ -31,14 +31,16 @@ class WorkerHost(models.Model):
 
 
 class SiteSummary(models.Model):
-    """How far a site was when it was last counted: for the order of a long list, and for nothing
-    else. What a page shows of a site is counted when it is looked at (docs/adr/0024).
+    """How far a site was when it was last counted: for the order of a long list alone.
+
+    What a page shows of a site is counted when it is looked at (docs/adr/0024).
     """
 
     site = models.OneToOneField(
         Site, on_delete=models.CASCADE, primary_key=True, related_name="summary"
     )
-    stamp = models.CharField(max_length=120)  # of all that it was counted from
+    stamp = models.CharField(max_length=64)  # of the day and of all that is laid down
+    seq = models.BigIntegerField()  # the ledger's last entry when it was counted
     met = models.PositiveIntegerField()
     needed = models.PositiveIntegerField()
     runs_out_on = models.DateField(null=True)  # the first day on which something does
@@ -75,9 +77,15 @@ class AlarmMessageQuerySet(models.QuerySet["AlarmMessage"]):
     def unsent(self) -> Self:
         return self.filter(sent_at=None, given_up_at=None)
 
+    def failing(self, tries: int) -> Self:
+        """Tried in vain so often, and nothing got out by their channel since."""
+        sent = AlarmMessage.objects.filter(channel=OuterRef("channel"), sent_at__isnull=False)
+        later = sent.filter(sent_at__gte=OuterRef("next_try_at"))
+        return self.filter(sent_at=None, tries__gte=tries).exclude(Exists(later))
+
 
 class AlarmMessage(models.Model):
-    """What is to be told of an alarm on one channel: written with the alarm's change, sent later."""
+    """What is to be told of an alarm on one channel: written with its change, sent later."""
 
     class Word(models.TextChoices):
         BEGUN = "begun", "begun"

@@ -6,8 +6,9 @@ from ingestion.web.documents import document_page, original
 from ingestion.web.help import rejections
 from ingestion.web.home import home
 from ingestion.web.packets import packet_page
-from ingestion.web.required import required, required_of
+from ingestion.web.required import required_of
 from ingestion.web.signin import SignIn
+from ingestion.web.sites import figures, required, required_csv
 from ingestion.web.uploads import upload
 
 urlpatterns = [
@@ -21,6 +22,8 @@ urlpatterns = [
     path("documents/<int:pk>/copies/", certified_copies, name="certified_copies"),
     path("documents/<int:pk>/copies/<int:seq>/", certified_copy, name="certified_copy"),
     path("sites/", required, name="required"),
+    path("sites.csv", required_csv, name="required_csv"),
+    path("figures/", figures, name="figures"),
     path("sites/<path:site_id>/", required_of, name="required_of"),
     path("help/rejections/", rejections, name="help_rejections"),
 ]

@@ -44,7 +44,7 @@ def test_a_new_site_needs_the_usual_documents(site):
 def test_a_whole_packet_is_complete_and_fits_together(site):
     whole_packet(site)
     stand = readiness_of(site, today=TODAY)
-    assert (stand.is_complete, stand.gaps) == (True, ())
+    assert (stand.is_complete, stand.gaps) == (True, [])
 
 
 def test_what_differs_is_a_gap_between_two_rows(site):
