@@ -129,11 +129,11 @@ def _held() -> Iterator[Alarm]:
     codes = dict(held.values_list("code").annotate(Count("pk")))
     if codes:
         total = sum(codes.values())
-        why = "; ".join(f"{number}: {reason(code)}" for code, number in codes.items())
+        why = "; ".join(f"{reason(code)} ({number})" for code, number in codes.items())
         said = "1 document is held" if total == 1 else f"{total} documents are held"
         yield Alarm(
             "held",
-            f"{said} by us or by portals. {why}.",
+            f"{said}. {why}.",
             "Mend what held them, then try them again on the page of stuck items, or with "
             "`manage.py retry --code CODE`.",
             "ops_stuck",

@@ -13,6 +13,7 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from ingestion.core.states import DocumentState
 from ingestion.models import Document, Extraction
 from ingestion.moments import DAY, Cut
+from sites.models import Site
 
 FILED = (DocumentState.ARCHIVED,)
 SENT_BACK = (DocumentState.REJECTED, DocumentState.RETURNED)
@@ -126,8 +127,7 @@ def rejections_by_site(documents: "QuerySet[Document]", since: datetime, most: i
     """At most so many: those with the most rejections first, without those that have none."""
     decided = documents.filter(state__in=(*FILED, *SENT_BACK), settled_at__gte=since).order_by()
     rejected = Count("pk", filter=Q(state__in=SENT_BACK))
-    counted = decided.values_list("site__site_id", "site__name").annotate(
-        n=rejected, all=Count("pk")
-    )
-    rows = counted.filter(n__gt=0).order_by("-n", "site__site_id")[:most]
-    return [OfSite(*row) for row in rows]
+    counted = decided.values_list("site").annotate(n=rejected, all=Count("pk"))
+    rows = list(counted.filter(n__gt=0).order_by("-n", "site")[:most])
+    sites = Site.objects.in_bulk([key for key, _, _ in rows])
+    return [OfSite(sites[key].site_id, sites[key].name, n, of) for key, n, of in rows]

@@ -60,8 +60,8 @@ def _stamp(today: date) -> str:
 
 def _stale(stamp: str) -> "QuerySet[Site]":
     own = SiteSummary.objects.filter(stamp=stamp)
-    since: int = own.aggregate(Min("seq"))["seq__min"] or 0
-    changed = history.sites_since(since) if since else set()
+    since: int | None = own.aggregate(Min("seq"))["seq__min"]
+    changed = set() if since is None else history.sites_since(since)
     return Site.objects.exclude(Q(pk__in=own.values("pk")) & ~Q(site_id__in=changed))
 
 

@@ -165,7 +165,8 @@ def _cell(found: Sequence[Line], site: Site, reader: User) -> Cell:
     return Cell(
         name=worst.name,
         look=worst.look,
-        word=worst.word,
+        # A column is narrow; the year of what runs out soon goes without saying.
+        word=worst.word.removesuffix(f" {timezone.now().year}"),
         count=f"{met} of {len(found)}" if len(found) > 1 else "",
         url=_url(worst, site, reader),
         is_missing=worst.standing is Standing.MISSING,

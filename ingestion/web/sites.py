@@ -38,7 +38,7 @@ def required(request: SignedIn) -> HttpResponse:
     wishes = Wishes(request.GET, visible)
     found = chosen(visible, wishes)
     page = found.page(request.GET.get("page"))
-    stands = found.stands(list(page))
+    stands = found.stands(page)
     context = {
         "matrix": matrix(stands, kinds([stand.site for stand in stands]), request.user),
         "wishes": wishes,
@@ -142,7 +142,7 @@ class Completeness:
 
 def _completeness(places: "QuerySet[Site]") -> Completeness:
     found = chosen(places, Wishes({}, places))
-    stands = found.stands(list(found.sites[:MOST]))
+    stands = found.stands(found.sites[:MOST])
     least = [_complete_bar(stand.site, stand.met, len(stand.required)) for stand in stands]
     numbers = _summed(places) if found.as_of else _added(found)
     return Completeness(*numbers, least, found.as_of)
