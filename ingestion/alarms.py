@@ -23,7 +23,7 @@ from ingestion.rules.sentences import reason
 
 logger = logging.getLogger(__name__)
 
-LOCKED = "account.locked"  # the ledger's event
+LOCKED = ("signin.locked", "user.locked")  # the ledger's events
 LOCKED_FOR = timedelta(hours=1)  # an account that was locked is news for so long
 TRIED_IN_VAIN = 3  # messages that failed so often say that their channel does not work
 
@@ -152,12 +152,13 @@ def _disk() -> Iterator[Alarm]:
 
 
 def _locked() -> Iterator[Alarm]:
-    count = history.count(Search(event=LOCKED, since=timezone.now() - LOCKED_FOR))
+    since = timezone.now() - LOCKED_FOR
+    count = sum(history.count(Search(event=event, since=since)) for event in LOCKED)
     if count:
         times = "once" if count == 1 else f"{count} times"
         yield Alarm(
             "locked",
-            f"Accounts were locked after failed sign-ins, {times} within the last hour.",
+            f"Sign-ins were locked after failures, {times} within the last hour.",
             "Look in the audit trail who and from where. If it was not the person, somebody tries "
             "passwords: tell security.",
             "trail",

@@ -84,10 +84,11 @@ def test_entries_that_nobody_signs_ring_after_a_while(settings):
 
 
 @pytest.mark.requirement("R19")
-def test_a_locked_account_rings():
+@pytest.mark.parametrize("event", alarms.LOCKED)
+def test_a_locked_account_rings(event):
     host()
     with log.ledger():
-        log.record("account.locked", subject="sign-in:mara", n=1, actor="system:web")
+        log.record(event, subject="sign-in:mara", n=1, actor="system:web")
     assert "once within the last hour" in ringing()["locked"].said
 
 
