@@ -10,7 +10,10 @@ from django.utils import timezone
 
 from ingestion import alarms, alerts
 from ingestion.models import AlarmMessage, AlarmRow, WorkerHost
+from tests.factories import make_site
+from tests.ingestion.hosts import eventually, worker_host
 from tests.ingestion.receivers import mail_server, webhook
+from tests.ingestion.web.ops.conftest import hold
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -214,3 +217,12 @@ def test_a_watchman_tells_beside_the_work_and_rests_for_a_minute(hook):
     watchman.look()
     watchman._beside.join()
     assert hook.events[-1] == ("workers", "over")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.timeout(120)
+def test_a_real_host_tells_what_rings_when_it_starts(hook, settings):
+    hold(make_site())
+    with worker_host(settings, ALERT_WEBHOOK=settings.ALERT_WEBHOOK):
+        eventually(lambda: ("held", "begun") in hook.events)
+    assert hook.told[-1]["message"].startswith("1 document is held.")

@@ -45,6 +45,8 @@ def test_what_is_laid_down_or_waived_and_a_new_day_count_all_again():
     Waiver.objects.create(site=site, document_type="cv", reason="None", granted_by=make_user())
     assert summaries.refresh() == 2
     assert of(site) == (1, 1)
+    Site.objects.filter(pk=site.pk).update(activated_on=TODAY, revision=7)  # as the admin does
+    assert summaries.refresh() == 2
     assert summaries.refresh(today=TODAY + timedelta(days=1)) == 2
 
 
