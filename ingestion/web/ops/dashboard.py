@@ -21,6 +21,7 @@ from django_q.models import Failure
 from audit import anchors, runs
 from audit.standing import standing
 from ingestion import alarms, disks, figures, stuck, throughput, watch
+from ingestion.alarms import Alarm
 from ingestion.core.states import ChunkState, DocumentState
 from ingestion.dispatch import heartbeat
 from ingestion.models import AlarmRow, Chunk, Document, WorkerHost
@@ -57,8 +58,7 @@ def _numbers(now: datetime) -> dict[str, Any]:
         **_work(unsettled),
         **_today(now),
         **_ledger(),
-        "alarms": alarms.look().alarms,
-        "since": dict(AlarmRow.objects.filter(over_at=None).values_list("key", "began_at")),
+        "alarms": _alarms(),
         "at_limit": [line for line in lines if line.is_at_limit and line.waiting],
         "portals": lines[: portals.MOST],
         "portals_left_out": max(0, len(lines) - portals.MOST),
@@ -73,6 +73,12 @@ def _numbers(now: datetime) -> dict[str, Any]:
 
 
 _S = DocumentState
+
+
+def _alarms() -> list[tuple[Alarm, datetime | None]]:
+    """With the moment since when they ring; None: no worker host has noticed it yet."""
+    began = dict(AlarmRow.objects.filter(over_at=None).values_list("key", "began_at"))
+    return [(alarm, began.get(alarm.key)) for alarm in alarms.look().alarms]
 
 
 def _states() -> dict[str, int]:

@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from ingestion import alerts
 from ingestion.models import Document, PortalGate, WorkerHost
 from tests.factories import make_batch, make_leased, make_read, make_site
 from tests.ingestion.web.ops.conftest import hold
@@ -60,6 +61,13 @@ def test_without_a_worker_it_says_which_command_to_run(ops, host, silent_for):
     shown = text(ops.get(PAGE))
     assert '<div class="sl-verdict sl-bad"><p><strong>No worker gives a sign' in shown
     assert "<code>manage.py workers</code>" in shown
+
+
+def test_an_alarm_says_since_when_it_rings(ops, host, site):
+    hold(site)
+    assert "Since <time" not in text(ops.get(PAGE))
+    alerts.look(timezone.now() - timedelta(hours=3))
+    assert "Since <time" in text(ops.get(PAGE))
 
 
 def test_with_one_there_is_no_red_banner(ops, host):
