@@ -138,6 +138,12 @@ def head() -> tuple[int, str] | None:
     return Entry.objects.order_by("-seq").values_list("seq", "hash").first()
 
 
+def sites_since(seq: int) -> set[str]:
+    """Sites of which anything was entered after entry `seq`."""
+    later = Entry.objects.filter(seq__gt=seq).exclude(site="").order_by()
+    return set(later.values_list("site", flat=True).distinct())
+
+
 def subjects(prefix: str, *, since: int = 0) -> Iterator[str]:
     """Every subject that begins so and had a state after entry `since`, streaming, in no order.
 

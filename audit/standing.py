@@ -7,7 +7,7 @@ from typing import Any
 
 from audit import anchors, checkpoints, clock, history, keys
 from audit.keys import KeyProblem
-from audit.models import Checkpoint
+from audit.models import Checkpoint, Entry
 from audit.notes import SIGNED_BY
 
 
@@ -48,6 +48,13 @@ def standing() -> Standing:
     """Three queries, however long the trail."""
     entries, head = history.head() or (0, "")
     return Standing(entries, head, _last_signed())
+
+
+def unsigned_since() -> datetime | None:
+    """When the oldest entry was recorded that no checkpoint covers; None: all are covered."""
+    last = Checkpoint.objects.first()
+    later = Entry.objects.filter(seq__gt=last.size if last else 0).order_by("seq")
+    return later.values_list("recorded_at", flat=True).first()
 
 
 def _last_signed() -> Signed | None:

@@ -367,6 +367,14 @@ EXPORT_DIR = Path(env.str("EXPORT_DIR", default=str(DATA_DIR / "exports")))
 RETENTION_YEARS = env.int("RETENTION_YEARS", default=25)
 AUDIT_REVIEW_DAYS = env.int("AUDIT_REVIEW_DAYS", default=30)  # in which people look it through
 
+# --- alarms, and whom they are told (docs/operations.md) ------------------------------------------
+
+ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
+ALERT_WEBHOOK = env.str("ALERT_WEBHOOK", default="")
+ALERT_WEBHOOK_SECRET_FILE = env.str("ALERT_WEBHOOK_SECRET_FILE", default="")
+ALERT_AGAIN_HOURS = env.int("ALERT_AGAIN_HOURS", default=24)  # while an alarm lasts
+WORKER_SILENT_SECONDS = env.int("WORKER_SILENT_SECONDS", default=60)
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from django.db.models import Max
+from django.db.models import Max, OuterRef, Subquery
 from django.utils import timezone
 
 from ingestion.core.states import DocumentState
@@ -37,9 +37,16 @@ class Readiness:
     """`documents` are the rows behind the papers, by their keys."""
 
     site: Site
+    wanted: tuple[Wanted, ...]
     required: tuple[Requirement, ...]
-    gaps: tuple[Gap, ...]
+    papers: tuple[Paper, ...]
     documents: Mapping[int, Document]
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """Compared when it is asked for: a list of many sites shows none."""
+        protocol = self.site.study.protocol_number
+        return packet.gaps(self.wanted, self.papers, self.required, protocol=protocol)
 
     @property
     def contradictions(self) -> list[Gap]:
@@ -71,6 +78,13 @@ def readiness(sites: Sequence[Site], *, today: date | None = None) -> dict[int, 
     }
 
 
+def kinds(sites: Sequence[Site], *, today: date | None = None) -> list[str]:
+    """Whatever any of these sites needs, in the catalogue's order: two queries."""
+    found = _wanted(sites, today or timezone.now().date()).values()
+    needed = {wanted.kind for of_site in found for wanted in of_site}
+    return sorted(needed, key=lambda kind: list(TYPES).index(kind) if kind in TYPES else len(TYPES))
+
+
 def _of(
     site: Site,
     wanted: Sequence[Wanted],
@@ -80,8 +94,7 @@ def _of(
     today: date,
 ) -> Readiness:
     required = requirements.requirements(wanted, papers, waived, today)
-    gaps = packet.gaps(wanted, papers, required, protocol=site.study.protocol_number)
-    return Readiness(site, tuple(required), tuple(gaps), documents)
+    return Readiness(site, tuple(wanted), tuple(required), tuple(papers), documents)
 
 
 def _wanted(sites: Iterable[Site], today: date) -> dict[int, list[Wanted]]:
@@ -121,11 +134,20 @@ def _waived(sites: Iterable[Site]) -> defaultdict[int, list[Waived]]:
 
 
 def _documents(sites: Iterable[Site]) -> dict[int, Document]:
-    """Of each identity the newest version, and the newest whose content counts."""
-    own = Document.objects.filter(site__in=sites, document_type__in=TYPES).order_by()
+    """Of each identity the newest version, and the newest whose content counts.
+
+    Each is one probe of an index that has the versions of a document in order: how many there are
+    of it does not matter.
+    """
+    own = Document.objects.filter(site__in=sites).order_by()
     newest = own.values("site", "doc_id").annotate(last=Max("pk")).values("last")
-    live = own.filter(state__in=_LIVE).values("site", "doc_id").annotate(last=Max("pk"))
-    keys = {row["last"] for rows in (newest, live.values("last")) for row in rows}
+    versions = Document.objects.filter(
+        site=OuterRef("site"), doc_id=OuterRef("doc_id"), document_type__in=TYPES
+    ).order_by("-pk")
+    last = Subquery(versions.values("pk")[:1])
+    live = Subquery(versions.filter(state__in=_LIVE).values("pk")[:1])
+    pairs = Document.objects.filter(pk__in=newest).order_by().values_list(last, live)
+    keys = {key for pair in pairs for key in pair if key}
     return Document.objects.select_related("site").in_bulk(keys)
 
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from audit import jobs, runs
 from audit.log import ledger
-from ingestion import batches, drafts, previews, spool
+from ingestion import alerts, batches, drafts, previews, spool
 from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
 from ingestion.models import Batch, Chunk, Document, DraftFile
 
@@ -50,6 +50,7 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
         jobs.forget(before)
         runs.forget(before)
         previews.prune(before)
+        alerts.forget(before)
     return Pruned(len(finished), chunks, len(leftovers))
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Min, QuerySet
+from django.db.models.functions import Now
 
 from audit.log import ledger
 from ingestion import batches, correcting, filing, steps
@@ -110,6 +111,25 @@ def fetch_again(document: Document, *, by: By) -> None:
         _requeue(row, another_chunk(row.batch, row.site), by)
         batches.look_again({row.batch_id})
         transaction.on_commit(bell.ring)
+
+
+def at_once(waiting: "QuerySet[Document]", *, by: By) -> int:
+    """Documents that wait for their next attempt need not wait. Answers how many there were.
+
+    Others than RECEIVED ones are passed over. A portal that is down is still only probed.
+    """
+    with ledger():
+        rows = waiting.waiting().filter(chunk__isnull=False)  # type: ignore[attr-defined]
+        documents = list(rows.select_related("site").select_for_update(of=("self",)).order_by("pk"))
+        for document in documents:
+            columns = {"transitions": document.transitions + 1, "next_attempt_at": None}
+            if not document.change(columns):
+                raise LeaseLost(f"{document.subject} was moved by somebody else")
+            filing.enter(document, "document.tried_at_once", code="", detail=None, by=by)
+        own = {document.chunk_id for document in documents}
+        Chunk.objects.waiting().filter(pk__in=own).update(next_dispatch_at=Now())
+        transaction.on_commit(bell.ring)
+    return len(documents)
 
 
 def _belongs(document: Document, chunk: Chunk) -> bool:

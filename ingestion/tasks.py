@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import close_old_connections, connections
 
 from audit import jobs, runs
-from ingestion import expiries, mailing, retention, stocktaking
+from ingestion import expiries, mailing, retention, stocktaking, summaries
 from ingestion.dispatch import bell, drain, presence, shift
 
 # A ring that is so old is of no use, for others were rung since. Sooner than `retry`, at which the
@@ -37,6 +37,12 @@ def purge_rings() -> None:
     """Rings that a killed cluster had taken stay in the broker's table otherwise."""
     with _connections_of_its_own():
         bell.purge(STALE)
+
+
+def summarise_sites() -> None:
+    """Whatever changed of them. Its host sees the worker at work, for it may take a while."""
+    with _connections_of_its_own(), presence.at_work():
+        summaries.refresh()
 
 
 def prune() -> None:

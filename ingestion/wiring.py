@@ -9,7 +9,7 @@ from django.db.models.signals import post_migrate
 from audit import anchors, jobs, log, runs, verify
 from audit.export import job as export_job
 from audit.export import package
-from ingestion import checks, reconcile, roles, stocktaking
+from ingestion import alert_checks, checks, reconcile, roles, stocktaking
 from ingestion.dispatch import schedules, transport
 from ingestion.review import signed
 from ingestion.rules.types import RULES_VERSION
@@ -52,4 +52,4 @@ def _install_schedules(**options: Any) -> None:
     schedules.install()
 
 
-__all__ = ["checks", "connect", "stocktaking"]
+__all__ = ["alert_checks", "checks", "connect", "stocktaking"]

@@ -1,8 +1,6 @@
 """For whoever keeps the service up: `/healthz` (it runs) and `/readyz` (it can do its work)."""
 
-import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -10,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from ingestion import watch
+from ingestion import disks, watch
 from ingestion.api import problems
 from ingestion.api.problems import Problem
 
@@ -57,19 +55,4 @@ def _queue() -> str:
     return f"work is due since {seconds:.0f} seconds, and no worker takes it"
 
 
-def _disk() -> str:
-    for name in ("ARCHIVE_DIR", "SPOOL_DIR"):
-        if free_bytes(name) < settings.READY_FREE_MB * 1_000_000:
-            return f"{name} has less than {settings.READY_FREE_MB} MB left"
-    return ""
-
-
-def free_bytes(setting: str) -> int:
-    """On the disk of that folder, which may not have been made yet."""
-    folder = Path(getattr(settings, setting))
-    while not folder.exists():
-        folder = folder.parent
-    return shutil.disk_usage(folder).free
-
-
-_CHECKS: dict[str, Callable[[], str]] = {"database": _database, "queue": _queue, "disk": _disk}
+_CHECKS: dict[str, Callable[[], str]] = {"database": _database, "queue": _queue, "disk": disks.low}

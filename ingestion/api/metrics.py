@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CollectorRegistry
@@ -18,11 +19,12 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from audit import history
-from ingestion import watch
-from ingestion.api import health, problems
+from ingestion import disks, watch
+from ingestion.api import problems
 from ingestion.api.auth import Bearer, missing
 from ingestion.api.problems import Problem
 from ingestion.core.states import BatchState, ChunkState, DocumentState
+from ingestion.dispatch import heartbeat
 from ingestion.models import Batch, Chunk, Document, PortalGate
 from sites.models import Scope
 
@@ -72,6 +74,7 @@ class _Rows(Collector):
             "siteledger_ledger_entries", "Entries of the ledger.", value=float(entries)
         )
         yield _free()
+        yield _silence()
 
 
 def _gauge(name: str, said: str, value: float) -> Metric:
@@ -97,6 +100,15 @@ def _held() -> Metric:
 def _free() -> Metric:
     said = "Bytes left on the disk of each folder."
     family = GaugeMetricFamily("siteledger_disk_free_bytes", said, labels=["folder"])
-    for folder, setting in {"archive": "ARCHIVE_DIR", "spool": "SPOOL_DIR"}.items():
-        family.add_metric([folder], health.free_bytes(setting))
+    for folder, setting in disks.FOLDERS.items():
+        family.add_metric([folder], disks.free_bytes(setting))
+    return family
+
+
+def _silence() -> Metric:
+    """Without a host ever there is no number: an alert on its absence is the right one."""
+    said = "How long ago any worker host gave a sign."
+    family = GaugeMetricFamily("siteledger_worker_silent_seconds", said)
+    if seen := heartbeat.last_seen():
+        family.add_metric([], (timezone.now() - seen).total_seconds())
     return family

@@ -2,7 +2,7 @@
 
 The loop makes orphaned chunks due again and rings while due chunks wait. It never leases anything
 itself, and any number of hosts may run it against one database. It has the ledger's new entries
-signed when that is due, and once more when it ends.
+signed when that is due, and once more when it ends; and it has alarms told to people.
 """
 
 import logging
@@ -19,7 +19,9 @@ from django.db import DatabaseError, close_old_connections
 from audit import jobs
 from audit.notary import Notary
 from ingestion import batches
+from ingestion.alerts import Watchman
 from ingestion.dispatch import bell, leases, polls, recovery, session, ties
+from ingestion.dispatch.heartbeat import Heartbeat
 from ingestion.dispatch.presence import AtWork
 from ingestion.dispatch.session import Session
 from ingestion.dispatch.watchdog import Patience, Watchdog
@@ -61,6 +63,8 @@ class Host:
         os.set_blocking(self._wakes, False)
         self._watchdog = Watchdog(Patience.from_settings(), settings.WORKERS)
         self._notary = Notary()
+        self._heartbeat = Heartbeat()
+        self._watchman = Watchman()
         self._session: Session
 
     def run(self, *, ready: Callable[[], None] = lambda: None) -> int:
@@ -97,7 +101,9 @@ class Host:
                 _recover_from(worker)
                 self._session.forget(worker)
             self._watch(tick(), at_work)
+            self._heartbeat.beat(len(at_work))
             self._notary.look()
+            self._watchman.look()
         except DatabaseError:
             logger.exception("the dispatcher cannot reach the database; it tries again")
 
@@ -127,6 +133,7 @@ class Host:
         _give_back(self._session.kill())
         if not self._now:
             self._notary.close()
+            self._heartbeat.leave()
 
 
 def _give_back(fallen: Iterable[AtWork]) -> None:

@@ -219,6 +219,12 @@ def recover_from(owner: str) -> int:
     return _make_due(Chunk.objects.running().filter(lease_owner=owner), database_now())
 
 
+def recover_one(chunk_id: int) -> bool:
+    """The same for one chunk, if its worker is silent."""
+    now = database_now()
+    return _make_due(Chunk.objects.orphaned(now).filter(pk=chunk_id), now) == 1
+
+
 def _make_due(lost: "QuerySet[Chunk]", now: datetime) -> int:
     recovered = 0
     for chunk_id, lease_id, losses in lost.values_list("pk", "lease_id", "losses"):

@@ -1,13 +1,19 @@
 """The sweep after workers that died: their chunks are due again, their folders go.
 
 At the start of every host and at its every tick, and by `manage.py recover`. Any number may sweep
-at once: each chunk is freed by one conditional UPDATE, and a folder can only go once.
+at once: each chunk is freed by one conditional UPDATE, and a folder can only go once. A person may
+release a single one where no host lives, and that is on record.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from django.db import transaction
+
+from audit.log import ledger, record, written
 from ingestion import spool
-from ingestion.dispatch import leases
+from ingestion.dispatch import bell, leases
+from ingestion.filing import By
 from ingestion.models import Chunk
 
 
@@ -30,6 +36,31 @@ class Swept:
 
 def sweep() -> Swept:
     return Swept(chunks=leases.recover(), folders=_drop_leftovers())
+
+
+def release(chunk: Chunk, *, by: By) -> bool:
+    """Take a lease away that nobody renews. False: it is renewed, or given back, meanwhile."""
+    with ledger():
+        if not leases.recover_one(chunk.pk):
+            return False
+        record(
+            "chunk.released",
+            subject=f"chunk:{chunk.pk}",
+            n=chunk.attempts,  # each lease is one more
+            site=chunk.site.site_id,
+            correlation_id=chunk.batch.reference,
+            actor=by.actor,
+            role=by.role,
+            detail={"lease_owner": chunk.lease_owner, "expired": written(_expiry(chunk))},
+        )
+        transaction.on_commit(bell.ring)
+    return True
+
+
+def _expiry(chunk: Chunk) -> datetime:
+    if chunk.lease_expires_at is None:
+        raise ValueError(f"nobody has a lease of chunk {chunk.pk}")
+    return chunk.lease_expires_at
 
 
 def _drop_leftovers() -> int:

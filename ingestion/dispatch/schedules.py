@@ -14,6 +14,7 @@ PREFIX = "siteledger: "  # what carries it and is not listed is removed
 # A function, and every how many minutes it is called.
 SCHEDULES: Mapping[str, tuple[str, int]] = {
     "purge rings": ("ingestion.tasks.purge_rings", 15),
+    "count what sites lack": ("ingestion.tasks.summarise_sites", 5),
     "prune finished batches": ("ingestion.tasks.prune", 24 * 60),
     "note what runs out": ("ingestion.tasks.note_expiries", 24 * 60),
     "verify the ledger": ("ingestion.tasks.verify_ledger", 24 * 60),

@@ -22,6 +22,13 @@ from ingestion.models.drafts import Draft, DraftFile, DraftQuerySet
 from ingestion.models.extractions import Extraction
 from ingestion.models.gates import PortalGate, PortalGateQuerySet
 from ingestion.models.mail import Mailbox, Told
+from ingestion.models.operations import (
+    AlarmMessage,
+    AlarmRow,
+    Channel,
+    SiteSummary,
+    WorkerHost,
+)
 from ingestion.models.requirements import (
     RequiredDocument,
     SiteRequirement,
@@ -41,9 +48,12 @@ __all__ = [
     "PRIORITIES",
     "URGENT",
     "Action",
+    "AlarmMessage",
+    "AlarmRow",
     "Appended",
     "Batch",
     "BatchQuerySet",
+    "Channel",
     "Chunk",
     "ChunkQuerySet",
     "Decision",
@@ -64,8 +74,10 @@ __all__ = [
     "ReviewRequest",
     "ReviewRequestQuerySet",
     "SiteRequirement",
+    "SiteSummary",
     "Source",
     "Told",
     "ValidityOverride",
     "Waiver",
+    "WorkerHost",
 ]

@@ -134,6 +134,8 @@ class Document(models.Model):
             models.Index(
                 fields=["corrects"], condition=Q(corrects__isnull=False), name="corrections"
             ),
+            # The newest version of each, and the first.
+            models.Index(fields=["site", "doc_id", "id"], name="documents_by_version"),
         ]
         constraints = [
             models.CheckConstraint(

@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 from django import template
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
+from ingestion.rules.sentences import reason
 from ingestion.web import look
 from ingestion.web.account import limits
 
@@ -16,6 +17,7 @@ _JUST_NOW = timedelta(minutes=1)
 
 register = template.Library()
 register.simple_tag(look.icon)
+register.filter(reason)
 register.simple_tag(look.state_chip)
 register.simple_tag(limits.session_terms, takes_context=True)
 
@@ -57,6 +59,23 @@ def ago(moment: datetime) -> SafeString:
         f"{at.day} {at:%b %Y, %H:%M} UTC",
         "just now" if timezone.now() - at < _JUST_NOW else f"{timesince(at)} ago",
     )
+
+
+@register.filter
+def with_commands(sentence: str) -> SafeString:
+    """What stands between `` is a command, to be copied."""
+    pieces = enumerate(sentence.split("`"))
+    texts = ((format_html("<code>{}</code>", text) if at % 2 else text,) for at, text in pieces)
+    return format_html_join("", "{}", texts)
+
+
+@register.filter
+def seconds(number: float) -> str:
+    """As in 41 s, 12 min, 3 h, 2 days: for how long something waits."""
+    for least, size, unit in ((172_800, 86_400, "days"), (7_200, 3_600, "h"), (120, 60, "min")):
+        if number >= least:
+            return f"{number // size:.0f} {unit}"
+    return f"{number:.0f} s"
 
 
 @register.filter

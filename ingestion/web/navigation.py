@@ -62,7 +62,8 @@ ITEMS = (
         _staff_with("ingestion.view_packet"),
         (_PACKETS,),
     ),
-    Item("Required documents", "required", _who_see_sites),
+    Item("Required documents", "required", _who_see_sites, ("/figures/",)),
+    Item("Operations", "ops", _staff_with("ingestion.view_chunk")),
     Item("Audit trail", "trail", _staff_with("audit.view_entry")),
     Item(
         "Work",
@@ -77,7 +78,7 @@ ITEMS = (
         _staff_with("clinical_sites.view_user"),
         ("/access/",),
     ),
-    Item("Help", "help_rejections", _everybody),
+    Item("Help", "help", _everybody),
 )
 
 

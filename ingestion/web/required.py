@@ -1,19 +1,18 @@
-"""Required documents: `/sites/` for all sites that one sees, `/sites/<number>/` for one."""
+"""Required documents of one site: `/sites/<number>/`. `ingestion.web.sites` has those of all."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from ingestion.core.states import DocumentState
 from ingestion.models import Document
-from ingestion.readiness import Readiness, readiness, readiness_of
+from ingestion.readiness import Readiness, readiness_of
 from ingestion.rules.packet import Gap
 from ingestion.rules.requirements import Requirement, Standing
 from ingestion.rules.sentences import Sentences, sentences
@@ -22,7 +21,6 @@ from ingestion.web.access import SignedIn
 from ingestion.web.look import LOOKS, STANDING_LOOKS, Look
 from sites.models import Site
 
-SITES_ON_A_PAGE = 25
 _WORDS = {
     Standing.MISSING: "Missing",
     Standing.EXPIRED: "Expired",
@@ -39,6 +37,7 @@ class Line:
     name: str
     whose: str
     person: str  # for the form of an upload; "" where the type is not of one person
+    standing: Standing
     look: Look
     word: str
     note: str
@@ -55,20 +54,6 @@ class Disagreement:
     said: Sentences
     one: Document
     other: Document | None
-
-
-@never_cache
-@login_required
-@require_safe
-def required(request: SignedIn) -> HttpResponse:
-    visible = Site.objects.visible_to(request.user).select_related("study")
-    page = Paginator(visible, SITES_ON_A_PAGE).get_page(request.GET.get("page"))
-    sites = list(page.object_list)
-    if page.paginator.count == 1:
-        return redirect("required_of", sites[0].site_id)
-    stands = readiness(sites)
-    context = {"page": page, "stands": [stands[site.pk] for site in sites]}
-    return render(request, "sites/list.html", context)
 
 
 @never_cache
@@ -109,6 +94,7 @@ def _line(each: Requirement, stand: Readiness) -> Line:
         name=kind.name if kind else each.kind,
         whose=each.whose,
         person=each.whose if kind and kind.per_person else "",
+        standing=each.standing,
         look=look,
         word=word,
         note=_note(each),

@@ -9,7 +9,8 @@ from ingestion.web.home import home
 from ingestion.web.mail import account_mail
 from ingestion.web.packets import packet_page, receipt
 from ingestion.web.pictures import page_image
-from ingestion.web.required import required, required_of
+from ingestion.web.required import required_of
+from ingestion.web.sites import figures, required, required_csv
 from ingestion.web.uploads import correct, upload
 
 urlpatterns = [
@@ -31,6 +32,8 @@ urlpatterns = [
     path("documents/<int:pk>/copies/", certified_copies, name="certified_copies"),
     path("documents/<int:pk>/copies/<int:seq>/", certified_copy, name="certified_copy"),
     path("sites/", required, name="required"),
+    path("sites.csv", required_csv, name="required_csv"),
+    path("figures/", figures, name="figures"),
     path("sites/<path:site_id>/", required_of, name="required_of"),
     path("account/mail/", account_mail, name="account_mail"),
     path("help/", help_page, name="help"),

@@ -42,9 +42,12 @@
     return root.querySelector("[data-done]") ? "done" : "on";
   }
 
+  const pause = root.querySelector("[data-pause]"); // WCAG 2.2.2: what moves can be stopped
+  const isPaused = () => pause?.getAttribute("aria-pressed") === "true";
+
   async function turn() {
     // A hidden tab goes on when it is seen again; two events at once are one question.
-    if (asking || document.hidden) return;
+    if (asking || document.hidden || isPaused()) return;
     asking = true;
     try {
       const outcome = await ask();
@@ -64,6 +67,14 @@
   function again() {
     clearTimeout(timer);
     if (!document.hidden && !root.querySelector("[data-done]")) turn();
+  }
+  if (pause) {
+    pause.hidden = false;
+    pause.addEventListener("click", () => {
+      pause.setAttribute("aria-pressed", String(!isPaused()));
+      for (const note of root.querySelectorAll("[data-paused]")) note.hidden = !isPaused();
+      again();
+    });
   }
   document.addEventListener("visibilitychange", again);
   addEventListener("online", again);

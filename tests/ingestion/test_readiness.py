@@ -44,7 +44,7 @@ def test_a_new_site_needs_the_usual_documents(site):
 def test_a_whole_packet_is_complete_and_fits_together(site):
     whole_packet(site)
     stand = readiness_of(site, today=TODAY)
-    assert (stand.is_complete, stand.gaps) == (True, ())
+    assert (stand.is_complete, stand.gaps) == (True, [])
 
 
 def test_what_differs_is_a_gap_between_two_rows(site):
@@ -124,7 +124,7 @@ def test_values_that_may_be_misread_make_no_gap(site):
     make_read(
         site, "irb-approval", doc_id="irb-approval-1", confidence=60.0, protocol_version="2.0"
     )
-    assert readiness_of(site, today=TODAY).gaps == ()
+    assert readiness_of(site, today=TODAY).gaps == []
 
 
 def test_many_sites_cost_as_many_queries_as_one(site, django_assert_max_num_queries):

@@ -23,6 +23,8 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "document.cancelled": "Cancelled",
         "document.fetch_failed": "Not to be had from the portal this time",
         "document.tried_again": "Back in the queue",
+        "document.tried_at_once": "Tried again without waiting",
+        "chunk.released": "Lease of a silent worker released",
         "document.downloaded": "Downloaded",
         "document.certified": "Certified copy signed",
         "document.deletion_refused": "Deleting it was refused",

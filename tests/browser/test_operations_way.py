@@ -1,0 +1,134 @@
+"""From the dashboard to a held document that goes on, in a real browser."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Group
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from audit import history
+from ingestion import roles
+from ingestion.models import Document, WorkerHost
+from ingestion.rules.findings import Finding
+from ingestion.web.ops import dashboard
+from tests.browser.test_a_coordinators_way import fits
+from tests.factories import make_read, make_site, make_user
+from tests.ingestion.web.ops.conftest import hold
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(120),
+]
+WHY = "The archive's disk was exchanged."
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch, settings, tmp_path):
+    monkeypatch.setattr(dashboard, "POLL_MILLISECONDS", 300)
+    settings.ANCHOR_DIR = tmp_path / "anchors"
+
+
+@pytest.fixture
+def olu():
+    roles.install()  # a transactional test begins with empty tables
+    user = make_user("olu", is_staff=True, printed_name="Olu Adeyemi")
+    user.groups.set(Group.objects.filter(name="Operations"))
+    return user
+
+
+@pytest.fixture
+def site():
+    return make_site("0203")
+
+
+def host(**columns):
+    return WorkerHost.objects.create(name="h", host="worker-01", workers=2, software="1", **columns)
+
+
+def test_a_held_document_is_tried_again_from_the_dashboard(signed_in, olu, site):
+    host()
+    [document] = hold(site)
+    page = signed_in(olu)
+    page.goto("/admin/ops/")
+    expect(page.get_by_text("1 document is held.")).to_be_visible()
+    page.get_by_role("link", name="Stuck items").click()
+    page.get_by_role("button", name="Try the chosen ones again").click()
+    expect(page.get_by_role("alert")).to_contain_text("Write why you do this.")
+    page.get_by_role("checkbox", name="CV, doc-1, site 0203").check()
+    page.get_by_label("Reason").fill(WHY)
+    page.get_by_role("button", name="Try the chosen ones again").click()
+    expect(page.get_by_text("1 document is in the queue again.")).to_be_visible()
+    expect(page.get_by_text("Nothing is stuck.")).to_be_visible()
+    entry = history.timeline(document.subject)[-1]
+    assert (entry.actor, entry.detail["reason"]) == (olu.actor, WHY)
+    page.get_by_role("link", name="Back to Operations").click()
+    expect(page.get_by_text("1 document is held.")).to_have_count(0)
+
+
+def test_the_page_renews_itself_until_it_is_told_to_pause(signed_in, olu, site):
+    there = host()
+    page = signed_in(olu)
+    page.goto("/admin/ops/")
+    expect(page.get_by_text("No worker gives a sign")).to_have_count(0)
+    page.get_by_text("Show as a table").first.click()
+    WorkerHost.objects.update(seen_at=timezone.now() - timedelta(minutes=2))
+    expect(page.get_by_text("No worker gives a sign")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Hour beginning at (UTC)")).to_be_visible()
+    pause = page.get_by_role("button", name="Pause updates")
+    pause.click()
+    expect(pause).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_text("updates are paused")).to_be_visible()
+    there.seen_at = timezone.now()
+    there.save()
+    with pytest.raises(AssertionError):
+        expect(page.get_by_text("No worker gives a sign")).to_have_count(0, timeout=1_500)
+    pause.press("Enter")
+    expect(page.get_by_text("No worker gives a sign")).to_have_count(0)
+
+
+def test_without_javascript_everything_is_there_and_nothing_offers_to_pause(signed_in, olu, site):
+    hold(site)
+    page = signed_in(olu, java_script_enabled=False)
+    page.goto("/admin/ops/")
+    expect(page.get_by_role("button", name="Pause updates")).to_be_hidden()
+    expect(page.get_by_role("img", name="Documents per hour, last 24 hours")).to_be_visible()
+
+
+def test_a_coordinator_goes_from_a_missing_document_to_its_upload(signed_in, site):
+    mara = make_user("mara", sites=(site, make_site("0417")))
+    make_read(site, "irb-approval")
+    page = signed_in(mara)
+    page.goto("/sites/")
+    page.get_by_role("link", name=re.compile("Missing ?, CV, site 0203")).click()
+    expect(page.locator("h1")).to_have_text("Upload a packet")
+    assert "site=0203&type=cv" in page.url
+
+
+def test_the_matrix_scrolls_in_its_own_box_and_its_sites_stay_in_sight(signed_in, site):
+    mara = make_user("mara", sites=(site, make_site("0417")))
+    page = signed_in(mara, viewport={"width": 600, "height": 800})
+    page.goto("/sites/")
+    box = page.get_by_role("region", name="Sites by document")
+    number = page.get_by_role("link", name="0203", exact=True)
+    before = number.bounding_box()["x"]
+    box.evaluate("box => box.scrollTo(400, 0)")
+    assert box.evaluate("box => box.scrollLeft") == 400
+    assert abs(number.bounding_box()["x"] - before) <= 2, "but for the gap between cells"
+    assert fits(page)
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_nothing_scrolls_sideways_on_a_small_telephone(signed_in, olu, site, colours):
+    hold(site, 2)
+    make_read(site, "cv", Finding("SIGNATURE_MISSING"), state="REJECTED")
+    make_site("0417")
+    Document.objects.filter(state="RECEIVED").update(failing_since=timezone.now())
+    page = signed_in(olu, viewport={"width": 320, "height": 640}, color_scheme=colours)
+    for address in ("/admin/ops/", "/admin/ops/stuck/", "/sites/?x=", "/figures/"):
+        assert page.goto(address).ok, address
+        for summary in page.locator("summary").all():
+            summary.click()
+        assert fits(page), address
