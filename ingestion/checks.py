@@ -74,7 +74,7 @@ def _programs() -> Iterator[CheckMessage]:
 
 def _reviews() -> Iterator[CheckMessage]:
     if settings.REVIEW_WORKING_DAYS < 1:
-        yield Error("REVIEW_WORKING_DAYS has to be at least 1.", id="ingestion.E070")
+        yield Error("REVIEW_WORKING_DAYS has to be at least 1.", id="ingestion.E064")
 
 
 def _limits() -> Iterator[CheckMessage]:
