@@ -184,23 +184,23 @@ def _chunks(after: int, upto: int) -> Iterator[Sequence[Row]]:
     numbers. Not by a cursor that PostgreSQL keeps: it would put all that it gives into a store
     first, which takes it longer than to find it.
     """
-    while True:
-        first, last = after + 1 if after else LOWEST, min(upto, after + PAGE)
+    first, there = after + 1 if after else LOWEST, PAGE
+    while there == PAGE:
+        there = 0
         with connection.cursor() as cursor:
-            cursor.execute(_statement(), [first, last, first, last])
+            cursor.execute(_statement(), [first, first, upto, PAGE])
             while chunk := cursor.fetchmany(CHUNK):
                 yield chunk
-        if last == upto:
-            return
-        after = last
+                there += len(chunk)
+                first = chunk[-1][0] + 1
 
 
 def _statement() -> str:
     written = _AS_WRITTEN[connection.vendor]
     copies = [written if name == "recorded_at" else name for name in _COPIES]
     return f"""SELECT seq, body, hash, salt, detail, {", ".join(copies)} FROM audit_entry
-        LEFT JOIN audit_entrydetail ON entry_id = seq AND entry_id BETWEEN %s AND %s
-        WHERE seq BETWEEN %s AND %s ORDER BY seq"""  # noqa: S608 - constants
+        LEFT JOIN audit_entrydetail ON entry_id = seq AND entry_id >= %s
+        WHERE seq BETWEEN %s AND %s ORDER BY seq LIMIT %s"""  # noqa: S608 - constants
 
 
 # A time as lines have it. Made of a datetime here, it would be a third of the whole work.

@@ -104,7 +104,8 @@ def run_counted(command: Sequence[str], *, weighed: bool = False, **environment:
             while weighed and process.poll() is None:
                 peak = max(peak, _resident(process.pid))
                 share = max(share, _proportional(process.pid))
-                time.sleep(LOOK_SECONDS)
+                with suppress(subprocess.TimeoutExpired):  # its end is not to be slept through
+                    process.wait(LOOK_SECONDS)
         wall = time.monotonic() - begun
         output.seek(0)
         said = output.read()

@@ -18,7 +18,6 @@ from typing import Any, Iterator, List, Set, Tuple
 
 VERDICTS = ("HOLDS", "DOES NOT HOLD", "CANNOT BE CHECKED", "HOLDS IN ITSELF, compared with nothing")
 REDACTED = b'"event":"ledger.detail_redacted"'
-BLOCK = 65536  # bytes of a file in memory at a time
 P, ORDER = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, P - 2, P) % P
 BASE = (4 * pow(5, P - 2, P) % P).to_bytes(32, "little")
@@ -104,7 +103,7 @@ class Trail:
         for name, expected in self.manifest["files"].items():
             digest = sha256()
             with (self.folder / name).open("rb") as file:
-                for block in iter(partial(file.read, BLOCK), b""):
+                for block in iter(partial(file.read, 65536), b""):
                     digest.update(block)
             demand(digest.hexdigest() == expected, f"{name} was changed: the manifest has another")
         heads = [self.checkpoint(p) for p in self.folder.glob("checkpoints/*") if p.name.isdigit()]
@@ -148,7 +147,8 @@ class Trail:
         with (self.folder / "entries.ndjson").open("rb") as lines:
             for raw in lines:
                 line, size, seq = raw[:-1], seq, seq + 1
-                if f'"prev":"{head}","'.encode() not in line or b'","seq":%d,"' % seq not in line:
+                there = line.rfind(b'","seq":%d,"' % seq)  # near the end
+                if there < 0 or f'"prev":"{head}","'.encode() not in line:
                     raise ValueError(f"entry {seq} does not follow the one before it")
                 head, top = sha256(line).hexdigest(), sha256(b"\x00" + line).digest()
                 while size & 1:

@@ -125,6 +125,14 @@ def test_an_entry_before_the_first_is_named(db, seq):
 
 
 @pytest.mark.requirement("R05")
+def test_an_entry_far_beyond_the_last_is_named_without_a_look_at_all_that_could_be_between(db):
+    write_many(3)
+    with guards_down():
+        sql(COPY_OF_THE_LAST, 2**62)
+    assert verify.verify().first_bad.seq == 2**62
+
+
+@pytest.mark.requirement("R05")
 def test_what_is_missing_between_pages_is_named(db, monkeypatch):
     monkeypatch.setattr(reading, "PAGE", 2)
     write_many(9)
