@@ -25,7 +25,7 @@ CHANGES = {"set", "add", "remove", "clear", *WRITES}
 DOORS = {
     "ingestion/management/commands/demo_users.py": "inside accounts.on_record()",
     "ingestion/roles.py": "enters what an upgrade changes",
-    "sites/management/commands/changepassword.py": "inside accounts.on_record()",
+    "sites/accounts.py": "inside on_record(), or enters it",
     "sites/models.py": "when a token was last used: no change of the token",
     "sites/roster.py": "enters each row that it keeps",
 }
