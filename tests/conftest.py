@@ -20,7 +20,9 @@ def pytest_collection_modifyitems(items):
         marked = item.get_closest_marker("django_db") is not None
         if marked or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.database)
-        if item.get_closest_marker("storm") and connection.vendor == "postgresql":
+        # What browsers show was asked of the views, whose own tests run on both.
+        takes_long = item.get_closest_marker("storm") or item.get_closest_marker("browser")
+        if takes_long and connection.vendor == "postgresql":
             item.add_marker(pytest.mark.slow)
 
 
