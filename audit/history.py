@@ -149,13 +149,13 @@ def subjects(prefix: str, *, since: int = 0) -> Iterator[str]:
 
     Of all, each once; after an entry, once for each new state.
     """
-    moves = _moves(Q(subject__startswith=prefix))
     if since == 0:
+        moves = _moves(Q(subject__startswith=prefix))
         return moves.values_list("subject", flat=True).distinct().iterator(PAGE)
-    # Asked for different subjects, SQLite looks through all there are. In the order of entries it
-    # begins with the first new one.
-    new = pages(moves.values_list("seq", "subject"), "seq", since, PAGE)
-    return (subject for _, subject in chain.from_iterable(new))
+    # Asked for subjects, both databases look through all there are. In the order of entries they
+    # begin with the first new one.
+    new = pages(_moves(Q()).values_list("seq", "subject"), "seq", since, PAGE)
+    return (subject for _, subject in chain.from_iterable(new) if subject.startswith(prefix))
 
 
 def last_of(subjects: Sequence[str]) -> dict[str, Last]:
