@@ -133,7 +133,7 @@ def test_a_busy_host_works_on_whichever_of_its_processes_is_killed(
 def test_what_a_killed_worker_had_in_hand_goes_on_long_before_its_leases_expire(
     role, one_site, submit, settings
 ):
-    long = {"LEASE_SECONDS": "3600", "HEARTBEAT_SECONDS": "60"}
+    long = {"LEASE_SECONDS": "3600", "HEARTBEAT_SECONDS": "60", "WORKER_SILENT_SECONDS": "180"}
     with busy_host(one_site, submit, settings, **long) as (host, _):
         kill(host, role)
 
