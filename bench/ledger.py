@@ -195,6 +195,8 @@ def reading(bench: Bench, run: Callable[..., Found], name: str, bound: float) ->
     limit = ratios(found, "verify", "hash")
     aside = f" ({1 / median(found['verify']):.0f} entries/s)"
     yield at_most(f"{name}: full verification, of hashing alone", bound, limit, aside)
+    without = ratios(found, "followed", "hash")
+    yield at_most("the same without the tree, as the design measured", bound, without)
     yield at_least(f"{name}: two processes, of one", 1.3, ratios(found, "one", "two"))
     yield from _exported(found, name)
     yield from _grown(found, name)

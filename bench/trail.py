@@ -70,6 +70,20 @@ def tree_alone() -> float:
     return timed(grow, len(lines), cpu=True)
 
 
+def followed() -> float:
+    """What the design's figure was made of: rows, links, columns, details and times, no tree."""
+    from audit.reading import Reading, Start, _chunks
+
+    reading, last = Reading(Start(), (), progress=lambda *_: None), min(length(), SAMPLE)
+
+    def follow() -> None:
+        for rows in _chunks(0, last):
+            reading._look(rows)  # noqa: SLF001 - the pass without its tree
+            reading._walk.go(rows[-1][0], rows[-1][2])  # noqa: SLF001
+
+    return timed(follow, last)
+
+
 def _sample() -> list[str]:
     from audit.models import Entry
 
@@ -225,12 +239,13 @@ def measure(entries: int, rounds: int) -> Found:
     half = length()
     grow(entries - half)
     sign()
-    found: Found = {"hash": [], "verify": [], "one": [], "two": []}
+    found: Found = {"hash": [], "verify": [], "followed": [], "one": [], "two": []}
     for _ in range(rounds):
         if connection.vendor == "postgresql":
             copying(found)
         found["hash"].append(hashing())
         found["verify"].append(timed(lambda: verify("full"), length()))
+        found["followed"].append(followed())
         found["one"].append(in_parts(0, length()))
         found["two"].append(in_parts(0, half, length()))
         checkpoints(found)
