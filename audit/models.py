@@ -76,6 +76,8 @@ class Entry(_AppendOnlyModel):
             models.Index(fields=["site", "seq"], name="entries_of_a_site"),
             models.Index(fields=["doc_id", "seq"], name="entries_of_a_document"),
             models.Index(fields=["correlation_id", "seq"], name="entries_of_a_correlation"),
+            models.Index(fields=["event", "seq"], name="entries_of_an_event"),
+            models.Index(fields=["actor", "seq"], name="entries_of_an_actor"),
             models.Index(fields=["recorded_at"], name="entries_by_time"),
         ]
         constraints = [

@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from audit import history
 from audit.history import Recorded, Search
@@ -78,14 +79,16 @@ class Review:
     sha256: str  # of the list
 
 
-def accounts() -> list[Account]:
-    """All that are active, by user name. A handful of queries, however many they are."""
-    people = list(
-        User.objects.filter(is_active=True)
-        .prefetch_related("groups", "memberships__site")
-        .order_by("username")
-    )
-    grants, locks = _grants(people), lockout.locks()
+def people() -> "QuerySet[User]":
+    """Whose accounts are active, by user name."""
+    active = User.objects.filter(is_active=True).order_by("username")
+    return active.prefetch_related("groups", "memberships__site")
+
+
+def accounts(of: Iterable[User] | None = None) -> list[Account]:
+    """Of these people, or of all. A handful of queries, however many they are."""
+    chosen = list(people() if of is None else of)
+    grants, locks = _grants(chosen), lockout.locks()
     return [
         Account(
             person,
@@ -93,7 +96,7 @@ def accounts() -> list[Account]:
             tuple(sorted(one.site.site_id for one in person.memberships.all())),
             locks.get(person.pk),
         )
-        for person in people
+        for person in chosen
     ]
 
 

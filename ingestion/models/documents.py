@@ -131,6 +131,8 @@ class Document(models.Model):
             # Admission counts what is unfinished, and how much was settled lately.
             models.Index(fields=["state", "received_at"], name="documents_by_state"),
             models.Index(fields=["settled_at"], name="documents_by_settling"),
+            # What waits for QA, the longest wait first.
+            models.Index(fields=["state", "settled_at"], name="documents_by_waiting"),
             models.Index(
                 fields=["corrects"], condition=Q(corrects__isnull=False), name="corrections"
             ),

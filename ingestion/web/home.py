@@ -30,7 +30,9 @@ def home(request: SignedIn) -> HttpResponse:
     if request.user.is_staff:
         return redirect(start_page(request.user))
     waiting = Document.objects.visible_to(request.user).needing_site()
-    shown = waiting.select_related("site", "duplicate_of").prefetch_related("findings")
+    shown = waiting.select_related("site", "duplicate_of").prefetch_related(
+        "findings", "corrections"
+    )
     packets = Packet.objects.visible_to(request.user).select_related("site", "batch__submitted_by")
     page = Paginator(packets, PACKETS_ON_A_PAGE).get_page(request.GET.get("page"))
     own_sites = Site.objects.of(request.user)

@@ -66,6 +66,23 @@ def test_a_search_finds_a_subject_a_document_or_a_correlation_exactly(inspector)
         assert [entry.subject for entry in found] == ["document:1"]
 
 
+def test_pages_of_all_are_counted_by_the_last_number_and_of_a_search_up_to_a_limit(
+    inspector, monkeypatch
+):
+    write_many(30)
+    write_many(20, subject="document:2")
+    monkeypatch.setattr("audit.admin.MOST", 10)
+    assert inspector.get(reverse(LIST)).context["cl"].result_count == 50
+    found = inspector.get(reverse(LIST), {"q": "document:2"}).context["cl"]
+    assert found.result_count == 10
+    assert {entry.subject for entry in found.result_list} == {"document:2"}
+
+
+def test_what_is_nowhere_is_not_found(inspector):
+    write(subject="document:1")
+    assert inspector.get(reverse(LIST), {"q": "document:7"}).context["cl"].result_count == 0
+
+
 def test_the_list_takes_as_many_queries_for_many_entries_as_for_few(inspector):
     def queries():
         with CaptureQueriesContext(connection) as captured:

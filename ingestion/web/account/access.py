@@ -2,6 +2,7 @@
 
 from django import forms
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -16,6 +17,7 @@ from sites import access
 
 SEE_PEOPLE = "clinical_sites.view_user"
 SIGN = "clinical_sites.review_user"
+ON_A_PAGE = 100
 MEANING = "review of accounts and roles"
 
 
@@ -34,17 +36,20 @@ class ReviewForm(SignedForm):
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def review(request: SignedIn) -> HttpResponse:
-    accounts = access.accounts()
     may_sign = request.user.has_perm(SIGN) and not request.user.is_auditor
     form = ReviewForm(request.POST or None) if may_sign else None
     if form and form.is_valid() and (signature := form.signed(request.user, MEANING)):
         given = form.cleaned_data
-        access.sign(accounts, outcome=given["outcome"], findings=given["findings"], by=signature)
+        access.sign(
+            access.accounts(), outcome=given["outcome"], findings=given["findings"], by=signature
+        )
         messages.success(request, "The review is signed and on record.")
         return redirect("access_review")
     due = access.due_on()
+    page = Paginator(access.people(), ON_A_PAGE).get_page(request.GET.get("page"))
     context = {
-        "accounts": accounts,
+        "page": page,
+        "accounts": access.accounts(page.object_list),
         "reviews": access.reviews(),
         "due": due,
         "is_overdue": due is not None and timezone.now().date() > due,

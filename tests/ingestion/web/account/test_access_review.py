@@ -52,6 +52,16 @@ def test_the_list_has_every_active_account(mara, rafael):
     assert rows()["rafael"]["roles"] == "Regulatory affairs"
 
 
+def test_a_page_shows_some_and_a_signature_is_for_all(mara, ra, monkeypatch):
+    monkeypatch.setattr("ingestion.web.account.access.ON_A_PAGE", 1)
+    first, last = (ra.get("/access/", {"page": n}).content.decode() for n in (1, 2))
+    assert "2 active accounts" in first
+    assert ("mara" in first, "mara" in last) == (True, False)
+    assert signed(ra).status_code == 302
+    (review,) = access.reviews()
+    assert review.accounts == 2
+
+
 @pytest.mark.requirement("R09")
 @pytest.mark.requirement("R22")
 def test_each_role_names_who_gave_it_and_when(rafael):

@@ -1,0 +1,36 @@
+"""No list asks more of the database for many rows than for few (interface.md 5.3)."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from bench.filled import KINDS, fill
+from bench.pages import every_page
+from ingestion import summaries
+
+FEW, MANY = 4, 52  # sites: more than one page of them
+# From fifty sites on they are added up beforehand (docs/adr/0025), and that is asked first.
+BY_SUMMARIES = {"staff /figures/": 3}
+
+
+def queries_of_each_page(*, again):
+    summaries.refresh()
+    found = {}
+    for client, who, page in every_page():
+        if again:  # what is kept from the first time on
+            client.get(page, secure=True)
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(page, secure=True).status_code == 200, page
+        found[f"{who} {page.split('?')[0]}"] = len(queries)
+    return found
+
+
+@pytest.mark.django_db
+@pytest.mark.timeout(120)
+def test_every_list_asks_as_many_queries_for_many_rows_as_for_few():
+    fill(FEW, 3 * FEW * KINDS)
+    few = queries_of_each_page(again=True)
+    fill(MANY, MANY * KINDS, first=2000)
+    many = queries_of_each_page(again=False)
+    grown = {page: n - few[page] for page, n in many.items() if page in few and n > few[page]}
+    assert grown == BY_SUMMARIES
