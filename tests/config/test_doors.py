@@ -1,0 +1,106 @@
+"""Every address as every person, by every method: let in by the table, or told nothing (R15)."""
+
+import pytest
+from django.db import connection
+
+from tests.config import doors
+from tests.config.addresses import addresses, path_to
+from tests.config.doors import DOORS, INTERFACE
+from tests.config.house import make_house
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.requirement("R15"),
+    pytest.mark.skipif(connection.vendor == "postgresql", reason="no door depends on the database"),
+]
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+READING = ("GET", "HEAD")
+PEOPLE = sorted(doors.EVERYBODY)
+
+
+@pytest.fixture
+def house(settings, tmp_path, caplog):
+    caplog.set_level("CRITICAL", "django.request")  # writing down each refusal takes longest
+    settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
+    settings.PREVIEW_DIR, settings.EXPORT_DIR = tmp_path / "previews", tmp_path / "exports"
+    settings.GUESS_SECONDS = 0
+    settings.SPOOL_DIR.mkdir()
+    return make_house()
+
+
+def test_somebody_has_said_of_every_address_who_may_see_it():
+    found = {address.name for address in addresses()}
+    assert found == DOORS.keys() | INTERFACE.keys()
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+def test_nobody_opens_what_is_not_theirs(house, who):
+    client, wrong = house.client(who), []
+    for name, path in _pages(house):
+        for method in METHODS:
+            if not _may(who, method, name):
+                answer = client.generic(method, path)
+                if not _is_refused(answer, who, method, name):
+                    wrong.append(f"{answer.status_code} {method} {path} ({name})")
+                wrong += _told(answer, who, house, f"{method} {path}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+def test_everybody_opens_what_is_theirs(house, who):
+    """Else the table would let in people whom the pages do not, and nobody would know."""
+    wrong = []
+    for method in ("GET", "POST"):
+        for name, path in _pages(house):
+            if _may(who, method, name):
+                answer = house.client(who).generic(method, path)
+                if not _is_let_in(answer, name):
+                    wrong.append(f"{answer.status_code} {method} {path} ({name})")
+                wrong += _told(answer, who, house, f"{method} {path}")
+    assert not wrong, "\n".join(wrong)
+
+
+def _pages(house):
+    for address in addresses():
+        if address.name in DOORS:
+            query = house.queries.get(address.name, "")
+            yield address.name, path_to(address, house.known) + query
+
+
+def _may(who, method, name):
+    """What is neither of the two methods that people's browsers use is refused or does nothing."""
+    door = DOORS[name]
+    if method in READING:
+        return who in door.see
+    return who in (door.send if method == "POST" else door.see | door.send)
+
+
+def _is_refused(answer, who, method, name):
+    door, status = DOORS[name], answer.status_code
+    if who in doors.OUTSIDE:
+        return status == 405 if who in door.see | door.send else _is_sign_in(answer)
+    if who == doors.AUDITOR and method not in READING:
+        return status == 403
+    return status in {door.refused, 405}
+
+
+def _is_sign_in(answer):
+    return answer.status_code == 302 and answer.url.startswith("/login/")
+
+
+def _is_let_in(answer, name):
+    status = answer.status_code
+    return status < 500 and status not in {401, 403, 404, 405} and (
+        name.endswith(("login", "logout")) or not _is_sign_in(answer)
+    )
+
+
+def _told(answer, who, house, asked):
+    """What an answer says of the site to somebody who may know nothing of it."""
+    if who not in doors.SEE_NOTHING:
+        return
+    said = b"".join(answer) if answer.streaming else answer.content
+    text = said.decode(errors="replace").replace(asked.split()[1], "")
+    for sign in house.signs:
+        if sign in text:
+            yield f"{asked} tells of {sign}"
