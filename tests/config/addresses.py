@@ -30,7 +30,12 @@ def _below(resolver: URLResolver, before: str, space: str) -> Iterator[Address]:
 
 
 def path_to(address: Address, known: Mapping[str, object]) -> str:
-    """`known` has the values of `name.parameter`, or of a parameter wherever it stands."""
+    """`known` has the values of `name.parameter`, or of a parameter wherever it stands.
+
+    Of what is a regular expression it has the whole path, by its name.
+    """
+    if address.name in known:
+        return str(known[address.name])
 
     def value(found: re.Match[str]) -> str:
         own = f"{address.name}.{found[1]}"

@@ -120,8 +120,8 @@ PAGES = {
     "admin:login": Door(STAFF, STAFF - {AUDITOR}),
     "admin:logout": Door(NONE, STAFF - {AUDITOR}),
     "admin:password_change": Door(STAFF, STAFF - {AUDITOR}),
-    "admin:password_change_done": Door(STAFF, STAFF - {AUDITOR}),
-    "admin:jsi18n": Door(STAFF, STAFF - {AUDITOR}),
+    "admin:password_change_done": _page(STAFF),
+    "admin:jsi18n": _page(STAFF),
     "admin:autocomplete": Door(NONE, NONE),  # no page of ours uses it
     "admin:view_on_site": Door(NONE, NONE, 404),  # nor this
     "admin:app_list": Door(ROLES, ROLES - {AUDITOR}, 404),
@@ -130,8 +130,8 @@ PAGES = {
     "healthz": _page(EVERYBODY),
     "readyz": _page(EVERYBODY),
     "metrics": _page(EVERYBODY),
-    "api:openapi-json": _page(EVERYBODY),
-    "api:openapi-view": _page(EVERYBODY),
+    "api:openapi-json": _form(EVERYBODY),
+    "api:openapi-view": _form(EVERYBODY),
     "api:api-root": Door(NONE, NONE, 404),
 }
 

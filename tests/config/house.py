@@ -1,5 +1,6 @@
 """One of everything that an address may lead to, and somebody of every kind to ask for it."""
 
+import io
 import uuid
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -8,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.contrib.contenttypes.models import ContentType
 from django.core.files.base import ContentFile
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule, Task
@@ -17,11 +19,9 @@ from audit.export import job as export_job
 from audit.reviews import Outcome, Scope
 from audit.signatures import Signature
 from ingestion import copies, drafts, gathering
-from ingestion.archive import archive
-from ingestion.core.states import DocumentState
 from ingestion.models import (
     Action,
-    Decision,
+    Document,
     RequiredDocument,
     SiteRequirement,
     ValidityOverride,
@@ -33,11 +33,11 @@ from sites.models import Scope as TokenScope
 from tests.config import doors
 from tests.factories import make_site, make_user, verdict
 from tests.ingestion.reading.papers import typed
-from tests.ingestion.review.scenes import REASON
-from tests.ingestion.web.scenes import make_packet
+from tests.ingestion.review.scenes import REASON, decide, sender
+from tests.ingestion.web.scenes import IN_REVIEW
 
 NUMBER, NAME, FILE = "7731-Q", "Quarterdeck Infirmary", "quarterdeck-approval"
-REMARKED = verdict("ARCHIVED", Finding("EXPIRING_SOON", facts={"days": 3}))
+REMARKED = verdict("ARCHIVED", Finding("PACKET_INCOMPLETE", facts={"missing": "CV"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,15 @@ def make_house() -> House:
     site.save()
     people = _people(site, other)
     mara, admin = people[doors.OWN], people[doors.ADMIN]
-    packet, document = _filed(site, mara)
+    document = _filed(site, mara)
+    packet = document.packet
     kept = _kept(mara)
     gathered = _gathered(site)
     known = {
         **_rows(site, document, admin),
         **_trail(document, mara, admin),
+        "admin:app_list": "/admin/ingestion/",
+        "admin:admin/(?P<url>.*)$": "/admin/nothing/here",
         "pk": document.pk,
         "reference": packet.reference,
         "site_id": site.site_id,
@@ -107,15 +110,11 @@ def _people(site, other):
 
 
 def _filed(site, mara):
-    """A packet of one document that is on file, with a remark and its bytes."""
-    content = typed()
-    packet = make_packet(site, mara, REMARKED, content=content)
-    packet.documents.update(filename=f"{FILE}.pdf")
-    document = packet.documents.get()
-    incoming = settings.SPOOL_DIR / "incoming"
-    incoming.write_bytes(content)
-    archive().put(incoming, document.sha256)
-    return packet, document
+    """A document that is on file, with a remark and its bytes."""
+    document = sender(site, mara, settings.SPOOL_DIR)(REMARKED, typed())
+    Document.objects.filter(pk=document.pk).update(filename=f"{FILE}.pdf")
+    document.refresh_from_db()
+    return document
 
 
 def _kept(mara):
@@ -135,11 +134,7 @@ def _gathered(site):
 def _rows(site, document, admin):
     """A row for each model that the admin has, by the name of its page."""
     now, study, why = timezone.now(), site.study, "Agreed with the sponsor."
-    decision = Decision.objects.create(
-        document=document, action=Action.RELEASE, from_state=DocumentState.IN_REVIEW,
-        to_state=DocumentState.ARCHIVED, reason=REASON, decided_by=admin, printed_name="Ada",
-        role="administrator", meaning="I approve it.",
-    )  # fmt: skip
+    decided = sender(site, site.memberships.get().user, settings.SPOOL_DIR)(IN_REVIEW)
     tasks = [
         Task.objects.create(
             id=uuid.uuid4().hex, name=f"shift-{done}", func="work", started=now, stopped=now,
@@ -148,7 +143,7 @@ def _rows(site, document, admin):
         for done in (True, False)
     ]  # fmt: skip
     rows = {
-        "ingestion_decision": decision,
+        "ingestion_decision": decide(decided, Action.RELEASE, admin),
         "ingestion_document": document,
         "ingestion_finding": document.findings.get(),
         "ingestion_batch": document.batch,
@@ -208,6 +203,7 @@ def _trail(document, mara, admin):
     )
     check = runs.check_now(admin.actor)
     search = {"sites": [NUMBER], "subjects": [], "doc_id": "", "since": "", "until": ""}
+    call_command("audit_keys", "create", verbosity=0, stdout=io.StringIO())
     export = jobs.ask(export_job.KIND, search | {"packet": "", "study": ""}, admin.actor)
     while jobs.work_next():
         pass

@@ -1,0 +1,45 @@
+"""What a deployment's settings are: `config.settings`, read by a process of its own."""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+
+SAID = """
+import json
+from config import settings
+names = [name for name in vars(settings) if name.startswith(("SECURE_", "SESSION_COOKIE_", "CSRF_"))]
+print(json.dumps({name: getattr(settings, name) for name in names}))
+"""
+
+
+def environment(folder, **changes):
+    """As little as one has to set."""
+    keep = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return keep | {
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DEBUG": "False",
+        "SECRET_KEY": secrets.token_urlsafe(50),
+        "ALLOWED_HOSTS": "ledger.example.org",
+        "DATA_DIR": str(folder),
+        **changes,
+    }
+
+
+def run(settings, folder, *command, **changes):
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=settings.BASE_DIR,
+        env=environment(folder, **changes),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def put_on(settings, folder):
+    """From now on, for one test, cookies and headers are as they are in production."""
+    found = json.loads(run(settings, folder, "-c", SAID).stdout)
+    for name, value in found.items():
+        setattr(settings, name, value)
