@@ -65,6 +65,7 @@ def test_without_a_key_there_is_no_deployment(settings, tmp_path):
 
 
 def assert_guarded(answer):
+    assert answer.getvalue() or answer.status_code == 302  # read to its end: its file is closed
     sent = answer.headers
     assert set(sent["Content-Security-Policy"].split("; ")) == POLICY
     assert sent["X-Content-Type-Options"] == "nosniff"
