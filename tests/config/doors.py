@@ -143,13 +143,14 @@ INTERFACE = {
     "api:open_packet": {"GET": {SUBMIT}},
     "api:put_file": {"PUT": {SUBMIT}},
     "api:list_batches": {"GET": {READ}},
-    "api:one_batch": {"GET": {READ}, "DELETE": {SUBMIT, OPERATE}},
-    "api:cancel_batch": {"GET": {READ}, "DELETE": {SUBMIT, OPERATE}},  # the same address
+    # Cancelled by who submitted it, with SUBMIT; this one is somebody else's.
+    "api:one_batch": {"GET": {READ}, "DELETE": {OPERATE}},
+    "api:cancel_batch": {"GET": {READ}, "DELETE": {OPERATE}},  # the same address
     "api:batch_manifest": {"GET": {READ}},
     "api:list_sites": {"GET": {READ}},
     "api:one_site": {"GET": {READ}},
     "api:required_of_site": {"GET": {READ}},
-    "api:pull_site": {"POST": {SUBMIT, OPERATE}},
+    "api:pull_site": {"POST": {OPERATE}},
     "api:list_documents": {"GET": {READ}},
     "api:one_document": {"GET": {READ}},
     "api:document_content": {"GET": {DOWNLOAD}, "HEAD": {DOWNLOAD}},

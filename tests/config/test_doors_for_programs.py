@@ -80,4 +80,4 @@ def test_who_lost_their_role_has_no_token_either(house):
 @pytest.mark.parametrize("path", ["/", "/admin/", "/sites/", "/help/", "/account/"])
 def test_a_token_opens_no_page(house, path):
     answer = _ask(house.tokens["ops"], "GET", path)
-    assert answer.url.startswith("/login/")
+    assert "/login/?next=" in answer.url

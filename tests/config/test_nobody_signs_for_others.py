@@ -29,7 +29,7 @@ def forms(house):
             "document.withdrawn",
         ),
         "access_review": (
-            "/access/", {"outcome": "in_order", "findings": WHY}, "accounts.reviewed",
+            "/access/", {"outcome": "in_order", "findings": WHY}, "access.reviewed",
         ),
         "trail_review_new": (
             "/admin/audit/reviews/new/",
