@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from django.conf import settings
-from django.contrib.auth.models import Group
 from django.contrib.contenttypes.models import ContentType
 from django.core.files.base import ContentFile
 from django.core.management import call_command
@@ -31,7 +30,7 @@ from ingestion.rules.findings import Finding
 from sites.models import ApiToken, LegalHold
 from sites.models import Scope as TokenScope
 from tests.config import doors
-from tests.factories import make_site, make_user, verdict
+from tests.factories import make_site, make_staff, make_user, verdict
 from tests.ingestion.reading.papers import typed
 from tests.ingestion.review.scenes import REASON, decide, sender
 from tests.ingestion.web.scenes import IN_REVIEW
@@ -93,19 +92,17 @@ def _people(site, other):
     today = timezone.now().date()
     people = {
         doors.NOBODY: None,
-        doors.ENDED: make_user("past", is_staff=True, access_until=today - timedelta(days=1)),
+        doors.ENDED: make_staff(doors.AFFAIRS, "past", access_until=today - timedelta(days=1)),
         doors.OWN: make_user("mara", sites=(site,), printed_name="Mara Lindqvist-Quay"),
         doors.OTHER: make_user("stranger", sites=(other,)),
         doors.HOMELESS: make_user("homeless"),
         doors.BARE: make_user("bare", is_staff=True),
         doors.ADMIN: make_user("ada", is_staff=True, is_superuser=True),
     }
-    people[doors.ENDED].groups.set(Group.objects.filter(name=doors.AFFAIRS))
     for role in (doors.QA, doors.LEAD, doors.AFFAIRS, doors.OPS, doors.AUDITOR):
         name = role.replace(" ", "-").lower()
         until = today + timedelta(days=9) if role == doors.AUDITOR else None
-        people[role] = make_user(name, is_staff=True, access_until=until)
-        people[role].groups.set(Group.objects.filter(name=role))
+        people[role] = make_staff(role, name, access_until=until)
     return people
 
 

@@ -6,10 +6,13 @@ import secrets
 import subprocess
 import sys
 
+from django.conf import settings
+
 SAID = """
 import json
 from config import settings
-names = [name for name in vars(settings) if name.startswith(("SECURE_", "SESSION_COOKIE_", "CSRF_"))]
+starts = ("SECURE_", "SESSION_COOKIE_", "CSRF_")
+names = [name for name in vars(settings) if name.startswith(starts)]
 print(json.dumps({name: getattr(settings, name) for name in names}))
 """
 
@@ -27,7 +30,7 @@ def environment(folder, **changes):
     }
 
 
-def run(settings, folder, *command, **changes):
+def run(folder, *command, **changes):
     return subprocess.run(
         [sys.executable, *command],
         cwd=settings.BASE_DIR,
@@ -38,8 +41,6 @@ def run(settings, folder, *command, **changes):
     )
 
 
-def put_on(settings, folder):
-    """From now on, for one test, cookies and headers are as they are in production."""
-    found = json.loads(run(settings, folder, "-c", SAID).stdout)
-    for name, value in found.items():
-        setattr(settings, name, value)
+def guards(folder):
+    """The settings that guard cookies and headers."""
+    return json.loads(run(folder, "-c", SAID).stdout)

@@ -1,6 +1,9 @@
 """A deployment as it comes: nothing for Django's checks to say, and every answer guarded."""
 
+import io
+
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from tests.config import production
@@ -22,10 +25,16 @@ class Secured(Client):
         return super().generic(*args, **options | {"secure": True})
 
 
+@pytest.fixture(scope="module")
+def guards(tmp_path_factory):
+    return production.guards(tmp_path_factory.mktemp("data"))
+
+
 @pytest.fixture
-def deployed(settings, tmp_path):
+def deployed(settings, tmp_path, guards):
     """`deployed(user)`: their browser, over HTTPS."""
-    production.put_on(settings, tmp_path / "data")
+    for name, value in guards.items():
+        setattr(settings, name, value)
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
     settings.SPOOL_DIR.mkdir()
 
@@ -49,17 +58,17 @@ def sender_of(document):
 
 
 @pytest.mark.requirement("R15")
-def test_the_checks_for_deployment_have_nothing_to_say(settings, tmp_path):
-    for command in (("migrate",), ("audit_keys", "create")):
-        production.run(settings, tmp_path, "manage.py", *command)
+def test_the_checks_for_deployment_have_nothing_to_say(db, settings, tmp_path):
+    settings.AUDIT_KEY_FILE, settings.ANCHOR_DIR = tmp_path / "keys/audit.pem", tmp_path / "anchors"
+    call_command("audit_keys", "create", stdout=io.StringIO())
     asked = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
-    said = production.run(settings, tmp_path, *asked)
+    said = production.run(tmp_path, *asked)
     assert said.returncode == 0, said.stderr
     assert "no issues" in said.stdout
 
 
 def test_without_a_key_there_is_no_deployment(settings, tmp_path):
-    said = production.run(settings, tmp_path, "manage.py", "check", "--deploy", SECRET_KEY="")
+    said = production.run(tmp_path, "manage.py", "check", "--deploy", SECRET_KEY="")
     assert said.returncode == 1
     assert "config.E001" in said.stderr
 
