@@ -4,7 +4,7 @@ PY := .venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo run test test-all lint format requirements bench-rivals clean
+.PHONY: help install install-dev demo run test test-all lint format requirements bench-rivals scanner clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -24,7 +24,7 @@ run: install ## Serve the pages and one worker host on http://127.0.0.1:8000
 test: install-dev ## The whole suite, on SQLite and PostgreSQL
 	@scripts/test
 
-test-all: install-dev ## The suite and the slower proofs
+test-all: install-dev scanner ## The suite and the slower proofs
 	@scripts/test --slow
 
 lint: install-dev ## Style, types, import directions, templates, migrations
@@ -35,6 +35,7 @@ lint: install-dev ## Style, types, import directions, templates, migrations
 	.venv/bin/djade --check $$(git ls-files 'templates/*.html')
 	DEBUG=True $(PY) manage.py makemigrations --check --dry-run
 	DEBUG=True $(PY) manage.py check
+	@scripts/audit-packages
 
 format: install-dev ## Format code and templates
 	.venv/bin/ruff format .
@@ -45,6 +46,11 @@ requirements: ## Pin every package with its hashes, from requirements*.in
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements.in -o requirements.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements-dev.in -o requirements-dev.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes bench/rivals.in -o bench/rivals.txt
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/scanner/wapiti.in -o tests/scanner/wapiti.txt
+
+scanner: install ## wapiti, apart from ours, which asks the signed-in site in `make test-all`
+	@test -x var/scanner/bin/wapiti || { $(PY) -m venv var/scanner && \
+	  var/scanner/bin/python -m pip install --quiet --require-hashes -r tests/scanner/wapiti.txt; }
 
 bench-rivals: install ## OCRmyPDF, apart from ours, for bench/reading.py to measure beside
 	$(PY) -m venv var/rivals

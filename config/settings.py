@@ -60,6 +60,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "ingestion.web.bounds.BodyBounds",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -219,7 +220,7 @@ if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # Uploads go to disk from the first byte: memory is bounded by settings, not by documents.
-FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
+FILE_UPLOAD_HANDLERS = ["ingestion.web.bounds.BoundedFile"]
 MAX_UPLOAD_FILES = env.int("MAX_UPLOAD_FILES", default=40)
 MAX_DOCUMENT_MB = env.int("MAX_DOCUMENT_MB", default=50)
 # An uploaded file is looked at for so long, to say what it may be; 0: its name alone says so.

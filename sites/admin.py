@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.contrib.auth.models import Group
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, URLField
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -121,6 +121,7 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
     ]
     list_filter = ["allow_http", "allow_private_hosts"]
     search_fields = ["key", "base_url"]
+    formfield_overrides: ClassVar = {URLField: {"assume_scheme": "https"}}  # where none is typed
     fieldsets = [
         (None, {"fields": ["key", "base_url", "allowed_hosts", "secret_header"]}),
         (

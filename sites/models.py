@@ -68,6 +68,11 @@ class User(Person):
         return f"user:{self.pk}"
 
     @property
+    def sees_all_sites(self) -> bool:
+        """Staff in a role that says so. Being staff alone opens the admin's door, and no record."""
+        return self.is_staff and self.has_perm("clinical_sites.view_site")
+
+    @property
     def role(self) -> str:
         """The ledger's word for what the person acts as."""
         if self.is_auditor:
@@ -231,12 +236,12 @@ class Portal(models.Model):
 
 
 def within_reach(user: User, to_site: str = "") -> Q:
-    """What a person may see: staff all, others what is of the sites they belong to (R15).
+    """What a person may see: staff in a role all, others what is of the sites they belong to (R15).
 
     `to_site` is the way from a row to its site, as "site" or "packet__site". Every queryset of
     what people see goes through here.
     """
-    if user.is_staff:
+    if user.sees_all_sites:
         return Q()
     return Q(**{f"{to_site}__memberships__user" if to_site else "memberships__user": user})
 
@@ -397,7 +402,7 @@ class ApiToken(models.Model):
         if person is None:
             return True
         is_open = person.is_active and person.has_access()
-        return is_open and person.is_staff and not person.is_auditor
+        return is_open and person.sees_all_sites and not person.is_auditor
 
     def may(self, scope: Scope) -> bool:
         held: Collection[str] = self.scopes

@@ -41,7 +41,7 @@ def _staff_with(permission: str) -> Callable[[User], bool]:
 
 
 def _who_see_sites(user: User) -> bool:
-    return not user.is_staff or user.has_perm("clinical_sites.view_site")
+    return not user.is_staff or user.sees_all_sites
 
 
 _PACKETS, _DOCUMENTS = "/packets/", "/documents/"

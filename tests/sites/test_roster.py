@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 
 from audit.history import of_site
 from sites.models import Portal, Site, User
-from tests.factories import make_site, make_user
+from tests.factories import make_site, make_staff, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -113,7 +113,12 @@ def test_a_site_that_is_named_twice_is_refused(load):
 def test_a_person_sees_the_sites_they_belong_to_and_no_other():
     mine, other = make_site(), make_site()
     assert list(Site.objects.visible_to(make_user(sites=(mine,)))) == [mine]
-    assert set(Site.objects.visible_to(make_user(is_staff=True))) == {mine, other}
+    assert set(Site.objects.visible_to(make_staff("Auditors"))) == {mine, other}
+
+
+def test_staff_without_a_role_see_no_site():
+    make_site()
+    assert not Site.objects.visible_to(make_user(is_staff=True))
 
 
 def test_the_database_refuses_a_portal_that_could_never_be_asked():

@@ -12,7 +12,7 @@ from ingestion.dispatch import leases
 from ingestion.models import Batch, Chunk
 from sites.models import Scope
 from tests import steps
-from tests.factories import make_batch, make_user
+from tests.factories import make_batch, make_staff, make_user
 from tests.ingestion.api.conftest import Program, make_token
 from tests.ingestion.api.test_problems import problem
 from tests.ingestion.web.scenes import FILED, REJECTED, make_packet, settle
@@ -231,6 +231,6 @@ def test_a_batch_is_cancelled_by_its_submitter_or_by_operations_alone(program, s
     problem(reader.ask("DELETE", f"batches/{reference}"), 403)
     submitter = Program(*make_token(Scope.SUBMIT, user=ops.token.user))
     problem(submitter.ask("DELETE", f"batches/{reference}"), 403)
-    reviewer = Program(*make_token(user=make_user("rita", is_staff=True)))
+    reviewer = Program(*make_token(user=make_staff("QA reviewers", "rita")))
     problem(reviewer.ask("DELETE", f"batches/{reference}"), 403)
     assert ops.ask("DELETE", f"batches/{reference}").status_code == 202

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.factories import make_site, make_user
+from tests.factories import make_site, make_staff, make_user
 
 
 @pytest.fixture(autouse=True)
@@ -39,4 +39,4 @@ def stranger(client):
 
 @pytest.fixture
 def ines(db):
-    return make_user("ines", is_staff=True)
+    return make_staff("Regulatory affairs", "ines")

@@ -70,7 +70,7 @@ def test_a_page_that_does_not_exist_shows_one_that_does(signed_in, site, mara, n
 
 def test_staff_are_sent_to_their_own_start(client, ines):
     client.force_login(ines)
-    assert client.get("/").url == "/admin/"
+    assert client.get("/").url == "/admin/audit/"
 
 
 def test_a_site_whose_portal_does_not_answer_is_led_to_the_upload(signed_in, site):

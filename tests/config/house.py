@@ -1,0 +1,230 @@
+"""One of everything that an address may lead to, and somebody of every kind to ask for it."""
+
+import io
+import uuid
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from django.conf import settings
+from django.contrib.contenttypes.models import ContentType
+from django.core.files.base import ContentFile
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+from django_q.models import OrmQ, Schedule, Task
+
+from audit import history, jobs, reviews, runs
+from audit.export import job as export_job
+from audit.reviews import Outcome, Scope
+from audit.signatures import Signature
+from ingestion import copies, drafts, gathering
+from ingestion.models import (
+    Action,
+    Document,
+    RequiredDocument,
+    SiteRequirement,
+    ValidityOverride,
+    Waiver,
+)
+from ingestion.rules.findings import Finding
+from sites.models import ApiToken, LegalHold
+from sites.models import Scope as TokenScope
+from tests.config import doors
+from tests.factories import make_site, make_staff, make_user, verdict
+from tests.ingestion.reading.papers import typed
+from tests.ingestion.review.scenes import REASON, decide, sender
+from tests.ingestion.web.scenes import IN_REVIEW
+
+NUMBER, NAME, FILE = "7731-Q", "Quarterdeck Infirmary", "quarterdeck-approval"
+REMARKED = verdict("ARCHIVED", Finding("PACKET_INCOMPLETE", facts={"missing": "CV"}))
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    known: dict[str, object]  # for `addresses.path_to`
+    people: dict[str, object]  # by the names of `doors`; None for nobody
+    queries: dict[str, str]  # what an address needs behind its path
+    signs: tuple[str, ...]  # what tells of the site, the document or whoever sent it
+    tokens: dict[str, str]  # secrets of programs: of the site, of another one, of operations
+
+    def client(self, who: str) -> Client:
+        client = Client(raise_request_exception=False)
+        if self.people[who]:
+            client.force_login(self.people[who], "sites.backends.People")
+        return client
+
+
+def make_house() -> House:
+    site, other = make_site(NUMBER), make_site("0999")
+    site.name = NAME
+    site.save()
+    people = _people(site, other)
+    mara, admin = people[doors.OWN], people[doors.ADMIN]
+    document = _filed(site, mara)
+    packet = document.packet
+    kept = _kept(mara)
+    gathered = _gathered(site)
+    known = {
+        **_rows(site, document, admin),
+        **_trail(document, mara, admin),
+        "admin:app_list": "/admin/ingestion/",
+        "admin:admin/(?P<url>.*)$": "/admin/nothing/here",
+        "pk": document.pk,
+        "reference": packet.reference,
+        "site_id": site.site_id,
+        "page": 1,
+        "draft_file.pk": kept.pk,
+        "draft_file_guess.pk": kept.pk,
+        "draft_file_remove.pk": kept.pk,
+        "api:one_batch.reference": packet.batch.reference,
+        "api:cancel_batch.reference": packet.batch.reference,
+        "api:batch_manifest.reference": packet.batch.reference,
+        "packet_id": gathered.packet_id,
+        "number": 0,
+        "document_id": document.pk,
+    }
+    signs = (NUMBER, NAME, FILE, packet.reference, mara.printed_name, document.sha256)
+    queries = {"review_sign": "?action=withdraw", "trail_export_confirm": f"?site={NUMBER}"}
+    return House(known, people, queries, signs, _tokens(site, other, people[doors.OPS]))
+
+
+def _people(site, other):
+    today = timezone.now().date()
+    people = {
+        doors.NOBODY: None,
+        doors.ENDED: make_staff(doors.AFFAIRS, "past", access_until=today - timedelta(days=1)),
+        doors.OWN: make_user("mara", sites=(site,), printed_name="Mara Lindqvist-Quay"),
+        doors.OTHER: make_user("stranger", sites=(other,)),
+        doors.HOMELESS: make_user("homeless"),
+        doors.BARE: make_user("bare", is_staff=True),
+        doors.ADMIN: make_user("ada", is_staff=True, is_superuser=True),
+    }
+    for role in (doors.QA, doors.LEAD, doors.AFFAIRS, doors.OPS, doors.AUDITOR):
+        name = role.replace(" ", "-").lower()
+        until = today + timedelta(days=9) if role == doors.AUDITOR else None
+        people[role] = make_staff(role, name, access_until=until)
+    return people
+
+
+def _filed(site, mara):
+    """A document that is on file, with a remark and its bytes."""
+    document = sender(site, mara, settings.SPOOL_DIR)(REMARKED, typed())
+    Document.objects.filter(pk=document.pk).update(filename=f"{FILE}.pdf")
+    document.refresh_from_db()
+    return document
+
+
+def _kept(mara):
+    """A file of hers that waits in her form."""
+    draft = drafts.begin(mara, "t-1")
+    return drafts.keep(draft, f"{FILE}.pdf", ContentFile(b"%PDF-1.7 kept"))[0]
+
+
+def _gathered(site):
+    """A packet of the site's program whose one file has not come."""
+    expected = gathering.Expected(f"{FILE}.pdf", "cv", "", "ab" * 32, 10)
+    return gathering.open_packet(
+        owner=f"site:{site.pk}", key="k", site_id=site.site_id, priority=5, files=[expected]
+    )
+
+
+def _rows(site, document, admin):
+    """A row for each model that the admin has, by the name of its page."""
+    now, study, why = timezone.now(), site.study, "Agreed with the sponsor."
+    decided = sender(site, site.memberships.get().user, settings.SPOOL_DIR)(IN_REVIEW)
+    tasks = [
+        Task.objects.create(
+            id=uuid.uuid4().hex, name=f"shift-{done}", func="work", started=now, stopped=now,
+            success=done,
+        )
+        for done in (True, False)
+    ]  # fmt: skip
+    rows = {
+        "ingestion_decision": decide(decided, Action.RELEASE, admin),
+        "ingestion_document": document,
+        "ingestion_finding": document.findings.get(),
+        "ingestion_batch": document.batch,
+        "ingestion_packet": document.packet,
+        "ingestion_chunk": document.chunk,
+        "ingestion_requireddocument": RequiredDocument(study=study, document_type="cv"),
+        "ingestion_siterequirement": SiteRequirement(site=site, document_type="cv", reason=why),
+        "ingestion_validityoverride": ValidityOverride(
+            study=study, document_type="cv", max_age_months=3, reason=why
+        ),
+        "ingestion_waiver": Waiver(site=site, document_type="cv", reason=why, granted_by=admin),
+        "django_q_success": tasks[0],
+        "django_q_failure": tasks[1],
+        "django_q_schedule": Schedule(func="work", name="nightly"),
+        "django_q_ormq": OrmQ(key="siteledger", payload="", lock=now),
+        "clinical_sites_legalhold": LegalHold(study=study, reason=why, set_by=admin),
+        "clinical_sites_study": study,
+        "clinical_sites_portal": site.portal,
+        "clinical_sites_site": site,
+        "clinical_sites_user": site.memberships.get().user,
+        "clinical_sites_membership": site.memberships.get(),
+        "clinical_sites_apitoken": _token(TokenScope.READ, site=site)[0],
+    }
+    for row in rows.values():
+        if row.pk is None:
+            row.save()
+    keys = {name: row.pk for name, row in rows.items()} | {"audit_entry": history.head()[0]}
+    user = rows["clinical_sites_user"]
+    return _pages_of(keys) | {
+        "admin:auth_user_password_change.id": user.pk,
+        "admin:view_on_site.content_type_id": ContentType.objects.get_for_model(document).pk,
+        "admin:view_on_site.object_id": document.pk,
+    }
+
+
+def _pages_of(keys):
+    known = {}
+    for name, key in keys.items():
+        app, _, label = name.rpartition("_")
+        for page in ("history", "delete", "change"):
+            known[f"admin:{name}_{page}.object_id"] = key
+        known[f"admin:admin/{app}/{label}/<path:object_id>/.object_id"] = key
+    return known
+
+
+def _trail(document, mara, admin):
+    """A check and an export that are done, a review of the trail, and a certified copy."""
+    today = date.today()  # noqa: DTZ011 - of whom is not the question here
+    by = Signature(mara.actor, mara.role, str(mara), copies.MEANING)
+    copies.certify(document, reason=REASON, by=by)
+    seq = copies.signed_by(document, mara.actor)[0].seq
+    review = reviews.sign(
+        Scope(today, today, site=NUMBER),
+        findings="I saw nothing.",
+        outcome=Outcome.NOTHING_FOUND,
+        by=Signature(admin.actor, admin.role, "Ada", "review"),
+    )
+    check = runs.check_now(admin.actor)
+    search = {"sites": [NUMBER], "subjects": [], "doc_id": "", "since": "", "until": ""}
+    call_command("audit_keys", "create", verbosity=0, stdout=io.StringIO())
+    export = jobs.ask(export_job.KIND, search | {"packet": "", "study": ""}, admin.actor)
+    while jobs.work_next():
+        pass
+    return {
+        "certified_copy.seq": seq,
+        "trail_review.pk": review.pk,
+        "trail_check.pk": check.pk,
+        "trail_export.pk": export.pk,
+        "trail_export_file.pk": export.pk,
+    }
+
+
+def _token(*scopes, **whose):
+    token = ApiToken(name="its system", scopes=list(scopes or TokenScope), **whose)
+    secret = token.draw_secret()
+    token.save()
+    return token, secret
+
+
+def _tokens(site, other, ops):
+    usual = (TokenScope.READ, TokenScope.DOWNLOAD, TokenScope.SUBMIT)
+    return {
+        "own": _token(*usual, site=site)[1],
+        "other": _token(*usual, site=other)[1],
+        "ops": _token(user=ops)[1],
+        **{scope.value: _token(scope, user=ops)[1] for scope in TokenScope},
+    }

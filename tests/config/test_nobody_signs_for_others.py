@@ -1,0 +1,63 @@
+"""An administrator may open every form that is signed, and signs in no name but their own (R23)."""
+
+import pytest
+
+from audit.history import Search, count
+from ingestion.models import Document
+from ingestion.review import version
+from tests.config import doors
+from tests.config.test_doors import house
+
+__all__ = ["house"]
+
+pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R23")]
+WHY = "The chair confirmed it by mail today."
+
+
+def forms(house):
+    """Address, what is filled in, and the event that it leads to."""
+    document = Document.objects.get(pk=house.known["pk"])
+    day = f"{document.received_at:%Y-%m-%d}"
+    made_on = version(document)
+    return {
+        "certified_copies": (
+            f"/documents/{document.pk}/copies/", {"reason": WHY}, "document.certified",
+        ),
+        "review_sign": (
+            f"/admin/review/{document.pk}/sign/?action=withdraw",
+            {"reason": WHY, "made_on": made_on},
+            "document.withdrawn",
+        ),
+        "access_review": (
+            "/access/", {"outcome": "in_order", "findings": WHY}, "access.reviewed",
+        ),
+        "trail_review_new": (
+            "/admin/audit/reviews/new/",
+            {"since": day, "until": day, "findings": WHY, "outcome": "nothing_found"},
+            "ledger.reviewed",
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "form", ["certified_copies", "review_sign", "access_review", "trail_review_new"]
+)
+def test_it_is_their_own_name_or_none(house, form):
+    administrator = house.client(doors.ADMIN)
+    address, filled_in, event = forms(house)[form]
+    before = count(Search(event=event))
+    for who in (doors.LEAD, doors.AFFAIRS, doors.OWN):
+        theirs = {"username": house.people[who].username, "password": "correct horse"}
+        assert administrator.post(address, filled_in | theirs).status_code == 400
+    assert count(Search(event=event)) == before
+    own = {"username": "ada", "password": "correct horse"}
+    assert administrator.post(address, filled_in | own).status_code == 302
+    assert count(Search(event=event)) == before + 1
+
+
+def test_not_even_who_may_everything_decides_about_what_they_sent(house):
+    document = Document.objects.get(pk=house.known["pk"])
+    document.batch.submitted_by = house.people[doors.ADMIN]
+    document.batch.save()
+    page = house.client(doors.ADMIN).get(f"/admin/review/{document.pk}/sign/?action=withdraw")
+    assert page.status_code == 403

@@ -1,0 +1,85 @@
+"""wapiti over the signed-in site, as a coordinator and as QA: nothing above informational.
+
+A program in a venv of its own (`make scanner`): it is GPL, and nothing of ours imports it. It asks
+over plain HTTP on this machine; what only HTTPS has is proven in `tests/config/test_production.py`.
+"""
+
+import json
+import subprocess
+
+import pytest
+from django.conf import settings as deployed
+from django.test import Client
+
+from ingestion.archive import archive
+from tests.ingestion.api.servers import web_server
+from tests.ingestion.review.scenes import lead
+from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet
+
+WAPITI = deployed.BASE_DIR / "var" / "scanner" / "bin" / "wapiti"
+MODULES = (
+    "csp,csrf,crlf,exec,file,htaccess,http_headers,ldap,methods,permanentxss,redirect,sql,timesql,"
+    "upload,xss"
+)
+NOT_ASKED = ("logout/*", "static/*", "password/*")  # or it would sign itself out
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(2400),
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(not WAPITI.exists(), reason="wapiti is not installed: make scanner"),
+]
+
+
+@pytest.fixture
+def packet(site, mara, settings, tmp_path):
+    settings.SPOOL_DIR.mkdir()
+    packet = make_packet(site, mara, FILED, REJECTED, IN_REVIEW)
+    for document in packet.documents.all():
+        (tmp_path / "incoming").write_bytes(b"%PDF-1.7 the approval")
+        archive().put(tmp_path / "incoming", document.sha256)
+    return packet
+
+
+def scan(address, person, folder):
+    """Its report, with the session of somebody who signed in and the cookie that forms need.
+
+    Its `--drop-set-cookie` would leave these out as well, and it would see the sign-in alone.
+    """
+    client = Client()
+    client.force_login(person, "sites.backends.People")
+    client.get("/account/")
+    cookies = "; ".join(f"{name}={each.value}" for name, each in client.cookies.items())
+    left_out = [part for path in NOT_ASKED for part in ("-x", f"{address}/{path}")]
+    done = subprocess.run(
+        [
+            WAPITI, "-u", f"{address}/", "--scope", "folder", *left_out, "-m", MODULES,
+            "-C", cookies, "-dr", "1",
+            "--max-files-per-dir", "30", "--max-scan-time", "400", "--max-attack-time", "20",
+            "--store-session", folder, "--store-config", folder, "--no-bugreport",
+            "-f", "json", "-o", folder / "report.json",
+        ],
+        env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return json.loads((folder / "report.json").read_text())
+
+
+@pytest.mark.parametrize("who", ["a coordinator", "a lead of QA"])
+def test_it_finds_nothing_above_informational(packet, mara, settings, tmp_path, who):
+    person = mara if who == "a coordinator" else lead("helena", "Helena Vogt")
+    start = "" if person == mara else "/admin/review"
+    waiting = packet.documents.get(state="IN_REVIEW").pk
+    seen = ("/account/", "/packets/new/") if person == mara else (f"/admin/review/{waiting}/",)
+    folder = tmp_path / "scanner"
+    folder.mkdir()
+    with web_server(settings) as address:
+        report = scan(address + start, person, folder)
+    crawled = json.dumps(report["infos"]["crawled_pages"])
+    for path in seen:
+        assert f"{address}{path}" in crawled, f"it was not signed in: {path}"
+    found = report["vulnerabilities"] | report["anomalies"]
+    above = {kind: each for kind, each in found.items() if each}
+    assert not above, json.dumps(above, indent=1)[:6000]
