@@ -11,6 +11,8 @@ from tests.emptying import guards_down_for_flush
 
 __all__ = ["guards_down_for_flush", "nothing_follows_the_append"]
 
+PAGES = Path(__file__).parent / "ingestion" / "web"
+BOTH = {"test_lists.py", "test_matrix.py", "test_drafts.py"}  # with queries of their own kind
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 
 
@@ -20,10 +22,16 @@ def pytest_collection_modifyitems(items):
         marked = item.get_closest_marker("django_db") is not None
         if marked or DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.database)
-        # What browsers show was asked of the views, whose own tests run on both.
-        takes_long = item.get_closest_marker("storm") or item.get_closest_marker("browser")
-        if takes_long and connection.vendor == "postgresql":
+        if _is_a_slower_proof(item, connection.vendor == "postgresql"):
             item.add_marker(pytest.mark.slow)
+
+
+def _is_a_slower_proof(item, is_postgresql):
+    """What every page asks of PostgreSQL is asked in a moment by `test_lists`, beside the core."""
+    if is_postgresql:
+        shows_pages = PAGES in item.path.parents and item.path.name not in BOTH
+        return shows_pages or any(map(item.get_closest_marker, ("storm", "browser")))
+    return item.get_closest_marker("hosts") is not None
 
 
 @pytest.fixture(autouse=True)

@@ -73,6 +73,7 @@ def test_a_running_shift_begins_nothing_more_of_a_cancelled_batch(slow_batch, se
     assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
 
 
+@pytest.mark.hosts
 def test_another_hosts_worker_hears_of_it_too(slow_batch, settings):
     batch, portal = slow_batch
     with worker_host(settings):
@@ -82,6 +83,7 @@ def test_another_hosts_worker_hears_of_it_too(slow_batch, settings):
     ended_cleanly(batch, portal)
 
 
+@pytest.mark.hosts
 @pytest.mark.requirement("R40")
 def test_what_a_hosts_worker_did_names_that_worker(slow_batch, settings):
     batch, _portal = slow_batch

@@ -23,7 +23,11 @@ from tests.ingestion.scenes import (
     some_are_settled,
 )
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(150),
+    pytest.mark.hosts,
+]
 
 
 def test_a_queue_that_is_emptied_in_the_middle_costs_nothing(one_site, submit, settings):

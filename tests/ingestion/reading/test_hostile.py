@@ -15,10 +15,12 @@ from ingestion.reading.pool import Reader
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import LIMITS, save, typed
 from tests.ingestion.reading.processes import groups, noted, until
+from tests.marks import slower
 
 pytestmark = pytest.mark.timeout(300)  # of a machine with much else to do
 
 SHA256 = "0" * 64
+SOON = ReadingLimits(page_seconds=1)
 INNOCENT = "and with the principles of Good Clinical Practice."
 
 REFUSED = {
@@ -57,8 +59,10 @@ WITHOUT_WORDS = {
 }
 ENDLESS = [
     hostile.billion_laughs,
-    hostile.metadata_bomb,
     hostile.path_of_millions,
+]
+AS_ENDLESS = [
+    hostile.metadata_bomb,
     hostile.pattern_of_a_gigapixel,
     hostile.tiling,
     hostile.two_million_texts,
@@ -94,7 +98,12 @@ def outcomes():
 @pytest.fixture(scope="module")
 def outlasting():
     """Their pages end soon, so that nobody has to wait for what would not end at all."""
-    return queue(ENDLESS, ReadingLimits(page_seconds=1))
+    return queue(ENDLESS, SOON)
+
+
+@pytest.fixture(scope="module")
+def outlasting_too():
+    return queue(AS_ENDLESS, SOON)
 
 
 @by_name(REFUSED)
@@ -122,13 +131,22 @@ def test_what_shows_nothing_is_read_as_such(make, outcomes):
 
 @by_name(ENDLESS)
 def test_what_never_ends_is_ended(make, outlasting):
-    outcome = outlasting[0][make]
+    is_ended(outlasting[0][make])
+
+
+@pytest.mark.slow
+@by_name(AS_ENDLESS)
+def test_so_is_what_else_never_ends(make, outlasting_too):
+    is_ended(outlasting_too[0][make])
+
+
+def is_ended(outcome):
     assert isinstance(outcome, Unreadable)
     assert outcome.code == "PARSER_FAILURE"
     assert "the process that read it died" in outcome.facts["reason"]
 
 
-@pytest.mark.parametrize("queued", ["outcomes", "outlasting"])
+@pytest.mark.parametrize("queued", ["outcomes", "outlasting", slower("outlasting_too")])
 def test_every_innocent_file_in_the_queue_is_read(queued, request):
     _, innocents = request.getfixturevalue(queued)
     assert all(isinstance(reading, Reading) for reading in innocents)
@@ -138,7 +156,7 @@ def test_every_innocent_file_in_the_queue_is_read(queued, request):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_within_the_products_own_limits_they_end_too():
-    ended, innocents = queue(ENDLESS, LIMITS)
+    ended, innocents = queue([*ENDLESS, *AS_ENDLESS], LIMITS)
     codes = {make.__name__: getattr(outcome, "code", "read") for make, outcome in ended.items()}
     assert set(codes.values()) <= {"PARSER_FAILURE", "read"}, codes
     assert all(INNOCENT in reading.text for reading in innocents)

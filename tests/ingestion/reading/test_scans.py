@@ -36,6 +36,7 @@ from tests.ingestion.reading.papers import (
     save,
     typed,
 )
+from tests.marks import slower
 
 ENGINES = ("pytesseract", "tesserocr")
 each_engine = pytest.mark.parametrize("name", ENGINES)
@@ -89,7 +90,7 @@ def page_of(picture, dpi=200):
     return Page(1, wide, high, "", TextSource.NATIVE), Picture(np.asarray(picture), dpi)
 
 
-@pytest.mark.parametrize("turn", [0, 180])
+@pytest.mark.parametrize("turn", [0, slower(180)])
 def test_a_short_line_that_the_engine_passes_over_is_looked_at_by_itself(turn):
     page, picture = page_of(picture_of(typed(lines=[*LINES, "12 Oct 2026"]), turn=turn))
     hasty = Hasty("2026")
@@ -176,7 +177,7 @@ def test_a_signature_that_was_read_as_garbage_stays_a_mark(scan):
     assert read.text.count("pee") == 4  # nothing better was found
 
 
-@pytest.mark.parametrize("turn", [90, 180, 270])
+@pytest.mark.parametrize("turn", [90, slower(180), slower(270)])
 def test_a_page_scanned_the_wrong_way_round_is_read_upright(tmp_path, turn):
     page = read(save(tmp_path, pictured(picture_of(typed(signed=True), turn=turn)))).pages[0]
     assert page.turned == turn
@@ -298,7 +299,7 @@ DEJAVU = Path("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf")
 
 
 @pytest.mark.skipif(not DEJAVU.exists(), reason="no font with Cyrillic letters (DejaVu) is here")
-@pytest.mark.parametrize("dpi", [100, 144, 300])
+@pytest.mark.parametrize("dpi", [100, slower(144), slower(300)])
 def test_a_scan_in_a_language_that_is_not_installed_goes_to_review(tmp_path, dpi):
     paper = Image.new("L", (17 * dpi // 2, 11 * dpi), 255)
     draw, font = ImageDraw.Draw(paper), ImageFont.truetype(DEJAVU, 11 * dpi // 72)

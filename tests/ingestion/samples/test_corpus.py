@@ -124,6 +124,7 @@ def test_a_sound_document_is_expected_to_be_filed_without_a_code():
     assert all(outcome.code for outcome in OUTCOMES.values())
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_same_corpus_byte_for_byte(corpus, tmp_path):
     asked = [str(tmp_path), "--base-url", f"{BASE_URL}/", "--today", "2026-11-20", "--sites", "2"]
     run = subprocess.run(

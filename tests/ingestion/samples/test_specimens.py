@@ -23,6 +23,7 @@ from ingestion.samples.pages import EXPIRING, FILLABLE, PAGES
 from ingestion.samples.people_and_sites import SITES, site
 from ingestion.samples.renditions import Rendition
 from ingestion.samples.specimens import neighbour, specimen
+from tests.marks import slower
 
 TODAY = date(2026, 11, 20)
 INK = [15, 23, 92]  # red, green, blue of the pen
@@ -101,7 +102,10 @@ def test_two_people_sign_differently_and_one_person_never_quite_the_same():
     assert again != make("protocol-signature-page")
 
 
-@pytest.mark.parametrize("rendition", Rendition)
+@pytest.mark.parametrize(
+    "rendition",
+    [Rendition.FILLABLE_FORM, *(slower(each) for each in Rendition if each != "fillable-form")],
+)
 def test_the_same_seed_and_day_give_the_same_bytes_in_every_process(rendition):
     program = (
         "import hashlib; from datetime import date; from ingestion.samples.specimens import *;"
@@ -132,7 +136,7 @@ def test_the_answers_of_a_fillable_form_stand_in_its_fields_alone(document_type)
     assert strokes_of(content) >= 2
 
 
-@pytest.mark.parametrize("document_type", ["irb-approval", "lab-certification"])
+@pytest.mark.parametrize("document_type", ["irb-approval", slower("lab-certification")])
 def test_a_scan_has_no_text_layer_and_is_read_by_ocr(document_type, monkeypatch):
     monkeypatch.setenv("OMP_THREAD_LIMIT", "1")  # several threads make tesseract slower
     content = make(document_type, rendition=Rendition.SCAN)
