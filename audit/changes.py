@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Model
 
 SECRET = "(not shown)"  # noqa: S105 - it is what stands in the place of one
-UNTRACKED = ("revision", "last_login")
+UNTRACKED = ("revision", "last_login", "session_marks")
 SECRETS = ("password",)
 Values = dict[str, str | list[str] | None]
 

@@ -26,7 +26,7 @@ _READING = ("GET", "HEAD", "OPTIONS", "TRACE")
 class LedgerAdminMixin(ReasonedActions):
     """Comes first among the bases. Changes outside the admin's own views call `record_change`."""
 
-    untracked_fields = UNTRACKED
+    untracked_fields: tuple[str, ...] = UNTRACKED
     secret_fields = SECRETS
     reason_field = FIELD  # or the model's own field that says why
 

@@ -64,6 +64,12 @@ def _sessions() -> Iterator[CheckMessage]:
             hint="Set it to 60 or less.",
             id="config.W011",
         )
+    if settings.SESSIONS_AT_A_TIME < 1:
+        yield Error(
+            f"SESSIONS_AT_A_TIME is {settings.SESSIONS_AT_A_TIME}: nobody could sign in.",
+            hint="Leave it out: 3.",
+            id="config.E018",
+        )
 
 
 def _passwords() -> Iterator[CheckMessage]:

@@ -162,6 +162,7 @@ SILENCED_SYSTEM_CHECKS = ["axes.W002"]
 
 SESSION_IDLE_MINUTES = env.float("SESSION_IDLE_MINUTES", default=15.0)
 SESSION_HOURS = env.float("SESSION_HOURS", default=12.0)  # however busy
+SESSIONS_AT_A_TIME = env.int("SESSIONS_AT_A_TIME", default=3)  # of one person
 SESSION_COOKIE_AGE = int(SESSION_HOURS * 3600)
 ACCESS_REVIEW_DAYS = env.int("ACCESS_REVIEW_DAYS", default=90)  # from one review to the next
 

@@ -32,6 +32,7 @@ class Person(AbstractUser):
         "has to choose a new password", default=False, editable=False
     )
     second_step_since = models.DateTimeField("code at sign-in since", null=True, blank=True)
+    session_marks = models.JSONField(default=list, editable=False)  # of those that may go on
     access_from = models.DateField(
         null=True, blank=True, help_text="The first day (UTC). Empty: from the beginning."
     )

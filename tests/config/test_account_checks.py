@@ -15,6 +15,7 @@ from config.account_checks import check_accounts
         ("SESSION_IDLE_MINUTES", 2, "config.E012"),
         ("SESSION_HOURS", 0.1, "config.E013"),
         ("SESSION_IDLE_MINUTES", 90, "config.W011"),
+        ("SESSIONS_AT_A_TIME", 0, "config.E018"),
         ("PASSWORD_LENGTH", 7, "config.E014"),
         ("PASSWORD_DAYS", -1, "config.E015"),
         ("ACCESS_REVIEW_DAYS", 0, "config.E016"),

@@ -23,6 +23,8 @@ from sites.models import User
 
 _WHY = {
     sessions.IDLE: "You were signed out because nothing was done for a while. Sign in to go on.",
+    sessions.ELSEWHERE: "You were signed out here because you signed in elsewhere since. "
+    "If that was not you, change your password and tell your administrator.",
     sessions.TOO_OLD: "You were signed out because you were signed in for a whole day. "
     "Sign in to go on.",
 }
@@ -41,8 +43,9 @@ class SessionLimits:
 
 def _keep_or_end(request: HttpRequest, person: User) -> None:
     now, is_fragment = time.time(), bool(request.headers.get("X-Fragment"))
-    if why := sessions.ended(request.session, now):
+    if why := sessions.ended(request.session, person, now):
         signins.session_ended(person, why)
+        sessions.leave(person, request.session)
         request.session.flush()
         request.user = AnonymousUser()
         if not is_fragment:

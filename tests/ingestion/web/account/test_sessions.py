@@ -100,3 +100,44 @@ def test_the_admin_has_the_same_limits(client, db):
     assert 'id="session"' in client.get("/admin/").content.decode()
     pass_(client, idle=15 * 60 + 60)
     assert client.get("/admin/").status_code == 302
+
+
+@pytest.fixture
+def browser(mara):
+    """Another one in which she signs in, each time it is called."""
+
+    def opened():
+        client = Client()
+        client.force_login(mara)
+        return client
+
+    return opened
+
+
+@pytest.mark.requirement("R18")
+def test_of_too_many_sessions_of_one_person_the_first_ends_and_says_why(browser, mara, settings):
+    settings.SESSIONS_AT_A_TIME = 2
+    first, second, third = browser(), browser(), browser()
+    assert (is_in(second), is_in(third)) == (True, True)
+    answer = first.get("/", follow=True)
+    assert "because you signed in elsewhere since" in answer.content.decode()
+    entry = timeline(mara.actor)[-1]
+    assert (entry.event, entry.code) == ("user.session_ended", "ELSEWHERE")
+    assert (is_in(second), is_in(third)) == (True, True)
+
+
+def test_who_signs_out_or_is_signed_out_leaves_the_place_to_the_next(browser, settings):
+    settings.SESSIONS_AT_A_TIME = 2
+    stays, leaves = browser(), browser()
+    leaves.post("/logout/")
+    forgotten = browser()
+    pass_(forgotten, idle=3600)
+    assert not is_in(forgotten)
+    browser()
+    assert is_in(stays)
+
+
+def test_one_persons_sessions_are_nothing_to_anothers(signed_in, settings):
+    settings.SESSIONS_AT_A_TIME = 1
+    Client().force_login(make_user("somebody"))
+    assert is_in(signed_in)
