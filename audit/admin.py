@@ -7,7 +7,7 @@ from datetime import UTC
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -24,17 +24,33 @@ MOST = 10_000  # entries that a narrowed list is counted up to
 
 
 class TrailPaginator(Paginator):
-    """Counts no million entries to say how many pages there are: the last number tells that.
+    """Of a list whose newest come first. Counts no million entries, and skips none of them.
 
+    Where nothing narrows it, numbers without a gap tell how many there are and where a page begins.
     Of a search it offers the newest MOST.
     """
 
     @cached_property
     def count(self) -> int:
+        if self._is_narrowed:
+            return self._entries.values("seq")[:MOST].count()
+        return self._entries.values_list("seq", flat=True).first() or 0
+
+    def page(self, number: int | str) -> "Page[Any]":
+        number = self.validate_number(number)
+        if self._is_narrowed:
+            return super().page(number)
+        newest = self.count - (number - 1) * self.per_page
+        return Page(self._entries.filter(seq__lte=newest)[: self.per_page], number, self)
+
+    @property
+    def _entries(self) -> QuerySet[Entry]:
         entries: QuerySet[Entry] = self.object_list  # type: ignore[assignment]
-        if entries.query.has_filters():
-            return entries.order_by("-seq").values("seq")[:MOST].count()
-        return entries.order_by("-seq").values_list("seq", flat=True).first() or 0
+        return entries
+
+    @property
+    def _is_narrowed(self) -> bool:
+        return bool(self._entries.query.has_filters())
 
 
 @admin.register(Entry)
@@ -53,6 +69,7 @@ class EntryAdmin(KeptAdmin, admin.ModelAdmin):
     show_full_result_count = False
     list_per_page = 100
     ordering = ["-seq"]
+    sortable_by = ()  # another order would sort them all
     actions = ["take_out"]
     fields = [
         "seq", "recorded", "event", "subject", "site", "doc_id", "move", "code", "actor",

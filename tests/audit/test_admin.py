@@ -72,7 +72,11 @@ def test_pages_of_all_are_counted_by_the_last_number_and_of_a_search_up_to_a_lim
     write_many(30)
     write_many(20, subject="document:2")
     monkeypatch.setattr("audit.admin.MOST", 10)
-    assert inspector.get(reverse(LIST)).context["cl"].result_count == 50
+    monkeypatch.setattr("audit.admin.EntryAdmin.list_per_page", 20)
+    pages = [inspector.get(reverse(LIST), {"p": n}).context["cl"] for n in (1, 2, 3)]
+    assert {page.result_count for page in pages} == {50}
+    seqs = [entry.seq for page in pages for entry in page.result_list]
+    assert seqs == list(range(50, 0, -1))
     found = inspector.get(reverse(LIST), {"q": "document:2"}).context["cl"]
     assert found.result_count == 10
     assert {entry.subject for entry in found.result_list} == {"document:2"}
