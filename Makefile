@@ -4,7 +4,7 @@ PY := .venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo run test test-all lint format requirements bench-rivals scanner clean
+.PHONY: help install install-dev demo run screenshots test test-all lint format requirements bench-rivals scanner clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -20,6 +20,9 @@ demo: install ## The main job, end to end, on twelve sample sites
 
 run: install ## Serve the pages and one worker host on http://127.0.0.1:8000
 	@scripts/run
+
+screenshots: install-dev ## Take the pictures in docs/screenshots anew, of the demo's work
+	@scripts/screenshots
 
 test: install-dev ## The whole suite, on SQLite and PostgreSQL
 	@scripts/test

@@ -23,9 +23,9 @@ FLAGS = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser():
-    """Per module: Playwright's event loop must not stand in the way of tests elsewhere."""
+    """Not per session: Playwright's event loop must not stand in the way of tests elsewhere."""
     path = shutil.which("chromium")
     if path is None:
         pytest.skip("there is no chromium here: apt-get install chromium")
@@ -74,6 +74,22 @@ def open_page(browser, live_server):
     for context in contexts:
         context.close()
     assert not bad, bad
+
+
+@pytest.fixture
+def through_the_door(open_page):
+    """`through_the_door(user)`: a page where that person has just signed in, by the form."""
+
+    def enter(user, **options):
+        page = open_page(**options)
+        page.goto("/")
+        page.get_by_label("User name").fill(user.username)
+        page.get_by_label("Password").fill("correct horse")
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("button", name="Sign out").wait_for()
+        return page
+
+    return enter
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from audit import history
 from ingestion.archive import archive
 from ingestion.models import Action, Document
 from ingestion.reading.facts import Box
@@ -102,9 +103,12 @@ def test_escape_closes_the_dialog_and_the_focus_returns(page, two):
 
 @pytest.mark.requirement("R24")
 @pytest.mark.requirement("R25")
-def test_a_reviewer_signs_by_keyboard_and_a_wrong_password_loses_nothing(page, two):
+def test_a_reviewer_signs_by_keyboard_and_a_wrong_password_loses_nothing(
+    through_the_door, ines, two
+):
     first, second = two
-    page.goto(f"/admin/review/{first.pk}/")
+    page = through_the_door(ines)
+    page.get_by_role("link", name="IRB approval, site 0203").first.click()
     page.get_by_role("link", name="Release and file").focus()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
@@ -122,7 +126,15 @@ def test_a_reviewer_signs_by_keyboard_and_a_wrong_password_loses_nothing(page, t
     page.keyboard.press("Enter")
     expect(page.get_by_role("status").first).to_contain_text("released from review")
     assert page.url.endswith(f"/admin/review/{second.pk}/")
-    assert Document.objects.get(pk=first.pk).state == "ARCHIVED"
+    assert decided(first, ines) == "document.released"
+
+
+def decided(document, person):
+    """What this person's decision on it is called in the ledger, when the document is filed."""
+    assert Document.objects.get(pk=document.pk).state == "ARCHIVED"
+    entry = history.timeline(document.subject)[-1]
+    assert (entry.actor, entry.detail["printed_name"]) == (person.actor, person.printed_name)
+    return entry.event
 
 
 def test_a_signature_is_shown_with_the_decision(page, two, ines):
@@ -164,39 +176,38 @@ def test_a_page_that_cannot_be_drawn_blocks_no_decision(page, sent):
     assert Document.objects.get().state == "RETURNED"
 
 
-@pytest.mark.parametrize("width", [1200, 320])
-def test_without_javascript_everything_is_a_page(signed_in, sent, ines, width):
+def test_without_javascript_everything_is_a_page(through_the_door, sent, ines):
     document, mara = sent(UNSIGNED_PAGE)
     ask(document, "It is signed, on the back of page 2.\nPlease look again.", person=mara)
-    page = signed_in(ines, viewport={"width": width, "height": 900}, java_script_enabled=False)
+    viewport = {"width": 320, "height": 900}
+    page = through_the_door(ines, viewport=viewport, java_script_enabled=False)
     page.goto("/admin/review/?only=asked")
     assert fits(page)
-    shoot(page, f"queue_{width}")
+    shoot(page, "queue_320")
     page.get_by_role("link", name="IRB approval, site 0203").click()
     expect(page.get_by_text("It is signed, on the back of page 2.")).to_be_visible()
     assert fits(page)
-    shoot(page, f"asked_{width}")
+    shoot(page, "asked_320")
     page.get_by_role("link", name="Larger").click()
     assert fits(page)
-    shoot(page, f"larger_{width}")
+    shoot(page, "larger_320")
     page.get_by_role("link", name="Smaller").click()
     page.get_by_role("link", name="Override and file").click()
     page.get_by_label("Reason").fill("The signature is on the back of page 2.")
     page.get_by_label("User name").fill("ines")
     page.get_by_label("Password").fill("correct horse")
     assert fits(page)
-    shoot(page, f"override_{width}")
+    shoot(page, "override_320")
     page.get_by_role("button", name="Sign: override and file").click()
     expect(page.get_by_text("Nothing waits for a decision.")).to_be_visible()
-    assert Document.objects.get().state == "ARCHIVED"
+    assert decided(document, ines) == "document.overridden"
 
 
-@pytest.mark.parametrize("width", [1200, 320])
-def test_what_was_filed_in_error_is_withdrawn_from_its_page(signed_in, sent, ines, width):
+def test_what_was_filed_in_error_is_withdrawn_from_its_page(signed_in, sent, ines):
     document, _ = sent(FILED)
-    page = signed_in(ines, viewport={"width": width, "height": 900})
+    page = signed_in(ines, viewport={"width": 320, "height": 900})
     page.goto(f"/documents/{document.pk}/")
-    shoot(page, f"filed_{width}")
+    shoot(page, "filed_320")
     page.get_by_role("link", name="Withdraw").click()
     page.get_by_label("Reason").fill("It is a draft; the signed one comes tomorrow.")
     page.get_by_label("User name").fill("ines")
@@ -204,7 +215,7 @@ def test_what_was_filed_in_error_is_withdrawn_from_its_page(signed_in, sent, ine
     page.get_by_role("button", name="Sign: withdraw").click()
     expect(page.get_by_text("Decisions of QA")).to_be_visible()
     assert fits(page)
-    shoot(page, f"withdrawn_{width}")
+    shoot(page, "withdrawn_320")
     assert Document.objects.get().state == "WITHDRAWN"
 
 

@@ -10,8 +10,7 @@ from playwright.sync_api import expect
 
 from audit import history
 from ingestion import roles
-from ingestion.models import Document, WorkerHost
-from ingestion.rules.findings import Finding
+from ingestion.models import WorkerHost
 from ingestion.web.ops import dashboard
 from tests.browser.test_a_coordinators_way import fits
 from tests.factories import make_read, make_site, make_user
@@ -48,11 +47,10 @@ def host(**columns):
     return WorkerHost.objects.create(name="h", host="worker-01", workers=2, software="1", **columns)
 
 
-def test_a_held_document_is_tried_again_from_the_dashboard(signed_in, olu, site):
+def test_a_held_document_is_tried_again_from_the_dashboard(through_the_door, olu, site):
     host()
     [document] = hold(site)
-    page = signed_in(olu)
-    page.goto("/admin/ops/")
+    page = through_the_door(olu)
     expect(page.get_by_text("1 document is held.")).to_be_visible()
     page.get_by_role("link", name="Stuck items").click()
     page.get_by_role("button", name="Try the chosen ones again").click()
@@ -118,17 +116,3 @@ def test_the_matrix_scrolls_in_its_own_box_and_its_sites_stay_in_sight(signed_in
     assert box.evaluate("box => box.scrollLeft") == 400
     assert abs(number.bounding_box()["x"] - before) <= 2, "but for the gap between cells"
     assert fits(page)
-
-
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_nothing_scrolls_sideways_on_a_small_telephone(signed_in, olu, site, colours):
-    hold(site, 2)
-    make_read(site, "cv", Finding("SIGNATURE_MISSING"), state="REJECTED")
-    make_site("0417")
-    Document.objects.filter(state="RECEIVED").update(failing_since=timezone.now())
-    page = signed_in(olu, viewport={"width": 320, "height": 640}, color_scheme=colours)
-    for address in ("/admin/ops/", "/admin/ops/stuck/", "/sites/?x=", "/figures/"):
-        assert page.goto(address).ok, address
-        for summary in page.locator("summary").all():
-            summary.click()
-        assert fits(page), address

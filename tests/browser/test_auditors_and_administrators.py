@@ -1,0 +1,80 @@
+"""An auditor, from the sign-in to the log of what was opened; an administrator, to an account."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Group
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from audit import history
+from ingestion import roles
+from sites import page_views
+from sites.models import User
+from tests.factories import make_site, make_user
+from tests.ingestion.web.scenes import FILED, make_packet
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(120),
+]
+WHY = "She works at the site since Monday."
+
+
+@pytest.fixture
+def site():
+    roles.install()  # a transactional test begins with empty tables
+    return make_site("0203")
+
+
+@pytest.fixture
+def mara(site):
+    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+
+
+@pytest.fixture
+def vera():
+    today = timezone.now().date()
+    days = {"access_from": today - timedelta(days=1), "access_until": today + timedelta(days=5)}
+    user = make_user("vera", is_staff=True, printed_name="Vera Novak", **days)
+    user.groups.set(Group.objects.filter(name="Auditors"))
+    return user
+
+
+@pytest.mark.requirement("R34")
+def test_an_auditor_reads_a_documents_trail_and_that_is_on_record(
+    through_the_door, site, mara, vera
+):
+    document = make_packet(site, mara, FILED).documents.get()
+    page = through_the_door(vera)
+    page.get_by_role("link", name="Records").click()
+    page.get_by_role("link", name="irb-approval").first.click()
+    page.get_by_role("link", name="What happened to it").click()
+    page.get_by_role("link", name="Audit trail of this document").click()
+    expect(page.get_by_text("Checking → Filed")).to_be_visible()
+    expect(page.get_by_role("button", name="Check now")).to_have_count(0)
+    page_views.enter(timezone.now() + page_views.STRETCH)
+    entry = history.timeline(vera.actor)[-1]
+    assert (entry.event, entry.actor) == ("user.pages_opened", vera.actor)
+    opened = [each["request"] for each in entry.detail["opened"]]
+    assert f"200 GET /admin/audit/document/{document.pk}/" in opened
+
+
+@pytest.mark.requirement("R03")
+def test_an_administrator_gives_a_person_a_site_and_says_why(through_the_door, site):
+    ada = make_user("ada", is_staff=True, is_superuser=True, printed_name="Ada Hartmann")
+    nora = make_user("nora", printed_name="Nora Falk")
+    page = through_the_door(ada)
+    page.get_by_role("link", name="People", exact=True).click()
+    page.get_by_role("link", name="nora").click()
+    page.get_by_label("Email").fill("nora@example.org")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Write why you make this change.")).to_be_visible()
+    page.get_by_label("Reason for this change").fill(WHY)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("was changed successfully")).to_be_visible()
+    assert User.objects.get(pk=nora.pk).email == "nora@example.org"
+    entry = history.timeline(nora.actor)[-1]
+    assert (entry.event, entry.actor) == ("user.changed", ada.actor)
+    assert entry.detail["reason"] == WHY

@@ -1,0 +1,130 @@
+"""Each page of the product, in each of its states: WCAG 2.2 AA, light and dark, wide and 320 px.
+
+One world is made, and looked at by one test, which names all that is wrong at its end. Each page
+once, as it comes, is part of every run; its other states and the dark theme are `slow`.
+"""
+
+from urllib.parse import urlsplit
+
+import pytest
+from django.urls import resolve
+from playwright.sync_api import TimeoutError  # noqa: A004 - its own
+
+from tests.browser import axe, pages
+from tests.browser.pages import Page
+from tests.browser.world import World, people
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(900),
+]
+WIDE, NARROW = {"width": 1200, "height": 900}, {"width": 320, "height": 640}
+IS_WIDER = "document.scrollingElement.scrollWidth > document.scrollingElement.clientWidth"
+OPEN_ALL = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
+
+
+def _nothing(tab) -> None:
+    """Most pages are looked at as they come."""
+
+
+class Look:
+    """What was seen, and what was wrong with it."""
+
+    def __init__(self, *, at_everything: bool) -> None:
+        self.seen: set[str] = set()  # names of addresses
+        self.wrong: list[str] = []
+        self._at_everything = at_everything
+        self._refusals: set[str] = set()
+
+    def at(self, tab, page: Page, who: str, names: dict) -> None:
+        address = page.address.format(**names)
+        if not (self._at_everything or self._is_new(address, page)):
+            return
+        tab.set_viewport_size(WIDE)
+        tab.emulate_media(color_scheme="light", reduced_motion="reduce")
+        answer = tab.goto(address)
+        if page.status and answer.status != page.status:
+            self.wrong.append(f"{who}, {page}: {answer.status}")
+        if answer.status == 403 and not page.status and self._is_known(tab):
+            self._note(tab)
+            return
+        self._do(page, tab, who)
+        if answer.status != 404:
+            self._note(tab)
+        self._see(tab, f"{who}, {page}")
+
+    def _is_new(self, address: str, page: Page) -> bool:
+        if page.deed or page.status not in {0, 200}:
+            return bool(page.leads)
+        name = resolve(urlsplit(address).path).view_name
+        if page.is_djangos:
+            self.seen.add(name)
+        return name not in self.seen
+
+    def _do(self, page: Page, tab, who: str) -> None:
+        try:
+            (page.deed or _nothing)(tab)
+        except TimeoutError as error:
+            self.wrong.append(f"{who}, {page}: {error}")
+
+    def _see(self, tab, where: str) -> None:
+        tab.evaluate(OPEN_ALL)
+        self._faults(tab, f"{where}, light")
+        tab.set_viewport_size(NARROW)
+        if self._at_everything:
+            tab.emulate_media(color_scheme="dark", reduced_motion="reduce")
+            self._faults(tab, f"{where}, dark at 320")
+        if tab.evaluate(IS_WIDER):
+            self.wrong.append(f"{where}: scrolls sideways")
+
+    def _is_known(self, tab) -> bool:
+        """The page of a refusal that was looked at before."""
+        heading = tab.locator("h1").first.inner_text()
+        is_known = heading in self._refusals
+        self._refusals.add(heading)
+        return is_known
+
+    def _note(self, tab) -> None:
+        self.seen.add(resolve(urlsplit(tab.url).path).view_name)
+
+    def _faults(self, tab, where: str) -> None:
+        self.wrong += [f"{where}: {fault}" for fault in axe.faults(tab)]
+
+
+@pytest.fixture
+def _own(settings, tmp_path):
+    settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
+    settings.ANCHOR_DIR, settings.EXPORT_DIR = tmp_path / "anchors", tmp_path / "exports"
+    settings.GUESS_SECONDS = 0  # a look takes seconds; tests of it allow them
+
+
+@pytest.mark.usefixtures("_own")
+@pytest.mark.parametrize(
+    "at_everything",
+    [
+        pytest.param(False, id="once"),
+        pytest.param(True, id="in-each-state-and-theme", marks=pytest.mark.slow),
+    ],
+)
+def test_every_page_is_for_everybody(open_page, signed_in, tmp_path, at_everything):
+    look, found = Look(at_everything=at_everything), people()
+    tab = open_page()
+    for page in pages.SIGNED_OUT:
+        tab.context.clear_cookies()
+        look.at(tab, page, "nobody", {})
+    if at_everything:
+        for who, addresses in pages.BEFORE_ANYTHING.items():
+            tab = signed_in(found[who])
+            for address in addresses:
+                look.at(tab, Page(address), f"{who}, before anything", {})
+    world = World(found, tmp_path)
+    for who, own in pages.WITH_EVERYTHING.items():
+        tab = signed_in(found[who])
+        for page in own:
+            look.at(tab, page, who, world.names)
+    for page in pages.of_the_admin():
+        look.at(tab, page, who, world.names)
+    assert not look.wrong, "\n".join(look.wrong)
+    missed = {name for name in pages.names() - look.seen if not name.startswith(pages.NO_SECTIONS)}
+    assert sorted(missed) == sorted(pages.NO_PAGES)

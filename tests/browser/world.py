@@ -1,0 +1,219 @@
+"""Something of everything that pages show, made once: people, packets, decisions, jobs, rows."""
+
+import dataclasses
+import uuid
+from datetime import UTC, datetime, timedelta
+
+from django.contrib.auth.models import Group
+from django.db.models import Model
+from django.test import Client
+from django.utils import timezone
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from django_q.brokers import get_broker
+from django_q.models import OrmQ, Schedule, Task
+
+from audit import jobs, rotation
+from ingestion import roles
+from ingestion.archive import archive
+from ingestion.models import (
+    Action,
+    Chunk,
+    Document,
+    RequiredDocument,
+    SiteRequirement,
+    ValidityOverride,
+    Waiver,
+    WorkerHost,
+)
+from ingestion.reading.facts import Box
+from ingestion.review import ask
+from ingestion.rules.findings import Finding
+from ingestion.rules.signatures import Ink, Signature
+from sites.holds import LegalHold
+from sites.models import ApiToken, Study, User
+from tests.factories import make_batch, make_leased, make_read, make_site, make_user
+from tests.ingestion.reading.papers import typed
+from tests.ingestion.review.scenes import decide
+from tests.ingestion.web.ops.conftest import hold
+from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet, pdf
+
+WHY = "Asked for by the inspector of 12 May."
+UNSIGNED = dataclasses.replace(
+    REJECTED, signature=Signature(Ink.EMPTY, 2, Box(60.0, 530.0, 332.0, 620.0))
+)
+STAFF = {
+    "ines": "QA leads",
+    "rafael": "Regulatory affairs",
+    "olu": "Operations",
+    "vera": "Auditors",
+}
+
+
+def people() -> dict[str, User]:
+    """One of each role, and coordinators who lack something."""
+    roles.install()  # a transactional test begins with empty tables
+    site, empty = make_site("0203"), make_site("0999")
+    found = {
+        "mara": make_user("mara", sites=(site,), printed_name="Mara Lindqvist"),
+        "otto": make_user("otto", sites=(empty,), printed_name="Otto Brandt"),
+        "nora": make_user("nora", printed_name="Nora Falk"),  # of no site yet
+        "new": make_user(
+            "new",
+            sites=(empty,),
+            training_acknowledged_at=None,
+            policy_acknowledged_at=None,
+            identity_verified_at=None,
+        ),
+        "lena": make_user("lena", sites=(empty,), printed_name="Lena Ruiz"),  # with a code
+        "ada": make_user("ada", is_staff=True, is_superuser=True, printed_name="Ada Hartmann"),
+    }
+    today = datetime.now(UTC).date()
+    for name, group in STAFF.items():
+        days = {"access_from": today, "access_until": today + timedelta(days=5)}
+        shown = {"printed_name": name.title(), "is_staff": True}
+        found[name] = make_user(name, **shown, **(days if group == "Auditors" else {}))
+        found[name].groups.set(Group.objects.filter(name=group))
+    device = TOTPDevice.objects.create(user=found["lena"], confirmed=True)
+    assert device.pk
+    User.objects.filter(pk=found["lena"].pk).update(second_step_since=timezone.now())
+    return found
+
+
+class World:
+    """What is put into addresses: `World(...).names["rejected"]` is a key or a reference."""
+
+    def __init__(self, found: dict[str, User], folder) -> None:
+        self.people, self._folder = found, folder
+        self.site = found["mara"].memberships.get().site
+        self.names: dict[str, object] = {"site": self.site.site_id, "mara": found["mara"].pk}
+        self._documents()
+        self._decisions()
+        self._work()
+        self._laid_down()
+        self._asked_for()
+
+    def client(self, who: str) -> Client:
+        client = Client()
+        client.force_login(self.people[who])
+        return client
+
+    def _packet(self, name: str, *verdicts, content: bytes = b"") -> Document:
+        content = content or typed(pages=2) + uuid.uuid4().bytes
+        packet = make_packet(self.site, self.people["mara"], *verdicts, content=content)
+        document = packet.documents.order_by("pk").first()
+        if document.sha256:
+            (self._folder / "incoming").write_bytes(content)
+            archive().put(self._folder / "incoming", document.sha256)
+        self.names |= {name: document.pk, f"{name}_packet": packet.reference}
+        return document
+
+    def _documents(self) -> None:
+        filed = self._packet("filed", FILED)
+        self._packet("waiting", None, None)
+        self._packet("rejected", UNSIGNED, FILED)
+        asked = self._packet("asked", UNSIGNED)
+        ask(asked, "It is signed, on the back of page 2.", person=self.people["mara"])
+        self._packet("in_review", IN_REVIEW)
+        self._packet("next_in_review", IN_REVIEW)
+        self._packet("not_drawn", IN_REVIEW, content=b"%PDF-1.7 a letter")
+        self._packet(
+            "not_given", dataclasses.replace(REJECTED, findings=(NOT_GIVEN,), primary=NOT_GIVEN)
+        )
+        day = datetime.now(UTC).date()
+        make_read(
+            self.site,
+            "gcp-certificate",
+            doc_id="gcp-certificate.ana-ruiz",
+            completion_date=day.isoformat(),
+        )
+        make_read(self.site, "cv", Finding("SIGNATURE_MISSING"), state="REJECTED")
+        Document.objects.filter(pk=filed.pk).update(doc_id="irb-approval")
+
+    def _decisions(self) -> None:
+        ines = self.people["ines"]
+        for name, action, verdict in (
+            ("returned", Action.RETURN, IN_REVIEW),
+            ("released", Action.RELEASE, IN_REVIEW),
+            ("withdrawn", Action.WITHDRAW, FILED),
+        ):
+            decide(self._packet(name, verdict), action, ines)
+        corrected = self._packet("corrected", UNSIGNED)
+        form = {"token": "t-9", "file-0": pdf("signed.pdf"), "type-0": "irb-approval"}
+        assert (
+            self.client("mara").post(f"/documents/{corrected.pk}/correct/", form).status_code == 302
+        )
+        self.client("mara").post(
+            f"/documents/{self.names['filed']}/copies/",
+            {"reason": WHY, "username": "mara", "password": "correct horse"},
+        )
+
+    def _work(self) -> None:
+        WorkerHost.objects.create(name="h", host="worker-01", workers=2, software="1")
+        held = hold(self.site, 2)
+        self.names["held"] = held[0].pk
+        chunk, _lease = make_leased(1, self.site)
+        Chunk.objects.filter(pk=chunk.pk).update(
+            lease_expires_at=timezone.now() - timedelta(hours=2)
+        )
+        late = make_batch(self.site)
+        late.documents.update(failing_since=timezone.now() - timedelta(days=3))
+        now = timezone.now()
+        for success, result in ((True, ""), (False, "OSError: no room")):
+            times = {"started": now, "stopped": now, "success": success, "result": result}
+            Task.objects.create(
+                id=uuid.uuid4().hex, name="expiries", func="ingestion.note", **times
+            )
+        get_broker().enqueue("a ring")
+        assert OrmQ.objects.exists()
+        assert Schedule.objects.exists()
+
+    def _laid_down(self) -> None:
+        study, ada = self.site.study, self.people["ada"]
+        RequiredDocument.objects.create(study=study, document_type="irb-approval")
+        RequiredDocument.objects.create(study=study, document_type="cv", each="investigator")
+        SiteRequirement.objects.create(site=self.site, document_type="cv", reason=WHY)
+        ValidityOverride.objects.create(
+            study=study, document_type="cv", max_age_months=12, reason=WHY
+        )
+        Waiver.objects.create(site=self.site, document_type="cv", reason=WHY, granted_by=ada)
+        ended = Study.objects.create(protocol_number="SLX-900", ended_on="2026-01-31")
+        LegalHold.objects.create(study=ended, reason=WHY, set_by=ada)
+        token = ApiToken(
+            name="eTMF of the sponsor", site=self.site, created_by=ada, scopes=["read"]
+        )
+        token.draw_secret()
+        token.save()
+
+    def _asked_for(self) -> None:
+        """A check, an export and two reviews: asked for by pages, done by a worker's function."""
+        rotation.create(by="system:tests")
+        rafael = self.client("rafael")
+        self.names["check"] = _key(rafael.post("/admin/audit/verify/now/"))
+        self.names["export"] = _key(rafael.post("/admin/audit/export/check/?site=0203"))
+        while jobs.work_next():
+            pass
+        self.names["check_waits"] = _key(rafael.post("/admin/audit/verify/now/"))
+        waiting = f"/admin/audit/export/check/?packet={self.names['filed_packet']}"
+        self.names["export_waits"] = _key(rafael.post(waiting))
+        signed = {"findings": WHY, "username": "rafael", "password": "correct horse"}
+        today = datetime.now(UTC).date().isoformat()
+        form = {"since": today, "until": today, "outcome": "nothing_found", **signed}
+        made = rafael.post("/admin/audit/reviews/new/", form)
+        self.names["review"] = _key(made)
+        assert rafael.post("/access/", {"outcome": "in_order", **signed}).status_code == 302
+
+
+NOT_GIVEN = Finding("DOWNLOAD_FAILED", facts={"status": 404, "tries": 4})
+
+
+def _key(answer) -> int:
+    """Of what was made, from where the answer leads."""
+    assert answer.status_code == 302, answer.content.decode()
+    return int(answer["Location"].rstrip("/").rsplit("/", 1)[1])
+
+
+def first_of(model: type[Model]) -> Model:
+    """A row of each model that the admin shows."""
+    row = model._default_manager.first()
+    assert row is not None, f"the world has no {model._meta.verbose_name}"
+    return row
