@@ -65,7 +65,6 @@ class EntryAdmin(KeptAdmin, admin.ModelAdmin):
         "A subject (document:17), a document's identifier or a correlation id, in full. "
         f"Of very many entries the newest {MOST:,} are listed; Audit trail searches by more."
     )
-    paginator = TrailPaginator
     show_full_result_count = False
     list_per_page = 100
     ordering = ["-seq"]
@@ -82,6 +81,11 @@ class EntryAdmin(KeptAdmin, admin.ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Entry]:
         return super().get_queryset(request).select_related("detail")
+
+    def get_paginator(self, request: HttpRequest, queryset: QuerySet[Any], *how: Any) -> Paginator:
+        """Not of an entry's history in the admin, which is a list of something else."""
+        kind = TrailPaginator if queryset.model is Entry else Paginator
+        return kind(queryset, *how)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

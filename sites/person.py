@@ -52,6 +52,10 @@ class Person(AbstractUser):
     def save(self, *args: Any, **options: Any) -> None:
         if self.username != (vars(self).get("_name_on_record") or self.username):
             raise NameIsKept(NameIsKept.__doc__)
+        if not self._state.adding and options.get("update_fields") is None and not args:
+            # Whoever read the row before somebody signed in does not write back what was then.
+            names = {field.name for field in self._meta.concrete_fields if not field.primary_key}
+            options["update_fields"] = names - self.get_deferred_fields() - {"session_marks"}
         super().save(*args, **options)
         vars(self)["_name_on_record"] = self.username
 

@@ -83,7 +83,7 @@ def test_the_admin_has_no_sign_in_of_its_own(client, db):
 def test_staff_who_are_signed_in_need_no_sign_in(client, ines):
     client.force_login(ines)
     assert client.get("/admin/login/").url == "/admin/"
-    assert client.get("/login/").url == "/admin/"
+    assert client.get("/login/").url == "/admin/audit/"
 
 
 def test_a_coordinator_in_the_admin_is_told_so_and_not_led_in_a_circle(signed_in):

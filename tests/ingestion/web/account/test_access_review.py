@@ -124,7 +124,6 @@ def test_a_wrong_password_signs_nothing_and_keeps_what_was_written(ra):
 @pytest.mark.requirement("R22")
 def test_a_review_that_is_overdue_says_so(ra, rafael, settings):
     with accounts.on_record(rafael):
-        rafael.refresh_from_db()
         rafael.email = "r@example.org"
         rafael.save()
     assert "The next review is due" in ra.get("/access/").content.decode()

@@ -137,6 +137,13 @@ def test_who_signs_out_or_is_signed_out_leaves_the_place_to_the_next(browser, se
     assert is_in(stays)
 
 
+def test_whoever_saves_an_account_that_was_read_before_ends_no_session(browser, mara):
+    client = browser()
+    mara.email = "mara@example.org"
+    mara.save()
+    assert is_in(client)
+
+
 def test_one_persons_sessions_are_nothing_to_anothers(signed_in, settings):
     settings.SESSIONS_AT_A_TIME = 1
     Client().force_login(make_user("somebody"))
