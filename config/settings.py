@@ -196,7 +196,7 @@ def _in_s3(name: str, **lock: object) -> dict[str, object]:
     return {"BACKEND": f"ingestion.buckets.Bucket{name.title()}", "OPTIONS": place | lock}
 
 
-STORAGES = {
+STORAGES: dict[str, dict[str, object]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"

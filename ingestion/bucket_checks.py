@@ -39,7 +39,7 @@ def check_buckets(**_options: Any) -> CheckList:
 
 def _options_of(name: str) -> Mapping[str, Any]:
     """Empty for a folder."""
-    options: Mapping[str, Any] = settings.STORAGES[name].get("OPTIONS", {})
+    options = cast("Mapping[str, Any]", settings.STORAGES[name].get("OPTIONS", {}))
     return options if "bucket_name" in options else {}
 
 
@@ -154,7 +154,8 @@ def _refused(name: str, bucket: Bucket, error: ClientError) -> CheckMessage:
 def _not_asked(name: str, bucket: Bucket, error: BotoCoreError) -> CheckMessage:
     return checks.Warning(
         f"The bucket {bucket.name} does not answer: {error}.",
-        hint=f"Check {name}_S3_ENDPOINT and the way there. Until then documents are held, not lost.",
+        hint=f"Check {name}_S3_ENDPOINT and the way there. Until then documents are held, and "
+        "none is lost.",
         id="ingestion.W080",
     )
 

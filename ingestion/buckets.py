@@ -161,7 +161,7 @@ class BucketArchive(Bucket):
 
 
 class BucketSpool(Bucket):
-    """`ingestion.spool.Spool`, as STORAGES["spool"]. In a bucket without Object Lock: it empties."""
+    """`ingestion.spool.Spool`, as STORAGES["spool"]. Its bucket locks nothing: it is emptied."""
 
     def keep(self, key: str, chunks: Iterable[bytes]) -> tuple[str, int]:
         digest, size = hashlib.sha256(), 0

@@ -18,7 +18,7 @@ from sites import retention
 
 
 def connect() -> None:
-    """Idempotent. Importing `checks` and those beside it registers the system checks, `stocktaking` its job."""
+    """Idempotent. Importing the checks registers them, and `stocktaking` its job."""
     verify.register(reconcile.rows_agree_with_the_ledger)
     verify.register(signed.decisions_are_as_signed)
     jobs.register(transport.ring_for_a_job)

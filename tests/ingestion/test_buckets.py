@@ -128,7 +128,7 @@ def test_an_archive_in_a_bucket_has_no_disk_that_could_fill_up():
 
 @pytest.fixture
 def verify_archive(capsys, monkeypatch, filed):
-    """The command over the parts in which something lies: a request for each part takes its time"""
+    """The command over the parts in which something lies: each part is a request."""
     monkeypatch.setattr(stocktaking, "PARTS", sorted({sha256[:2] for sha256 in filed}))
     return lambda: _verified(capsys)
 
