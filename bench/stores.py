@@ -9,6 +9,7 @@ what our side costs and nothing of anybody's S3.
 import argparse
 import hashlib
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 
@@ -28,13 +29,19 @@ from ingestion.archive import Archive, FolderArchive
 from ingestion.buckets import BucketArchive
 
 ROUNDS = 3
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:[0-9]+")
 SIZE = 200_000  # bytes, of a document of some pages
 
 
 @contextmanager
 def a_bucket() -> Iterator[dict[str, Any]]:
     """What `BucketArchive` is made with."""
-    terms = {"location": "bench", "timeout_seconds": 30.0, "years": 1, "mode": "GOVERNANCE"}
+    terms: dict[str, Any] = {
+        "location": "bench",
+        "timeout_seconds": 30.0,
+        "years": 1,
+        "mode": "GOVERNANCE",
+    }
     if named := os.environ.get("ARCHIVE_S3_BUCKET"):
         endpoint = os.environ.get("ARCHIVE_S3_ENDPOINT", "")
         yield terms | {"bucket_name": named, "endpoint_url": endpoint}
@@ -50,14 +57,12 @@ def a_bucket() -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _moto() -> Iterator[str]:
-    from tests.audit.buckets import await_port, free_port
-
-    port = free_port()
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """In a process of its own, which tells its address as it starts."""
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    lines: IO[str] = server.stderr  # type: ignore[assignment] # it is a pipe
     try:
-        await_port(port)
-        yield f"http://127.0.0.1:{port}"
+        yield next(found[0] for line in lines if (found := _ADDRESS.search(line)))
     finally:
         server.kill()
         server.wait()
