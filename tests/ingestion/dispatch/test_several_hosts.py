@@ -130,7 +130,7 @@ def test_what_a_killed_host_had_in_hand_is_done_by_the_other(
         eventually(lambda: at_work(two) and frozen_at_work(one))
         kill(one, "all")
         one.kill()
-        eventually(lambda: is_completed(batch), seconds=90)
+        eventually(lambda: is_completed(batch), seconds=150)
     assert batch.chunks.filter(attempts__gt=1).exists()
     nothing_is_lost_or_twice(one_site, batch, portal)
 
@@ -207,10 +207,10 @@ def test_a_host_cut_off_from_the_database_stops_before_its_leases_can_be_reused(
             assert not find(far, "parser")
             assert way.last_heard(machine.there("portal")) < until.timestamp()
             eventually(lambda: at_work(near))
-            eventually(lambda: is_completed(batch), seconds=90)
+            eventually(lambda: is_completed(batch), seconds=150)
         stop_host(near)
         sent = upload(one_site)
-        eventually(lambda: is_completed(sent), seconds=90)  # by the one that is back
+        eventually(lambda: is_completed(sent), seconds=150)  # by the one that is back
     nothing_is_lost_or_twice(one_site, batch, portal)
 
 
