@@ -182,14 +182,40 @@ STATIC_URL = "/static/"
 STATIC_ROOT = env.str("STATIC_ROOT", default=str(DATA_DIR / "static"))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = DEBUG
-STORAGES = {
+_ON_DISK = {"archive": "ingestion.archive.FolderArchive", "spool": "ingestion.spool.FolderSpool"}
+
+
+def _in_s3(name: str, **lock: object) -> dict[str, object]:
+    """Credentials are where boto3 looks for them."""
+    place = {
+        "bucket_name": env.str(f"{name}_S3_BUCKET"),
+        "location": env.str(f"{name}_S3_PREFIX", default="").strip("/"),
+        "endpoint_url": env.str(f"{name}_S3_ENDPOINT", default=""),
+        "timeout_seconds": env.float(f"{name}_S3_TIMEOUT_SECONDS", default=30.0),
+    }
+    return {"BACKEND": f"ingestion.buckets.Bucket{name.title()}", "OPTIONS": place | lock}
+
+
+STORAGES: dict[str, dict[str, object]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
         else "whitenoise.storage.CompressedManifestStaticFilesStorage"
     },
+    **{name: {"BACKEND": backend} for name, backend in _ON_DISK.items()},
 }
+# For as long as documents are kept, counted from the day on which they come: the end of their
+# trial is not known then.
+ARCHIVE_S3_YEARS = env.int("ARCHIVE_S3_YEARS", default=env.int("RETENTION_YEARS", default=25))
+if env.str("ARCHIVE_S3_BUCKET", default=""):
+    STORAGES["archive"] = _in_s3(
+        "ARCHIVE",
+        years=ARCHIVE_S3_YEARS,
+        mode=env.str("ARCHIVE_S3_MODE", default="COMPLIANCE").upper(),
+    )
+if env.str("SPOOL_S3_BUCKET", default=""):
+    STORAGES["spool"] = _in_s3("SPOOL")
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

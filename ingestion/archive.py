@@ -1,8 +1,8 @@
 """The write-once, content-addressed store: every byte that a site ever sent us, once.
 
-A port (decision 8): a folder now, S3 with Object Lock later. What is stored is
-not yet filed: filing is a row's state. So rejected and doubtful documents keep
-their bytes here too.
+A port (decision 8), which STORAGES["archive"] fills: the folder here, or S3 with Object Lock
+(`ingestion.buckets`). What is stored is not yet filed: filing is a row's state. So rejected and
+doubtful documents keep their bytes here too.
 """
 
 import os
@@ -11,9 +11,10 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Protocol, cast
 
 from django.conf import settings
+from django.core.files.storage import storages
 
 from ingestion.core.errors import StorageUnavailable
 
@@ -37,24 +38,34 @@ class Archive(Protocol):
         ...
 
     def open(self, sha256: str) -> IO[bytes]:
-        """The bytes, for reading. Raises FileNotFoundError."""
+        """The bytes, for reading. Raises FileNotFoundError, and OSError."""
         ...
 
-    def has(self, sha256: str) -> bool: ...
+    def has(self, sha256: str) -> bool:
+        """Raises OSError: what cannot be asked is not missing."""
+        ...
+
+    def is_empty(self) -> bool:
+        """Raises OSError."""
+        ...
 
     def contents(self, part: str) -> Iterator[Stored]:
-        """What lies there that begins with these two digits, in no order."""
+        """What lies there that begins with these two digits, in no order. Raises OSError."""
         ...
 
 
 class FolderArchive:
-    """`ab/cd/abcd…` below a root. Files are read-only and never replaced."""
+    """`ab/cd/abcd…` below a root, ARCHIVE_DIR. Files are read-only and never replaced."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path | None = None) -> None:
+        self._given_root = root
+
+    @property
+    def root(self) -> Path:
+        return self._given_root or Path(settings.ARCHIVE_DIR)
 
     def path_of(self, sha256: str) -> Path:
-        return self._root / sha256[:2] / sha256[2:4] / sha256
+        return self.root / sha256[:2] / sha256[2:4] / sha256
 
     def open(self, sha256: str) -> IO[bytes]:
         return self.path_of(sha256).open("rb")
@@ -62,8 +73,12 @@ class FolderArchive:
     def has(self, sha256: str) -> bool:
         return self.path_of(sha256).exists()
 
+    def is_empty(self) -> bool:
+        files = self.root.glob("??/??/*")
+        return all(path.name.startswith(INCOMING) for path in files)
+
     def contents(self, part: str) -> Iterator[Stored]:
-        for path in (self._root / part).glob("*/*"):
+        for path in (self.root / part).glob("*/*"):
             if path.name.startswith(INCOMING):
                 continue  # being written, or left by a crash
             yield Stored(path.name, is_sealed=path.stat().st_mode & 0o222 == 0)
@@ -106,4 +121,4 @@ def fsync_folder(folder: Path) -> None:
 
 def archive() -> Archive:
     """The archive that the settings name."""
-    return FolderArchive(settings.ARCHIVE_DIR)
+    return cast("Archive", storages["archive"])

@@ -5,7 +5,13 @@ from pathlib import Path
 
 from django.conf import settings
 
-FOLDERS = {"archive": "ARCHIVE_DIR", "spool": "SPOOL_DIR"}  # what for: its setting
+from ingestion.archive import FolderArchive, archive
+
+
+def folders() -> dict[str, str]:
+    """What for: its setting. An archive in S3 is on no disk of ours."""
+    archived = {"archive": "ARCHIVE_DIR"} if isinstance(archive(), FolderArchive) else {}
+    return {**archived, "spool": "SPOOL_DIR"}
 
 
 def free_bytes(setting: str) -> int:
@@ -19,7 +25,7 @@ def free_percent(setting: str) -> int:
 
 def low() -> str:
     """Which folder has less than READY_FREE_MB left, in words; "" when none has. Raises OSError."""
-    for setting in FOLDERS.values():
+    for setting in folders().values():
         if free_bytes(setting) < settings.READY_FREE_MB * 1_000_000:
             return f"{setting} has less than {settings.READY_FREE_MB} MB left"
     return ""

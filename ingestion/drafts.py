@@ -5,6 +5,8 @@ a closed page nothing. Of all this nothing is registered, or on record, before `
 sends is dropped after a week.
 """
 
+import logging
+import tempfile
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
@@ -16,12 +18,15 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from ingestion import spool
+from ingestion.core.errors import StorageUnavailable
 from ingestion.guessing import looks_like
 from ingestion.models import Document, Draft, DraftFile, Packet
 from ingestion.register import UploadedDocument, upload_packet
 from ingestion.rules.types import TYPES
 from ingestion.spool import Spooled
 from sites.models import Site, User
+
+logger = logging.getLogger(__name__)
 
 KEPT = timedelta(days=7)  # since something was done with it
 
@@ -88,16 +93,17 @@ def _enter(draft: Draft, filename: str, kept: Spooled) -> DraftFile:
 
 def look(file: DraftFile) -> None:
     """Say of it what it looks like, once. Takes seconds."""
-    if file.guessed_at:
+    if file.guessed_at or not settings.GUESS_SECONDS:
         return
-    seen = looks_like(path(file))
+    try:
+        with tempfile.TemporaryDirectory(prefix="siteledger-draft-") as folder:
+            seen = looks_like(spool.local(file.spooled, Path(folder)))
+    except StorageUnavailable:  # to be asked again when it is checked
+        logger.exception("an uploaded file could not be looked at")
+        return
     if seen is not None:
         file.guess, file.guessed_at = seen, timezone.now()
         DraftFile.objects.filter(pk=file.pk).update(guess=seen, guessed_at=file.guessed_at)
-
-
-def path(file: DraftFile) -> Path:
-    return spool.path_of(file.spooled)
 
 
 def content(file: DraftFile) -> Spooled:

@@ -7,7 +7,6 @@ could tell is in the batch's `summary` by then, and the ledger keeps that they w
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -87,11 +86,9 @@ def _leftovers(days: int) -> Iterator[str]:
 
     What shifts fetched is swept by `dispatch.recovery`, as soon as its lease is over.
     """
-    root = Path(settings.SPOOL_DIR) / "uploads"
-    before = (datetime.now(UTC) - max(LEFT_LYING, timedelta(days=days))).timestamp()
-    for path in root.iterdir() if root.is_dir() else ():
-        upload = f"uploads/{path.name}"
-        if path.stat().st_mtime < before and not _needed(upload):
+    before = datetime.now(UTC) - max(LEFT_LYING, timedelta(days=days))
+    for upload in spool.uploads_before(before):
+        if not _needed(upload):
             yield upload
 
 

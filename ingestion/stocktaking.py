@@ -135,8 +135,7 @@ def _work(job: AuditJob) -> Mapping[str, Any]:
 
 def _refuse_an_empty_one(store: Archive) -> None:
     """A disk that is not mounted has lost nothing."""
-    is_empty = not any(True for part in PARTS for _ in store.contents(part))
-    if is_empty and Document.objects.filter(state__in=STORED).exclude(sha256="").exists():
+    if store.is_empty() and Document.objects.filter(state__in=STORED).exclude(sha256="").exists():
         raise StorageUnavailable("the archive holds not one file: is its disk mounted?")
 
 

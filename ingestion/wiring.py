@@ -9,7 +9,7 @@ from django.db.models.signals import post_migrate
 from audit import anchors, jobs, log, runs, verify
 from audit.export import job as export_job
 from audit.export import package
-from ingestion import alert_checks, checks, reconcile, roles, stocktaking
+from ingestion import alert_checks, bucket_checks, checks, reconcile, roles, stocktaking
 from ingestion.dispatch import schedules, transport
 from ingestion.review import signed
 from ingestion.rules.types import RULES_VERSION
@@ -18,7 +18,7 @@ from sites import retention
 
 
 def connect() -> None:
-    """Idempotent. Importing `checks` registers the system checks, `stocktaking` its job."""
+    """Idempotent. Importing the checks registers them, and `stocktaking` its job."""
     verify.register(reconcile.rows_agree_with_the_ledger)
     verify.register(signed.decisions_are_as_signed)
     jobs.register(transport.ring_for_a_job)
@@ -52,4 +52,4 @@ def _install_schedules(**options: Any) -> None:
     schedules.install()
 
 
-__all__ = ["alert_checks", "checks", "connect", "stocktaking"]
+__all__ = ["alert_checks", "bucket_checks", "checks", "connect", "stocktaking"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from tests.audit.buckets import moto_server
 from tests.audit.support import nothing_follows_the_append
 from tests.emptying import guards_down_for_flush
 
@@ -46,6 +47,13 @@ def _no_network(monkeypatch):
         return connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(scope="session")
+def s3():
+    """A real server of S3's protocol, in a process of its own, and a client to look behind ours."""
+    with moto_server() as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -100,7 +100,7 @@ def _held() -> Metric:
 def _free() -> Metric:
     said = "Bytes left on the disk of each folder."
     family = GaugeMetricFamily("siteledger_disk_free_bytes", said, labels=["folder"])
-    for folder, setting in disks.FOLDERS.items():
+    for folder, setting in disks.folders().items():
         family.add_metric([folder], disks.free_bytes(setting))
     return family
 

@@ -11,7 +11,6 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
@@ -110,7 +109,7 @@ class Shift:
             )
             reader = await stack.enter_async_context(CheckingReader.pool())
             desk = FilingDesk(door, files, shift._lease_ids, limits, shift._over, shift._postponed)
-            sources = Sources(portals, Path(settings.SPOOL_DIR))
+            sources = Sources(portals, folders, files, spool.local)
             checker = CheckingReader(reader)
             ingest = Ingest(lanes, portal=sources, desk=desk, reader=checker, limits=limits)
             try:

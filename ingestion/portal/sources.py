@@ -1,9 +1,10 @@
 """Where documents come from: uploads are in the spool already, everything else is asked for."""
 
-import os
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
 from pathlib import Path
 
-from ingestion.core.errors import StorageUnavailable
 from ingestion.core.work import Fetched, Portal, Unchanged, WorkItem
 
 
@@ -24,17 +25,24 @@ class FolderOf:
 
 
 class Sources:
-    """The core's Portal."""
+    """The core's Portal. `local` answers the file of an upload, and may copy it into a folder."""
 
-    def __init__(self, portals: Portal, spool_root: Path) -> None:
+    def __init__(
+        self,
+        portals: Portal,
+        folders: Callable[[WorkItem], Path],
+        files: Executor,
+        local: Callable[[str, Path], Path],
+    ) -> None:
         self._portals = portals
-        self._spool_root = spool_root
+        self._folders = folders
+        self._files = files
+        self._local = local
 
     async def fetch(self, item: WorkItem) -> Fetched | Unchanged:
         if item.terms is not None:
             return await self._portals.fetch(item)
-        path = self._spool_root / item.spooled
-        if not os.access(path, os.R_OK):
-            raise StorageUnavailable(f"the spool lost {item.spooled}")
+        loop, folder = asyncio.get_running_loop(), self._folders(item)
+        path = await loop.run_in_executor(self._files, self._local, item.spooled, folder)
         # Hashed when it was spooled, before it was registered.
         return Fetched(path, item.expected_sha256, item.size)

@@ -4,7 +4,7 @@ import pytest
 
 from audit import rotation, verify
 from tests.audit.authority import time_stamp_authority
-from tests.audit.buckets import CREDENTIALS, moto_server
+from tests.audit.buckets import CREDENTIALS
 
 
 @pytest.fixture(autouse=True)
@@ -26,13 +26,6 @@ def _own_folders(settings, tmp_path, monkeypatch):
 def key(db):
     """A ledger with a key: entry 1 says so."""
     return rotation.create(by="system:test")
-
-
-@pytest.fixture(scope="session")
-def s3():
-    """A real server of S3's protocol, in a process of its own, and a client to look behind ours."""
-    with moto_server() as client:
-        yield client
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ WHAT = {
     Fault.MISSING: "MISSING, though a document says that it was stored",
     Fault.CHANGED: "CHANGED: the bytes are not those of the name",
     Fault.UNREADABLE: "cannot be read",
-    Fault.WRITABLE: "can be written to: chmod 444, and find out since when",
+    Fault.WRITABLE: "can be written to: seal it (chmod 444, Object Lock), and find out since when",
     Fault.ORPHANED: "belongs to no document (this breaks nothing)",
 }
 WHAT_TO_DO = (

@@ -145,7 +145,7 @@ def _disks() -> list[tuple[str, int, int]]:
     """What for, free in percent, free bytes."""
     return [
         (name, disks.free_percent(setting), disks.free_bytes(setting))
-        for name, setting in disks.FOLDERS.items()
+        for name, setting in disks.folders().items()
     ]
 
 

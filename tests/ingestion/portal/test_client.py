@@ -4,9 +4,11 @@ import asyncio
 import hashlib
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from ingestion import spool
 from ingestion.core.errors import (
     AccessRefused,
     BodyTruncated,
@@ -229,17 +231,19 @@ async def test_no_more_connections_are_open_than_documents_in_flight(portal, por
         assert (pool._max_connections, len(pool.connections)) == (3, 1)
 
 
-async def test_an_upload_comes_from_the_spool_without_asking_anybody(tmp_path, portals):
+async def test_an_upload_comes_from_the_spool_without_asking_anybody(tmp_path, portals, settings):
+    settings.SPOOL_DIR = tmp_path
     (tmp_path / "uploads").mkdir()
     (tmp_path / "uploads" / "x").write_bytes(b"%PDF")
     values = {"document": 1, "chunk": 1, "site_id": "1", "doc_id": "cv", "url": "", "terms": None}
     item = WorkItem(**values, spooled="uploads/x", expected_sha256="a" * 64, size=4)
-    async with portals() as opened:
-        sources = Sources(opened, tmp_path)
-        fetched = await sources.fetch(item)
-        assert (fetched.path, fetched.size) == (tmp_path / "uploads" / "x", 4)
-        (tmp_path / "uploads" / "x").unlink()
-        with pytest.raises(StorageUnavailable, match="lost"):
-            await sources.fetch(item)
-        with pytest.raises(NotServed, match="no portal"):
-            await opened.fetch(item)
+    with ThreadPoolExecutor(1) as files:
+        async with portals() as opened:
+            sources = Sources(opened, lambda _: tmp_path, files, spool.local)
+            fetched = await sources.fetch(item)
+            assert (fetched.path, fetched.size) == (tmp_path / "uploads" / "x", 4)
+            (tmp_path / "uploads" / "x").unlink()
+            with pytest.raises(StorageUnavailable, match="lost"):
+                await sources.fetch(item)
+            with pytest.raises(NotServed, match="no portal"):
+                await opened.fetch(item)

@@ -1,0 +1,109 @@
+"""What one document more costs in the archive: a folder, and a bucket, in turn.
+
+`python -m bench.stores [--documents N] [--threads N]` prints Markdown. The bucket is that of
+ARCHIVE_S3_BUCKET, and its objects stay locked: name one that was made for this, with
+ARCHIVE_S3_MODE=GOVERNANCE and ARCHIVE_S3_YEARS=1. Without it moto's server is asked, which says
+what our side costs and nothing of anybody's S3.
+"""
+
+import argparse
+import hashlib
+import os
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import IO, Any
+
+from django.conf import settings
+
+from bench.report import machine
+from ingestion.archive import Archive, FolderArchive
+from ingestion.buckets import BucketArchive
+
+ROUNDS = 3
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:[0-9]+")
+SIZE = 200_000  # bytes, of a document of some pages
+
+
+@contextmanager
+def a_bucket() -> Iterator[dict[str, Any]]:
+    """What `BucketArchive` is made with."""
+    terms: dict[str, Any] = {
+        "location": "bench",
+        "timeout_seconds": 30.0,
+        "years": 1,
+        "mode": "GOVERNANCE",
+    }
+    if named := os.environ.get("ARCHIVE_S3_BUCKET"):
+        endpoint = os.environ.get("ARCHIVE_S3_ENDPOINT", "")
+        yield terms | {"bucket_name": named, "endpoint_url": endpoint}
+        return
+    os.environ |= {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench"}
+    os.environ |= {"AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}
+    with _moto() as endpoint:
+        made = terms | {"bucket_name": "bench", "endpoint_url": endpoint}
+        client = BucketArchive(**made).client
+        client.create_bucket(Bucket="bench", ObjectLockEnabledForBucket=True)
+        yield made
+
+
+@contextmanager
+def _moto() -> Iterator[str]:
+    """In a process of its own, which tells its address as it starts."""
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    lines: IO[str] = server.stderr  # type: ignore[assignment] # it is a pipe
+    try:
+        yield next(found[0] for line in lines if (found := _ADDRESS.search(line)))
+    finally:
+        server.kill()
+        server.wait()
+
+
+def put_all(store: Archive, folder: Path, documents: int, threads: int) -> float:
+    """Documents a second, all of them new."""
+    files = []
+    for number in range(documents):
+        content = secrets.token_bytes(SIZE)
+        path = folder / str(number)
+        path.write_bytes(content)
+        files.append((path, hashlib.sha256(content).hexdigest()))
+    began = time.perf_counter()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda file: store.put(*file), files))
+    return documents / (time.perf_counter() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=200)
+    parser.add_argument("--threads", type=int, default=2, help="a shift has two")
+    options = parser.parse_args()
+    settings.configure()
+    with tempfile.TemporaryDirectory() as name, a_bucket() as bucket:
+        root = Path(name)
+        stores: dict[str, Callable[[], Archive]] = {
+            "folder": lambda: FolderArchive(root / "archive"),
+            "bucket": lambda: BucketArchive(**bucket),
+        }
+        found: dict[str, list[float]] = {side: [] for side in stores}
+        for _ in range(ROUNDS):
+            for side, make in stores.items():
+                found[side].append(put_all(make(), root, options.documents, options.threads))
+    of = "moto's server" if "ARCHIVE_S3_BUCKET" not in os.environ else bucket["bucket_name"]
+    print(f"{machine()}\n\n| store | documents/s | of the folder |\n|---|---|---|")
+    for side, rates in found.items():
+        share = median(rates) / median(found["folder"])
+        print(f"| {side if side == 'folder' else of} | {median(rates):.0f} | {share:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
