@@ -127,12 +127,14 @@ class Listing:
         self.files += 1
         self.bytes += item.size
 
-    def close(self) -> str:
+    def seal(self) -> str:
         """Durable when this returns. Answers its SHA-256."""
         self._out.flush()
         os.fsync(self._out.fileno())
-        self._out.close()
         return self._digest.hexdigest()
+
+    def close(self) -> None:
+        self._out.close()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ which only grows, so that each file that the database names is still there.
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
@@ -78,16 +78,9 @@ def make(target: Path, *, actor: str) -> Made:
     with contents.alone_in(target), _unfinished(target) as folder:
         sign_first()
         anchors.anchor_due()
-        work = _Under(folder, Listing(folder))
-        with roles.as_owner(DEFAULT_DB_ALIAS), databases.snapshot():
-            told = _of_the_moment()
-            _refuse_a_full_disk(work)
-            _keep_the_spool(work)
-            databases.dump(folder / Kind.DATABASE / databases.name())
-        _list_the_database(work)
-        _keep_the_anchors(work, told["entries"])
-        _keep_the_archive(work, archive())
-        manifest = _manifest(work, began, told)
+        with closing(Listing(folder)) as listing:
+            work = _Under(folder, listing)
+            manifest = _fill(work, began)
         sha256 = manifest.write(folder)
         # All of it is durable. With this name it is a backup; who dies before has made none.
         finished = folder.rename(target / folder.name.removeprefix(contents.UNFINISHED))
@@ -95,6 +88,18 @@ def make(target: Path, *, actor: str) -> Made:
     made = Made(finished, manifest, sha256, work.new)
     _enter(made, actor)
     return made
+
+
+def _fill(work: _Under, began: datetime) -> Manifest:
+    with roles.as_owner(DEFAULT_DB_ALIAS), databases.snapshot():
+        told = _of_the_moment()
+        _refuse_a_full_disk(work)
+        _keep_the_spool(work)
+        databases.dump(work.folder / Kind.DATABASE / databases.name())
+    _list_the_database(work)
+    _keep_the_anchors(work, told["entries"])
+    _keep_the_archive(work, archive())
+    return _manifest(work, began, told)
 
 
 @contextmanager
@@ -228,7 +233,7 @@ def _manifest(work: _Under, began: datetime, told: dict[str, Any]) -> Manifest:
         software=settings.SOFTWARE_VERSION,
         files=work.listing.files,
         bytes=work.listing.bytes,
-        list_sha256=work.listing.close(),
+        list_sha256=work.listing.seal(),
         missing=work.missing,
         missing_count=work.missing_count,
     )
