@@ -16,14 +16,13 @@ _NOTES = "checkpoints.log"  # as `Folder` calls it
 
 
 def public_part(entries: int) -> Iterator[tuple[str, str]]:
-    """Names of files in ANCHOR_DIR, and their text. Raises NotTaken."""
+    """Names of files in ANCHOR_DIR, and their text. Raises NotTaken and KeyProblem."""
     held = Folder(Path(settings.ANCHOR_DIR)).read_back(0)
     if notes := [each.note for each in held if heads.size_of(each.note) <= entries]:
         yield _NOTES, "".join(f"\n{note}" for note in notes)
-    public = keys.public_file()
-    lines = public.read_text(encoding="utf-8").splitlines(keepends=True) if public.exists() else []
-    if known := [line for line in lines if int(line.split(" ")[1]) <= entries]:
-        yield public.name, "".join(known)
+    if known := [key for key in keys.known() if key.first <= entries]:
+        lines = (f"{key.verifier.text} {key.first} {key.since}\n" for key in known)
+        yield keys.public_file().name, "".join(lines)
 
 
 def bring_back(name: str, text: str) -> bool:
@@ -35,12 +34,10 @@ def bring_back(name: str, text: str) -> bool:
     return True
 
 
-def known_elsewhere() -> int:
-    """Of how many entries a place outside holds a signed head that the database has not; or 0.
+def known_elsewhere() -> tuple[int, str]:
+    """The largest signed head that a place outside holds and the database has not; 0 for none.
 
-    Raises CannotCheck.
+    And why a place could not be asked, or "". Raises CannotCheck.
     """
     found = heads.elsewhere()
-    if found.unreachable:
-        raise heads.CannotCheck(found.unreachable)
-    return max((claim.size for claim in found.claims), default=0)
+    return max((claim.size for claim in found.claims), default=0), found.unreachable

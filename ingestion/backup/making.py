@@ -8,7 +8,7 @@ which only grows, so that each file that the database names is still there.
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
@@ -21,7 +21,9 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Max
 
 from audit import anchors, carrying, checkpoints, history, roles
+from audit.chain import BrokenChain
 from audit.export.job import sign_first
+from audit.keys import KeyProblem
 from audit.log import ledger, record, written
 from audit.places.port import NotTaken
 from ingestion import gathering, retention, spool
@@ -76,7 +78,8 @@ def make(target: Path, *, actor: str) -> Made:
     began = datetime.now(UTC)
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contents.alone_in(target), _unfinished(target) as folder:
-        sign_first()
+        with suppress(BrokenChain):  # it is copied as it is, for it is the evidence
+            sign_first()
         anchors.anchor_due()
         with closing(Listing(folder)) as listing:
             work = _Under(folder, listing)
@@ -188,7 +191,7 @@ def _keep_the_anchors(work: _Under, entries: int) -> None:
     try:
         for name, text in carrying.public_part(entries):
             work.keep(Kind.ANCHORS, name, BytesIO(text.encode()))
-    except NotTaken as error:
+    except (NotTaken, KeyProblem) as error:
         raise BackupProblem(f"The anchors cannot be copied: {error}") from error
 
 

@@ -148,7 +148,7 @@ def _examine(restored: Restored, actor: str) -> None:
 
 def _ledger(restored: Restored, actor: str) -> Iterator[str]:
     try:
-        known = carrying.known_elsewhere()
+        known, unreachable = carrying.known_elsewhere()
         verdict, run = runs.check(Mode.FULL, asked_by=actor)
     except (CannotCheck, Error) as error:
         yield f"The ledger could not be checked: {str(error).strip()}"
@@ -161,6 +161,8 @@ def _ledger(restored: Restored, actor: str) -> Iterator[str]:
             "back a newer backup if there is one. See docs/operations.md, 'Entries after the "
             "backup'."
         )
+    if unreachable:
+        yield f"{unreachable} So nobody knows whether the backup has all that was signed."
     if not verdict.intact:
         yield f"The ledger does not hold: {run.findings[0]}"
     restored.notes += verdict.unanchored

@@ -5,12 +5,13 @@ import sys
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
 from audit.verify import verify
 from ingestion import manifest, register, stocktaking
 from ingestion.models import Document
 from ingestion.samples.corpus import write_corpus
-from ingestion.samples.portal import SamplePortal
+from ingestion.samples.portal import Limit, SamplePortal
 from sites.models import Portal
 from tests.ingestion.backup.conftest import backups, run
 from tests.ingestion.dispatch.conftest import NOWHERE, SUBMISSION
@@ -53,9 +54,10 @@ def test_what_waited_when_the_backup_was_made_goes_on_elsewhere(
 def test_a_machine_that_is_lost_at_work_is_made_again_from_a_backup_of_that_time(
     target, elsewhere, settings, tmp_path
 ):
-    today = Document._meta.get_field("received_at").default().date()
+    today = timezone.now().date()
     corpus = write_corpus(tmp_path / "corpus", base_url=NOWHERE, today=today, sites=2)
-    with SamplePortal(corpus.directory, faults=0) as portal:
+    slow = {each.site_id: Limit(2.0, 1) for each in corpus.expectations}  # there is a middle
+    with SamplePortal(corpus.directory, slow, faults=0) as portal:
         batch = submitted(corpus, portal, tmp_path)
         host = start_host(settings)
         eventually(lambda: some_are_settled(batch))
@@ -79,6 +81,6 @@ def submitted(corpus, portal, folder):
     sites = folder / "sites.json"
     sites.write_text(corpus.sites.read_text().replace(NOWHERE, portal.base_url))
     call_command("load_sites", str(sites), verbosity=0)
-    Portal.objects.update(rate_per_second=2.0, burst=1)  # there is a middle
+    Portal.objects.update(rate_per_second=2.0, burst=1)
     lines = corpus.manifest.read_text().replace(NOWHERE, portal.base_url)
     return register.register_manifest(manifest.read(lines), SUBMISSION)

@@ -200,6 +200,13 @@ def test_entries_that_only_the_anchors_know_are_told_loudly_and_on_record(
         assert verify().intact
 
 
+def test_anchors_that_cannot_be_read_are_a_finding(kept, elsewhere, settings, capsys):
+    with elsewhere():
+        (settings.ANCHOR_DIR / "checkpoints.log").mkdir(parents=True)
+        assert run("restore", kept) == 1
+    assert "nobody knows whether the backup has all that was signed" in capsys.readouterr().out
+
+
 def test_what_was_missing_from_the_beginning_is_told(target, filed, elsewhere, capsys):
     archive().path_of(filed[0]).unlink()
     run("backup", target)
