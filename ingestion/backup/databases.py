@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 
 from ingestion.backup.contents import BackupProblem
 from ingestion.backup.copying import copied
@@ -38,6 +39,17 @@ def server() -> int:
         return 0
     connection.ensure_connection()
     return int(connection.pg_version // 10_000)  # type: ignore[attr-defined] # PostgreSQL's
+
+
+def migrations() -> list[str]:
+    """Those of this release, as `audit.0001_...`, in order."""
+    return sorted(f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations or ())
+
+
+def waiting() -> list[str]:
+    """Migrations of this release that the database does not have. Others it may have, of old."""
+    applied = MigrationLoader(connection).applied_migrations or ()
+    return sorted({*migrations()}.difference(f"{app}.{name}" for app, name in applied))
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from typing import IO, Any
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
-from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Max
 
 from audit import anchors, carrying, checkpoints, history, roles
@@ -95,6 +94,11 @@ def make(target: Path, *, actor: str) -> Made:
 
 def _fill(work: _Under, began: datetime) -> Manifest:
     with roles.as_owner(DEFAULT_DB_ALIAS), databases.snapshot():
+        if waiting := databases.waiting():
+            raise BackupProblem(
+                f"The database is of an older release: {waiting[0]} waits for `migrate`. Make the "
+                "backup with that release, which has to bring it back, or after `migrate`."
+            )
         told = _of_the_moment()
         _refuse_a_full_disk(work)
         _keep_the_spool(work)
@@ -122,7 +126,6 @@ def _unfinished(target: Path) -> Iterator[Path]:
 def _of_the_moment() -> dict[str, Any]:
     entries, head = history.head() or (0, "")
     signed = checkpoints.latest()
-    applied = MigrationRecorder.Migration.objects.order_by("app", "name")
     return {
         "entries": entries,
         "head": head,
@@ -130,7 +133,7 @@ def _of_the_moment() -> dict[str, Any]:
         "root": signed.root if signed else "",
         "server": databases.server(),
         "database": databases.vendor(),
-        "migrations": [f"{app}.{name}" for app, name in applied.values_list("app", "name")],
+        "migrations": databases.migrations(),
     }
 
 

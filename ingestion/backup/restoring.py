@@ -15,7 +15,6 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connections
-from django.db.migrations.loader import MigrationLoader
 
 from audit import carrying, history, roles, runs
 from audit.heads import CannotCheck
@@ -98,7 +97,7 @@ def _unlike(manifest: Manifest) -> Iterator[str]:
         return
     if manifest.trail != settings.AUDIT_TRAIL:
         yield f"The backup is of the ledger {manifest.trail!r}, and AUDIT_TRAIL is another one."
-    if set(manifest.migrations) != _known_migrations():
+    if list(manifest.migrations) != databases.migrations():
         yield (
             f"The backup was made by another release ({manifest.software}), whose database differs "
             f"from that of this one ({settings.SOFTWARE_VERSION}). Restore it with that release, "
@@ -106,10 +105,6 @@ def _unlike(manifest: Manifest) -> Iterator[str]:
         )
     if databases.server() < manifest.server:
         yield f"PostgreSQL here is older than {manifest.server}, of which the backup is."
-
-
-def _known_migrations() -> set[str]:
-    return {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations or ()}
 
 
 def _free() -> int:

@@ -201,6 +201,16 @@ def test_without_room_nothing_is_copied(target, filed, monkeypatch, capsys):
     assert [path.name for path in target.iterdir()] == [".lock"]
 
 
+def test_a_database_that_waits_for_migrations_is_for_its_own_release_to_copy(target, capsys):
+    rename = "UPDATE django_migrations SET name = %s WHERE app = 'sessions' AND name = %s"
+    sql(rename, "0000_of_another_release", "0001_initial")
+    try:
+        assert run("backup", target) == 2
+    finally:
+        sql(rename, "0001_initial", "0000_of_another_release")
+    assert "sessions.0001_initial waits for `migrate`" in capsys.readouterr().out
+
+
 def test_two_at_once_in_one_place_are_refused(target, capsys):
     target.mkdir()
     with contents.alone_in(target):
