@@ -16,6 +16,7 @@ from pathlib import Path
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
+from ingestion.archive import fsync_folder
 from ingestion.backup.contents import BackupProblem
 from ingestion.backup.copying import copied
 
@@ -96,12 +97,17 @@ def is_empty() -> bool:
     return not connection.introspection.table_names()
 
 
-def load(source: Path, made_by: int) -> None:
+def refuse_to_load(made_by: int) -> None:
+    """Raises BackupProblem where a copy that such a server made could not be brought back."""
+    if connection.vendor == "postgresql":
+        refuse_older("pg_restore", max(server(), made_by))
+
+
+def load(source: Path) -> None:
     """Into the empty database: all of it or nothing. Raises BackupProblem."""
     if connection.vendor == "sqlite":
         _put(source, Path(connection.settings_dict["NAME"]))
         return
-    refuse_older("pg_restore", max(server(), made_by))
     # Whoever brings it back owns it; who else may do what is given by `roles`, not by the dump.
     how = ["--exit-on-error", "--single-transaction", "--no-owner", "--no-privileges"]
     connection.close()
@@ -117,6 +123,7 @@ def _put(source: Path, target: Path) -> None:
     with source.open("rb") as opened:
         copied(opened, part)
     part.rename(target)
+    fsync_folder(target.parent)
 
 
 def refuse_older(program: str, than: int) -> None:

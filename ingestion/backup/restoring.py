@@ -58,12 +58,13 @@ def restore(place: Path, *, actor: str) -> Restored:
     with roles.as_owner(DEFAULT_DB_ALIAS):
         if refusals := list(_refusals(manifest)):
             raise BackupProblem(" ".join([*refusals, "Nothing was written."]))
+        databases.refuse_to_load(manifest.server)
     contents.refuse_changed(folder, manifest)
     restored = Restored(folder, manifest)
     for item in contents.items(folder):
         _bring_back(item, folder, restored)
     with roles.as_owner(DEFAULT_DB_ALIAS):
-        databases.load(folder / Kind.DATABASE / databases.name(), manifest.server)
+        databases.load(folder / Kind.DATABASE / databases.name())
         if settings.DATABASE_OWNER:
             roles.grant(connections[DEFAULT_DB_ALIAS], roles.application(DEFAULT_DB_ALIAS))
     # All of it is back. What follows says whether it holds, and puts that on record.
@@ -166,7 +167,7 @@ def _ledger(restored: Restored, actor: str) -> Iterator[str]:
 def _archive(restored: Restored, actor: str) -> Sequence[str]:
     try:
         stock = stocktaking.take_stock(asked_by=actor)
-    except StorageUnavailable as error:
+    except (StorageUnavailable, OSError, Error) as error:
         return [f"The archive could not be checked: {error}."]
     restored.files = stock.files
     wrong = {fault: n for fault, n in stock.counts.items() if n and fault is not Fault.ORPHANED}

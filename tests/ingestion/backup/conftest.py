@@ -76,10 +76,12 @@ def elsewhere(settings, tmp_path):
         before = {each: getattr(settings, each) for each in FOLDERS}
         for each, part in FOLDERS.items():
             setattr(settings, each, folder / part)
-        with _other_database(name, folder):
-            yield folder
-        for each, path in before.items():
-            setattr(settings, each, path)
+        try:
+            with _other_database(name, folder):
+                yield folder
+        finally:
+            for each, path in before.items():
+                setattr(settings, each, path)
 
     return elsewhere
 

@@ -230,6 +230,15 @@ def test_a_place_without_a_backup_is_told(tmp_path, capsys):
     assert "holds no finished backup" in capsys.readouterr().out
 
 
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite needs no other program")
+def test_without_pg_restore_nothing_is_written(kept, elsewhere, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with elsewhere() as folder:
+        assert run("restore", kept) == 2
+        assert below(folder) == []
+    assert "pg_restore is not installed" in capsys.readouterr().out
+
+
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no roles")
 def test_two_roles_are_two_roles_afterwards(kept, elsewhere, settings):
     with ExitStack() as stack:
