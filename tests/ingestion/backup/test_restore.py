@@ -239,6 +239,15 @@ def test_without_pg_restore_nothing_is_written(kept, elsewhere, monkeypatch, tmp
     assert "pg_restore is not installed" in capsys.readouterr().out
 
 
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite's file is renamed")
+def test_a_database_that_fails_half_way_has_nothing_of_it(kept, elsewhere, capsys):
+    with elsewhere():
+        sql("CREATE VIEW django_session AS SELECT 1")
+        assert run("restore", kept) == 2
+        assert connection.introspection.table_names() == []
+    assert "pg_restore failed" in capsys.readouterr().out
+
+
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no roles")
 def test_two_roles_are_two_roles_afterwards(kept, elsewhere, settings):
     with ExitStack() as stack:
