@@ -146,7 +146,7 @@ def _compare(
     page: Sequence[tuple[str, str]], verifiers: Sequence[Verifier], found: Elsewhere
 ) -> int:
     """The largest size that a note of the page names."""
-    sizes = [_size(note) for _, note in page]
+    sizes = [size_of(note) for _, note in page]
     rows = Checkpoint.objects.filter(size__in=set(sizes)).values_list("size", "note", "root")
     stored = {size: (note, root) for size, note, root in rows}
     for (place, note), size in zip(page, sizes, strict=True):
@@ -160,7 +160,7 @@ def _compare(
     return max(sizes)
 
 
-def _size(note: str) -> int:
+def size_of(note: str) -> int:
     """What it names, believed or not; 0 for what is no checkpoint."""
     try:
         return Head.parse(note.partition("\n\n")[0] + "\n").size
@@ -179,7 +179,7 @@ def claimed(note: str, whence: str, verifiers: Sequence[Verifier]) -> Claim:
         text, signers = opened(note, verifiers)
         head = Head.parse(text)
     except BadNote as error:
-        return Claim(_size(note), None, whence, f"Not to be believed is {whence}: {error}.")
+        return Claim(size_of(note), None, whence, f"Not to be believed is {whence}: {error}.")
     if any(signer.name != head.origin for signer in signers):
         other = f"Not to be believed is {whence}: it is of another trail, {head.origin}."
         return Claim(head.size, None, whence, other)

@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from sites.models import Site
 
 KEPT_SECONDS = 86_400  # since something came for it
 _FOLDER = "gathering"
+_PART = ".part"  # ends the name of what is not yet whole
 _NAMES = uuid.UUID("7a2f5c0e-6d2a-4a53-9a0e-3f6f5a1c9b11")  # any constant
 
 
@@ -137,6 +138,14 @@ def forget(packet: Gathered) -> None:
     shutil.rmtree(packet.folder, ignore_errors=True)
 
 
+def kept() -> Iterator[str]:
+    """Keys in the spool of all that has come for packets that are open."""
+    root = spool.path_of("")
+    for path in (root / _FOLDER).glob("*/*"):
+        if path.suffix != _PART:
+            yield str(path.relative_to(root))
+
+
 def _folder(packet_id: uuid.UUID) -> Path:
     return spool.path_of(f"{_FOLDER}/{packet_id}")
 
@@ -149,7 +158,7 @@ def _read(packet_id: uuid.UUID) -> Gathered:
 
 def _write_whole(target: Path, chunks: Iterable[bytes], *, sha256: str = "") -> None:
     """Under its name when it is durable, and as declared; before, under nobody's."""
-    part = target.with_name(f"{target.name}.{uuid.uuid4()}.part")
+    part = target.with_name(f"{target.name}.{uuid.uuid4()}{_PART}")
     digest = hashlib.sha256()
     try:
         with part.open("xb") as out:

@@ -20,6 +20,9 @@ from ingestion.models import Batch, Chunk, Document, DraftFile
 
 AT_ONCE = 200  # chunks that one transaction removes
 LEFT_LYING = timedelta(days=1)  # a file in the spool that nobody has touched for so long
+_WAITING = ~Q(state=DocumentState.CANCELLED) & (
+    Q(state__in=(*UNSETTLED, DocumentState.HELD)) | Q(sha256="")
+)  # documents whose bytes may be nowhere but in the spool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,14 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
         previews.prune(before)
         alerts.forget(before)
     return Pruned(len(finished), chunks, len(leftovers))
+
+
+def needed_uploads() -> Iterator[tuple[str, str, int]]:
+    """Keys in the spool of what somebody may still go on with; its SHA-256, and its bytes."""
+    documents = Document.objects.filter(_WAITING).exclude(spooled="").order_by("pk")
+    rows = documents.values_list("spooled", "expected_sha256", "size")
+    yield from ((key, sha256, size or 0) for key, sha256, size in rows.iterator())
+    yield from DraftFile.objects.values_list("spooled", "sha256", "size").iterator()
 
 
 def _finished(days: int) -> "QuerySet[Batch]":
@@ -96,5 +107,4 @@ def _needed(upload: str) -> bool:
     """Its bytes are nowhere else, and somebody may still go on with them."""
     if DraftFile.objects.filter(spooled=upload).exists():
         return True
-    of = Document.objects.filter(spooled=upload).exclude(state=DocumentState.CANCELLED)
-    return of.filter(Q(state__in=(*UNSETTLED, DocumentState.HELD)) | Q(sha256="")).exists()
+    return Document.objects.filter(_WAITING, spooled=upload).exists()

@@ -67,6 +67,8 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "ledger.key_created": "Signing key created",
         "ledger.key_rotated": "Signing key changed",
         "ledger.detail_redacted": "Detail taken out",
+        "backup.made": "Backup made",
+        "backup.restored": "Brought back from a backup",
         "access.reviewed": "Accounts reviewed",
         "signin.failed": "Sign-in failed",
         "signin.locked": "Sign-in locked after failures",

@@ -1,0 +1,162 @@
+"""The database at one moment, while others write: read, copied into a file, and brought back.
+
+SQLite by its online backup, PostgreSQL by `pg_dump` and `pg_restore`. Both copy from the very
+snapshot that this thread's connection reads, so that what is looked up beside is of the copy.
+"""
+
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+
+from ingestion.archive import fsync_folder
+from ingestion.backup.contents import BackupProblem
+from ingestion.backup.copying import copied
+
+_PAGES = 4_000  # of SQLite's, that are copied before others may have a turn
+_TOLD = 2_000  # characters of what a program complains of
+
+
+def vendor() -> str:
+    """Django's word for it."""
+    return str(connection.vendor)
+
+
+def name() -> str:
+    """What the copy is called."""
+    return "siteledger.sqlite3" if connection.vendor == "sqlite" else "siteledger.dump"
+
+
+def server() -> int:
+    """The major version of the database's server; 0 for SQLite."""
+    if connection.vendor == "sqlite":
+        return 0
+    connection.ensure_connection()
+    return int(connection.pg_version // 10_000)  # type: ignore[attr-defined] # PostgreSQL's
+
+
+def migrations() -> list[str]:
+    """Those of this release, as `audit.0001_...`, in order."""
+    return sorted(f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations or ())
+
+
+def waiting() -> list[str]:
+    """Migrations of this release that the database does not have. Others it may have, of old."""
+    applied = MigrationLoader(connection).applied_migrations or ()
+    return sorted({*migrations()}.difference(f"{app}.{name}" for app, name in applied))
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """All that this thread reads inside is of one moment. Nobody waits for it."""
+    postgresql = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+    # Not `atomic()`: on SQLite that is IMMEDIATE, and would keep all others from writing.
+    begin = "BEGIN DEFERRED" if connection.vendor == "sqlite" else postgresql
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(begin)
+            # The moment is that of the first look.
+            cursor.execute("SELECT count(*) FROM django_migrations")
+        yield
+    finally:
+        connection.close()  # which rolls back
+
+
+def size() -> int:
+    """Bytes that a copy may take."""
+    sqlite = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+    postgresql = "SELECT pg_database_size(current_database())"
+    with connection.cursor() as cursor:
+        cursor.execute(sqlite if connection.vendor == "sqlite" else postgresql)
+        return int(cursor.fetchone()[0])
+
+
+def dump(target: Path) -> None:
+    """Into a new file. Inside `snapshot()`. Raises BackupProblem."""
+    target.parent.mkdir()
+    if connection.vendor == "sqlite":
+        with closing(sqlite3.connect(target)) as copy:
+            # The source is in a transaction: what others write meanwhile does not begin it again.
+            connection.connection.backup(copy, pages=_PAGES)
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_export_snapshot()")
+        moment = cursor.fetchone()[0]
+    refuse_older("pg_dump", server())
+    _run("pg_dump", [f"--snapshot={moment}", "--format=custom", f"--file={target}"])
+
+
+def is_empty() -> bool:
+    return not connection.introspection.table_names()
+
+
+def refuse_to_load(made_by: int) -> None:
+    """Raises BackupProblem where a copy that such a server made could not be brought back."""
+    if connection.vendor == "postgresql":
+        refuse_older("pg_restore", max(server(), made_by))
+
+
+def load(source: Path) -> None:
+    """Into the empty database: all of it or nothing. Raises BackupProblem."""
+    if connection.vendor == "sqlite":
+        _put(source, Path(connection.settings_dict["NAME"]))
+        return
+    # Whoever brings it back owns it; who else may do what is given by `roles`, not by the dump.
+    how = ["--exit-on-error", "--single-transaction", "--no-owner", "--no-privileges"]
+    connection.close()
+    _run("pg_restore", [*how, str(source)])
+
+
+def _put(source: Path, target: Path) -> None:
+    connection.close()
+    for leftover in ("", "-wal", "-shm"):  # of a database without tables
+        target.with_name(f"{target.name}{leftover}").unlink(missing_ok=True)
+    part = target.with_name(f"{target.name}.restoring")
+    part.unlink(missing_ok=True)
+    with source.open("rb") as opened:
+        copied(opened, part)
+    part.rename(target)
+    fsync_folder(target.parent)
+
+
+def refuse_older(program: str, than: int) -> None:
+    """Raises BackupProblem for a program of PostgreSQL that is missing, or older than that."""
+    path = shutil.which(program)
+    if path is None:
+        raise BackupProblem(
+            f"{program} is not installed: sudo apt-get install postgresql-client-{than}."
+        )
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603 - found on PATH
+    found = re.search(r"\) (\d+)", said.stdout)
+    if found is None or int(found[1]) < than:
+        raise BackupProblem(
+            f"{program} is too old ({said.stdout.strip() or said.stderr.strip()}) for PostgreSQL "
+            f"{than}: sudo apt-get install postgresql-client-{than}."
+        )
+
+
+def _run(program: str, options: Sequence[str]) -> None:
+    """The password goes through the environment: everybody can read a command line."""
+    args, secrets = connection.client.settings_to_cmd_args_env(connection.settings_dict, [])
+    done = subprocess.run(  # noqa: S603 - our own arguments
+        [
+            str(shutil.which(program)),
+            "--no-password",
+            *args[1:-1],
+            f"--dbname={args[-1]}",
+            *options,
+        ],
+        env={**os.environ, **(secrets or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BackupProblem(f"{program} failed: {done.stderr.strip()[-_TOLD:]}")

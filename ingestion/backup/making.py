@@ -1,0 +1,265 @@
+"""Makes a backup while work goes on.
+
+The order is what makes it whole. First the moment of the database; then, soon, the spool, from
+which what is archived meanwhile goes; then the database as it was at that moment; then the archive,
+which only grows, so that each file that the database names is still there.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS
+from django.db.models import Max
+
+from audit import anchors, carrying, checkpoints, history, roles
+from audit.chain import BrokenChain
+from audit.export.job import sign_first
+from audit.keys import KeyProblem
+from audit.log import ledger, record, written
+from audit.places.port import NotTaken
+from ingestion import gathering, retention, spool
+from ingestion.archive import Archive, FolderArchive, archive, fsync_folder
+from ingestion.backup import contents, databases
+from ingestion.backup.contents import BackupProblem, Item, Kind, Listing, Manifest
+from ingestion.backup.copying import copied, weighed
+from ingestion.models import Document
+from ingestion.stocktaking import PARTS, STORED
+
+SPARE = 100_000_000  # bytes that a disk keeps free
+NAMED = 100  # missing files that the manifest names
+_WANTED = "wanted"  # hashes that the database names, a line each
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    folder: Path
+    manifest: Manifest
+    sha256: str  # of the manifest's file, which is on record
+    new: int  # files that were not in the pool
+
+
+@dataclass(slots=True)
+class _Under:
+    """A backup under way: where, and what there is of it."""
+
+    folder: Path
+    listing: Listing
+    missing: list[str] = field(default_factory=list)
+    missing_count: int = 0
+    new: int = 0
+
+    @property
+    def pool(self) -> FolderArchive:
+        return FolderArchive(self.folder.parent / contents.POOL)
+
+    def lacks(self, what: str) -> None:
+        self.missing_count += 1
+        if len(self.missing) < NAMED:
+            self.missing.append(what)
+
+    def keep(self, kind: Kind, name: str, source: IO[bytes]) -> Item:
+        path = self.folder / kind / name
+        item = Item(kind, name, *copied(source, path))
+        self.listing.add(item)
+        return item
+
+
+def make(target: Path, *, actor: str) -> Made:
+    """A backup in a folder of its own in `target`. Raises BackupProblem and OSError."""
+    began = datetime.now(UTC)
+    target.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with contents.alone_in(target), _unfinished(target) as folder:
+        with suppress(BrokenChain):  # it is copied as it is, for it is the evidence
+            sign_first()
+        anchors.anchor_due()
+        with closing(Listing(folder)) as listing:
+            work = _Under(folder, listing)
+            manifest = _fill(work, began)
+        sha256 = manifest.write(folder)
+        # All of it is durable. With this name it is a backup; who dies before has made none.
+        finished = folder.rename(target / folder.name.removeprefix(contents.UNFINISHED))
+        fsync_folder(target)
+    made = Made(finished, manifest, sha256, work.new)
+    _enter(made, actor)
+    return made
+
+
+def _fill(work: _Under, began: datetime) -> Manifest:
+    with roles.as_owner(DEFAULT_DB_ALIAS), databases.snapshot():
+        if waiting := databases.waiting():
+            raise BackupProblem(
+                f"The database is of an older release: {waiting[0]} waits for `migrate`. Make the "
+                "backup with that release, which has to bring it back, or after `migrate`."
+            )
+        told = _of_the_moment()
+        _refuse_a_full_disk(work)
+        _keep_the_spool(work)
+        databases.dump(work.folder / Kind.DATABASE / databases.name())
+    _list_the_database(work)
+    _keep_the_anchors(work, told["entries"])
+    _keep_the_archive(work, archive())
+    return _manifest(work, began, told)
+
+
+@contextmanager
+def _unfinished(target: Path) -> Iterator[Path]:
+    """A new folder there; what crashes left of others goes. It goes as well when this raises."""
+    for leftover in target.glob(f"{contents.UNFINISHED}*"):
+        shutil.rmtree(leftover)
+    folder = target / f"{contents.UNFINISHED}{datetime.now(UTC):%Y-%m-%dT%H-%M-%S.%fZ}"
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _of_the_moment() -> dict[str, Any]:
+    entries, head = history.head() or (0, "")
+    signed = checkpoints.latest()
+    return {
+        "entries": entries,
+        "head": head,
+        "signed": signed.size if signed else 0,
+        "root": signed.root if signed else "",
+        "server": databases.server(),
+        "database": databases.vendor(),
+        "migrations": databases.migrations(),
+    }
+
+
+def _refuse_a_full_disk(work: _Under) -> None:
+    """Raises BackupProblem. On the way it notes what the database names."""
+    needed = databases.size() + sum(size for _, _, size in retention.needed_uploads())
+    named = Document.objects.filter(state__in=STORED).exclude(sha256="").order_by()
+    rows = named.values_list("sha256").annotate(Max("size"))
+    with (work.folder / _WANTED).open("w") as out:
+        for sha256, size in rows.iterator():
+            out.write(f"{sha256}\n")
+            needed += 0 if work.pool.has(sha256) else size or 0
+    free = shutil.disk_usage(work.folder).free
+    if free < needed + SPARE:
+        raise BackupProblem(
+            f"The disk of {work.folder.parent} has {free / 1e6:,.0f} MB free, and the backup takes "
+            f"{needed / 1e6:,.0f} MB. Make room, or name another disk. Nothing was copied."
+        )
+
+
+def _keep_the_spool(work: _Under) -> None:
+    """What was received and is not archived. What was archived a moment ago is in the archive."""
+    for key in gathering.kept():
+        try:
+            source = spool.path_of(key).open("rb")
+        except FileNotFoundError:
+            continue  # submitted, or given up: since the moment of the database
+        with source:
+            work.keep(Kind.SPOOL, key, source)
+    for key, sha256, _ in retention.needed_uploads():
+        try:
+            upload = _upload(key, sha256)
+        except FileNotFoundError:
+            work.lacks(f"spool/{key}")
+            continue
+        with upload:
+            if work.keep(Kind.SPOOL, key, upload).sha256 != sha256:
+                work.lacks(f"spool/{key}")
+
+
+def _upload(key: str, sha256: str) -> IO[bytes]:
+    """Raises FileNotFoundError."""
+    try:
+        return spool.path_of(key).open("rb")
+    except FileNotFoundError:
+        return archive().open(sha256)
+
+
+def _list_the_database(work: _Under) -> None:
+    path = work.folder / Kind.DATABASE / databases.name()
+    with path.open("rb") as written_out:
+        os.fsync(written_out.fileno())
+    fsync_folder(path.parent)
+    work.listing.add(Item(Kind.DATABASE, path.name, *weighed(path)))
+
+
+def _keep_the_anchors(work: _Under, entries: int) -> None:
+    try:
+        for name, text in carrying.public_part(entries):
+            work.keep(Kind.ANCHORS, name, BytesIO(text.encode()))
+    except (NotTaken, KeyProblem) as error:
+        raise BackupProblem(f"The anchors cannot be copied: {error}") from error
+
+
+def _keep_the_archive(work: _Under, store: Archive) -> None:
+    """Into the pool, what is not there yet; the list has all that is there then."""
+    for part in PARTS:
+        for stored in store.contents(part):
+            if not work.pool.has(stored.name):
+                _add_to_pool(work, store, stored.name)
+        for kept in work.pool.contents(part):
+            size = work.pool.path_of(kept.name).stat().st_size
+            work.listing.add(Item(Kind.ARCHIVE, kept.name, kept.name, size))
+    wanted = work.folder / _WANTED
+    with wanted.open() as lines:
+        for sha256 in map(str.strip, lines):
+            if not work.pool.has(sha256):
+                work.lacks(f"archive/{sha256}")
+    wanted.unlink()
+
+
+def _add_to_pool(work: _Under, store: Archive, sha256: str) -> None:
+    """Unless its bytes are no longer those of its name: the database says whether that matters."""
+    part, target = work.folder / "incoming", work.pool.path_of(sha256)
+    with store.open(sha256) as source:
+        found = copied(source, part)
+    if found.sha256 != sha256:
+        part.unlink()
+        return
+    part.chmod(0o444)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part.rename(target)
+    fsync_folder(target.parent)
+    work.new += 1
+
+
+def _manifest(work: _Under, began: datetime, told: dict[str, Any]) -> Manifest:
+    return Manifest(
+        **told,
+        began_at=written(began),
+        ended_at=written(datetime.now(UTC)),
+        trail=settings.AUDIT_TRAIL,
+        software=settings.SOFTWARE_VERSION,
+        files=work.listing.files,
+        bytes=work.listing.bytes,
+        list_sha256=work.listing.seal(),
+        missing=work.missing,
+        missing_count=work.missing_count,
+    )
+
+
+def _enter(made: Made, actor: str) -> None:
+    manifest = made.manifest
+    with ledger():
+        record(
+            "backup.made",
+            subject=f"backup:{made.folder.name}",
+            n=0,
+            actor=actor,
+            role="ops",
+            sha256=made.sha256,
+            detail={
+                "place": str(made.folder),
+                "entries": manifest.entries,
+                "head": manifest.head,
+                "files": manifest.files,
+                "missing": manifest.missing_count,
+            },
+        )

@@ -1,0 +1,194 @@
+"""Brings a backup back into an empty place, and proves what came back.
+
+Nothing is written before every file of the backup was read and found to be what it was. The
+database comes last: whoever dies on the way leaves nothing that works.
+
+What was under way goes on by itself: leases have run out by then, so that the first host takes the
+work up again, and it rings for what is due.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, Error, connections
+
+from audit import carrying, history, roles, runs
+from audit.heads import CannotCheck
+from audit.log import ledger, record, written
+from audit.starts import Mode
+from ingestion import spool, stocktaking
+from ingestion.archive import archive
+from ingestion.backup import contents, databases
+from ingestion.backup.contents import BackupProblem, Item, Kind, Manifest
+from ingestion.backup.copying import copied
+from ingestion.backup.making import SPARE
+from ingestion.core.errors import StorageUnavailable
+from ingestion.stocktaking import PARTS, Fault
+
+
+@dataclass(slots=True)
+class Restored:
+    """What came back, and what is wrong with it."""
+
+    folder: Path
+    manifest: Manifest
+    entries: int = 0  # of the ledger, before this is entered
+    lost: int = 0  # entries that anchors know of and the backup has not
+    files: int = 0  # in the archive
+    findings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # worth knowing, and nothing wrong
+
+
+def look(place: Path) -> tuple[Path, Manifest]:
+    """The backup there, whose every file is what it was. Raises BackupProblem. Writes nothing."""
+    folder = contents.find(place)
+    manifest = Manifest.read(folder)
+    contents.refuse_changed(folder, manifest)
+    return folder, manifest
+
+
+def restore(place: Path, *, actor: str) -> Restored:
+    """Raises BackupProblem, OSError and StorageUnavailable: then nothing works yet."""
+    folder = contents.find(place)
+    manifest = Manifest.read(folder)
+    with roles.as_owner(DEFAULT_DB_ALIAS):
+        if refusals := list(_refusals(manifest)):
+            raise BackupProblem(" ".join([*refusals, "Nothing was written."]))
+        databases.refuse_to_load(manifest.server)
+    contents.refuse_changed(folder, manifest)
+    restored = Restored(folder, manifest)
+    for item in contents.items(folder):
+        _bring_back(item, folder, restored)
+    with roles.as_owner(DEFAULT_DB_ALIAS):
+        databases.load(folder / Kind.DATABASE / databases.name())
+        if settings.DATABASE_OWNER:
+            roles.grant(connections[DEFAULT_DB_ALIAS], roles.application(DEFAULT_DB_ALIAS))
+    # All of it is back. What follows says whether it holds, and puts that on record.
+    _examine(restored, actor)
+    _enter(restored, actor)
+    return restored
+
+
+def _refusals(manifest: Manifest) -> Iterator[str]:
+    yield from _unlike(manifest)
+    if not databases.is_empty():
+        yield "The database that DATABASE_URL names has tables: a backup comes into an empty one."
+    if any(True for part in PARTS for _ in archive().contents(part)):
+        yield f"ARCHIVE_DIR={settings.ARCHIVE_DIR} is not empty: move what is there away."
+    for name in ("uploads", "gathering"):
+        if any(spool.path_of(name).glob("*")):
+            yield f"SPOOL_DIR={settings.SPOOL_DIR} is not empty: move what is there away."
+    room = _free()
+    if room < manifest.bytes + SPARE:
+        yield (
+            f"The disk of ARCHIVE_DIR has {room / 1e6:,.0f} MB free, and the backup takes "
+            f"{manifest.bytes / 1e6:,.0f} MB."
+        )
+
+
+def _unlike(manifest: Manifest) -> Iterator[str]:
+    """Where the backup is none of what runs here."""
+    here = databases.vendor()
+    if manifest.database != here:
+        yield f"The backup is of {manifest.database}, and DATABASE_URL names {here}."
+        return
+    if manifest.trail != settings.AUDIT_TRAIL:
+        yield f"The backup is of the ledger {manifest.trail!r}, and AUDIT_TRAIL is another one."
+    if list(manifest.migrations) != databases.migrations():
+        yield (
+            f"The backup was made by another release ({manifest.software}), whose database differs "
+            f"from that of this one ({settings.SOFTWARE_VERSION}). Restore it with that release, "
+            "then upgrade."
+        )
+    if databases.server() < manifest.server:
+        yield f"PostgreSQL here is older than {manifest.server}, of which the backup is."
+
+
+def _free() -> int:
+    folder = Path(settings.ARCHIVE_DIR)
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
+def _bring_back(item: Item, folder: Path, restored: Restored) -> None:
+    source = item.path_in(folder)
+    if item.kind is Kind.ARCHIVE:
+        archive().put(source, item.sha256)
+    elif item.kind is Kind.SPOOL:
+        with source.open("rb") as opened:
+            copied(opened, spool.path_of(item.name))
+    elif item.kind is Kind.ANCHORS and not carrying.bring_back(item.name, source.read_text()):
+        restored.notes.append(
+            f"ANCHOR_DIR has its {item.name} already, which stays as it is: it may know more."
+        )
+
+
+def _examine(restored: Restored, actor: str) -> None:
+    """Everything, as `verify_audit --full` and `verify_archive` do."""
+    restored.entries, head = history.head() or (0, "")
+    manifest = restored.manifest
+    if (restored.entries, head) != (manifest.entries, manifest.head):
+        restored.findings.append("The ledger does not end as the manifest says.")
+    if manifest.missing_count:
+        restored.findings.append(
+            f"{manifest.missing_count:,} files were missing when the backup was made: "
+            f"{', '.join(manifest.missing[:5])}."
+        )
+    restored.findings += [*_ledger(restored, actor), *_archive(restored, actor)]
+
+
+def _ledger(restored: Restored, actor: str) -> Iterator[str]:
+    try:
+        known, unreachable = carrying.known_elsewhere()
+        verdict, run = runs.check(Mode.FULL, asked_by=actor)
+    except (CannotCheck, Error) as error:
+        yield f"The ledger could not be checked: {str(error).strip()}"
+        return
+    restored.lost = max(0, known - restored.entries)
+    if restored.lost:
+        yield (
+            f"THE ANCHORS KNOW {restored.lost:,} ENTRIES THAT THIS BACKUP DOES NOT HAVE: they were "
+            f"signed up to entry {known:,}, and the backup ends with {restored.entries:,}. Bring "
+            "back a newer backup if there is one. See docs/operations.md, 'Entries after the "
+            "backup'."
+        )
+    if unreachable:
+        yield f"{unreachable} So nobody knows whether the backup has all that was signed."
+    if not verdict.intact:
+        yield f"The ledger does not hold: {run.findings[0]}"
+    restored.notes += verdict.unanchored
+
+
+def _archive(restored: Restored, actor: str) -> Sequence[str]:
+    try:
+        stock = stocktaking.take_stock(asked_by=actor)
+    except (StorageUnavailable, OSError, Error) as error:
+        return [f"The archive could not be checked: {error}."]
+    restored.files = stock.files
+    wrong = {fault: n for fault, n in stock.counts.items() if n and fault is not Fault.ORPHANED}
+    return [f"{n:,} files of the archive are {fault}." for fault, n in wrong.items()]
+
+
+def _enter(restored: Restored, actor: str) -> None:
+    subject = f"backup:{restored.folder.name}"
+    with ledger():
+        record(
+            "backup.restored",
+            subject=subject,
+            n=history.entries_of(subject),
+            actor=actor,
+            role="ops",
+            detail={
+                "made_at": restored.manifest.began_at,
+                "restored_at": written(datetime.now(UTC)),
+                "entries": restored.entries,
+                "head": restored.manifest.head,
+                "lost": restored.lost,
+                "findings": restored.findings,
+            },
+        )

@@ -1,0 +1,58 @@
+"""Makes a backup while work goes on, for people and for schedulers.
+
+Exit codes: 0 made; 1 made, but files that the database names were not to be had; 2 not made.
+"""
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error
+
+from ingestion.backup.contents import BackupProblem
+from ingestion.backup.making import Made, make
+from ingestion.core.errors import StorageUnavailable
+
+NOT_IN_IT = (
+    "Not in it, keep them elsewhere: the signing key (AUDIT_KEY_FILE), the settings (.env, or the\n"
+    "environment), PORTAL_SECRETS_DIR, DOCUMENT_TYPES_FILE, and exports (EXPORT_DIR).\n"
+    "It is not encrypted, and documents hold personal data: see docs/operations.md."
+)
+
+
+class Command(BaseCommand):
+    help = "Copies database, archive, spool and anchors, as they are at one moment, into DIR."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "target",
+            type=Path,
+            metavar="DIR",
+            help="May have older ones: what they hold of the archive is not copied again.",
+        )
+
+    def handle(self, *_args: Any, target: Path, **_options: Any) -> None:
+        try:
+            made = make(target.resolve(), actor="system:backup")
+        except (BackupProblem, StorageUnavailable, OSError, Error) as error:
+            message = f"No backup was made: {str(error).strip()}"
+            raise CommandError(message, returncode=2) from error
+        self.stdout.write(_told(made))
+        if lacking := made.manifest.missing_count:
+            self.stderr.write(
+                f"{lacking:,} files that the database names were not to be had, or are no longer "
+                f"what they were: {', '.join(made.manifest.missing)}. See `manage.py "
+                "verify_archive`."
+            )
+            sys.exit(1)
+
+
+def _told(made: Made) -> str:
+    manifest = made.manifest
+    return (
+        f"{made.folder}: {manifest.files:,} files, {manifest.bytes / 1e6:,.1f} MB "
+        f"({made.new:,} new in the archive), and a ledger of {manifest.entries:,} entries.\n"
+        f"SHA-256 of its manifest, which is on record: {made.sha256}\n{NOT_IN_IT}"
+    )

@@ -1,0 +1,158 @@
+"""A place with documents in every stage, and other machines on which it comes back."""
+
+import hashlib
+import secrets
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from audit import rotation
+from ingestion import register
+from ingestion.archive import archive
+from ingestion.backup import making
+from tests.audit.support import sql
+from tests.factories import make_filed, make_site, make_user
+
+FOLDERS = {
+    "ARCHIVE_DIR": "archive",
+    "SPOOL_DIR": "spool",
+    "ANCHOR_DIR": "anchors",
+    "AUDIT_KEY_FILE": "keys/audit.pem",
+}
+
+
+@pytest.fixture(autouse=True)
+def here(settings, tmp_path, transactional_db):
+    """A ledger with a key, and folders of its own."""
+    for name, folder in FOLDERS.items():
+        setattr(settings, name, tmp_path / "here" / folder)
+    rotation.create(by="system:tests")
+    return tmp_path / "here"
+
+
+@pytest.fixture
+def target(tmp_path):
+    return tmp_path / "backups"
+
+
+@pytest.fixture
+def site():
+    return make_site("1001")
+
+
+@pytest.fixture
+def filed(site, tmp_path):
+    """Hashes of three documents on file."""
+    hashes = [stored(tmp_path, f"%PDF {number}".encode()) for number in range(3)]
+    for number, sha256 in enumerate(hashes):
+        make_filed(site, f"doc-{number}", sha256)
+    return hashes
+
+
+@pytest.fixture
+def waiting(site):
+    """An upload that nobody has taken up."""
+    content = ContentFile(b"%PDF-1.7", "letter.pdf")
+    file = register.UploadedDocument("letter.pdf", "irb-approval", "", content)
+    packet = register.upload_packet(site=site, user=make_user(sites=(site,)), files=[file])
+    return packet.documents.get()
+
+
+@pytest.fixture
+def elsewhere(settings, tmp_path):
+    """Other machines: an empty database and empty folders, for what is done inside."""
+
+    @contextmanager
+    def elsewhere():
+        name = f"elsewhere_{secrets.token_hex(4)}"
+        folder = tmp_path / name
+        folder.mkdir()
+        before = {each: getattr(settings, each) for each in FOLDERS}
+        for each, part in FOLDERS.items():
+            setattr(settings, each, folder / part)
+        try:
+            with _other_database(name, folder):
+                yield folder
+        finally:
+            for each, path in before.items():
+                setattr(settings, each, path)
+
+    return elsewhere
+
+
+@contextmanager
+def _other_database(name, folder):
+    own = dict(connection.settings_dict)
+    if connection.vendor == "postgresql":
+        sql(f"CREATE DATABASE {name}")
+    else:
+        name = str(folder / "siteledger.sqlite3")
+    connection.close()
+    connection.settings_dict["NAME"] = name  # threads share it
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict.update(own)
+        if connection.vendor == "postgresql":
+            sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def at_the_moment(monkeypatch):
+    """Has something done by somebody else while the backup reads its moment of the database."""
+
+    def at_the_moment(act):
+        look = making._of_the_moment
+
+        def look_and_let_others_work():
+            told = look()
+            in_a_thread(act)
+            return told
+
+        monkeypatch.setattr(making, "_of_the_moment", look_and_let_others_work)
+
+    return at_the_moment
+
+
+def in_a_thread(act):
+    """On a connection of its own. What it raises is raised here."""
+
+    def run():
+        try:
+            act()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor() as pool:
+        pool.submit(run).result()
+
+
+def stored(folder, content):
+    """Its hash, with the bytes in the archive."""
+    sha256 = hashlib.sha256(content).hexdigest()
+    (folder / "incoming").write_bytes(content)
+    archive().put(folder / "incoming", sha256)
+    return sha256
+
+
+def run(command, *arguments):
+    """Its exit code. What it complains of is printed, as from a shell."""
+    try:
+        call_command(command, *map(str, arguments))
+    except SystemExit as stop:
+        return stop.code
+    except CommandError as error:
+        sys.stdout.write(f"{error}\n")
+        return error.returncode
+    return 0
+
+
+def backups(target):
+    return sorted(path for path in Path(target).glob("[0-9]*"))

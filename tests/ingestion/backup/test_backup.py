@@ -1,0 +1,303 @@
+"""What is in a backup that was made while others worked, and what is said of what is not."""
+
+import hashlib
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import uuid
+
+import pytest
+from django.core.files.base import ContentFile
+from django.db import connection
+
+from audit import anchors, checkpoints, history
+from ingestion import drafts, gathering, spool
+from ingestion.archive import archive
+from ingestion.backup import contents, making
+from ingestion.backup.contents import BackupProblem, Item, Kind
+from ingestion.backup.copying import weighed
+from ingestion.core.states import DocumentState
+from ingestion.dispatch import leases
+from ingestion.gathering import Expected
+from tests import steps
+from tests.audit.support import guards_down, sql, write
+from tests.factories import verdict
+from tests.ingestion.backup.conftest import backups, run, stored
+from tests.ingestion.hosts import environment, eventually
+
+pytestmark = pytest.mark.requirement("R31")
+
+
+def made(target):
+    folder = backups(target)[-1]
+    return folder, contents.Manifest.read(folder)
+
+
+def listed(target, kind):
+    folder, _ = made(target)
+    return {item.name: item for item in contents.items(folder) if item.kind is kind}
+
+
+def test_all_that_was_received_is_in_it(target, filed, waiting, capsys):
+    assert run("backup", target) == 0
+    folder, manifest = made(target)
+    assert set(listed(target, Kind.ARCHIVE)) == set(filed)
+    assert set(listed(target, Kind.SPOOL)) == {waiting.spooled}
+    assert set(listed(target, Kind.ANCHORS)) == {"checkpoints.log", "vkeys.txt"}
+    assert len(listed(target, Kind.DATABASE)) == 1
+    assert manifest.missing_count == 0
+    assert "Not in it, keep them elsewhere: the signing key" in capsys.readouterr().out
+    contents.refuse_changed(folder, manifest)
+
+
+def test_it_is_on_record_with_the_hash_of_its_manifest(target, filed):
+    run("backup", target)
+    folder, manifest = made(target)
+    (entry,) = history.timeline(f"backup:{folder.name}")
+    assert (entry.event, entry.role) == ("backup.made", "ops")
+    assert entry.actor.startswith("system:backup@")
+    assert entry.sha256 == weighed(folder / "manifest.json").sha256
+    assert entry.detail["head"] == manifest.head
+    assert history.head()[0] == manifest.entries + 1
+
+
+def test_others_read_nothing_of_it(target, filed):
+    run("backup", target)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o700
+
+
+def test_others_write_meanwhile_and_it_is_of_one_moment(target, filed, at_the_moment, elsewhere):
+    before = history.head()
+    at_the_moment(lambda: write(subject="file:later"))
+    assert run("backup", target) == 0
+    assert history.timeline("file:later")
+    _, manifest = made(target)
+    assert (manifest.entries, manifest.head) == before
+    with elsewhere():
+        assert run("restore", target) == 0
+        assert history.timeline("file:later") == []
+
+
+def archive_it(document, folder):
+    """What a worker does with an upload: it is on file, and its bytes leave the spool."""
+    (lease,) = leases.take(8, by="here:1:1", urgent=True)
+    sha256 = stored(folder, b"%PDF-1.7")
+    steps.start_checking(document.pk, lease.lease_id, sha256=sha256, size=8)
+    steps.conclude(document.pk, lease.lease_id, verdict(), pages=1)
+    spool.drop(document.spooled)
+
+
+def test_an_upload_that_is_archived_meanwhile_waits_in_it_as_before(
+    target, waiting, tmp_path, at_the_moment, elsewhere
+):
+    at_the_moment(lambda: archive_it(waiting, tmp_path))
+    assert run("backup", target) == 0
+    assert not spool.path_of(waiting.spooled).exists()
+    (upload,) = listed(target, Kind.SPOOL).values()
+    assert (upload.name, upload.sha256) == (waiting.spooled, waiting.expected_sha256)
+    with elsewhere():
+        assert run("restore", target) == 0
+        waiting.refresh_from_db()
+        assert waiting.state == DocumentState.RECEIVED
+        assert spool.path_of(waiting.spooled).read_bytes() == b"%PDF-1.7"
+
+
+def test_a_checkpoint_that_is_signed_meanwhile_is_not_in_it(
+    target, filed, at_the_moment, here, elsewhere
+):
+    def sign():
+        write(subject="file:later")
+        checkpoints.sign()
+        assert anchors.anchor_all() == []
+
+    at_the_moment(sign)
+    run("backup", target)
+    folder, _ = made(target)
+    kept = (folder / "anchors" / "checkpoints.log").read_text()
+    assert (here / "anchors" / "checkpoints.log").read_text().startswith(kept)
+    assert kept != (here / "anchors" / "checkpoints.log").read_text()
+    with elsewhere():
+        assert run("restore", target) == 0
+
+
+def test_a_file_of_a_draft_is_in_it(target, waiting):
+    draft = drafts.begin(waiting.batch.submitted_by, "form")
+    file, _ = drafts.keep(draft, "cv.pdf", ContentFile(b"%PDF draft", "cv.pdf"))
+    run("backup", target)
+    assert set(listed(target, Kind.SPOOL)) == {waiting.spooled, file.spooled}
+
+
+def test_a_broken_ledger_is_copied_as_it_is_and_restoring_says_so(target, filed, elsewhere, capsys):
+    (body,) = sql("SELECT body FROM audit_entry WHERE seq = 2")[0]
+    with guards_down():
+        sql("UPDATE audit_entry SET body = %s WHERE seq = 2", body.replace("ops", "qa"))
+    assert run("backup", target) == 0
+    with guards_down():
+        sql("UPDATE audit_entry SET body = %s WHERE seq = 2", body)
+    with elsewhere():
+        assert run("restore", target) == 1
+    assert "The ledger does not hold: Entry 2:" in capsys.readouterr().out
+
+
+def test_files_that_came_for_an_open_packet_are_in_it(target, site):
+    content = b"%PDF gathered"
+    sha256 = hashlib.sha256(content).hexdigest()
+    expected = Expected("IRB.pdf", "irb-approval", "", sha256, len(content))
+    packet = gathering.open_packet(
+        owner="token:1", key="k", site_id=site.site_id, priority=5, files=[expected]
+    )
+    gathering.receive(packet, 0, [content])
+    (packet.folder / f"1.{uuid.uuid4()}.part").write_bytes(b"half")
+    run("backup", target)
+    names = {name.rpartition("/")[2] for name in listed(target, Kind.SPOOL)}
+    assert names == {"0", "packet.json"}
+
+
+def test_the_next_one_copies_only_what_is_new(target, filed, tmp_path, capsys):
+    run("backup", target)
+    pool = {path: path.stat().st_ino for path in target.glob("archive/*/*/*")}
+    new = stored(tmp_path, b"%PDF new")
+    capsys.readouterr()
+    run("backup", target)
+    assert "(1 new in the archive)" in capsys.readouterr().out
+    assert {path: path.stat().st_ino for path in pool} == pool
+    assert set(listed(target, Kind.ARCHIVE)) == {*filed, new}
+    assert len(backups(target)) == 2
+
+
+def test_what_the_archive_has_lost_since_stays_in_it(target, filed):
+    run("backup", target)
+    archive().path_of(filed[0]).unlink()
+    assert run("backup", target) == 0
+    assert filed[0] in listed(target, Kind.ARCHIVE)
+
+
+def test_a_file_that_is_missing_or_changed_is_named_and_the_rest_is_kept(target, filed, capsys):
+    archive().path_of(filed[0]).unlink()
+    changed = archive().path_of(filed[1])
+    changed.chmod(0o644)
+    changed.write_bytes(b"other")
+    assert run("backup", target) == 1
+    assert set(listed(target, Kind.ARCHIVE)) == {filed[2]}
+    _, manifest = made(target)
+    assert set(manifest.missing) == {f"archive/{sha256}" for sha256 in filed[:2]}
+    assert filed[0] in capsys.readouterr().err
+
+
+def test_an_upload_that_is_nowhere_is_named(target, waiting):
+    spool.drop(waiting.spooled)
+    assert run("backup", target) == 1
+    _, manifest = made(target)
+    assert list(manifest.missing) == [f"spool/{waiting.spooled}"]
+
+
+def test_without_room_nothing_is_copied(target, filed, monkeypatch, capsys):
+    monkeypatch.setattr(making, "SPARE", 10**18)
+    assert run("backup", target) == 2
+    assert "Make room, or name another disk. Nothing was copied." in capsys.readouterr().out
+    assert [path.name for path in target.iterdir()] == [".lock"]
+
+
+def test_a_database_that_waits_for_migrations_is_for_its_own_release_to_copy(target, capsys):
+    rename = "UPDATE django_migrations SET name = %s WHERE app = 'sessions' AND name = %s"
+    sql(rename, "0000_of_another_release", "0001_initial")
+    try:
+        assert run("backup", target) == 2
+    finally:
+        sql(rename, "0001_initial", "0000_of_another_release")
+    assert "sessions.0001_initial waits for `migrate`" in capsys.readouterr().out
+
+
+def test_two_at_once_in_one_place_are_refused(target, capsys):
+    target.mkdir()
+    with contents.alone_in(target):
+        assert run("backup", target) == 2
+    assert f"Another backup is being made in {target}." in capsys.readouterr().out
+
+
+def test_one_that_was_killed_leaves_nothing_that_looks_finished(target, filed, settings):
+    stuck = archive().path_of("ff" * 32)  # reading it has no end
+    stuck.parent.mkdir(parents=True)
+    os.mkfifo(stuck)
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "backup", str(target)]
+    process = subprocess.Popen(command, env=environment(settings))
+    eventually(lambda: len(list(target.glob("archive/*/*/*"))) == 3)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with pytest.raises(BackupProblem, match="holds no finished backup"):
+        contents.find(target)
+    stuck.unlink()
+    assert run("backup", target) == 0
+    assert list(target.glob(".unfinished-*")) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/etc/passwd", "a/../../b", ".lock", "a\nb", "a/"]
+)
+def test_a_list_that_leads_out_of_its_folder_is_refused(name):
+    line = json.dumps({"kind": "spool", "name": name, "sha256": "0" * 64, "size": 1})
+    with pytest.raises(ValueError, match="not a name"):
+        Item.parse(line)
+
+
+postgresql_only = pytest.mark.skipif(
+    "connection.vendor != 'postgresql'", reason="SQLite needs no other program"
+)
+
+
+VERSION = '[ "$1" = --version ] && exec /usr/bin/pg_dump --version'
+
+
+@pytest.fixture
+def pg_dump(tmp_path, monkeypatch):
+    """A program of that name, found first."""
+
+    def pg_dump(script):
+        program = tmp_path / "bin" / "pg_dump"
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+
+    return pg_dump
+
+
+@postgresql_only
+def test_an_older_pg_dump_is_refused_with_what_to_install(target, pg_dump, capsys):
+    pg_dump("echo 'pg_dump (PostgreSQL) 9.6'")
+    assert run("backup", target) == 2
+    major = connection.pg_version // 10_000
+    assert f"sudo apt-get install postgresql-client-{major}" in capsys.readouterr().out
+
+
+@postgresql_only
+def test_a_missing_pg_dump_is_told(target, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run("backup", target) == 2
+    assert "pg_dump is not installed" in capsys.readouterr().out
+
+
+@postgresql_only
+def test_the_password_is_on_no_command_line(target, pg_dump, tmp_path, monkeypatch):
+    monkeypatch.setitem(connection.settings_dict, "PASSWORD", "only for tests")
+    seen = tmp_path / "seen"
+    pg_dump(
+        f"""{VERSION}
+        echo "$*" > {seen}; echo "$PGPASSWORD" >> {seen}
+        exec /usr/bin/pg_dump "$@\""""
+    )
+    assert run("backup", target) == 0
+    arguments, password = seen.read_text().splitlines()
+    assert "only for tests" not in arguments
+    assert password == "only for tests"
+
+
+@postgresql_only
+def test_what_pg_dump_complains_of_is_told(target, pg_dump, capsys):
+    pg_dump(f'{VERSION}\necho "disk on fire" >&2; exit 1')
+    assert run("backup", target) == 2
+    assert "pg_dump failed: disk on fire" in capsys.readouterr().out
+    assert backups(target) == []

@@ -1,0 +1,85 @@
+"""The disaster drill: the machine is lost in the middle of the work, and another one goes on."""
+
+import subprocess
+import sys
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from audit.verify import verify
+from ingestion import manifest, register, stocktaking
+from ingestion.models import Document
+from ingestion.samples.corpus import write_corpus
+from ingestion.samples.portal import Limit, SamplePortal
+from sites.models import Portal
+from tests.ingestion.backup.conftest import backups, run
+from tests.ingestion.dispatch.conftest import NOWHERE, SUBMISSION
+from tests.ingestion.hosts import environment, eventually, kill, worker_host
+from tests.ingestion.scenes import (
+    each_was_filed_once,
+    everything_is_as_expected,
+    is_completed,
+    some_are_settled,
+)
+
+pytestmark = [
+    pytest.mark.storm,
+    pytest.mark.requirement("R31"),
+    pytest.mark.requirement("R32"),
+]
+
+
+def all_is_well():
+    each_was_filed_once()
+    assert stocktaking.take_stock(asked_by="system:tests").intact
+    assert verify().intact
+
+
+def test_what_waited_when_the_backup_was_made_goes_on_elsewhere(
+    target, filed, waiting, elsewhere, settings
+):
+    assert run("backup", target) == 0
+    with elsewhere():
+        assert run("restore", target) == 0
+        with worker_host(settings):
+            eventually(lambda: Document.objects.get(pk=waiting.pk).settled_at)
+        waiting.refresh_from_db()
+        assert waiting.sha256 == waiting.expected_sha256
+        all_is_well()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_a_machine_that_is_lost_at_work_is_made_again_from_a_backup_of_that_time(
+    target, elsewhere, settings, tmp_path
+):
+    today = timezone.now().date()
+    corpus = write_corpus(tmp_path / "corpus", base_url=NOWHERE, today=today, sites=2)
+    slow = {each.site_id: Limit(0.5, 1) for each in corpus.expectations}
+    with SamplePortal(corpus.directory, slow, faults=0) as portal:
+        batch = submitted(corpus, portal, tmp_path)
+        with worker_host(settings) as host:
+            eventually(lambda: some_are_settled(batch))
+            command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "backup", str(target)]
+            subprocess.run(command, env=environment(settings), check=True)
+            kill(host, "all")
+            host.kill()
+        assert len(backups(target)) == 1
+        with elsewhere():
+            assert run("restore", target) == 0
+            assert some_are_settled(batch)
+            assert not is_completed(batch)
+            with worker_host(settings):
+                eventually(lambda: is_completed(batch), seconds=180)
+            everything_is_as_expected(corpus, batch)
+            all_is_well()
+
+
+def submitted(corpus, portal, folder):
+    sites = folder / "sites.json"
+    sites.write_text(corpus.sites.read_text().replace(NOWHERE, portal.base_url))
+    call_command("load_sites", str(sites), verbosity=0)
+    Portal.objects.update(rate_per_second=0.5, burst=1)
+    lines = corpus.manifest.read_text().replace(NOWHERE, portal.base_url)
+    return register.register_manifest(manifest.read(lines), SUBMISSION)

@@ -1,0 +1,275 @@
+"""What comes back is what was, and is proved to be; what is not whole does not come back."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import ExitStack
+
+import pytest
+from django.db import IntegrityError, connection
+
+from audit import anchors, checkpoints, guards, history, roles
+from audit.verify import verify
+from ingestion import spool
+from ingestion.archive import archive
+from ingestion.backup import contents
+from ingestion.core.states import DocumentState
+from ingestion.models import Document
+from tests.audit.support import APPLICATION, sql, write
+from tests.ingestion.backup.conftest import backups, run
+from tests.ingestion.hosts import environment
+
+pytestmark = pytest.mark.requirement("R31")
+
+
+@pytest.fixture
+def kept(target, filed, waiting):
+    """A backup of documents on file and one that waits."""
+    assert run("backup", target) == 0
+    return backups(target)[-1]
+
+
+def database(folder):
+    return next((folder / "database").iterdir())
+
+
+def below(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_on_another_machine_all_of_it_is_back(kept, filed, waiting, elsewhere, capsys):
+    with elsewhere():
+        assert run("restore", kept.parent) == 0
+        assert "Ledger and archive hold. Start the workers" in capsys.readouterr().out
+        assert all(archive().has(sha256) for sha256 in filed)
+        assert Document.objects.get(pk=waiting.pk).state == DocumentState.RECEIVED
+        assert spool.path_of(waiting.spooled).read_bytes() == b"%PDF-1.7"
+        assert verify().intact
+
+
+def test_it_is_on_record_with_where_the_ledger_ended(kept, elsewhere):
+    manifest = contents.Manifest.read(kept)
+    with elsewhere():
+        run("restore", kept)
+        (entry,) = history.timeline(f"backup:{kept.name}")
+        assert (entry.event, entry.seq) == ("backup.restored", manifest.entries + 1)
+        assert entry.prev == manifest.head == entry.detail["head"]
+        assert (entry.detail["lost"], entry.detail["findings"]) == (0, [])
+
+
+def test_the_database_refuses_afterwards_what_it_refused_before(kept, elsewhere):
+    with elsewhere():
+        run("restore", kept)
+        assert guards.missing(connection) == []
+        with pytest.raises(IntegrityError):
+            sql("UPDATE audit_entry SET event = 'another'")
+
+
+def test_checkpoints_are_signed_and_anchored_again_with_the_key_beside(kept, elsewhere, settings):
+    key = settings.AUDIT_KEY_FILE
+    with elsewhere():
+        run("restore", kept)
+        settings.AUDIT_KEY_FILE = key  # which ops kept elsewhere
+        write(subject="file:later")
+        checkpoints.sign()
+        assert anchors.anchor_all() == []
+        assert verify().intact
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size - 10)
+
+
+def change(path):
+    path.chmod(0o644)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def restated(folder, **columns):
+    """The manifest with something else in it."""
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | columns))
+
+
+FAULTS = {
+    "a cut dump": (lambda kept: cut(database(kept)), "was cut: it has"),
+    "a changed dump": (lambda kept: change(database(kept)), "was changed: it has another SHA-256"),
+    "a missing dump": (lambda kept: database(kept).unlink(), "is missing."),
+    "a missing file": (
+        lambda kept: next(kept.parent.glob("archive/*/*/*")).unlink(),
+        "is missing.",
+    ),
+    "a changed file": (
+        lambda kept: change(next(kept.parent.glob("archive/*/*/*"))),
+        "was changed: it has another SHA-256",
+    ),
+    "a missing upload": (lambda kept: next(kept.glob("spool/*/*")).unlink(), "is missing."),
+    "a changed list": (lambda kept: cut(kept / "files.ndjson"), "files.ndjson was changed"),
+    "a missing list": (lambda kept: (kept / "files.ndjson").unlink(), "cannot be read"),
+    "no manifest": (lambda kept: (kept / "manifest.json").unlink(), "it was not finished"),
+    "half a manifest": (lambda kept: cut(kept / "manifest.json"), "cannot be read"),
+    "another format": (
+        lambda kept: restated(kept, format="siteledger-backup/9"),
+        "Restore it with the release that made it",
+    ),
+    "another release": (
+        lambda kept: restated(kept, migrations=["audit.0099_of_tomorrow"], software="9.9"),
+        "made by another release (9.9)",
+    ),
+    "another ledger": (lambda kept: restated(kept, trail="other"), "AUDIT_TRAIL is another one"),
+    "another database": (lambda kept: restated(kept, database="oracle"), "is of oracle, and"),
+    "no room": (lambda kept: restated(kept, bytes=10**18), "MB free, and the backup takes"),
+}
+
+
+def test_what_is_not_whole_or_not_ours_is_refused_and_nothing_is_written(kept, elsewhere, capsys):
+    with elsewhere() as folder:
+        for number, (spoil, told) in enumerate(FAULTS.values()):
+            spoiled = folder.parent / f"spoiled-{number}"  # beside a pool of its own
+            shutil.copytree(kept.parent, spoiled)
+            spoil(spoiled / kept.name)
+            assert run("restore", spoiled / kept.name) == 2, told
+            said = capsys.readouterr().out
+            assert said.startswith("Not restored: ")
+            assert told in said
+        assert connection.introspection.table_names() == []
+        assert {path.name.partition("-")[0] for path in below(folder)} <= {"siteledger.sqlite3"}
+
+
+def test_a_damaged_one_is_not_passed_over_for_an_older_one(kept, elsewhere, capsys):
+    run("backup", kept.parent)
+    (backups(kept.parent)[-1] / "manifest.json").unlink()
+    with elsewhere():
+        assert run("restore", kept.parent) == 2
+    assert "Name another one." in capsys.readouterr().out
+
+
+def test_nothing_is_brought_back_over_what_is_there(kept, elsewhere, capsys):
+    with elsewhere() as folder:
+        for name in (f"archive/ab/cd/{'ab' * 32}", "spool/uploads/1", "spool/gathering/1/0"):
+            there = folder / name
+            there.parent.mkdir(parents=True)
+            there.write_bytes(b"of somebody")
+            assert run("restore", kept) == 2
+            assert "_DIR=" in capsys.readouterr().out
+            assert below(folder / name.partition("/")[0]) == [there]
+            there.unlink()
+
+
+def test_nor_into_a_database_with_tables(kept, elsewhere, capsys):
+    with elsewhere():
+        sql("CREATE TABLE of_somebody (id integer)")
+        assert run("restore", kept) == 2
+        assert connection.introspection.table_names() == ["of_somebody"]
+    assert "has tables: a backup comes into an empty one" in capsys.readouterr().out
+
+
+def test_nor_over_what_runs_here(kept, capsys):
+    assert run("restore", kept) == 2
+    assert "has tables" in capsys.readouterr().out
+
+
+@pytest.mark.requirement("R05")
+def test_entries_that_only_the_anchors_know_are_told_loudly_and_on_record(
+    kept, here, elsewhere, settings, capsys
+):
+    for number in range(7):
+        write(number, subject="file:later")
+    signed = checkpoints.sign()
+    anchors.anchor_all()
+    survived = settings.ANCHOR_DIR
+    lost = signed.size - contents.Manifest.read(kept).entries
+    with elsewhere():
+        settings.ANCHOR_DIR = survived
+        assert run("restore", kept) == 1
+        out = capsys.readouterr().out
+        assert f"THE ANCHORS KNOW {lost:,} ENTRIES THAT THIS BACKUP DOES NOT HAVE" in out
+        assert "stays as it is: it may know more" in out
+        (entry,) = history.timeline(f"backup:{kept.name}")
+        assert entry.detail["lost"] == lost
+        assert not verify().intact
+        # What operations.md says: the old anchors are kept apart, as evidence.
+        settings.ANCHOR_DIR = here.parent / "new-anchors"
+        for item in (kept / "anchors").iterdir():
+            settings.ANCHOR_DIR.mkdir(exist_ok=True)
+            (settings.ANCHOR_DIR / item.name).write_bytes(item.read_bytes())
+        assert verify().intact
+
+
+def test_anchors_that_cannot_be_read_are_a_finding(kept, elsewhere, settings, capsys):
+    with elsewhere():
+        (settings.ANCHOR_DIR / "checkpoints.log").mkdir(parents=True)
+        assert run("restore", kept) == 1
+    assert "nobody knows whether the backup has all that was signed" in capsys.readouterr().out
+
+
+def test_what_was_missing_from_the_beginning_is_told(target, filed, elsewhere, capsys):
+    archive().path_of(filed[0]).unlink()
+    run("backup", target)
+    with elsewhere():
+        assert run("restore", target) == 1
+        out = capsys.readouterr().out
+        assert "1 files were missing when the backup was made" in out
+        assert "1 files of the archive are missing." in out
+        assert history.timeline(f"file:{filed[0]}")
+
+
+def test_a_backup_can_be_looked_at_without_bringing_it_back(kept, capsys):
+    assert run("restore", kept, "--verify-only") == 0
+    assert "files are what they were" in capsys.readouterr().out
+    cut(database(kept))
+    assert run("restore", kept, "--verify-only") == 2
+
+
+def test_a_place_without_a_backup_is_told(tmp_path, capsys):
+    assert run("restore", tmp_path / "nowhere") == 2
+    assert "holds no finished backup" in capsys.readouterr().out
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite needs no other program")
+def test_without_pg_restore_nothing_is_written(kept, elsewhere, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with elsewhere() as folder:
+        assert run("restore", kept) == 2
+        assert below(folder) == []
+    assert "pg_restore is not installed" in capsys.readouterr().out
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite's file is renamed")
+def test_a_database_that_fails_half_way_has_nothing_of_it(kept, elsewhere, capsys):
+    with elsewhere():
+        sql("CREATE VIEW django_session AS SELECT 1")
+        assert run("restore", kept) == 2
+        assert connection.introspection.table_names() == []
+    assert "pg_restore failed" in capsys.readouterr().out
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has no roles")
+def test_two_roles_are_two_roles_afterwards(kept, elsewhere, settings):
+    with ExitStack() as stack:
+        stack.enter_context(elsewhere())
+        owner = dict(connection.settings_dict)
+        sql(f"CREATE ROLE {APPLICATION} LOGIN PASSWORD 'only for tests'")
+        stack.callback(lambda: sql(f"DROP OWNED BY {APPLICATION}; DROP ROLE {APPLICATION}"))
+        settings.DATABASE_OWNER = owner
+        connection.close()
+        connection.settings_dict.update({"USER": APPLICATION, "PASSWORD": "only for tests"})
+        stack.callback(lambda: (connection.close(), connection.settings_dict.update(owner)))
+        assert run("restore", kept) == 0
+        assert sql("SELECT current_user") == [(APPLICATION,)]
+        assert roles.excess(connection) == []
+        write(subject="file:later")
+
+
+def test_the_command_works_from_a_shell_and_names_who_gave_it(kept, elsewhere, settings):
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "restore", str(kept)]
+    with elsewhere():
+        connection.close()
+        subprocess.run(command, env=environment(settings), check=True, capture_output=True)
+        (entry,) = history.timeline(f"backup:{kept.name}")
+        assert entry.actor.startswith("system:restore@")
+        assert entry.detail["os_user"]
