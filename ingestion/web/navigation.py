@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from django.urls import reverse
 
+from ingestion.review import desk
 from sites.models import User
 
 
@@ -19,6 +20,7 @@ class Item:
     url_name: str
     shown_to: Callable[[User], bool]
     also: tuple[str, ...] = ()  # other pages of its section
+    waiting: Callable[[], int] | None = None  # how many things; asked where it is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class Link:
     label: str
     url: str
     is_current: bool
+    waiting: Callable[[], int] | None
 
 
 def _coordinators(user: User) -> bool:
@@ -49,7 +52,12 @@ _PACKETS, _DOCUMENTS = "/packets/", "/documents/"
 ITEMS = (
     Item("My packets", "home", _coordinators, (_PACKETS, _DOCUMENTS)),
     Item("Upload a packet", "upload", _coordinators),
-    Item("Review", "review_queue", _staff_with("ingestion.review_document")),
+    Item(
+        "Review",
+        "review_queue",
+        _staff_with("ingestion.review_document"),
+        waiting=desk.waiting,
+    ),
     Item(
         "Records",
         "admin:ingestion_document_changelist",
@@ -90,7 +98,9 @@ def navigation(request: HttpRequest) -> dict[str, list[Link]]:
     # The item with the longest address that the page lies under, so that "/" does not claim all.
     fits = {url: _fit(request.path, (url, *item.also)) for item, url in shown}
     current = max(fits, key=fits.__getitem__, default="")
-    links = [Link(item.label, url, url == current and fits[url] > 0) for item, url in shown]
+    links = [
+        Link(item.label, url, url == current and fits[url] > 0, item.waiting) for item, url in shown
+    ]
     return {"navigation": links}
 
 

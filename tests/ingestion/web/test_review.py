@@ -61,6 +61,14 @@ def test_an_empty_queue_says_so(reviewing):
     assert "Nothing like that waits." in found
 
 
+def test_every_page_says_how_many_wait_to_reviewers_alone(reviewing, sent, mara):
+    assert "sl-count" not in text(reviewing.get("/help/"))
+    sent(IN_REVIEW)
+    assert '>1<span class="sl-vh"> waiting</span>' in text(reviewing.get("/help/"))
+    reviewing.force_login(mara)
+    assert "sl-count" not in text(reviewing.get("/help/"))
+
+
 def test_a_reviewer_starts_with_the_queue(client, rafael):
     answer = client.post("/login/", {"username": "rafael", "password": "correct horse"})
     assert answer.url == "/admin/review/"
