@@ -113,7 +113,12 @@ def opened(request: ApiRequest, response: HttpResponse, asked: OpenIn, key: str)
 
 
 def _submit(request: ApiRequest, packet_id: str) -> Batch:
-    packet = _of(request, packet_id)
+    try:
+        packet = _of(request, packet_id)
+    except Problem:
+        if batch := _submitted(request.auth, packet_id):  # by somebody else, this very moment
+            return batch
+        raise
     submission = keys.submission(
         request.auth, Source.UPLOAD, priority=packet.priority, key=_key(packet_id)
     )

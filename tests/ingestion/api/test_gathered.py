@@ -11,6 +11,7 @@ import pytest
 from django.db import connection
 
 from ingestion import gathering, spool
+from ingestion.api import gathered
 from ingestion.models import Batch, Document
 from tests.ingestion.api.conftest import Program
 from tests.ingestion.api.servers import ask, web_server
@@ -197,6 +198,19 @@ def test_ten_who_submit_at_once_get_one_batch(program, opened):
         answers = set(threads.map(once, range(10)))
     assert len(answers) == 1, answers
     assert Document.objects.count() == 2
+
+
+def test_who_submits_while_it_is_being_put_away_gets_the_same_batch(program, opened, monkeypatch):
+    put(program, opened, 0, LETTER)
+    put(program, opened, 1, LIFE)
+    first = submit(program, opened)
+    look, not_yet = gathered._submitted, [True]
+    monkeypatch.setattr(
+        gathered, "_submitted", lambda *whose: None if not_yet and not_yet.pop() else look(*whose)
+    )
+    second = submit(program, opened)
+    assert not not_yet
+    assert (second.status_code, second["Location"]) == (first.status_code, first["Location"])
 
 
 @pytest.mark.django_db(transaction=True)
