@@ -28,6 +28,7 @@ DOORS = {
     "sites/accounts.py": "inside on_record(), or enters it",
     "sites/models.py": "when a token was last used: no change of the token",
     "sites/roster.py": "enters each row that it keeps",
+    "sites/sessions.py": "marks of sessions: their beginnings and ends are entries",
 }
 
 
