@@ -1,0 +1,37 @@
+"""Which software this is, so that it can be told whether tests ran on the very same."""
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+CODE = ("audit", "config", "ingestion", "sites", "templates", "static")  # what runs
+FILES = ("manage.py", "requirements.txt")
+
+
+def digest(base: Path) -> str:
+    """SHA-256 of all code, in the form of `sha256sum`'s output, sorted by path."""
+    lines = (
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(base).as_posix()}\n"
+        for path in sorted(_files(base))
+    )
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _files(base: Path) -> Iterator[Path]:
+    for name in CODE:
+        for path in (base / name).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path
+    yield from (base / name for name in FILES if (base / name).is_file())
+
+
+def commit(base: Path) -> str:
+    """As git names it, with what is not committed told; "" where this is no checkout."""
+    git = shutil.which("git")
+    if git is None or not (base / ".git").exists():
+        return ""
+    asked = [git, "-C", str(base), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
+    told = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603 - our words
+    return told.stdout.strip()

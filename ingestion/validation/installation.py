@@ -1,0 +1,221 @@
+"""Installation qualification: what is installed here, as it should be? Reads only."""
+
+import platform
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.core import checks
+from django.db import DEFAULT_DB_ALIAS, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from audit import anchors, clock, guards, history, keys, standing
+from ingestion import disks
+from ingestion.validation import identity, packages
+from ingestion.validation.steps import Differs, Noted, Step
+
+PYTHON = (3, 11)
+SOME = 12  # names that are told one by one
+FOLDERS = ("DATA_DIR", "ARCHIVE_DIR", "SPOOL_DIR", "ANCHOR_DIR")
+
+
+def steps() -> list[Step]:
+    return [Step(f"IQ-{n:02}", *step) for n, step in enumerate(_STEPS, start=1)]
+
+
+def _software() -> str:
+    commit = identity.commit(settings.BASE_DIR)
+    told = f"SiteLedger {settings.SOFTWARE_VERSION}, code {identity.digest(settings.BASE_DIR)}"
+    if not commit:
+        raise Noted(f"{told}; this is no checkout: compare the digest with that of the release")
+    if commit.endswith("-dirty"):
+        raise Noted(f"{told}, commit {commit.removesuffix('-dirty')} with files changed since")
+    return f"{told}, commit {commit}"
+
+
+def _python() -> str:
+    told = f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}, "
+    told += platform.platform()
+    if sys.version_info[:2] < PYTHON:
+        raise Differs(told)
+    return told
+
+
+def _versions() -> str:
+    pins = packages.pinned(settings.BASE_DIR / "requirements.txt")
+    if found := list(packages.others(pins)):
+        raise Differs(_some(found))
+    return f"{len(pins)} packages are pinned; each is installed so, or is for other platforms"
+
+
+def _files() -> str:
+    pins = packages.pinned(settings.BASE_DIR / "requirements.txt")
+    compared, differing = packages.altered(pins)
+    if differing:
+        raise Differs(f"{len(differing):,} of {compared:,} files differ: {_some(differing)}")
+    return f"{compared:,} files compared, none differs"
+
+
+def _tesseract() -> str:
+    program = shutil.which("tesseract")
+    if program is None:
+        raise Differs("tesseract is not installed: scans cannot be read")
+    version, languages = (_said(program, asked) for asked in ("--version", "--list-langs"))
+    there = set(languages.split("\n")[1:])
+    wanted = settings.READING_LIMITS.languages.split("+")
+    told = f"{version.split(chr(10))[0]}, languages {', '.join(sorted(there))}"
+    if missing := [name for name in wanted if name not in there]:
+        raise Differs(f"{told}; not installed: {', '.join(missing)}")
+    return told
+
+
+def _said(program: str, asked: str) -> str:
+    told = subprocess.run([program, asked], capture_output=True, text=True, check=True)  # noqa: S603 - found in PATH
+    return told.stdout.strip()
+
+
+def _database() -> str:
+    if connection.vendor == "sqlite":
+        journal, synchronous, version = (
+            _asked(sql)
+            for sql in ("PRAGMA journal_mode", "PRAGMA synchronous", "SELECT sqlite_version()")
+        )
+        told = f"SQLite {version}, journal_mode {journal}, synchronous {synchronous}"
+        if (journal, synchronous) != ("wal", "2"):
+            raise Differs(f"{told}: a power cut may lose what was confirmed")
+        return told
+    values = {name: _asked(f"SHOW {name}") for name in ("fsync", "full_page_writes", "TimeZone")}
+    told = f"{_asked('SELECT version()')}; " + ", ".join(f"{n} {v}" for n, v in values.items())
+    if "off" in values.values():
+        raise Differs(f"{told}: a power cut may lose what was confirmed")
+    return told
+
+
+def _asked(sql: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return str(cursor.fetchone()[0])
+
+
+def _migrations() -> str:
+    executor = MigrationExecutor(connection)
+    waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if waiting:
+        raise Differs(_some([f"{each.app_label}.{each.name} waits" for each, _ in waiting]))
+    return f"{len(executor.loader.applied_migrations)} migrations applied, none waits"
+
+
+def _guards() -> str:
+    if missing := guards.missing(connection):
+        raise Differs(f"missing or changed: {', '.join(missing)}")
+    wanted = guards.SQLITE if connection.vendor == "sqlite" else guards.POSTGRESQL
+    return f"{len(wanted)} triggers are as this release makes them"
+
+
+def _checks() -> str:
+    found = checks.run_checks(include_deployment_checks=True, databases=[DEFAULT_DB_ALIAS])
+    shown = [each for each in found if not each.is_silenced()]
+    told = "\n".join(f"({each.id}) {each.msg}" for each in shown)
+    if any(each.is_serious() for each in shown):
+        raise Differs(told)
+    if shown:
+        raise Noted(told)
+    return "nothing is reported"
+
+
+def _debug() -> str:
+    told = f"DEBUG {settings.DEBUG}, HTTPS_ONLY {settings.HTTPS_ONLY}"
+    if settings.DEBUG or not settings.HTTPS_ONLY:
+        raise Differs(f"{told}: so it may be tried out, and not used")
+    return told
+
+
+def _keys() -> str:
+    known = keys.known()
+    if not known:
+        raise Differs("there is no key: nothing is signed. `manage.py audit_keys create`")
+    told = f"{len(known)} public, in force {known[-1].verifier.text}"
+    if not keys.are_there():
+        raise Noted(f"{told}; this host has no private one, and signs nothing")
+    mode = stat.filemode(keys.private_file().stat().st_mode)
+    return f"{told}; the private one is {mode}"
+
+
+def _anchors() -> str:
+    if away := anchors.held_nowhere_else():
+        raise Differs(away)
+    last = standing.standing().signed
+    if last is None:
+        raise Noted("nothing is signed yet")
+    held = ", ".join(f"{each.anchor} ({each.place})" for each in last.held) or "no place yet"
+    told = f"the checkpoint of {last.size:,} entries is held by {held}"
+    if [each.name for each in anchors.places()] == ["folder"]:
+        raise Noted(f"{told}; all places are folders: see who may write there")
+    return told
+
+
+def _ledger() -> str:
+    entries, head = history.head() or (0, "none")
+    return f"trail {settings.AUDIT_TRAIL}: {entries:,} entries, head {head}"
+
+
+def _clock() -> str:
+    if apart := clock.apart():
+        raise Differs("; ".join(map(str, apart)))
+    told = f"stored in {settings.TIME_ZONE}; no difference is on record"
+    if not (settings.NTP_SERVER or settings.ANCHOR_TSA):
+        raise Noted(f"{told}, and no time server is named to compare with (NTP_SERVER)")
+    return told
+
+
+def _room() -> str:
+    told = [f"{name} {disks.free_bytes(name) // 1_000_000:,} MB" for name in disks.FOLDERS.values()]
+    if low := disks.low():
+        raise Differs(low)
+    return f"free: {', '.join(told)}"
+
+
+def _folders() -> str:
+    told = [f"{name} {_folder(Path(getattr(settings, name)))}" for name in FOLDERS]
+    if open_ones := [line for line in told if line.endswith(("w-", "wx", "wt"))]:
+        raise Differs(f"everybody may write: {'; '.join(open_ones)}")
+    return "\n".join(told)
+
+
+def _folder(path: Path) -> str:
+    if not path.is_dir():
+        return f"{path}: not made yet"
+    return f"{path}: {path.owner()}, {stat.filemode(path.stat().st_mode)}"
+
+
+def _some(found: list[str]) -> str:
+    rest = len(found) - SOME
+    return "; ".join(found[:SOME]) + (f"; and {rest:,} more" if rest > 0 else "")
+
+
+_STEPS = (
+    ("Name the software.", "A release whose code is told by its digest and its commit.", _software),
+    ("Ask for Python's version.", "3.11 or newer.", _python),
+    ("Compare the packages with requirements.txt.", "Each pinned one, in its version.", _versions),
+    (
+        "Hash the files of these packages.",
+        "Each as its package's RECORD says.",
+        _files,
+    ),
+    ("Ask tesseract.", "Installed, with the languages of OCR_LANGUAGES.", _tesseract),
+    ("Ask the database.", "It answers, and keeps through a power cut what it confirmed.", _database),
+    ("Compare the database's schema.", "All migrations of this release applied.", _migrations),
+    ("Compare the ledger's guards.", "Every trigger there, switched on, unchanged.", _guards),
+    ("Run all system checks, also those for deployment.", "No error; a person judges warnings.", _checks),
+    ("Look how it is run.", "DEBUG off, HTTPS only.", _debug),
+    ("Look for the ledger's keys.", "A public key in force; where this host signs, its private one.", _keys),
+    ("Ask where the newest checkpoint is held.", "In a place outside of the database.", _anchors),
+    ("Ask for the end of the ledger.", "It answers; for comparison later.", _ledger),
+    ("Look for clocks that differ.", "None on record, compared with a time server.", _clock),
+    ("Look for room on the disks.", "At least READY_FREE_MB for archive and spool.", _room),
+    ("Look whose the folders are.", "Not for everybody to write to.", _folders),
+)

@@ -1,0 +1,62 @@
+"""Which tests say that they prove a requirement: read from their text, nothing is run.
+
+So the matrix can be made where neither pytest nor a database for it is installed.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+MARK = "requirement"
+
+
+def marked(tests: Path) -> dict[str, frozenset[str]]:
+    """`tests/audit/test_log.py::test_name` and the requirements that it names; others are left out.
+
+    `tests` is the folder beside the code. Empty where it was not installed.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for path in sorted(tests.rglob("test_*.py")):
+        file = path.relative_to(tests.parent).as_posix()
+        found |= {f"{file}::{name}": rows for name, rows in _in(path) if rows}
+    return found
+
+
+def _in(path: Path) -> Iterator[tuple[str, frozenset[str]]]:
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    of_all = frozenset(row for node in module.body for row in _of_the_module(node))
+    yield from _tests(module.body, of_all)
+
+
+def _tests(
+    nodes: list[ast.stmt], rows: frozenset[str], within: str = ""
+) -> Iterator[tuple[str, frozenset[str]]]:
+    for node in nodes:
+        if isinstance(node, ast.ClassDef):
+            own = rows.union(*map(_named, node.decorator_list))
+            yield from _tests(node.body, own, f"{within}{node.name}::")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name.startswith("test"):
+                yield f"{within}{node.name}", rows.union(*map(_named, node.decorator_list))
+
+
+def _of_the_module(node: ast.stmt) -> frozenset[str]:
+    """Of `pytestmark = ...`."""
+    if isinstance(node, ast.Assign) and any(
+        isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets
+    ):
+        return _named(node.value)
+    return frozenset()
+
+
+def _named(node: ast.expr) -> frozenset[str]:
+    """The requirements of all marks below an expression: a decorator, or a list of marks."""
+    return frozenset(
+        str(argument.value)
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == MARK
+        for argument in call.args
+        if isinstance(argument, ast.Constant)
+    )

@@ -1,0 +1,62 @@
+"""Are the installed packages those that were pinned, and their files as they were packed?"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+# `name==1.2 ; marker \`, as `make requirements` writes them.
+_PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[^]]*\])?==(?P<version>[^\s;\\]+)\s*(?P<marker>;)?")
+
+
+def pinned(requirements: Path) -> dict[str, dict[str, bool]]:
+    """By name: the versions that may be installed, and whether they are for some platforms only."""
+    found: dict[str, dict[str, bool]] = {}
+    for line in requirements.read_text(encoding="utf-8").splitlines():
+        if pin := _PIN.match(line):
+            found.setdefault(pin["name"], {})[pin["version"]] = bool(pin["marker"])
+    return found
+
+
+def others(pins: dict[str, dict[str, bool]]) -> Iterator[str]:
+    """Packages that are missing, or installed in another version than a pinned one."""
+    for name, versions in pins.items():
+        there = _installed(name)
+        if there is None:
+            if not all(versions.values()):
+                yield f"{name} is missing"
+        elif there.version not in versions:
+            yield f"{name} is {there.version}, pinned is {' or '.join(versions)}"
+
+
+def altered(pins: dict[str, dict[str, bool]]) -> tuple[int, list[str]]:
+    """How many files were compared with their package's RECORD, and those that differ."""
+    compared, differing = 0, []
+    for name in pins:
+        there = _installed(name)
+        for file in (there.files or []) if there else []:
+            if file.hash is None:  # RECORD itself, and what Python compiled
+                continue
+            compared += 1
+            if _hash(Path(str(file.locate())), file.hash.mode) != file.hash.value:
+                differing.append(f"{name}: {file}")
+    return compared, differing
+
+
+def _installed(name: str) -> Distribution | None:
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _hash(path: Path, mode: str) -> str:
+    """As RECORD writes it (packaging.python.org, "Recording installed projects"); "" when gone."""
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, mode).digest()
+    except OSError:
+        return ""
+    return base64.urlsafe_b64encode(found).rstrip(b"=").decode()
