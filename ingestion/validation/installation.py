@@ -5,7 +5,6 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from django.conf import settings
@@ -14,6 +13,7 @@ from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from audit import anchors, clock, guards, history, keys, standing
+from audit.places.folder import Folder
 from ingestion import disks
 from ingestion.validation import identity, packages
 from ingestion.validation.steps import Differs, Noted, Step
@@ -153,8 +153,8 @@ def _anchors() -> str:
         raise Noted("nothing is signed yet")
     held = ", ".join(f"{each.anchor} ({each.place})" for each in last.held) or "no place yet"
     told = f"the checkpoint of {last.size:,} entries is held by {held}"
-    if [each.name for each in anchors.places()] == ["folder"]:
-        raise Noted(f"{told}; all places are folders: see who may write there")
+    if all(place.name == Folder.name for place in anchors.places()):
+        raise Noted(f"{told}; there is no other place than a folder: see who may write to it")
     return told
 
 
@@ -173,7 +173,9 @@ def _clock() -> str:
 
 
 def _room() -> str:
-    told = [f"{name} {disks.free_bytes(name) // 1_000_000:,} MB" for name in disks.FOLDERS.values()]
+    told = [
+        f"{name} {disks.free_bytes(name) // 1_000_000:,} MB" for name in disks.folders().values()
+    ]
     if low := disks.low():
         raise Differs(low)
     return f"free: {', '.join(told)}"
@@ -207,12 +209,24 @@ _STEPS = (
         _files,
     ),
     ("Ask tesseract.", "Installed, with the languages of OCR_LANGUAGES.", _tesseract),
-    ("Ask the database.", "It answers, and keeps through a power cut what it confirmed.", _database),
+    (
+        "Ask the database.",
+        "It answers, and keeps through a power cut what it confirmed.",
+        _database,
+    ),
     ("Compare the database's schema.", "All migrations of this release applied.", _migrations),
     ("Compare the ledger's guards.", "Every trigger there, switched on, unchanged.", _guards),
-    ("Run all system checks, also those for deployment.", "No error; a person judges warnings.", _checks),
+    (
+        "Run all system checks, also those for deployment.",
+        "No error; a person judges warnings.",
+        _checks,
+    ),
     ("Look how it is run.", "DEBUG off, HTTPS only.", _debug),
-    ("Look for the ledger's keys.", "A public key in force; where this host signs, its private one.", _keys),
+    (
+        "Look for the ledger's keys.",
+        "A public key in force; where this host signs, its private one.",
+        _keys,
+    ),
     ("Ask where the newest checkpoint is held.", "In a place outside of the database.", _anchors),
     ("Ask for the end of the ledger.", "It answers; for comparison later.", _ledger),
     ("Look for clocks that differ.", "None on record, compared with a time server.", _clock),

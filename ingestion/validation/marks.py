@@ -6,6 +6,7 @@ So the matrix can be made where neither pytest nor a database for it is installe
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 MARK = "requirement"
 
@@ -35,9 +36,13 @@ def _tests(
         if isinstance(node, ast.ClassDef):
             own = rows.union(*map(_named, node.decorator_list))
             yield from _tests(node.body, own, f"{within}{node.name}::")
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            if node.name.startswith("test"):
-                yield f"{within}{node.name}", rows.union(*map(_named, node.decorator_list))
+        elif _is_test(node):
+            yield f"{within}{node.name}", rows.union(*map(_named, node.decorator_list))
+
+
+def _is_test(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef
+    return isinstance(node, kinds) and node.name.startswith("test")
 
 
 def _of_the_module(node: ast.stmt) -> frozenset[str]:

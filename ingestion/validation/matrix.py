@@ -55,7 +55,10 @@ def rows(marked: Mapping[str, frozenset[str]], runs: Iterable[Read]) -> list[Row
         for row in case.requirements:
             proving[row].add(case.test)
     return [
-        Row(requirement, tuple(_proof(test, times[test]) for test in sorted(proving[requirement.id])))
+        Row(
+            requirement,
+            tuple(_proof(test, times[test]) for test in sorted(proving[requirement.id])),
+        )
         for requirement in ALL.values()
     ]
 

@@ -90,16 +90,19 @@ class Operation:
         with self._sandbox.browser() as wrong, self._sandbox.browser() as right:
             refused = wrong.sign_in(COORDINATOR, WRONG).status_code
             opened = right.sign_in(COORDINATOR, PASSWORD).status_code
-        return _same(f"wrong password {refused}, right one {opened}", "wrong password 200, right one 302")
+        return _same(
+            f"wrong password {refused}, right one {opened}", "wrong password 200, right one 302"
+        )
 
     def bars(self) -> str:
         with self._sandbox.browser() as nobody, self._sandbox.browser() as mara:
             to_sign_in = nobody.get("/admin/review/").status_code
             mara.sign_in(COORDINATOR, PASSWORD)
-            told = [mara.get(page).status_code for page in ("/admin/review/", f"/sites/{SITES[1].site_id}/")]
+            pages = ("/admin/review/", *(f"/sites/{site.site_id}/" for site in SITES[:2]))
+            review, own, other = (mara.get(page).status_code for page in pages)
         return _same(
-            f"not signed in {to_sign_in}, the review {told[0]}, another's site {told[1]}",
-            "not signed in 302, the review 403, another's site 404",
+            f"not signed in {to_sign_in}, review {review}, own site {own}, another's {other}",
+            "not signed in 302, review 403, own site 200, another's 404",
         )
 
     def needs_a_signature(self) -> str:
@@ -143,15 +146,21 @@ class Operation:
 
     def tampering_shows(self) -> str:
         copy = self._sandbox.folder / "tampered.sqlite3"
-        with closing(sqlite3.connect(self._sandbox.database)) as database, closing(sqlite3.connect(copy)) as there:
+        with (
+            closing(sqlite3.connect(self._sandbox.database)) as database,
+            closing(sqlite3.connect(copy)) as there,
+        ):
             database.backup(there)
             for guard in SQLITE:
                 there.execute(f"DROP TRIGGER {guard}")
             there.execute(
-                "UPDATE audit_entry SET body = replace(body, '\"v\":', '\"V\":') WHERE seq = ?", [TAMPERED_SEQ]
+                "UPDATE audit_entry SET body = replace(body, '\"v\":', '\"V\":') WHERE seq = ?",
+                [TAMPERED_SEQ],
             )
             there.commit()
-        told = self._sandbox.manage("verify_audit", "--full", "--json", DATABASE_URL=f"sqlite:///{copy}")
+        told = self._sandbox.manage(
+            "verify_audit", "--full", "--json", DATABASE_URL=f"sqlite:///{copy}"
+        )
         bad = json.loads(told.stdout)["first_bad"]
         return _same(
             f"exit code {told.returncode}, broken at entry {bad and bad['seq']}",
@@ -269,8 +278,8 @@ _STEPS = (
         Operation.signs_in,
     ),
     (
-        "Open the review without signing in; as a coordinator; another site as a coordinator.",
-        "To the sign-in page (302); refused (403); as if it were not there (404).",
+        "Open the review without signing in; as a coordinator; one's own site, and another.",
+        "To the sign-in page (302); refused (403); shown (200); as if it were not there (404).",
         Operation.bars,
     ),
     (
@@ -309,5 +318,9 @@ _STEPS = (
         "Exit code 1: it does not.",
         Operation.altered_export_shows,
     ),
-    ("Hash the whole archive.", "Exit code 0: each file is what was filed.", Operation.archive_holds),
+    (
+        "Hash the whole archive.",
+        "Exit code 0: each file is what was filed.",
+        Operation.archive_holds,
+    ),
 )

@@ -8,7 +8,9 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 # `name==1.2 ; marker \`, as `make requirements` writes them.
-_PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[^]]*\])?==(?P<version>[^\s;\\]+)\s*(?P<marker>;)?")
+_PIN = re.compile(
+    r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[^]]*\])?==(?P<version>[^\s;\\]+)\s*(?P<marker>;)?"
+)
 
 
 def pinned(requirements: Path) -> dict[str, dict[str, bool]]:

@@ -19,13 +19,16 @@ from typing import Any
 import httpx2
 from django.conf import settings
 
+from ingestion.validation import values
 from ingestion.validation.steps import Differs
 
 SECONDS = 300  # for one command
 STOP_SECONDS = 40
 # Settings that name a place of the installation, or somebody outside of it.
 _PLACE = re.compile(r"_(DIR|ROOT|FILE)$")
-_OUTSIDE = re.compile(r"_(URL|BUCKET|ENDPOINT|TSA|CERTIFICATES|EMAILS|WEBHOOK|SERVER|ROLES)$|^CLAMD$")
+_OUTSIDE = re.compile(
+    r"_(URL|BUCKET|ENDPOINT|TSA|CERTIFICATES|EMAILS|WEBHOOK|SERVER|ROLES)$|^CLAMD$"
+)
 _PORTALS = ("PORTAL_SECRET", "PORTAL_CA_", "PORTAL_CERT_")
 _PATH = re.compile(r"'(/[^']*)'")
 _NOT_OURS = {"BASE_DIR", "STATIC_URL", "MEDIA_URL", "LOGIN_URL", "LOGOUT_URL"}  # of the code
@@ -72,8 +75,8 @@ class Sandbox:
         """Settings of the sandbox that name something outside of it: there may be none."""
         lines = self.done("diffsettings", "--all").splitlines()
         bare = (line.removeprefix("### ").removesuffix("  ###") for line in lines)  # Django's marks
-        values = dict(line.split(" = ", 1) for line in bare if " = " in line)
-        return [name for name, value in values.items() if self._strays(name, value)]
+        told = dict(line.split(" = ", 1) for line in bare if " = " in line)
+        return [name for name, value in told.items() if self._strays(name, value)]
 
     def _strays(self, name: str, value: str) -> bool:
         if name in _NOT_OURS:
@@ -82,6 +85,8 @@ class Sandbox:
             return value not in {"''", "[]", "None"}
         if _PLACE.search(name) or name in {"DATABASES", "CACHES"}:
             return any(not path.startswith(str(self.folder)) for path in _PATH.findall(value))
+        if name == "STORAGES":
+            return "Bucket" in value
         return name == "DATABASE_OWNER" and value != "{}"
 
     def start_workers(self) -> None:
@@ -130,10 +135,9 @@ class Browser:
 
 def _environment(folder: Path) -> dict[str, str]:
     kept = {name: v for name, v in os.environ.items() if not name.startswith(_PORTALS)}
-    names = [name for name in dir(settings) if name.isupper() and name not in _NOT_OURS]
-    used = [name for name in names if _PLACE.search(name) and getattr(settings, name)]
+    used = [name for name in values.names() if _PLACE.search(name) and getattr(settings, name, "")]
     places = {name: str(folder / name.lower()) for name in used}
-    outside = dict.fromkeys((name for name in names if _OUTSIDE.search(name)), "")
+    outside = dict.fromkeys((name for name in values.names() if _OUTSIDE.search(name)), "")
     return (
         kept
         | places
@@ -162,9 +166,13 @@ def _program(
     command: list[str], environment: Mapping[str, str]
 ) -> Iterator["subprocess.Popen[str]"]:
     """Its own session: a Ctrl-C reaches us alone, and we stop it in order."""
-    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     program = subprocess.Popen(  # noqa: S603 - our own program
-        command, env=dict(environment), start_new_session=True, **quiet
+        command,
+        env=dict(environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
     )
     try:
         yield program
@@ -174,7 +182,7 @@ def _program(
             program.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             program.kill()
-            program.wait()
+        program.communicate()  # closes its pipe
 
 
 def _wait_for(address: str) -> None:

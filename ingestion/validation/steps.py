@@ -48,7 +48,9 @@ def take(steps: Iterable[Step], progress: Callable[[Taken], None]) -> Iterator[T
     """One after the other; `progress` hears of each."""
     stopped_by = ""
     for step in steps:
-        taken = _left_out(step, f"{stopped_by} failed, which this needs") if stopped_by else _take(step)
+        taken = (
+            _left_out(step, f"{stopped_by} failed, which this needs") if stopped_by else _take(step)
+        )
         if step.is_needed and taken.result is Result.FAIL:
             stopped_by = step.id
         progress(taken)

@@ -1,7 +1,7 @@
 """The settings of this installation, for people to read: without anything secret."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -11,7 +11,7 @@ _CREDENTIALS = re.compile(r"//[^/@\s]*@")  # of an address: user:password@
 _NAMED = re.compile(r"^#? ?([A-Z][A-Z0-9_]*)=", re.MULTILINE)  # in `.env.example`
 _SECRET = re.compile(r"SECRET(?!.*_(FILE|DIR)$)|PASSWORD|TOKEN|WEBHOOK$")
 # Where the setting is an attribute of another name, or of something larger.
-_ELSEWHERE = {
+_ELSEWHERE: Mapping[str, Callable[[], Any]] = {
     "DATABASE_URL": lambda: settings.DATABASES["default"],
     "DATABASE_OWNER_URL": lambda: settings.DATABASE_OWNER,
     "OCR_ENGINE": lambda: settings.READING_LIMITS.engine,
@@ -21,15 +21,21 @@ _ELSEWHERE = {
 _SHOWN_OF_A_DATABASE = ("ENGINE", "HOST", "PORT", "NAME", "USER")
 
 
+def names() -> list[str]:
+    """All that operators may set: `.env.example` documents each."""
+    return _NAMED.findall((settings.BASE_DIR / ".env.example").read_text(encoding="utf-8"))
+
+
 def shown() -> dict[str, str]:
-    """By the names of `.env.example`, as they are in force. Those that it does not tell are left out."""
-    text = (settings.BASE_DIR / ".env.example").read_text(encoding="utf-8")
-    return {name: _shown(name, value) for name, value in _values(_NAMED.findall(text))}
+    """As they are in force. Those that are part of something larger are left out."""
+    return {name: _shown(name, value) for name, value in _values(names())}
 
 
 def _values(names: list[str]) -> list[tuple[str, Any]]:
     missing = object()
-    found = [(n, _ELSEWHERE[n]() if n in _ELSEWHERE else getattr(settings, n, missing)) for n in names]
+    found = [
+        (n, _ELSEWHERE[n]() if n in _ELSEWHERE else getattr(settings, n, missing)) for n in names
+    ]
     return [(name, value) for name, value in found if value is not missing]
 
 

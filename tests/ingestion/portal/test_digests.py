@@ -126,6 +126,7 @@ async def test_bytes_that_are_as_announced_are_taken(portal, fetch, headers):
     assert (await fetch(portal.url("/cv.pdf"))).sha256 == SHA256
 
 
+@pytest.mark.requirement("R30")
 async def test_other_bytes_are_fetched_once_more_and_then_refused(portal, portals, tmp_path):
     portal.on("/cv.pdf", give(OTHER, ETag='"v1"', Repr_Digest=field(BODY)))
     item = make_item(portal.url("/cv.pdf"))
@@ -141,6 +142,7 @@ async def test_other_bytes_are_fetched_once_more_and_then_refused(portal, portal
     assert not list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.requirement("R30")
 async def test_bytes_that_are_right_the_second_time_are_taken(portal, portals, tmp_path):
     portal.on("/cv.pdf", give(OTHER), give(BODY))
     item = make_item(portal.url("/cv.pdf"), expected_sha256=SHA256)
@@ -151,6 +153,7 @@ async def test_bytes_that_are_right_the_second_time_are_taken(portal, portals, t
     assert [file.name for file in tmp_path.iterdir()] == ["1"]
 
 
+@pytest.mark.requirement("R30")
 async def test_a_fault_between_two_fetches_does_not_forget_that_the_first_differed(portal, portals):
     portal.on("/cv.pdf", give(OTHER), give(BODY[:5000], length=len(BODY), ETag='"v1"'), give(OTHER))
     item = make_item(portal.url("/cv.pdf"), expected_sha256=SHA256)
