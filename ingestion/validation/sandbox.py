@@ -81,6 +81,8 @@ class Sandbox:
     def _strays(self, name: str, value: str) -> bool:
         if name in _NOT_OURS:
             return False
+        if name == "DATABASES" and str(self.database) not in value:
+            return True
         if _OUTSIDE.search(name):
             return value not in {"''", "[]", "None"}
         if _PLACE.search(name) or name in {"DATABASES", "CACHES"}:
@@ -135,7 +137,7 @@ class Browser:
 
 def _environment(folder: Path) -> dict[str, str]:
     kept = {name: v for name, v in os.environ.items() if not name.startswith(_PORTALS)}
-    used = [name for name in values.names() if _PLACE.search(name) and getattr(settings, name, "")]
+    used = [name for name in values.names() if getattr(settings, name, "") and _PLACE.search(name)]
     places = {name: str(folder / name.lower()) for name in used}
     outside = dict.fromkeys((name for name in values.names() if _OUTSIDE.search(name)), "")
     return (

@@ -1,0 +1,139 @@
+"""Does the script of the installation see what is wrong with one, and change nothing?"""
+
+import base64
+import dataclasses
+import hashlib
+
+import pytest
+from django.db import connection
+
+from audit import guards, history
+from ingestion.validation import installation, packages, steps, values
+from ingestion.validation.steps import Differs, Noted, Result, Step
+
+pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R39")]
+
+
+def quiet(_taken):
+    pass
+
+
+def look(done):
+    [step] = [each for each in installation.steps() if each.done.startswith(done)]
+    [taken] = steps.take([step], quiet)
+    return taken
+
+
+def test_every_step_has_an_observation_and_nothing_is_entered():
+    before = history.head()
+    taken = list(steps.take(installation.steps(), quiet))
+    assert [each.id for each in taken] == [f"IQ-{n:02}" for n in range(1, 17)]
+    assert all(each.observed for each in taken)
+    assert not [each for each in taken if "broke" in each.observed]
+    assert history.head() == before
+
+
+def test_a_guard_that_somebody_dropped_is_named():
+    assert look("Compare the ledger's guards").result is Result.PASS
+    name = next(iter(guards.SQLITE if connection.vendor == "sqlite" else guards.POSTGRESQL))
+    on = "" if connection.vendor == "sqlite" else f" ON {guards.POSTGRESQL[name][0]}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TRIGGER {name}{on}")
+    taken = look("Compare the ledger's guards")
+    guards.install(connection)
+    assert (taken.result, name in taken.observed) == (Result.FAIL, True)
+
+
+def test_a_language_that_is_not_installed_is_named(settings):
+
+    settings.READING_LIMITS = dataclasses.replace(settings.READING_LIMITS, languages="eng+tlh")
+    taken = look("Ask tesseract")
+    assert taken.result is Result.FAIL
+    assert taken.observed.endswith("not installed: tlh")
+
+
+def test_an_installation_to_try_things_out_is_not_passed(settings):
+    settings.DEBUG, settings.HTTPS_ONLY = False, True
+    assert look("Look how it is run").result is Result.PASS
+    settings.DEBUG = True
+    assert look("Look how it is run").result is Result.FAIL
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """An installed package of one file."""
+    info = tmp_path / "paper-1.2.dist-info"
+    info.mkdir()
+    (tmp_path / "paper.py").write_text("SIZE = 'A4'\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: paper\nVersion: 1.2\n")
+    digest = hashlib.sha256((tmp_path / "paper.py").read_bytes()).digest()
+    sum_ = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+    (info / "RECORD").write_text(f"paper.py,sha256={sum_},12\npaper-1.2.dist-info/RECORD,,\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path / "paper.py"
+
+
+def test_a_package_whose_file_was_changed_or_removed_is_named(package):
+    pins = {"paper": {"1.2": False}}
+    assert packages.altered(pins) == (1, [])
+    package.write_text("SIZE = 'A5'\n")
+    assert packages.altered(pins) == (1, ["paper: paper.py"])
+    package.unlink()
+    assert packages.altered(pins) == (1, ["paper: paper.py"])
+
+
+@pytest.mark.usefixtures("package")
+def test_packages_in_other_versions_and_missing_ones_are_named(tmp_path):
+    pins = tmp_path / "requirements.txt"
+    pins.write_text(
+        "# a comment\n"
+        "paper==1.3 \\\n    --hash=sha256:00\n"
+        "nowhere==1.0 \\\n"
+        "only-there[x]==1.0 ; sys_platform == 'win32' \\\n"
+    )
+    assert list(packages.others(packages.pinned(pins))) == [
+        "paper is 1.2, pinned is 1.3",
+        "nowhere is missing",
+    ]
+
+
+def test_no_secret_is_shown(settings):
+    settings.SECRET_KEY = settings.EMAIL_HOST_PASSWORD = "hush"
+    settings.REDIS_URL = "redis://user:hush@cache.example/0"
+    settings.ALERT_WEBHOOK = "https://hooks.example.org/hush"
+    settings.DATABASE_OWNER = {"NAME": "ledger", "USER": "owner", "PASSWORD": "hush"}
+    shown = values.shown()
+    assert not [name for name, value in shown.items() if "hush" in value]
+    assert shown["REDIS_URL"] == "redis://...@cache.example/0"
+    assert shown["SECRET_KEY"] == values.HIDDEN
+    assert shown["LOCKOUT_FAILURES"] == "5"
+
+
+def differs():
+    raise Differs("3")
+
+
+def noted():
+    raise Noted("perhaps")
+
+
+def breaks():
+    raise ZeroDivisionError("by nothing")
+
+
+def test_a_step_that_breaks_has_failed_and_the_next_is_taken():
+    looks = (breaks, noted, differs, lambda: "2")
+    script = [Step(f"S-{n}", "Count.", "2.", look) for n, look in enumerate(looks)]
+    told = [(each.result, each.observed) for each in steps.take(script, quiet)]
+    assert told == [
+        (Result.FAIL, "The step broke: ZeroDivisionError: by nothing"),
+        (Result.NOTE, "perhaps"),
+        (Result.FAIL, "3"),
+        (Result.PASS, "2"),
+    ]
+
+
+def test_after_a_needed_step_that_failed_nothing_is_done():
+    script = [Step("S-1", "", "", differs, is_needed=True), Step("S-2", "", "", breaks)]
+    told = [(each.result, each.observed) for each in steps.take(script, quiet)]
+    assert told[1] == (Result.NOT_RUN, "S-1 failed, which this needs")
