@@ -34,13 +34,13 @@ from tests.ingestion.scenes import (
     slow_portal,
     some_are_settled,
 )
+from tests.marks import slower
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.timeout(150),
     pytest.mark.storm,
 ]
-ROLES = ["worker", "monitor", "pusher", "sentinel", "cluster", "all"]
 
 
 @pytest.fixture
@@ -97,7 +97,9 @@ def busy_host(corpus, submit, settings, *, per_second=4.0, **broker):
     each_was_filed_once()
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(
+    "role", ["worker", "sentinel", *map(slower, ["cluster", "monitor", "pusher", "all"])]
+)
 def test_an_idle_host_works_on_whichever_of_its_processes_is_killed(role, broker, upload, settings):
     with idle_host(settings, upload, **broker) as host:
         kill(host, role)
@@ -115,12 +117,8 @@ def test_a_host_that_was_started_with_nohup_leaves_no_orphans(upload, settings):
         assert is_stopped_without_a_trace(host, settings)
 
 
-def slowly(*roles):
-    return [pytest.param(role, marks=pytest.mark.slow) for role in roles]
-
-
 @pytest.mark.parametrize(
-    "role", ["worker", *slowly("cluster", "parser", "monitor", "pusher", "sentinel", "all")]
+    "role", ["worker", *map(slower, ["cluster", "parser", "monitor", "pusher", "sentinel", "all"])]
 )
 def test_a_busy_host_works_on_whichever_of_its_processes_is_killed(
     role, broker, one_site, submit, settings
@@ -129,7 +127,7 @@ def test_a_busy_host_works_on_whichever_of_its_processes_is_killed(
         kill(host, role)
 
 
-@pytest.mark.parametrize("role", ["worker", "all"])
+@pytest.mark.parametrize("role", ["worker", slower("all")])
 def test_what_a_killed_worker_had_in_hand_goes_on_long_before_its_leases_expire(
     role, one_site, submit, settings
 ):

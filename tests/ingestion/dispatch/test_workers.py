@@ -21,6 +21,7 @@ from tests.ingestion.scenes import (
     slow_portal,
     some_are_settled,
 )
+from tests.marks import slower
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -41,7 +42,7 @@ def test_a_host_works_what_is_due_and_leaves_nothing_when_it_is_stopped(one_site
     eventually(lambda: not [pid for pid in family if is_running(pid)], seconds=10)
 
 
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
+@pytest.mark.parametrize("stop", [signal.SIGTERM, slower(signal.SIGINT)], ids=["SIGTERM", "Ctrl-C"])
 def test_a_host_that_is_stopped_in_the_middle_gives_back_what_it_had(
     one_site, submit, settings, stop
 ):
