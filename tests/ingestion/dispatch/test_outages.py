@@ -30,6 +30,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 def test_a_queue_that_is_emptied_in_the_middle_costs_nothing(one_site, submit, settings):
     """Before the first ring is heard, and again while the work goes on."""
     with slow_portal(one_site, submit, per_second=4.0) as batch:
@@ -56,6 +57,7 @@ def test_rings_that_redis_loses_are_rung_again(one_site, submit, settings):
     each_was_filed_once()
 
 
+@pytest.mark.slow
 def test_rings_that_are_doubled_find_the_leases_taken(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=4.0) as batch:
         for _ in range(20):
