@@ -18,13 +18,14 @@ from audit.history import Search
 from ingestion import disks
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import heartbeat
-from ingestion.models import AlarmMessage, Document
+from ingestion.models import AlarmMessage, Document, Mailbox
 from ingestion.rules.sentences import reason
 
 logger = logging.getLogger(__name__)
 
 LOCKED = ("signin.locked", "user.locked")  # the ledger's events
 LOCKED_FOR = timedelta(hours=1)  # an account that was locked is news for so long
+MOST_NAMED = 5  # people in one sentence
 TRIED_IN_VAIN = 3  # messages that failed so often say that their channel does not work
 
 
@@ -177,6 +178,20 @@ def _telling() -> Iterator[Alarm]:
         )
 
 
+def _digests() -> Iterator[Alarm]:
+    failing = Mailbox.objects.exclude(error="").filter(is_wanted=True).select_related("user")
+    if boxes := list(failing.order_by("pk")[:MOST_NAMED]):
+        names = ", ".join(str(box.user) for box in boxes)
+        count = failing.count()
+        more = f" and {count - len(boxes)} more" if count > len(boxes) else ""
+        yield Alarm(
+            "digests",
+            f"Mail to people of sites does not get out: {names}{more}. {boxes[0].error}",
+            "Check EMAIL_HOST and the mail server, and the address in the person's account. The "
+            "next digest tells what this one would have.",
+        )
+
+
 _SOURCES: Mapping[str, Callable[[], Iterable[Alarm]]] = {
     "chain": _chain,
     "workers": _workers,
@@ -186,4 +201,5 @@ _SOURCES: Mapping[str, Callable[[], Iterable[Alarm]]] = {
     "held": _held,
     "locked": _locked,
     "telling": _telling,
+    "digests": _digests,
 }

@@ -19,7 +19,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db import transaction
-from django.db.models import Count, Exists, Max, OuterRef, Prefetch, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Prefetch, Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -92,8 +92,25 @@ def send_due() -> int:
     due = sorted(_news()) if is_on() else []
     if not due:
         return 0
-    with get_connection() as server:
-        return sum(_tell(pk, server) for pk in due)
+    try:
+        with get_connection() as server:
+            return sum(_tell(pk, server) for pk in due)
+    except (SMTPException, OSError) as error:
+        _not_out(due, error)
+        raise
+
+
+def _not_out(people: list[int], error: Exception) -> None:
+    """For the alarm, until one gets out."""
+    boxes = [Mailbox(user_id=person) for person in people]
+    Mailbox.objects.bulk_create(boxes, ignore_conflicts=True)
+    Mailbox.objects.filter(user__in=people).update(error=f"{type(error).__name__}: {error}"[:200])
+
+
+def _got_out(box: Mailbox) -> None:
+    """So the server works, and what it refuses now are addresses."""
+    worked = ~Q(error__startswith=SMTPRecipientsRefused.__name__) | Q(pk=box.pk)
+    Mailbox.objects.filter(worked).exclude(error="").update(error="")
 
 
 def _news(person: int | None = None) -> dict[int, list[News]]:
@@ -154,7 +171,9 @@ def _tell(person: int, server: BaseEmailBackend) -> bool:
         if not isinstance(error, SMTPRecipientsRefused):
             raise
         logger.warning("the mail server refuses the address of %s", box.user.actor)
+        _not_out([box.user_id], error)
         return False
+    _got_out(box)
     detail = {"packets": [each.packet.reference for each in news]}
     with ledger():
         _enter(box, "mailbox.told", actor=BY[0], role=BY[1], detail=detail)

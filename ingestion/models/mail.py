@@ -13,6 +13,7 @@ class Mailbox(models.Model):
     user = models.OneToOneField(User, on_delete=models.PROTECT, related_name="mailbox")
     is_wanted = models.BooleanField(default=True)
     tried_at = models.DateTimeField(null=True)  # the last digest, sent or not
+    error = models.CharField(max_length=200, blank=True)  # why the last one did not get out
     transitions = models.PositiveIntegerField(default=0)  # the n of its next ledger entry
 
     def __str__(self) -> str:

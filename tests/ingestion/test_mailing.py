@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from audit.history import latest, timeline
 from audit.log import ledger
-from ingestion import filing, mailing
+from ingestion import alarms, filing, mailing
 from ingestion.core.states import DocumentState
 from ingestion.models import Mailbox, Told
 from ingestion.tasks import send_digests
@@ -224,6 +224,28 @@ def test_a_server_that_is_busy_gets_it_later_and_once(site, mara, jo, server):
     server.is_busy = False
     assert mailing.send_due() == 2
     assert len(server.taken) == 2
+
+
+def rings():
+    return [alarm.said for alarm in alarms.look().alarms if alarm.key == "digests"]
+
+
+def test_that_mail_does_not_get_out_is_an_alarm_until_it_does(site, mara, jo, server):
+    make_packet(site, mara, REJECTED)
+    server.is_busy = True
+    with pytest.raises(SMTPException):
+        mailing.send_due()
+    (said,) = rings()
+    assert "Mara Lindqvist, jo" in said
+    server.is_busy = False
+    server.refused.add("mara@site.org")
+    mailing.send_due()
+    (said,) = rings()
+    assert "does not get out: Mara Lindqvist. SMTPRecipientsRefused" in said
+    server.refused.clear()
+    later()
+    mailing.send_due()
+    assert rings() == []
 
 
 def test_an_address_that_is_refused_keeps_nobody_else_waiting(site, mara, jo, server):
