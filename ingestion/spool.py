@@ -108,6 +108,11 @@ def again(kept: Spooled) -> Spooled:
     return Spooled(key, kept.sha256, kept.size)
 
 
+def bring_back(key: str, chunks: Iterable[bytes]) -> None:
+    """An upload from a backup, under the key that it had. Raises OSError."""
+    _spool().keep(key, chunks)
+
+
 def local(key: str, folder: Path) -> Path:
     """Its bytes in a file of this host: the spool's own, or a copy in `folder`.
 

@@ -7,7 +7,7 @@ from typing import IO, NamedTuple
 
 from ingestion.archive import fsync_folder
 
-_BLOCK = 1 << 20  # bytes in memory at a time
+BLOCK = 1 << 20  # bytes in memory at a time
 
 
 class Copied(NamedTuple):
@@ -20,7 +20,7 @@ def copied(source: IO[bytes], target: Path) -> Copied:
     target.parent.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0
     with target.open("xb") as out:
-        while block := source.read(_BLOCK):
+        while block := source.read(BLOCK):
             out.write(block)
             digest.update(block)
             size += len(block)

@@ -30,6 +30,7 @@ from ingestion.archive import Archive, FolderArchive, archive, fsync_folder
 from ingestion.backup import contents, databases
 from ingestion.backup.contents import BackupProblem, Item, Kind, Listing, Manifest
 from ingestion.backup.copying import copied, weighed
+from ingestion.core.errors import StorageUnavailable
 from ingestion.models import Document
 from ingestion.stocktaking import PARTS, STORED
 
@@ -165,7 +166,7 @@ def _keep_the_spool(work: _Under) -> None:
             work.keep(Kind.SPOOL, key, source)
     for key, sha256, _ in retention.needed_uploads():
         try:
-            upload = _upload(key, sha256)
+            upload = _upload(key, sha256, work.folder)
         except FileNotFoundError:
             work.lacks(f"spool/{key}")
             continue
@@ -174,12 +175,16 @@ def _keep_the_spool(work: _Under) -> None:
                 work.lacks(f"spool/{key}")
 
 
-def _upload(key: str, sha256: str) -> IO[bytes]:
-    """Raises FileNotFoundError."""
+def _upload(key: str, sha256: str, folder: Path) -> IO[bytes]:
+    """Raises FileNotFoundError, and OSError."""
     try:
-        return spool.path_of(key).open("rb")
-    except FileNotFoundError:
+        path = spool.local(key, folder)
+        upload = path.open("rb")
+    except (StorageUnavailable, FileNotFoundError):
         return archive().open(sha256)
+    if path.parent == folder:  # a copy, which goes with its reader
+        path.unlink()
+    return upload
 
 
 def _list_the_database(work: _Under) -> None:

@@ -10,24 +10,29 @@ work up again, and it rings for what is due.
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
+from django.core.files.storage import storages
 from django.db import DEFAULT_DB_ALIAS, Error, connections
+from django.utils import timezone
 
 from audit import carrying, history, roles, runs
 from audit.heads import CannotCheck
 from audit.log import ledger, record, written
 from audit.starts import Mode
 from ingestion import spool, stocktaking
-from ingestion.archive import archive
+from ingestion.archive import FolderArchive, archive
 from ingestion.backup import contents, databases
 from ingestion.backup.contents import BackupProblem, Item, Kind, Manifest
-from ingestion.backup.copying import copied
+from ingestion.backup.copying import BLOCK, copied
 from ingestion.backup.making import SPARE
 from ingestion.core.errors import StorageUnavailable
 from ingestion.stocktaking import PARTS, Fault
+
+_A_DAY = timedelta(days=1)  # by which the clock of a bucket may be ahead
 
 
 @dataclass(slots=True)
@@ -78,16 +83,23 @@ def _refusals(manifest: Manifest) -> Iterator[str]:
     if not databases.is_empty():
         yield "The database that DATABASE_URL names has tables: a backup comes into an empty one."
     if any(True for part in PARTS for _ in archive().contents(part)):
-        yield f"ARCHIVE_DIR={settings.ARCHIVE_DIR} is not empty: move what is there away."
-    for name in ("uploads", "gathering"):
-        if any(spool.path_of(name).glob("*")):
-            yield f"SPOOL_DIR={settings.SPOOL_DIR} is not empty: move what is there away."
-    room = _free()
-    if room < manifest.bytes + SPARE:
+        yield f"{_place('archive', 'ARCHIVE')} is not empty: move what is there away."
+    uploads = spool.uploads_before(timezone.now() + _A_DAY)
+    if any(True for _ in uploads) or any(spool.path_of("gathering").glob("*")):
+        yield f"{_place('spool', 'SPOOL')} is not empty: move what is there away."
+    is_folder = isinstance(archive(), FolderArchive)
+    if is_folder and (room := _free()) < manifest.bytes + SPARE:
         yield (
             f"The disk of ARCHIVE_DIR has {room / 1e6:,.0f} MB free, and the backup takes "
             f"{manifest.bytes / 1e6:,.0f} MB."
         )
+
+
+def _place(store: str, name: str) -> str:
+    """By the setting that says where it is."""
+    bucket = getattr(storages[store], "name", "")
+    folder = getattr(settings, f"{name}_DIR")
+    return f"{name}_S3_BUCKET={bucket}" if bucket else f"{name}_DIR={folder}"
 
 
 def _unlike(manifest: Manifest) -> Iterator[str]:
@@ -121,7 +133,10 @@ def _bring_back(item: Item, folder: Path, restored: Restored) -> None:
         archive().put(source, item.sha256)
     elif item.kind is Kind.SPOOL:
         with source.open("rb") as opened:
-            copied(opened, spool.path_of(item.name))
+            if item.name.startswith("uploads/"):
+                spool.bring_back(item.name, iter(partial(opened.read, BLOCK), b""))
+            else:
+                copied(opened, spool.path_of(item.name))
     elif item.kind is Kind.ANCHORS and not carrying.bring_back(item.name, source.read_text()):
         restored.notes.append(
             f"ANCHOR_DIR has its {item.name} already, which stays as it is: it may know more."

@@ -1,0 +1,32 @@
+"""Where archive and spool are in S3, a backup has their files as well, and gives them back."""
+
+import pytest
+
+from ingestion import spool
+from ingestion.archive import archive
+from ingestion.models import Document
+from tests.ingestion.backup.conftest import run
+from tests.ingestion.buckets import in_s3
+
+pytestmark = pytest.mark.requirement("R31")
+
+
+@pytest.fixture
+def in_buckets(s3, monkeypatch, settings, here):
+    return lambda: in_s3(s3, monkeypatch, settings)
+
+
+def test_all_that_was_received_is_back_in_other_buckets(
+    in_buckets, target, request, elsewhere, tmp_path, capsys
+):
+    in_buckets()
+    filed, waiting = request.getfixturevalue("filed"), request.getfixturevalue("waiting")
+    assert run("backup", target) == 0
+    with elsewhere():
+        refused = run("restore", target)
+        assert "ARCHIVE_S3_BUCKET" in capsys.readouterr().out
+        in_buckets()
+        assert (refused, run("restore", target)) == (2, 0)
+        assert all(archive().has(sha256) for sha256 in filed)
+        upload = Document.objects.get(pk=waiting.pk)
+        assert spool.local(upload.spooled, tmp_path).read_bytes() == b"%PDF-1.7"
