@@ -88,13 +88,15 @@ def _charts(found: Found, title: str) -> Iterator[tuple[str, str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("name", nargs="*", choices=BENCHES, help="all, if none is named")
+    parser.add_argument("name", nargs="*", help=f"of {', '.join(BENCHES)}")
     parser.add_argument("--quick", action="store_true", help="small, one round")
     parser.add_argument("--again", action="store_true", help="keep what was measured, do the rest")
     parser.add_argument("--output", type=Path, default=PAGE, help="folder of the page")
     asked = parser.parse_args()
     KEPT.mkdir(parents=True, exist_ok=True)
     names = asked.name or [*BENCHES]
+    if unknown := set(names) - BENCHES.keys():
+        parser.error(f"there is no bench {', '.join(sorted(unknown))}: {', '.join(BENCHES)}")
     if not asked.again:
         for name in names:
             kept(name).unlink(missing_ok=True)
