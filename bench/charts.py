@@ -36,7 +36,7 @@ PLOT = (70, 560, TOP + 10, 300)  # left, right, top and bottom of a curve's fiel
 
 
 def ratios(title: str, rows: Sequence[Row]) -> str:
-    """A dot for each ratio on a logarithmic scale; the line is the baseline. Red missed its bar."""
+    """A dot for each ratio, a square where it missed its bar; the line is the baseline."""
     found = [(row, ratio) for row in rows if (ratio := row.ratio) is not None and ratio > 0]
     values = [1.0, *(ratio for _, ratio in found)]
     low, high = min(values) / 1.3, max(values) * 1.3
@@ -58,10 +58,14 @@ def ratios(title: str, rows: Sequence[Row]) -> str:
 
 
 def _dot(row: Row, ratio: float, y: float, base: float, across: Scale) -> Iterator[str]:
-    x, tone = across(ratio), "c2" if row.met is False else "c1"
+    x, is_missed = across(ratio), row.met is False
+    tone = "c2" if is_missed else "c1"
     yield _text(LEFT - 14, y + 4, _short(row.what.replace("`", "")), "end")
     yield f'<line class="{tone}" x1="{base:.1f}" x2="{x:.1f}" y1="{y}" y2="{y}"/>'
-    yield f'<circle class="{tone}" cx="{x:.1f}" cy="{y}" r="5"/>'
+    if is_missed:
+        yield f'<rect class="{tone}" x="{x - 5:.1f}" y="{y - 5}" width="10" height="10"/>'
+    else:
+        yield f'<circle class="{tone}" cx="{x:.1f}" cy="{y}" r="5"/>'
     for bound in (row.least, row.most) if row.ratios else ():
         if bound:
             at = across(bound)
