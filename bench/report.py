@@ -5,6 +5,7 @@ Every bench is a program that yields rows (`tell`); `python -m bench` runs them 
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +19,7 @@ from bench.machine import load, machine
 HEAD = """| what | ours | baseline | ratio | expected | note |
 |---|---|---|---|---|---|
 """
+BUSY = " **Others worked on this machine before it began: rely on none of these figures.**"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,8 @@ class Row:
         )
 
     def __str__(self) -> str:
-        cells = (self.what, self._ours(), self._baseline(), self._ratio(), self.expected, self.note)
+        what = self.what if self.at is None else f"{self.what}, {self.at:,.0f}"
+        cells = (what, self._ours(), self._baseline(), self._ratio(), self.expected, self.note)
         return f"| {' | '.join(cells)} |\n"
 
     @property
@@ -136,9 +139,10 @@ class Found:
     def __str__(self) -> str:
         how = "quick" if self.is_quick else "full"
         before, after = self.load
+        busy = BUSY if before > (os.cpu_count() or 1) else ""
         return (
             f"{self.begun[:16].replace('T', ' ')} UTC, {how}, {self.seconds:.0f} s; load "
-            f"{before:.1f} before, {after:.1f} after.\n\n{HEAD}{''.join(map(str, self.rows))}"
+            f"{before:.1f} before, {after:.1f} after.{busy}\n\n{HEAD}{''.join(map(str, self.rows))}"
         )
 
 

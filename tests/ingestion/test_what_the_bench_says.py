@@ -13,14 +13,14 @@ from bench.report import Found, Row, beside, curve, not_measured
 LABELS = "{http://www.w3.org/2000/svg}text"
 
 
-def found(*rows, name="ledger", quick=True):
+def found(*rows, name="ledger", quick=True, before=0.1):
     return Found(
         bench=name,
         is_quick=quick,
         begun="2026-11-22T16:00:00+00:00",
         seconds=12.0,
         machine="2 cores",
-        load=(0.1, 2.0),
+        load=(before, 2.0),
         rows=rows,
     )
 
@@ -70,6 +70,7 @@ def test_what_is_absent_is_said_and_missed_by_nobody():
 def test_a_curve_stands_beside_its_smallest_case():
     rows = list(curve("entries: append", "us", {100: 30.0, 10: 20.0}))
     assert [(row.at, row.ratio) for row in rows] == [(10, 1.0), (100, 1.5)]
+    assert "entries: append, 100" in str(rows[1])
 
 
 def test_what_was_found_outlives_the_process(tmp_path):
@@ -127,3 +128,8 @@ def test_a_lost_document_is_not_worked_and_is_told_in_percent():
     assert speed.least == 1.5
     assert "plain 7" in speed.note
     assert (lost.ours, lost.baseline, lost.met) == (0, 20, True)
+
+
+def test_figures_of_a_busy_machine_warn_of_themselves():
+    assert "rely on none" in str(found(before=100_000.0))
+    assert "rely on none" not in str(found(before=0.0))
