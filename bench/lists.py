@@ -28,8 +28,9 @@ def asked_in(folder: Path, sites: int, documents: int, rounds: int) -> Mapping[s
     """Milliseconds of each page, in an installation of its own."""
     folder.mkdir()
     environ, answer = environment(folder), folder / "pages.json"
-    migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(migrate, env={**os.environ, **environ}, check=True)
+    for prepare in (["migrate"], ["collectstatic", "--no-input"]):
+        command = [sys.executable, "manage.py", *prepare, "--verbosity", "0"]
+        subprocess.run(command, env={**os.environ, **environ}, check=True)
     size = ["--sites", str(sites), "--documents", str(documents)]
     process.run("bench.pages", "--fill", *size, **environ)
     asking = ["--rounds", str(rounds), "--json", str(answer)]
