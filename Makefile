@@ -4,7 +4,7 @@ PY := .venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo run screenshots test test-all lint format requirements bench-rivals scanner clean
+.PHONY: help install install-dev demo run screenshots test test-all lint format requirements bench bench-rivals scanner clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -55,9 +55,13 @@ scanner: install ## wapiti, apart from ours, which asks the signed-in site in `m
 	@test -x var/scanner/bin/wapiti || { $(PY) -m venv var/scanner && \
 	  var/scanner/bin/python -m pip install --quiet --require-hashes -r tests/scanner/wapiti.txt; }
 
+bench: bench-rivals ## Everything measured beside its baseline, in docs/benchmarks (hours; QUICK=1: short)
+	$(PY) -m bench $(if $(QUICK),--quick)
+
 bench-rivals: install ## OCRmyPDF, apart from ours, for bench/reading.py to measure beside
-	$(PY) -m venv var/rivals
-	var/rivals/bin/python -m pip install --quiet --require-hashes -r bench/rivals.txt
+	@test -x var/rivals/bin/ocrmypdf || { $(PY) -m venv var/rivals && \
+	  var/rivals/bin/python -m pip install --quiet --require-hashes -r bench/rivals.txt; } || \
+	  echo 'OCRmyPDF could not be installed: it is left out'
 
 clean: ## Remove what running left behind (never .env)
 	rm -rf var .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*

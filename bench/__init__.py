@@ -1,1 +1,1 @@
-"""Measurements that are run by hand: what they measure and found is in docs/benchmarks.md."""
+"""Measurements: `python -m bench` runs them, docs/benchmarks says what they measure and found."""

@@ -1,7 +1,7 @@
 """The job layer beside the core called directly, on every database and broker there is here.
 
-`python -m bench.dispatch [--quick] [--output FILE]` prints Markdown: what it measures and what it
-found is in docs/benchmarks.md. PostgreSQL and Redis are left out where they are not installed.
+`python -m bench.dispatch [--quick]`; what it measures is in docs/benchmarks. PostgreSQL and Redis
+are left out where they are not installed.
 """
 
 import argparse
@@ -23,9 +23,8 @@ from typing import Any
 from bench import outcome, process
 from bench.flow import environment
 from bench.offer import UNLIMITED, Offer, write_mix, write_offer
-from bench.report import machine
+from bench.report import Row, beside, program, tell
 
-ONE_PAGE, MIXED, LARGE = "one-page, born digital", "the sample mix, with scans", "a large batch"
 POSTGRESQL = "scripts/with-postgresql"
 
 
@@ -63,32 +62,30 @@ def sides() -> list[Side]:
 class Bench:
     """Owns a temporary folder, and a port that all offers name."""
 
-    def __init__(self, folder: Path, size: Size) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._numbers = count(1)
         self._port = process.free_port()
-        url = f"http://127.0.0.1:{self._port}"
-        free = [UNLIMITED] * 10
-        self._offers = {
-            ONE_PAGE: write_offer(
-                folder / "one-page", url, limits=free, documents=size.one_page // 10
-            ),
-            MIXED: write_mix(folder / "mixed", url, times=size.mixes),
-            LARGE: write_offer(folder / "large", url, limits=free, documents=size.large // 10),
-        }
+        self.url = f"http://127.0.0.1:{self._port}"
 
-    def direct(self, documents: str) -> float:
+    def offer(self, *, sites: int, documents: int) -> Offer:
+        """One-page documents, from portals that allow everything: so many in all."""
+        limits = [UNLIMITED] * sites
+        return write_offer(self.new_folder(), self.url, limits=limits, documents=documents // sites)
+
+    def direct(self, offer: Offer) -> float:
         """Documents a second of the core alone."""
-        offer, folder = self._offers[documents], self._new_folder()
+        folder = self.new_folder()
         result = folder / "outcome.json"
         with process.portal(offer.directory, self._port, 0.0):
             process.run("bench.direct", str(offer.directory), str(result), **environment(folder))
         seen = outcome.read(result)
         return (offer.documents - seen.lost) / seen.seconds
 
-    def layer(self, side: Side, scene: str, documents: str) -> Mapping[str, Any]:
-        offer, folder = self._offers[documents], self._new_folder()
-        changes = dict(environment(folder))
+    def layer(self, side: Side, scene: str, offer: Offer, **more: str) -> Mapping[str, Any]:
+        """What `bench.layer` says of a scene; `more` are settings."""
+        folder = self.new_folder()
+        changes = {**environment(folder), **more}
         if side.prefix:
             del changes["DATABASE_URL"]  # its own server's
         if scene == "latency":  # it serves the documents itself, to see when they are asked for
@@ -104,17 +101,13 @@ class Bench:
             environ = {**os.environ, **changes, **more}
             done = subprocess.run(command, env=environ, check=True, stdout=subprocess.PIPE)
         answer: Mapping[str, Any] = json.loads(done.stdout)
-        sys.stderr.write(f"{side.name}: {scene}: {documents_of(answer)}\n")
+        sys.stderr.write(f"{side.name}: {scene}: {json.dumps(answer)[:150]}\n")
         return answer
 
-    def _new_folder(self) -> Path:
+    def new_folder(self) -> Path:
         folder = self._folder / f"run-{next(self._numbers)}"
         folder.mkdir()
         return folder
-
-
-def documents_of(answer: Mapping[str, Any]) -> str:
-    return json.dumps(answer)[:150]
 
 
 @contextmanager
@@ -135,54 +128,50 @@ def _redis(folder: Path) -> Iterator[Mapping[str, str]]:
             server.terminate()
 
 
-def throughput(bench: Bench, size: Size, found: Sequence[Side]) -> Iterator[str]:
+def throughput(bench: Bench, size: Size, found: Sequence[Side]) -> Iterator[Row]:
     """The core runs again right before each side: what the machine can do changes in minutes."""
-    yield "| documents, documents/s |"
-    yield "".join(f" core | {side.name} | of the core |" for side in found)
-    yield f"\n|---|{'---|---|---|' * len(found)}\n"
-    for documents, rounds in ((ONE_PAGE, size.rounds), (MIXED, size.mixed_rounds)):
-        pairs: dict[str, list[tuple[float, float]]] = {side.name: [] for side in found}
+    one_page = bench.offer(sites=10, documents=size.one_page)
+    mixed = write_mix(bench.new_folder(), bench.url, times=size.mixes)
+    for documents, offer, rounds, least in (
+        ("one-page, born digital", one_page, size.rounds, 0.6),
+        ("the sample mix, with scans", mixed, size.mixed_rounds, 0.95),
+    ):
+        taken: dict[str, list[tuple[float, float]]] = {side.name: [] for side in found}
         for _ in range(rounds):
             for side in found:
-                alone = bench.direct(documents)
-                layer = bench.layer(side, "throughput", documents)["rate"]
-                pairs[side.name].append((alone, layer))
-        yield f"| {documents} |"
-        for side in found:
-            core, layers = zip(*pairs[side.name], strict=True)
-            ratio = median(layer / alone for alone, layer in pairs[side.name])
-            yield f" {median(core):.1f} | {median(layers):.1f} | {ratio:.2f} |"
-        yield "\n"
+                alone = bench.direct(offer)
+                taken[side.name].append((bench.layer(side, "throughput", offer)["rate"], alone))
+        for name, pairs in taken.items():
+            ours, core = zip(*pairs, strict=True)
+            what = f"{documents}: {name}"
+            yield beside(what, "documents/s", ours, "the core alone", core, least=least)
 
 
-def waiting(bench: Bench, found: Sequence[Side]) -> Iterator[str]:
-    yield "\n| | submission to first fetch, idle: median, 95th percentile | after a kill, next "
-    yield "document after | four-document upload alone | in a large batch | ratio |\n"
-    yield "|---|---|---|---|---|---|\n"
-    for side in found:
-        waits = bench.layer(side, "latency", ONE_PAGE)["waits"]
-        recovered = bench.layer(side, "recovery", ONE_PAGE)["seconds"]
-        fair = bench.layer(side, "fairness", LARGE)
-        alone, beside = median(fair["alone"]), median(fair["beside"])
-        p95 = waits[int(len(waits) * 0.95)]
-        yield f"| {side.name} | {median(waits):.2f} s, {p95:.2f} s | {recovered:.1f} s | "
-        yield f"{alone:.2f} s | {beside:.2f} s | {beside / alone:.1f} |\n"
+def waiting(bench: Bench, size: Size, side: Side) -> Iterator[Row]:
+    """How long a person, a portal, and what a dead worker had, wait for the layer."""
+    one_page = bench.offer(sites=10, documents=size.one_page)
+    waits = bench.layer(side, "latency", one_page)["waits"]
+    p95 = f"95th percentile {waits[int(len(waits) * 0.95)]:.2f} s"
+    what = f"{side.name}: from submission to the first fetch, idle"
+    yield Row(what=what, unit="s", ours=median(waits), note=p95)
+    recovered = bench.layer(side, "recovery", one_page)["seconds"]
+    what = f"{side.name}: from a killed worker to the next document"
+    yield Row(what=what, unit="s", ours=recovered)
+    large = bench.offer(sites=10, documents=size.large)
+    fair = bench.layer(side, "fairness", large)
+    alone, among = [median(fair["alone"])], [median(fair["beside"])]
+    what = f"{side.name}: an upload of four in a batch of {size.large:,}"
+    yield beside(what, "s", among, "alone", alone, most=3)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small, one round")
-    parser.add_argument("--output", type=Path, help="write the Markdown to this file as well")
-    asked = parser.parse_args()
+def rows(asked: argparse.Namespace) -> Iterator[Row]:
     size, found = QUICK if asked.quick else FULL, sides()
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
-        bench = Bench(Path(folder), size)
-        text = f"Measured on {machine()}.\n\n"
-        text += "".join(throughput(bench, size, found)) + "".join(waiting(bench, found))
-    sys.stdout.write(text)
-    if asked.output:
-        asked.output.write_text(text)
+        bench = Bench(Path(folder))
+        yield from throughput(bench, size, found)
+        for side in found:
+            yield from waiting(bench, size, side)
 
 
 if __name__ == "__main__":
-    main()
+    tell(rows, program(__doc__))

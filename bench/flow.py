@@ -1,26 +1,28 @@
 """Ours beside the usual way, in turn and in one run, against the same sample portal.
 
-`python -m bench.flow [--quick] [--output FILE]` prints Markdown: what it measures and what it found
-is in docs/benchmarks.md. Each side runs in a process of its own, the portal in another.
+`python -m bench.flow [--quick]`; what it measures is in docs/benchmarks. Each side runs in a
+process of its own, the portal in another.
 """
 
 import argparse
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from statistics import median
+from typing import Any
 
 from bench import outcome, process
 from bench.offer import UNLIMITED, Offer, Originals, real_documents, samples, write_offer
-from bench.report import Measured, Report, write_report
+from bench.process import Answers
+from bench.report import Row, beside, program, tell
 from ingestion.samples.portal import Limit
 
 PLAIN, OURS = "plain", "ours"
 SAME, DURABLE = "plain, our reading", "plain, our reading, on disk"
+FREELY, REAL = "no limits, no faults", "the same, real documents"
+EXPECTED = {(REAL, OURS): 1.5}  # of plain's documents/s
 LIMITED = Limit(2.0, 4)  # of one portal; all together stay below what either side can work off
 SLOW = Limit(1.0, 1)
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"  # real documents, where they are at hand
@@ -49,6 +51,24 @@ class Scene:
     documents: int
     faults: float = 0.0
     originals: Originals = samples
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run of one side."""
+
+    scene: str
+    side: str
+    documents: int
+    outcome: outcome.Outcome
+    seconds: float  # its work, and with ours what registering the documents took before
+    answers: Answers
+    peak: int  # bytes, of the side's whole tree of processes
+
+    @property
+    def rate(self) -> float:
+        """Documents with a final record per second: a lost one is not worked."""
+        return (self.documents - self.outcome.lost) / self.seconds
 
 
 class Bench:
@@ -106,7 +126,7 @@ def throughput(bench: Bench, size: Size) -> Iterator[Measured]:
     """Both sides in turn, at full speed and at the portals' speed, in good and in bad weather."""
     free, limited = [UNLIMITED] * size.sites, [LIMITED] * size.sites
     for _ in range(size.rounds):
-        scene = Scene("no limits, no faults", free, size.documents)
+        scene = Scene(FREELY, free, size.documents)
         for side in (PLAIN, OURS):
             yield bench.measure(scene, side)
         yield replace(bench.measure(scene, PLAIN, "--same-reading"), side=SAME)
@@ -114,7 +134,7 @@ def throughput(bench: Bench, size: Size) -> Iterator[Measured]:
         yield replace(durable, side=DURABLE)
         if CORPUS.exists():
             real = real_documents(CORPUS)
-            scene = Scene("the same, real documents", free, size.documents, originals=real)
+            scene = Scene(REAL, free, size.documents, originals=real)
             for side in (PLAIN, OURS):
                 yield bench.measure(scene, side)
         for faults in (0.0, 0.3):
@@ -123,40 +143,72 @@ def throughput(bench: Bench, size: Size) -> Iterator[Measured]:
                 yield bench.measure(scene, side)
 
 
-def memory(bench: Bench, size: Size) -> list[Measured]:
+def memory(bench: Bench, size: Size) -> Row:
     """Ours, with few documents waiting and with many."""
     scenes = [
-        Scene(f"{documents} documents", [UNLIMITED] * 10, documents // 10)
+        Scene(f"{documents:,} documents", [UNLIMITED] * 10, documents // 10)
         for documents in size.memory
     ]
-    return [bench.measure(scene, OURS) for scene in scenes]
+    few, many = (_said(bench.measure(scene, OURS)) for scene in scenes)
+    what = f"peak memory with {many.scene}"
+    return beside(what, "MB", [many.peak / 1e6], few.scene, [few.peak / 1e6], most=1.1)
 
 
-def fairness(bench: Bench, size: Size) -> Iterator[tuple[str, float]]:
-    """(side, time of the fast sites beside a slow one, of their time alone), in turn.
+def fairness(bench: Bench, size: Size) -> Iterator[Row]:
+    """Time of the fast sites beside a slow one, of their time alone, in turn.
 
     The slow one's documents come first: whoever takes work as it comes is held up by them.
     """
     fast = [UNLIMITED] * (size.sites - 1)
     alone = Scene("fast sites alone", fast, SLOW_DOCUMENTS)
-    beside = Scene("beside a slow site", [SLOW, *fast], SLOW_DOCUMENTS)
+    beside_slow = Scene("beside a slow site", [SLOW, *fast], SLOW_DOCUMENTS)
+    taken: dict[str, list[tuple[float, float]]] = {PLAIN: [], OURS: []}
     for _ in range(size.rounds):
-        for side in (PLAIN, OURS):
+        for side, found in taken.items():
             undisturbed = max(bench.measure(alone, side).outcome.finished.values())
-            _slow, *others = sorted(bench.measure(beside, side).outcome.finished.items())
-            yield side, max(seconds for _, seconds in others) / undisturbed
+            _slow, *others = sorted(bench.measure(beside_slow, side).outcome.finished.items())
+            found.append((max(seconds for _, seconds in others), undisturbed))
+    for side, found in taken.items():
+        disturbed, undisturbed_ones = zip(*found, strict=True)
+        what = f"{len(fast)} fast sites beside one at 1 request/s: {side}"
+        most = 1.15 if side == OURS else None
+        yield beside(what, "s", disturbed, "without it", undisturbed_ones, most=most)
 
 
-def watched(bench: Bench, size: Size) -> Mapping[str, float]:
+def watched(bench: Bench, size: Size) -> Row:
     """What held ours' event loop for 50 ms, in bad weather."""
     scene = Scene("limits, 30% faults", [LIMITED] * size.sites, size.limited, 0.3)
-    return bench.measure(scene, OURS, "--watched").outcome.slow
+    slow = bench.measure(scene, OURS, "--watched").outcome.slow
+    note = "; ".join(f"`{name}` {1000 * seconds:.0f} ms" for name, seconds in slow.items())
+    return Row(what="callbacks of 50 ms or more, 30% faults", ours=len(slow), most=0, note=note)
 
 
-@contextmanager
-def _bench() -> Iterator[Bench]:
-    with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
-        yield Bench(Path(folder))
+def beside_plain(runs: Sequence[Measured]) -> Iterator[Row]:
+    """Each scene's sides beside plain: how quick, and how many documents nobody heard of again."""
+    by_scene: dict[str, dict[str, list[Measured]]] = {}
+    for run in runs:
+        by_scene.setdefault(run.scene, {}).setdefault(run.side, []).append(run)
+    for scene, sides in by_scene.items():
+        plain = sides.pop(PLAIN)
+        for side, found in sides.items():
+            rates, theirs = [run.rate for run in found], [run.rate for run in plain]
+            most_memory = max(run.peak for run in found) / 1e6
+            note = f"{_refused(found)} 429s, plain {_refused(plain)}; {most_memory:.0f} MB"
+            least = EXPECTED.get((scene, side))
+            what = f"{scene}: {side}"
+            yield beside(what, "documents/s", rates, PLAIN, theirs, least=least, note=note)
+        lost, lost_by_plain = _lost(sides[OURS]), _lost(plain)
+        own: dict[str, Any] = {"against": PLAIN, "baseline": lost_by_plain, "most": 0}
+        yield Row(what=f"{scene}: documents lost", unit="%", ours=lost, **own)
+
+
+def _refused(runs: Sequence[Measured]) -> int:
+    return sum(run.answers.get(429, 0) for run in runs)
+
+
+def _lost(runs: Sequence[Measured]) -> float:
+    """In percent."""
+    return 100 * sum(run.outcome.lost for run in runs) / sum(run.documents for run in runs)
 
 
 def _said(measured: Measured) -> Measured:
@@ -167,31 +219,15 @@ def _said(measured: Measured) -> Measured:
     return measured
 
 
-def run(size: Size) -> Report:
-    with _bench() as bench:
-        runs = [_said(measured) for measured in throughput(bench, size)]
-        few, many = map(_said, memory(bench, size))
-        fair: dict[str, list[float]] = {}
-        for side, ratio in fairness(bench, size):
-            fair.setdefault(side, []).append(ratio)
-        return Report(
-            runs=runs,
-            memory=(few, many),
-            fairness={side: median(ratios) for side, ratios in fair.items()},
-            slow=watched(bench, size),
-        )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small, one round: two minutes")
-    parser.add_argument("--output", type=Path, help="write the Markdown to this file as well")
-    asked = parser.parse_args()
-    text = write_report(run(QUICK if asked.quick else FULL))
-    sys.stdout.write(text)
-    if asked.output:
-        asked.output.write_text(text)
+def rows(asked: argparse.Namespace) -> Iterator[Row]:
+    size = QUICK if asked.quick else FULL
+    with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
+        bench = Bench(Path(folder))
+        yield from beside_plain([_said(measured) for measured in throughput(bench, size)])
+        yield memory(bench, size)
+        yield from fairness(bench, size)
+        yield watched(bench, size)
 
 
 if __name__ == "__main__":
-    main()
+    tell(rows, program(__doc__))

@@ -1,7 +1,7 @@
 """The whole job layer, measured from outside: real hosts, a real broker, rows and ledger.
 
 `python -m bench.layer SCENE OFFER` runs one scene on the database and broker that the environment
-names, and prints one JSON object. What the scenes are for is in docs/benchmarks.md.
+names, and prints one JSON object. What the scenes are for is in docs/benchmarks.
 """
 
 import argparse

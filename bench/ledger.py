@@ -1,7 +1,7 @@
 """The ledger beside the bare driver, the hash function and itself, in turn and in one run.
 
-`python -m bench.ledger [--quick] [--entries N] [--output FILE]` prints Markdown: what it measures
-and what it found is in docs/benchmarks.md. PostgreSQL is left out where it is not installed.
+`python -m bench.ledger [--quick] [--entries N]`; what it measures is in docs/benchmarks. PostgreSQL
+is left out where it is not installed.
 """
 
 import argparse
@@ -25,9 +25,8 @@ from audit import chain
 from bench import disk
 from bench.append import LATE, OURS, OWN_WAIT, PLAIN_SIDE, RAW_SIDE
 from bench.dispatch import POSTGRESQL
-from bench.figures import HEAD, Row, at_least, at_most, not_measured
 from bench.flow import environment
-from bench.report import machine
+from bench.report import Row, beside, not_measured, program, tell
 
 OBJECTS = 20_000  # of the profile, that are written by both canonicalisers
 NO_COMPILER = "there is no `cc`, and what slows the disk is compiled"
@@ -96,79 +95,78 @@ class Bench:
         return run("bench.trail", "--entries", str(self.size.entries))
 
 
-def rates(found: Found, side: str, other: str) -> list[float]:
-    """Entries a second, of another side's, in each round."""
-    pairs = zip(found[side], found[other], strict=True)
-    return [one["rate"] / two["rate"] for one, two in pairs]
+def rates(found: Found, side: str) -> list[float]:
+    """Entries a second, in each round."""
+    return [each["rate"] for each in found[side]]
 
 
-def ratios(found: Found, name: str, other: str) -> list[float]:
-    return [one / two for one, two in zip(found[name], found[other], strict=True)]
+def per_entry(found: Found, name: str) -> list[float]:
+    """Microseconds an entry, in each round."""
+    return [1e6 * each for each in found[name]]
 
 
-def unexpected(row: Row) -> Row:
-    """Measured for comparison."""
-    return replace(row, expected="", met=None)
-
-
-def shares(what: str, bound: float, found: Found) -> Row:
+def of_driver(what: str, found: Found, least: float | None = None) -> Row:
     """Ours beside the driver, and aside what of it is Django's."""
-    beside = f"; of Django without a chain {median(rates(found, OURS, PLAIN_SIDE)):.2f}"
-    speed = {side: median(each["rate"] for each in found[side]) for side in (OURS, RAW_SIDE)}
-    aside = f"{beside} ({speed[OURS]:.0f} entries/s of {speed[RAW_SIDE]:.0f})"
-    return at_least(what, bound, rates(found, OURS, RAW_SIDE), aside)
+    ours, unchained = median(rates(found, OURS)), median(rates(found, PLAIN_SIDE))
+    note = f"of Django without a chain {ours / unchained:.2f}"
+    driver = rates(found, RAW_SIDE)
+    return beside(what, "entries/s", rates(found, OURS), RAW_SIDE, driver, least=least, note=note)
+
+
+def of_late(what: str, found: Found, least: float) -> Row:
+    held = "a lock held through commit"
+    return beside(what, "entries/s", rates(found, OURS), held, rates(found, LATE), least=least)
 
 
 def writing_on_postgresql(bench: Bench) -> Iterator[Row]:
-    alone = "PostgreSQL, a writer, 16 entries{}: of the bare driver"
-    together = "PostgreSQL, 8 writers, 1 entry{}: of the bare driver"
-    late = "the same, of a lock held through commit"
-    yield shares(alone.format(""), 0.7, bench.append(bench.on_postgresql, "alone"))
+    alone = "PostgreSQL, a writer, 16 entries{}"
+    together = "PostgreSQL, 8 writers, 1 entry{}"
+    yield of_driver(alone.format(""), bench.append(bench.on_postgresql, "alone"), 0.7)
     fast = bench.append(bench.on_postgresql, "together")
-    yield unexpected(shares(together.format(""), 0.0, fast))
-    yield at_least(late, 1.0, rates(fast, OURS, LATE))
+    yield of_driver(together.format(""), fast)
+    yield of_late(together.format(""), fast, 1.0)
     if not (slow := bench.slowed(1)):
         yield not_measured(together.format(", 1 ms"), NO_COMPILER)
         return
-    yield unexpected(shares(alone.format(", 1 ms"), 0.0, slow.append(slow.on_postgresql, "alone")))
+    yield of_driver(alone.format(", 1 ms"), slow.append(slow.on_postgresql, "alone"))
     found = slow.append(slow.on_postgresql, "together")
-    yield shares(together.format(", 1 ms"), 0.5, found)
-    yield at_least(late, 3.0, rates(found, OURS, LATE))
+    yield of_driver(together.format(", 1 ms"), found, 0.5)
+    yield of_late(together.format(", 1 ms"), found, 3.0)
 
 
 def writing_on_sqlite(bench: Bench) -> Iterator[Row]:
-    alone = "SQLite, a writer, 16 entries{}: of the bare driver"
-    yield unexpected(shares(alone.format(""), 0.0, bench.append(bench.on_sqlite, "alone")))
+    alone = "SQLite, a writer, 16 entries{}"
+    yield of_driver(alone.format(""), bench.append(bench.on_sqlite, "alone"))
     if slow := bench.slowed(4):
-        found = slow.append(slow.on_sqlite, "alone")
-        yield shares(alone.format(", 4 ms"), 0.9, found)
+        yield of_driver(alone.format(", 4 ms"), slow.append(slow.on_sqlite, "alone"), 0.9)
     else:
         yield not_measured(alone.format(", 4 ms"), NO_COMPILER)
     found = bench.append(bench.on_sqlite, "together on SQLite")
-    for side in (OURS, OWN_WAIT):
-        wait = [each["longest"] for each in found[side]]
-        fair = [each["fairness"] for each in found[side]]
-        waits = at_most(f"SQLite, 8 writers, {side}: longest wait, s", 0.2, wait)
-        shared = at_least("the same, slowest of fastest", 0.6, fair)
-        yield from (waits, shared) if side == OURS else map(unexpected, (waits, shared))
+    for what, name, unit, bound in (
+        ("longest wait", "longest", "s", {"most": 0.2}),
+        ("slowest writer of the fastest", "fairness", "", {"least": 0.6}),
+    ):
+        ours, theirs = (median(each[name] for each in found[side]) for side in (OURS, OWN_WAIT))
+        own = {"against": "SQLite's own wait", "baseline": theirs, **bound}
+        yield Row(what=f"SQLite, 8 writers: {what}", unit=unit, ours=ours, **own)
 
 
 def canonical(bench: Bench) -> Iterator[Row]:
     """All write the same lines."""
     lines = [_line(random.Random(number)) for number in range(OBJECTS)]
-    again, checked = list[float](), list[float]()
+    theirs, again, checked = list[float](), list[float](), list[float]()
     for _ in range(bench.size.rounds):
-        theirs = _seconds(lines, rfc8785.dumps)
-        again.append(theirs / _seconds(lines, chain.rewritten))
-        checked.append(theirs / _seconds(lines, chain.canonical))
+        theirs.append(OBJECTS / _seconds(lines, rfc8785.dumps))
+        again.append(OBJECTS / _seconds(lines, chain.rewritten))
+        checked.append(OBJECTS / _seconds(lines, chain.canonical))
     same = sum(
         chain.rewritten(line) == chain.canonical(line) == rfc8785.dumps(line).decode()
         for line in lines
     )
-    what = "lines that are byte for byte rfc8785's"
-    yield Row(what, f"all {OBJECTS}", str(same), same == OBJECTS)
-    yield at_least("canonical lines, checked before: speed, of rfc8785", 40.0, again)
-    yield unexpected(at_least("the same, refusing what lies outside the profile", 0.0, checked))
+    yield Row(what="lines that are byte for byte rfc8785's", ours=same, least=OBJECTS)
+    what = "canonical lines, checked before"
+    yield beside(what, "lines/s", again, "rfc8785", theirs, least=40)
+    yield beside("the same, refusing what is no line", "lines/s", checked, "rfc8785", theirs)
 
 
 def _line(rng: random.Random) -> dict[str, str | int]:
@@ -185,40 +183,37 @@ def _seconds(lines: Sequence[dict[str, str | int]], write: Callable[[Any], Any])
     return time.process_time() - begun
 
 
-def reading(bench: Bench, run: Callable[..., Found], name: str, bound: float) -> Iterator[Row]:
+def reading(bench: Bench, run: Callable[..., Found], name: str, most: float) -> Iterator[Row]:
     """A long trail, once it is there."""
     found = bench.trail(run)
     if "append" in found:
-        yield at_least("append of 256: speed, of COPY", 0.8, ratios(found, "COPY", "append"))
-        cpu = [1e6 * each for each in found["append, CPU"]]
-        yield at_most("append of 256: CPU us an entry", 15.0, cpu)
-    limit = ratios(found, "verify", "hash")
-    aside = f" ({1 / median(found['verify']):.0f} entries/s)"
-    yield at_most(f"{name}: full verification, of hashing alone", bound, limit, aside)
-    without = ratios(found, "followed", "hash")
-    yield at_most("the same without the tree, as the design measured", bound, without)
-    yield at_least(f"{name}: two processes, of one", 1.3, ratios(found, "one", "two"))
-    yield from _exported(found, name)
-    yield from _grown(found, name)
+        ours, copied = ([1 / each for each in found[side]] for side in ("append", "COPY"))
+        yield beside("append of 256", "entries/s", ours, "COPY", copied, least=0.8)
+        cpu = median(per_entry(found, "append, CPU"))
+        yield Row(what="the same, processor", unit="us an entry", ours=cpu, most=15)
+    alone = per_entry(found, "hash")
+    for what, side, bound in (
+        (f"{name}: full verification", "verify", most),
+        ("the same without the tree, as the design measured", "followed", most),
+        (f"{name}: the export's own verifier", "export, wall", 12.0),
+    ):
+        ours = per_entry(found, side)
+        yield beside(what, "us an entry", ours, "hashing alone", alone, most=bound)
+    export, tree = per_entry(found, "export, CPU"), per_entry(found, "tree, CPU")
+    us = "us an entry"
+    yield Row(what="the same, processor", unit=us, ours=median(export), most=7)
+    yield Row(what="the same, memory", unit="MB", ours=median(found["export, MB"]), most=40)
+    yield Row(what=f"{name}: a checkpoint's tree, processor", unit=us, ours=median(tree), most=2)
+    signed = median(per_entry(found, "sign, CPU"))
+    yield Row(what="the same, read, followed and signed", unit=us, ours=signed)
+    one, two = ([1 / each for each in found[readers]] for readers in ("one", "two"))
+    yield beside(f"{name}: two processes verify", "passes/s", two, "one", one, least=1.3)
+    rest, whole = per_entry(found, "verify the rest"), per_entry(found, "verify")
+    what = f"{name}: a hundredth more is verified"
+    yield beside(what, "us an entry", rest, "all", whole, most=0.03)
 
 
-def _exported(found: Found, name: str) -> Iterator[Row]:
-    of_limit, cpu = ratios(found, "export, wall", "hash"), found["export, CPU"]
-    yield at_most(f"{name}: the export's own verifier, of hashing alone", 12.0, of_limit)
-    yield at_most("the same, CPU us an entry", 7.0, [1e6 * each for each in cpu])
-    yield at_most("the same, memory, MB", 40.0, found["export, MB"])
-
-
-def _grown(found: Found, name: str) -> Iterator[Row]:
-    rest = ratios(found, "verify the rest", "verify")
-    yield at_most(f"{name}: a hundredth more is verified, of all", 0.03, rest)
-    tree = [1e6 * each for each in found["tree, CPU"]]
-    yield at_most(f"{name}: a checkpoint's tree, CPU us a new entry", 2.0, tree)
-    cpu = [1e6 * each for each in found["sign, CPU"]]
-    yield unexpected(at_most("the same, read, followed and signed", 0.0, cpu))
-
-
-def rows(bench: Bench) -> Iterator[Row]:
+def measured(bench: Bench) -> Iterator[Row]:
     yield from canonical(bench)
     yield from writing_on_sqlite(bench)
     yield from reading(bench, bench.on_sqlite, "SQLite", 9.0)
@@ -229,23 +224,15 @@ def rows(bench: Bench) -> Iterator[Row]:
     yield from reading(bench, bench.on_postgresql, "PostgreSQL", 13.0)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small, one round: four minutes")
-    parser.add_argument("--entries", type=int, help="of the long trail; a million by default")
-    parser.add_argument("--output", type=Path, help="write the Markdown to this file as well")
-    asked = parser.parse_args()
+def rows(asked: argparse.Namespace) -> Iterator[Row]:
     size = QUICK if asked.quick else FULL
     if asked.entries:
         size = replace(size, entries=asked.entries)
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
-        found = "".join(map(str, rows(Bench(Path(folder), size))))
-    load = os.getloadavg()[1]
-    text = f"{machine()}; {size.entries:,} entries; load {load:.1f}.\n\n{HEAD}{found}"
-    sys.stdout.write(text)
-    if asked.output:
-        asked.output.write_text(text)
+        yield from measured(Bench(Path(folder), size))
 
 
 if __name__ == "__main__":
-    main()
+    parser = program(__doc__)
+    parser.add_argument("--entries", type=int, help="of the long trail; a million by default")
+    tell(rows, parser)

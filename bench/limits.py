@@ -1,10 +1,11 @@
 """Several processes ask one portal through the shared gate: does it hold, and what is left unused?
 
-`python -m bench.limits` prints a line for each limit: requests a second as the portal counted them,
-their share of what it allows, and how often it said 429. The sample portal keeps its own bucket by
+`python -m bench.limits [--quick]` has a row for each limit: requests a second as the portal counted
+them, beside what it allows, and how often it said 429. The sample portal keeps its own bucket by
 its own clock. `python -m bench.limits ask KEY URL N` is one of the processes.
 """
 
+import argparse
 import asyncio
 import os
 import subprocess
@@ -17,15 +18,17 @@ from pathlib import Path
 import django
 import httpx2 as httpx
 
+from bench.report import Row, beside, program, tell
 from ingestion.samples.portal import Limit, SamplePortal
 
 PROCESSES = 4
 WORKERS = 8  # of each process
-SECONDS = 30.0  # that a saturated portal is asked for
+SECONDS, QUICK_SECONDS = 30.0, 8.0  # that a saturated portal is asked for
 LIMITS = (
     Limit(1.0, 1), Limit(5.0, 1), Limit(5.0, 5), Limit(10.0, 1), Limit(20.0, 5), Limit(50.0, 10),
     Limit(200.0, 40),
 )  # fmt: skip
+QUICK_LIMITS = (Limit(5.0, 1), Limit(50.0, 10))
 SITE = "1001"
 
 
@@ -85,21 +88,30 @@ def ask_together(
             raise subprocess.CalledProcessError(process.returncode, command)
 
 
-def measure(limit: Limit) -> str:
+def measure(limit: Limit, seconds: float) -> Row:
     from sites.models import Portal
 
     key = f"rate-{limit.rate_per_second:g}-burst-{limit.burst}"
     rate, burst = limit.rate_per_second, limit.burst
     with portal_with(limit) as (portal, url):
         Portal.objects.create(key=key, base_url=url, rate_per_second=rate, burst=burst)
-        requests = PROCESSES * max(4, round(rate * SECONDS / PROCESSES))
+        requests = PROCESSES * max(4, round(rate * seconds / PROCESSES))
         ask_together(key, url, requests)
     times = [request.at for request in portal.requests]
     # Saturated: without the burst at the start, and the room after every first request.
     steady = times[len(times) // 3 :]
     seen = (len(steady) - 1) / (steady[-1] - steady[0])
-    refused = portal.violations.total()
-    return f"{rate:>6g} {burst:>6} {len(times):>9} {seen:>9.2f} {seen / rate:>7.1%} {refused:>5}"
+    note = f"{portal.violations.total()} of {len(times)} refused"
+    what = f"{PROCESSES} processes, {rate:g} requests/s, burst {burst}"
+    return beside(what, "requests/s", [seen], "allowed", [rate], note=note)
+
+
+def rows(asked: argparse.Namespace) -> Iterator[Row]:
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    for limit in QUICK_LIMITS if asked.quick else LIMITS:
+        yield measure(limit, QUICK_SECONDS if asked.quick else SECONDS)
 
 
 def main() -> None:
@@ -112,12 +124,7 @@ def main() -> None:
             return
         os.environ["DATA_DIR"] = data
         django.setup()
-        from django.core.management import call_command
-
-        call_command("migrate", verbosity=0)
-        print(f"{PROCESSES} processes\n  rate  burst  requests     per s   share   429")
-        for limit in LIMITS:
-            print(measure(limit))
+        tell(rows, program(__doc__))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from PIL import Image
 from bench import seen
 from bench.seen import Seen
 from ingestion.reading import pool
-from ingestion.reading.engines import engine, tessdata
+from ingestion.reading.engines import tessdata
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook
 from ingestion.reading.pool import Reader
@@ -64,10 +64,6 @@ def bare(pictures: Sequence[Path]) -> Mapping[Path, Seen]:
         with ThreadPoolExecutor(AT_ONCE) as threads:
             tables = list(threads.map(_recognized_outside, pictures))
     return {path: Seen(1, 0, len(each)) for path, each in zip(pictures, tables, strict=True)}
-
-
-def engine_name() -> str:
-    return engine(ReadingLimits().engine, ReadingLimits().languages).version
 
 
 _engine: Any = None

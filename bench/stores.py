@@ -1,6 +1,6 @@
 """What one document more costs in the archive: a folder, and a bucket, in turn.
 
-`python -m bench.stores [--documents N] [--threads N]` prints Markdown. The bucket is that of
+`python -m bench.stores [--quick] [--documents N] [--threads N]`. The bucket is that of
 ARCHIVE_S3_BUCKET, and its objects stay locked: name one that was made for this, with
 ARCHIVE_S3_MODE=GOVERNANCE and ARCHIVE_S3_YEARS=1. Without it moto's server is asked, which says
 what our side costs and nothing of anybody's S3.
@@ -19,16 +19,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 from typing import IO, Any
 
 from django.conf import settings
 
-from bench.report import machine
+from bench.report import Row, beside, program, tell
 from ingestion.archive import Archive, FolderArchive
 from ingestion.buckets import BucketArchive
 
 ROUNDS = 3
+DOCUMENTS, QUICK_DOCUMENTS = 200, 50
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:[0-9]+")
 SIZE = 200_000  # bytes, of a document of some pages
 
@@ -82,12 +82,9 @@ def put_all(store: Archive, folder: Path, documents: int, threads: int) -> float
     return documents / (time.perf_counter() - began)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=200)
-    parser.add_argument("--threads", type=int, default=2, help="a shift has two")
-    options = parser.parse_args()
+def rows(asked: argparse.Namespace) -> Iterator[Row]:
     settings.configure()
+    documents = asked.documents or (QUICK_DOCUMENTS if asked.quick else DOCUMENTS)
     with tempfile.TemporaryDirectory() as name, a_bucket() as bucket:
         root = Path(name)
         stores: dict[str, Callable[[], Archive]] = {
@@ -95,15 +92,16 @@ def main() -> None:
             "bucket": lambda: BucketArchive(**bucket),
         }
         found: dict[str, list[float]] = {side: [] for side in stores}
-        for _ in range(ROUNDS):
+        for _ in range(1 if asked.quick else ROUNDS):
             for side, make in stores.items():
-                found[side].append(put_all(make(), root, options.documents, options.threads))
-    of = "moto's server" if "ARCHIVE_S3_BUCKET" not in os.environ else bucket["bucket_name"]
-    print(f"{machine()}\n\n| store | documents/s | of the folder |\n|---|---|---|")
-    for side, rates in found.items():
-        share = median(rates) / median(found["folder"])
-        print(f"| {side if side == 'folder' else of} | {median(rates):.0f} | {share:.2f} |")
+                found[side].append(put_all(make(), root, documents, asked.threads))
+    of = bucket["bucket_name"] if "ARCHIVE_S3_BUCKET" in os.environ else "moto's server"
+    what = f"documents of {SIZE // 1000} kB: {of}"
+    yield beside(what, "documents/s", found["bucket"], "a folder", found["folder"])
 
 
 if __name__ == "__main__":
-    main()
+    parser = program(__doc__)
+    parser.add_argument("--documents", type=int)
+    parser.add_argument("--threads", type=int, default=2, help="a shift has two")
+    tell(rows, parser)

@@ -1,0 +1,111 @@
+"""All benches, or the named ones, in one report: `python -m bench [NAME ...] [--quick] [--again]`.
+
+Each runs in a process of its own, and what it found is kept in var/bench as soon as it ends: after
+an interruption `--again` goes on with those that are missing. The page and its charts are written
+from all that is kept there.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bench import charts
+from bench.report import Found, Row
+
+ROOT = Path(__file__).parents[1]
+KEPT = ROOT / "var" / "bench"
+PAGE = ROOT / "docs" / "benchmarks"
+BENCHES = {  # and what they are called in the report
+    "flow": "The flow, beside the plain design",
+    "dispatch": "The job layer, beside the core alone",
+    "reading": "Reading, beside the engine, OCRmyPDF and pypdf",
+    "ledger": "The ledger, beside the bare driver and hashing",
+    "limits": "Portals' limits, kept by several processes",
+    "stores": "Files, in a bucket and in a folder",
+    "lists": "Pages, with many documents and with few",
+    "growth": "How cost grows",
+}
+HEAD = """# Benchmarks
+
+Written by `make bench`. Each figure stands beside its baseline of the same run. A ratio is ours of
+the baseline, with its range where there were several rounds. **Bold** misses what the design
+expects. [reading.md](reading.md) says what is measured and what the baselines are,
+[history.md](history.md) what was found before.
+"""
+
+
+def kept(name: str) -> Path:
+    return KEPT / f"{name}.json"
+
+
+def run(name: str, *, is_quick: bool) -> bool:
+    """Measure, and keep what was found. Did it end well?"""
+    sys.stderr.write(f"\n{name}\n")
+    command = [sys.executable, "-m", f"bench.{name}", "--json", str(kept(name))]
+    return (
+        subprocess.run([*command, *["--quick"] * is_quick], cwd=ROOT, check=False).returncode == 0
+    )
+
+
+def is_kept(name: str, *, is_quick: bool) -> bool:
+    return kept(name).exists() and Found.read(kept(name)).is_quick == is_quick
+
+
+def write_page(found: Sequence[Found], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    sections = [section for each in found for section in _section(each, folder)]
+    machines = "".join(f"- {said}\n" for said in dict.fromkeys(each.machine for each in found))
+    absent = [BENCHES[name] for name in BENCHES if name not in {each.bench for each in found}]
+    said = f"\nNot measured: {'; '.join(absent)}.\n" if absent else ""
+    page = f"{HEAD}\nMeasured on\n\n{machines}{said}{''.join(sections)}"
+    (folder / "index.md").write_text(page)
+
+
+def _section(found: Found, folder: Path) -> Iterator[str]:
+    title = BENCHES[found.bench]
+    yield f"\n## {title}: `bench/{found.bench}.py`\n\n"
+    for name, drawing in _charts(found, title):
+        (folder / f"{name}.svg").write_text(drawing)
+        yield f"![{title}: the table below has the same numbers]({name}.svg)\n\n"
+    yield str(found)
+
+
+def _charts(found: Found, title: str) -> Iterator[tuple[str, str]]:
+    """By file name: curves where cases have sizes, else ratios."""
+    by_size: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for row in found.rows:
+        if row.at and row.ratio is not None:
+            across, _, what = row.what.partition(": ")
+            by_size.setdefault(across, {}).setdefault(what, []).append((row.at, row.ratio))
+    for across, lines in by_size.items():
+        yield f"{found.bench}-{across}", charts.curves(f"Cost, with more {across}", across, lines)
+    rows: list[Row] = [row for row in found.rows if not row.at]
+    if any(row.ratio for row in rows):
+        yield found.bench, charts.ratios(f"{title}: ratio to the baseline", rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", nargs="*", help=f"of {', '.join(BENCHES)}")
+    parser.add_argument("--quick", action="store_true", help="small, one round")
+    parser.add_argument("--again", action="store_true", help="keep what was measured, do the rest")
+    parser.add_argument("--output", type=Path, default=PAGE, help="folder of the page")
+    asked = parser.parse_args()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    names = asked.name or [*BENCHES]
+    if unknown := set(names) - BENCHES.keys():
+        parser.error(f"there is no bench {', '.join(sorted(unknown))}: {', '.join(BENCHES)}")
+    if not asked.again:
+        for name in names:
+            kept(name).unlink(missing_ok=True)
+    missing = [name for name in names if not is_kept(name, is_quick=asked.quick)]
+    failed = [name for name in missing if not run(name, is_quick=asked.quick)]
+    found = [Found.read(kept(name)) for name in BENCHES if kept(name).exists()]
+    write_page(found, asked.output)
+    sys.exit(f"These failed, and what they say is above: {', '.join(failed)}" if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Figures as SVG files of their own: ratios beside their baseline, and costs that grow.
+
+The product's own charts (`ingestion/web/charts.py`) are stretched, and their words stand in the
+page; these carry their words, and their colours for a light and for a dark reader.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+
+from bench.report import Row
+
+# The tones of static/siteledger/tokens.css.
+STYLE = """
+svg { background: #ffffff; font: 13px system-ui, sans-serif; }
+text { fill: #1b2a36; } .aside { fill: #4b5a69; }
+.grid { stroke: #d5dde4; } .base { stroke: #4b5a69; stroke-width: 1.5; }
+.c1 { stroke: #1f6f8f; fill: #1f6f8f; } .c2 { stroke: #b3301c; fill: #b3301c; }
+.c3 { stroke: #b86e00; fill: #b86e00; } .c4 { stroke: #5b3a94; fill: #5b3a94; }
+.c5 { stroke: #2f7d4f; fill: #2f7d4f; } polyline { fill: none !important; stroke-width: 2; }
+.bound { stroke: #4b5a69; stroke-width: 2; }
+@media (prefers-color-scheme: dark) {
+svg { background: #182129; } text { fill: #e7edf2; } .aside { fill: #a9b7c4; }
+.grid { stroke: #303d48; } .base, .bound { stroke: #a9b7c4; }
+.c1 { stroke: #58a9c9; fill: #58a9c9; } .c2 { stroke: #ff8a73; fill: #ff8a73; }
+.c3 { stroke: #e8b04a; fill: #e8b04a; } .c4 { stroke: #c9b0ff; fill: #c9b0ff; }
+.c5 { stroke: #7fd6a2; fill: #7fd6a2; }
+}
+"""
+WIDTH, TOP, ROW = 860, 56, 26
+LEFT, RIGHT = 410, 790  # between which ratios are drawn
+TONES = 5
+Scale = Callable[[float], float]
+Place = Callable[[float, float], tuple[float, float]]
+PLOT = (70, 560, TOP + 10, 300)  # left, right, top and bottom of a curve's field
+
+
+def ratios(title: str, rows: Sequence[Row]) -> str:
+    """A dot for each ratio, a square where it missed its bar; the line is the baseline."""
+    found = [(row, ratio) for row in rows if (ratio := row.ratio) is not None and ratio > 0]
+    values = [1.0, *(ratio for _, ratio in found)]
+    low, high = min(values) / 1.3, max(values) * 1.3
+
+    def across(value: float) -> float:
+        inside = min(max(value, low), high)
+        return LEFT + (RIGHT - LEFT) * math.log(inside / low) / math.log(high / low)
+
+    height = TOP + ROW * len(found) + 14
+    base = across(1.0)
+    parts = [
+        _text(base, TOP - 12, "baseline", "middle", "aside"),
+        f'<line class="base" x1="{base:.1f}" x2="{base:.1f}" y1="{TOP - 6}" y2="{height - 8}"/>',
+    ]
+    for number, (row, ratio) in enumerate(found):
+        y = TOP + ROW * number + ROW / 2
+        parts += _dot(row, ratio, y, base, across)
+    return _drawing(title, height, parts)
+
+
+def _dot(row: Row, ratio: float, y: float, base: float, across: Scale) -> Iterator[str]:
+    x, is_missed = across(ratio), row.met is False
+    tone = "c2" if is_missed else "c1"
+    yield _text(LEFT - 14, y + 4, _short(row.what.replace("`", "")), "end")
+    yield f'<line class="{tone}" x1="{base:.1f}" x2="{x:.1f}" y1="{y}" y2="{y}"/>'
+    if is_missed:
+        yield f'<rect class="{tone}" x="{x - 5:.1f}" y="{y - 5}" width="10" height="10"/>'
+    else:
+        yield f'<circle class="{tone}" cx="{x:.1f}" cy="{y}" r="5"/>'
+    for bound in (row.least, row.most) if row.ratios else ():
+        if bound:
+            at = across(bound)
+            yield f'<line class="bound" x1="{at:.1f}" x2="{at:.1f}" y1="{y - 9}" y2="{y + 9}"/>'
+    yield _text(WIDTH - 8, y + 4, f"{ratio:.2f}", "end", "aside")
+
+
+def curves(title: str, across: str, found: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+    """Lines of (size, ratio to the smallest), the size on a logarithmic scale, the ratio from 0."""
+    left, right, top, bottom = PLOT
+    sizes = sorted({size for points in found.values() for size, _ in points})
+    highest = max(2.0, *(ratio for points in found.values() for _, ratio in points)) * 1.05
+
+    def at(size: float, ratio: float) -> tuple[float, float]:
+        span = math.log(sizes[-1] / sizes[0]) or 1.0
+        x = left + (right - left) * math.log(size / sizes[0]) / span
+        return x, bottom - (bottom - top) * ratio / highest
+
+    parts = [_text(left - 8, top - 14, "of the smallest", "start", "aside")]
+    for tick in _ticks(highest):
+        y = at(sizes[0], tick)[1]
+        tone = "base" if tick == 1 else "grid"
+        parts.append(f'<line class="{tone}" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(_text(left - 10, y + 4, f"{tick:g}", "end", "aside"))
+    parts += [
+        _text(at(size, 0)[0], bottom + 20, f"{size:,.0f}", "middle", "aside") for size in sizes
+    ]
+    parts.append(_text((left + right) / 2, bottom + 42, across, "middle", "aside"))
+    parts += _lines(found, at)
+    return _drawing(title, bottom + 56, parts)
+
+
+def _lines(found: Mapping[str, Sequence[tuple[float, float]]], at: Place) -> Iterator[str]:
+    """Each with its name beside its end; names keep apart."""
+    ends = sorted(((at(*points[-1])[1], name) for name, points in found.items()), reverse=True)
+    lowest = math.inf
+    for number, (end, name) in enumerate(ends):
+        points = [at(*point) for point in found[name]]
+        tone = f"c{number % TONES + 1}"
+        drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        yield f'<polyline class="{tone}" points="{drawn}"/>'
+        yield from (f'<circle class="{tone}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for x, y in points)
+        lowest = min(end, lowest - 18)
+        x, y = PLOT[1] + 18, lowest
+        yield f'<circle class="{tone}" cx="{x}" cy="{y:.1f}" r="4"/>'
+        yield _text(x + 10, y + 4, f"{name}: {found[name][-1][1]:.2f}")
+
+
+def _ticks(highest: float) -> Iterator[float]:
+    step = 10 ** math.floor(math.log10(highest))
+    step = step if highest / step >= 2 else step / 2
+    yield from (step * n for n in range(int(highest / step) + 1))
+
+
+def _drawing(title: str, height: float, parts: Sequence[str]) -> str:
+    body = "\n".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
+        f'width="{WIDTH}" height="{height:.0f}" role="img" aria-label="{escape(title)}">\n'
+        f"<style>{STYLE}</style>\n{_text(8, 24, title)}\n{body}\n</svg>\n"
+    )
+
+
+def _text(x: float, y: float, said: str, anchor: str = "start", tone: str = "") -> str:
+    mark = f' class="{tone}"' if tone else ""
+    return f'<text{mark} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(said)}</text>'
+
+
+def _short(said: str) -> str:
+    return said if len(said) <= 58 else f"{said[:57]}…"
