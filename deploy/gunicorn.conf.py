@@ -1,17 +1,50 @@
 """How the web is served: `gunicorn --config deploy/gunicorn.conf.py --bind ADDRESS config.wsgi`.
 
-It imports nothing of ours: new processes of gunicorn would get old code with it. How many processes
-there are is gunicorn's own variable, WEB_CONCURRENCY.
+It imports nothing of ours. How many processes there are is gunicorn's own variable, WEB_CONCURRENCY.
+SIGTERM and a new start, never SIGHUP: `Draining` takes the port from all processes of a server.
 """
 
 import os
+import select
+import socket
+from contextlib import suppress
+
+from gunicorn.workers.gthread import ThreadWorker
+
+
+class Draining(ThreadWorker):
+    """Gives its port up when it is told to stop, and then finishes what it has.
+
+    gunicorn's own keeps the port open until the last request is done, and accepts nobody: nginx
+    would hand people to a server that never answers, for as long as somebody's upload takes.
+    """
+
+    is_told = False
+
+    def handle_exit(self, sig, frame):
+        self.is_told = True
+        super().handle_exit(sig, frame)
+
+    def set_accept_enabled(self, enabled):
+        super().set_accept_enabled(enabled)
+        if self.is_told:
+            for listener in self.sockets:
+                self._take_who_waits(listener)
+                with suppress(OSError):  # another process of this server was quicker
+                    listener.sock.shutdown(socket.SHUT_RDWR)
+
+    def _take_who_waits(self, listener):
+        while select.select([listener], [], [], 0)[0]:
+            before = self.nr_conns
+            self.accept(listener)
+            if self.nr_conns == before:  # another process of this server was quicker
+                return
+
 
 # Threads: most requests wait for the database or for somebody's slow line.
-worker_class = "gthread"
+worker_class = Draining
 threads = int(os.environ.get("WEB_THREADS") or 8)  # as in config/settings.py
-# After SIGTERM nobody new is let in, and what is being uploaded may take so long to arrive.
-graceful_timeout = 60  # seconds; the units and compose.yaml wait for longer
-max_requests, max_requests_jitter = 20_000, 2_000  # a slow leak of a library ends by itself
+# So long may what is being uploaded still take to arrive; the units and compose.yaml wait longer.
+graceful_timeout = 60  # seconds
 worker_tmp_dir = "/dev/shm"  # noqa: S108 - its heartbeat must not wait for a disk
 control_socket_disable = True  # it would want a home to lie in
-accesslog = None  # the proxy keeps one
