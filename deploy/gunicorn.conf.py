@@ -21,11 +21,11 @@ class Draining(ThreadWorker):
 
     is_told = False
 
-    def handle_exit(self, sig, frame):
+    def handle_exit(self, sig, frame) -> None:
         self.is_told = True
         super().handle_exit(sig, frame)
 
-    def set_accept_enabled(self, enabled):
+    def set_accept_enabled(self, enabled) -> None:
         super().set_accept_enabled(enabled)
         if self.is_told:
             for listener in self.sockets:
@@ -33,7 +33,7 @@ class Draining(ThreadWorker):
                 with suppress(OSError):  # another process of this server was quicker
                     listener.sock.shutdown(socket.SHUT_RDWR)
 
-    def _take_who_waits(self, listener):
+    def _take_who_waits(self, listener) -> None:
         while select.select([listener], [], [], 0)[0]:
             before = self.nr_conns
             self.accept(listener)

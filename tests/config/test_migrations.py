@@ -83,9 +83,16 @@ LONGER, SHORTER = models.CharField(max_length=30, null=True), models.CharField(m
         migrations.AlterField("shelf", "room", models.IntegerField(null=True)),
     ],
     ids=[
-        "removed", "renamed", "table renamed by its model", "table removed", "table renamed",
-        "added and required", "shorter", "no longer empty", "of another type",
-    ],  # fmt: skip
+        "removed",
+        "renamed",
+        "table renamed by its model",
+        "table removed",
+        "table renamed",
+        "added and required",
+        "shorter",
+        "no longer empty",
+        "of another type",
+    ],
 )
 def test_what_old_code_would_stumble_over_is_found(shelves, operation):
     assert judged(shelves, operation)

@@ -36,7 +36,11 @@ def test_nothing_else_reads_the_environment():
 
 def test_a_secret_may_be_the_content_of_a_file(tmp_path):
     (tmp_path / "key").write_text("fifty characters\n")
-    given = {"SECRET_KEY_FILE": str(tmp_path / "key"), "SECRET_KEY": "another", "LOG_LEVEL_FILE": "x"}
+    given = {
+        "SECRET_KEY_FILE": str(tmp_path / "key"),
+        "SECRET_KEY": "another",
+        "LOG_LEVEL_FILE": "x",
+    }
     assert secrets_in_files(given) == {"SECRET_KEY": "fifty characters"}
 
 
@@ -54,7 +58,13 @@ def test_so_does_one_that_says_nothing(tmp_path, content, why):
 
 
 def test_the_example_of_an_environment_names_settings_only():
-    known = set(re.findall(r"^\| `([A-Z_0-9]+)`", (settings.BASE_DIR / "docs/settings.md").read_text(), re.M))
+    known = set(
+        re.findall(
+            r"^\| `([A-Z_0-9]+)`",
+            (settings.BASE_DIR / "docs/settings.md").read_text(),
+            re.MULTILINE,
+        )
+    )
     lines = (settings.BASE_DIR / "deploy" / "siteledger.env").read_text().splitlines()
     named = {line.partition("=")[0] for line in lines if "=" in line and not line.startswith("#")}
     assert named <= known

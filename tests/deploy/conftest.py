@@ -40,7 +40,9 @@ class Deployment:
         self._started, self._browsers = [], []
         for name in ("etc", "lib"):
             (folder / name).mkdir()
-        (folder / "etc" / "secret_key").write_text("fifty random characters are what a key has, " * 2)
+        (folder / "etc" / "secret_key").write_text(
+            "fifty random characters are what a key has, " * 2
+        )
         (folder / "etc" / "database_url").write_text(f"sqlite:///{folder}/lib/ledger.sqlite3\n")
 
     def environment(self, unit=WEB):
@@ -98,8 +100,13 @@ class Deployment:
         if path is None:
             pytest.skip("there is no nginx here: apt-get install nginx-light")
         conf = self.folder / "nginx.conf"
-        conf.write_text(MAIN.format(folder=self.folder, user=user()) + "http {\n" + TEMPORARY.format(
-            folder=self.folder) + self._site() + "}\n")
+        conf.write_text(
+            MAIN.format(folder=self.folder, user=user())
+            + "http {\n"
+            + TEMPORARY.format(folder=self.folder)
+            + self._site()
+            + "}\n"
+        )
         self._certificate()
         command = [path, "-p", str(self.folder), "-c", str(conf), "-e", "stderr"]
         said = subprocess.run([*command, "-t"], capture_output=True, text=True)

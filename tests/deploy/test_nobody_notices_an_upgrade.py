@@ -1,4 +1,4 @@
-"""What the units start, behind nginx with our configuration: used, and restarted under its users."""
+"""What the units start, behind nginx with our configuration: in use, and restarted meanwhile."""
 
 import re
 import signal
@@ -21,11 +21,15 @@ BOUNDARY = "between-the-parts"
 def body(browser, content, name="cv.pdf"):
     """A form with one file, as bytes: what is sent piece by piece has to be put together first."""
     token = browser.cookies["csrftoken"]
-    part = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name='
+    part = f"--{BOUNDARY}\r\nContent-Disposition: form-data; name="
     return (
-        f'{part}"csrfmiddlewaretoken"\r\n\r\n{token}\r\n'
-        f'{part}"file"; filename="{name}"\r\nContent-Type: application/pdf\r\n\r\n'
-    ).encode() + content + f"\r\n--{BOUNDARY}--\r\n".encode()
+        (
+            f'{part}"csrfmiddlewaretoken"\r\n\r\n{token}\r\n'
+            f'{part}"file"; filename="{name}"\r\nContent-Type: application/pdf\r\n\r\n'
+        ).encode()
+        + content
+        + f"\r\n--{BOUNDARY}--\r\n".encode()
+    )
 
 
 def send(browser, whole, pieces=None):
@@ -51,19 +55,23 @@ def test_somebody_signs_in_through_the_proxy_and_uploads(deployment):
     assert "cv.pdf" in page.text
     style = re.search(r'href="(/static/[^"]+\.css)"', page.text)[1]
     assert browser.get(style).status_code == 200
-    assert browser.get("/static/nothing.css").status_code == 404
     assert browser.get("/metrics").status_code in {401, 403}  # nginx is on the same machine
 
 
-def test_who_is_not_signed_in_sends_no_documents(deployment):
+def test_a_page_that_takes_no_documents_takes_no_large_form(deployment):
     deployment.start_web(deployment.ports[0])
     deployment.nginx()
+    assert deployment.browser().post("/login/", content=bytes(4_000_000)).status_code == 413
+
+
+def test_a_file_that_only_the_newer_server_has_is_found(deployment):
+    deployment.start_web(deployment.ports[0])
+    (deployment.folder / "lib" / "static" / "newer.css").write_text("body { color: black }")
+    deployment.start_web(deployment.ports[1])
+    deployment.nginx()
     browser = deployment.browser()
-    browser.get("/login/")
-    answer = send(browser, body(browser, bytes(20_000_000)))
-    assert answer.status_code == 302
-    assert answer.headers["location"].startswith("/login/")
-    assert browser.post("/login/", content=bytes(4_000_000)).status_code == 413
+    assert {browser.get("/static/newer.css").status_code for _ in range(6)} == {200}
+    assert browser.get("/static/nothing.css").status_code == 404
 
 
 def test_an_upload_that_is_coming_in_is_finished_by_the_server_that_stops(deployment):
