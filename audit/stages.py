@@ -2,7 +2,7 @@
 
 Old and new code run beside each other while servers are restarted one after the other. What only
 adds to the schema goes before that, and is named `0015_pre_...`; what takes away what old code
-needs goes after it, and is named `0016_post_...`. Those of libraries are named otherwise, and go before.
+needs goes after it, and is named `0016_post_...`. Those of libraries, named otherwise, go before.
 """
 
 from collections.abc import Iterable

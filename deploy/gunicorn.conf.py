@@ -1,6 +1,6 @@
 """How the web is served: `gunicorn --config deploy/gunicorn.conf.py --bind ADDRESS config.wsgi`.
 
-It imports nothing of ours. How many processes there are is gunicorn's own variable, WEB_CONCURRENCY.
+How many processes there are is gunicorn's own variable, WEB_CONCURRENCY.
 SIGTERM and a new start, never SIGHUP: `Draining` takes the port from all processes of a server.
 """
 
@@ -8,7 +8,9 @@ import os
 import select
 import socket
 from contextlib import suppress
+from types import FrameType
 
+from gunicorn.sock import TCPSocket
 from gunicorn.workers.gthread import ThreadWorker
 
 
@@ -21,11 +23,11 @@ class Draining(ThreadWorker):
 
     is_told = False
 
-    def handle_exit(self, sig, frame) -> None:
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.is_told = True
         super().handle_exit(sig, frame)
 
-    def set_accept_enabled(self, enabled) -> None:
+    def set_accept_enabled(self, enabled: bool) -> None:
         super().set_accept_enabled(enabled)
         if self.is_told:
             for listener in self.sockets:
@@ -33,7 +35,7 @@ class Draining(ThreadWorker):
                 with suppress(OSError):  # another process of this server was quicker
                     listener.sock.shutdown(socket.SHUT_RDWR)
 
-    def _take_who_waits(self, listener) -> None:
+    def _take_who_waits(self, listener: TCPSocket) -> None:
         while select.select([listener], [], [], 0)[0]:
             before = self.nr_conns
             self.accept(listener)
