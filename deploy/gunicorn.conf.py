@@ -4,6 +4,7 @@ How many processes there are is gunicorn's own variable, WEB_CONCURRENCY.
 SIGTERM and a new start, never SIGHUP: `Draining` takes the port from all processes of a server.
 """
 
+import errno
 import os
 import select
 import socket
@@ -34,6 +35,13 @@ class Draining(ThreadWorker):
                 self._take_who_waits(listener)
                 with suppress(OSError):  # another process of this server was quicker
                     listener.sock.shutdown(socket.SHUT_RDWR)
+
+    def accept(self, listener: TCPSocket) -> None:
+        try:
+            super().accept(listener)
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # another process of this server gave the port up
+                raise
 
     def _take_who_waits(self, listener: TCPSocket) -> None:
         while select.select([listener], [], [], 0)[0]:
