@@ -4,7 +4,7 @@ PY := .venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo run screenshots test test-all lint format requirements bench bench-rivals scanner clean
+.PHONY: help install install-dev demo run screenshots test test-all lint format requirements bench bench-rivals scanner linters clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -30,7 +30,7 @@ test: install-dev ## The whole suite, on SQLite and PostgreSQL
 test-all: install-dev scanner ## The suite and the slower proofs
 	@scripts/test --slow
 
-lint: install-dev ## Style, types, import directions, templates, migrations
+lint: install-dev linters ## Style, types, import directions, templates, migrations
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
@@ -38,6 +38,10 @@ lint: install-dev ## Style, types, import directions, templates, migrations
 	.venv/bin/djade --check $$(git ls-files 'templates/*.html')
 	DEBUG=True $(PY) manage.py makemigrations --check --dry-run
 	DEBUG=True $(PY) manage.py check
+	scripts/settings-reference --check
+	var/linters/bin/hadolint deploy/Containerfile
+	var/linters/bin/yamllint --strict --config-file deploy/.yamllint deploy/compose.yaml
+	var/linters/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
 	@scripts/audit-packages
 
 format: install-dev ## Format code and templates
@@ -50,6 +54,7 @@ requirements: ## Pin every package with its hashes, from requirements*.in
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements-dev.in -o requirements-dev.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes bench/rivals.in -o bench/rivals.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/scanner/wapiti.in -o tests/scanner/wapiti.txt
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/deploy/linters.in -o tests/deploy/linters.txt
 
 scanner: install ## wapiti, apart from ours, which asks the signed-in site in `make test-all`
 	@test -x var/scanner/bin/wapiti || { $(PY) -m venv var/scanner && \
@@ -57,6 +62,10 @@ scanner: install ## wapiti, apart from ours, which asks the signed-in site in `m
 
 bench: bench-rivals ## Everything measured beside its baseline, in docs/benchmarks (hours; QUICK=1: short)
 	$(PY) -m bench $(if $(QUICK),--quick)
+
+linters: install ## hadolint, yamllint and check-jsonschema, apart from ours, for what is in deploy/
+	@test -x var/linters/bin/hadolint || { $(PY) -m venv var/linters && \
+	  var/linters/bin/python -m pip install --quiet --require-hashes -r tests/deploy/linters.txt; }
 
 bench-rivals: install ## OCRmyPDF, apart from ours, for bench/reading.py to measure beside
 	@test -x var/rivals/bin/ocrmypdf || { $(PY) -m venv var/rivals && \

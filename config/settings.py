@@ -5,10 +5,12 @@ wrong has a system check with an id (`config.checks`).
 """
 
 import os
+from collections import ChainMap
 from pathlib import Path
 
 import environ
 
+from config.environment import secrets_in_files
 from ingestion.core.breaker import BreakerTerms
 from ingestion.core.limits import Limits
 from ingestion.reading.limits import ReadingLimits
@@ -18,6 +20,7 @@ SOFTWARE_VERSION = "0.1.0"  # stamped on every ledger entry
 
 env = environ.Env()
 env.read_env(BASE_DIR / ".env")
+env.ENVIRON = ChainMap(secrets_in_files(os.environ), os.environ)
 
 DEBUG = env.bool("DEBUG", default=False)
 # No secret has a working default outside DEBUG: config.E001 refuses an empty one.

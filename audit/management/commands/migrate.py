@@ -3,17 +3,43 @@
 from typing import Any
 
 from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import connections
+from django.db.migrations.executor import MigrationExecutor
 
-from audit import roles
+from audit import roles, stages
 
 
 class Command(migrate.Command):
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--stage",
+            choices=["pre", "all"],
+            default="all",
+            help="pre: only what the code that runs now can live with, before an upgrade; then "
+            "all, after it (docs/upgrading.md).",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
-        alias = options["database"]
+        alias, stage = options["database"], options.pop("stage")
+        if stage == "pre" and options["app_label"]:
+            raise CommandError("--stage pre is for all apps: leave the app's name out.")
         with roles.as_owner(alias):
-            super().handle(*args, **options)
+            for target in _before_post(alias) if stage == "pre" else [{}]:
+                super().handle(*args, **options | target)
             is_look = options["plan"] or options["check_unapplied"]
             if settings.DATABASE_OWNER and not is_look:
                 roles.grant(connections[alias], roles.application(alias))
+
+
+def _before_post(alias: str) -> list[dict[str, str]]:
+    """What Django's own command is asked for: everything at once where nothing has to be left."""
+    executor = MigrationExecutor(connections[alias])
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    steps = [(migration.app_label, migration.name) for migration, _ in plan]
+    if not any(stages.is_post(name) for _, name in steps):
+        return [{}]
+    last = stages.before_post(steps)
+    return [{"app_label": app, "migration_name": name} for app, name in last]

@@ -1,0 +1,72 @@
+"""docs/settings.md, which is made from the settings and cannot be out of date."""
+
+import re
+import subprocess
+
+import pytest
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from config.environment import SECRETS, secrets_in_files
+
+PROGRAM = settings.BASE_DIR / "scripts" / "settings-reference"
+READS = re.compile(r"os\.(?:environ|getenv)")
+# Each says there why it asks the environment itself.
+MAY_READ = {
+    "config/settings.py", "ingestion/rules/types.py", "ingestion/reading/engines.py",
+    "ingestion/reading/guards.py", "ingestion/dispatch/cluster.py", "config/wsgi.py",
+    "ingestion/management/commands/demo.py",
+    "ingestion/backup/databases.py",
+    "ingestion/validation/sandbox.py",
+}  # fmt: skip
+
+
+def test_every_setting_is_explained_with_its_true_default_and_no_other():
+    said = subprocess.run([PROGRAM, "--check"], check=False, capture_output=True, text=True)
+    assert said.returncode == 0, said.stderr
+
+
+def test_nothing_else_reads_the_environment():
+    readers = {
+        str(path.relative_to(settings.BASE_DIR))
+        for package in ("audit", "config", "ingestion", "sites")
+        for path in (settings.BASE_DIR / package).rglob("*.py")
+        if READS.search(path.read_text())
+    }
+    assert readers <= MAY_READ
+
+
+def test_a_secret_may_be_the_content_of_a_file(tmp_path):
+    (tmp_path / "key").write_text("fifty characters\n")
+    given = {
+        "SECRET_KEY_FILE": str(tmp_path / "key"),
+        "SECRET_KEY": "another",
+        "LOG_LEVEL_FILE": "x",
+    }
+    assert secrets_in_files(given) == {"SECRET_KEY": "fifty characters"}
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_file_that_is_not_there_stops_everything(tmp_path, name):
+    with pytest.raises(ImproperlyConfigured, match=f"{name}_FILE=.* cannot be read: No such file"):
+        secrets_in_files({f"{name}_FILE": str(tmp_path / "nothing")})
+
+
+@pytest.mark.parametrize(("content", "why"), [(b" \n", "is empty"), (b"\xff\xfe", "is not text")])
+def test_so_does_one_that_says_nothing(tmp_path, content, why):
+    (tmp_path / "key").write_bytes(content)
+    with pytest.raises(ImproperlyConfigured, match=why):
+        secrets_in_files({"SECRET_KEY_FILE": str(tmp_path / "key")})
+
+
+def test_the_example_of_an_environment_names_settings_only():
+    known = set(
+        re.findall(
+            r"^\| `([A-Z_0-9]+)`",
+            (settings.BASE_DIR / "docs/settings.md").read_text(),
+            re.MULTILINE,
+        )
+    )
+    lines = (settings.BASE_DIR / "deploy" / "siteledger.env").read_text().splitlines()
+    named = {line.partition("=")[0] for line in lines if "=" in line and not line.startswith("#")}
+    assert named <= known

@@ -1,0 +1,204 @@
+"""What the files of `deploy/` say, read as their programs read them."""
+
+import io
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+
+from tests.config import production
+from tests.deploy import units
+from tests.deploy.units import DEPLOY, UNITS, compose, from_file, lines_of
+
+OURS = ("web-1", "web-2", "worker", "manage", "migrate")
+OTHERS = ("database", "redis")
+SERVERS = ("siteledger-web@.service", "siteledger-worker.service")
+DRAIN_SECONDS = 60  # what is uploaded (deploy/gunicorn.conf.py); a worker's 20 and its cluster's 30
+
+
+def linter(name):
+    path = settings.BASE_DIR / "var" / "linters" / "bin" / name
+    if not path.exists():
+        pytest.skip(f"{name} is not installed: make linters")
+    return path
+
+
+def run(*command):
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_containerfile_has_no_fault_that_is_known():
+    assert run(linter("hadolint"), DEPLOY / "Containerfile") == (0, "")
+
+
+def test_the_compose_file_is_one():
+    path = DEPLOY / "compose.yaml"
+    schema = ("--builtin-schema", "vendor.compose-spec")
+    code, said = run(linter("check-jsonschema"), *schema, path)
+    assert code == 0, said
+    rules = ("--config-file", DEPLOY / ".yamllint")
+    assert run(linter("yamllint"), "--strict", *rules, path) == (0, "")
+
+
+@pytest.mark.parametrize("name", [*OURS, *OTHERS])
+def test_a_container_can_change_nothing_but_its_data(name):
+    service = compose()["services"][name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["restart"] == (
+        "no" if "manage" in service.get("profiles", ()) else "unless-stopped"
+    )
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_no_secret_stands_in_the_environment_of_a_container(name):
+    service = compose()["services"][name]
+    for variable, value in service["environment"].items():
+        if variable.endswith("_FILE") and variable != "AUDIT_KEY_FILE":
+            assert value.removeprefix("/run/secrets/") in service["secrets"]
+        else:
+            assert not re.search("SECRET|PASSWORD|_URL$", variable)
+
+
+def test_the_web_has_neither_the_key_of_the_ledger_nor_its_owners_password():
+    services = compose()["services"]
+    with_owner = {name for name in OURS if "database_owner_url" in services[name]["secrets"]}
+    with_key = {name for name in OURS if "keys:/keys" in services[name]["volumes"]}
+    assert (with_owner, with_key) == ({"migrate"}, {"worker", "manage", "migrate"})
+    assert lines_of("siteledger-web@.service", "InaccessiblePaths") == ["-/var/lib/siteledger/keys"]
+
+
+@pytest.mark.parametrize("name", OURS[:3])
+def test_a_container_has_the_time_to_drain(name):
+    assert int(compose()["services"][name]["stop_grace_period"].rstrip("s")) > DRAIN_SECONDS
+
+
+@pytest.mark.parametrize("unit", SERVERS)
+def test_a_unit_has_the_time_to_drain_and_comes_back(unit):
+    assert int(lines_of(unit, "TimeoutStopSec")[0]) > DRAIN_SECONDS
+    assert lines_of(unit, "KillMode") == ["mixed"]
+    assert lines_of(unit, "Restart") == ["always"]
+
+
+def test_containers_and_units_start_the_same(tmp_path):
+    image = (DEPLOY / "Containerfile").read_text()
+    config = "--config deploy/gunicorn.conf.py"
+    assert config in lines_of("siteledger-web@.service", "ExecStart")[0]
+    assert config in re.sub('[",]', "", image)
+    worker = units.command_of("siteledger-worker.service", tmp_path)
+    assert worker[1:] == compose()["services"]["worker"]["command"][1:] == ["manage.py", "workers"]
+
+
+def test_what_the_image_copies_is_all_that_runs():
+    kept = {line[1:] for line in from_file(settings.BASE_DIR / ".dockerignore") if line[0] == "!"}
+    tracked = run("git", "-C", settings.BASE_DIR, "ls-files")[1].splitlines()
+    packages = {path.split("/")[0] for path in tracked if path.endswith("/__init__.py")}
+    assert packages - {"tests", "bench"} <= kept
+    assert {"static", "templates", "manage.py", "requirements.txt"} <= kept
+    assert all((settings.BASE_DIR / name).exists() for name in kept)
+    assert not {"tests", ".env", "var"} & kept
+
+
+def test_nginx_lets_in_what_the_settings_let_in():
+    text = (DEPLOY / "nginx.conf").read_text()
+    largest = max(int(size) for size in re.findall(r"client_max_body_size (\d+)m", text))
+    assert largest == settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1
+    assert "X-Forwarded-Proto $scheme" in text  # SECURE_PROXY_SSL_HEADER
+
+
+def test_a_server_has_as_many_threads_as_the_settings_say():
+    said = (DEPLOY / "gunicorn.conf.py").read_text()
+    assert f'os.environ.get("WEB_THREADS") or {settings.WEB_THREADS})' in said
+
+
+def test_systemd_understands_the_units(tmp_path):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("there is no systemd-analyze here: apt-get install systemd")
+    for unit in [*UNITS, DEPLOY / "systemd" / "siteledger.target"]:
+        text = units.placed(unit.read_text(), tmp_path).replace(
+            f"file:{settings.BASE_DIR}", "file:/srv"
+        )
+        (tmp_path / unit.name.replace("@.", "@8001.")).write_text(text)
+        (tmp_path / unit.name).write_text(text)
+    started = [tmp_path / unit.name.replace("@.", "@8001.") for unit in UNITS]
+    assert run("systemd-analyze", "verify", *started, tmp_path / "siteledger.target") == (0, "")
+
+
+def test_the_checks_have_nothing_to_say_of_what_compose_sets(db, settings, tmp_path):
+    """In a container's places: /run/secrets, /keys and /data, here all in one folder."""
+    (tmp_path / "secret_key").write_text("fifty random characters are what a key has, " * 2)
+    (tmp_path / "database_url").write_text(f"sqlite:///{tmp_path}/ledger.sqlite3")
+    said = dict(line.split("=", 1) for line in from_file(DEPLOY / "siteledger.env"))
+    said |= compose()["services"]["worker"]["environment"]
+    for name in [name for name in said if name.endswith("_FILE")]:
+        said[name] = str(tmp_path / Path(said[name]).name)
+    settings.AUDIT_KEY_FILE, settings.ANCHOR_DIR = said["AUDIT_KEY_FILE"], tmp_path / "anchors"
+    call_command("audit_keys", "create", stdout=io.StringIO())
+    asked = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
+    done = production.run(tmp_path, *asked, **said | {"SECRET_KEY": ""})
+    assert done.returncode == 0, done.stderr
+
+
+def test_secrets_are_made_once_and_nobody_else_comes_to_them(tmp_path):
+    folder = tmp_path / "secrets"
+    for _ in range(2):
+        assert run(DEPLOY / "make-secrets", folder, "database") == (0, "")
+        made = {path.name: path.read_text() for path in folder.iterdir()}
+    assert run(DEPLOY / "make-secrets", folder, "elsewhere") == (0, "")
+    assert {path.name: path.read_text() for path in folder.iterdir()} == made
+    assert folder.stat().st_mode & 0o077 == 0
+    assert len(made["secret_key"]) > 50
+    assert (
+        made["database_url"]
+        == f"postgres://siteledger:{made['database_password']}@database/siteledger"
+    )
+
+
+def test_an_image_is_built_where_there_is_an_engine():
+    engine = next((name for name in ("docker", "podman") if shutil.which(name)), None)
+    if engine is None or run(engine, "info", "--format", "{{.ServerVersion}}")[0]:
+        pytest.skip("no engine of containers answers here")
+    said = run(engine, "build", "--file", DEPLOY / "Containerfile", settings.BASE_DIR)
+    assert said[0] == 0, said[1]
+
+
+# The throw-away server's superuser has the name that make-role gives: it is called otherwise first.
+TWO_ROLES = """
+set -euo pipefail
+server=${DATABASE_URL#*@}; server=${server%/*}
+export PGHOST=${server%:*} PGPORT=${server#*:} POSTGRES_DB=siteledger POSTGRES_USER=siteledger_owner
+psql -qU siteledger -c 'CREATE ROLE siteledger_owner SUPERUSER LOGIN' siteledger
+psql -qU siteledger_owner -c 'ALTER ROLE siteledger RENAME TO nobody' siteledger
+deploy/make-role
+export DATABASE_OWNER_URL=postgres://siteledger_owner@$server/siteledger
+"$PYTHON" manage.py migrate --verbosity 0
+unset DATABASE_OWNER_URL
+"$PYTHON" manage.py check --database default
+psql -AtU siteledger -c 'SELECT current_user' siteledger
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_role_that_works_is_made_beside_the_one_that_owns(tmp_path):
+    """As PostgreSQL's image runs it in an empty database; then `migrate` gives it its rights."""
+    (tmp_path / "password").write_text("it's a 'secret'\n")
+    more = {"DATABASE_PASSWORD_FILE": str(tmp_path / "password"), "PYTHON": sys.executable}
+    environment = production.environment(tmp_path, **more)
+    environment["PATH"] = f"{environment['PATH']}:/usr/sbin"
+    command = [settings.BASE_DIR / "scripts" / "with-postgresql", "bash", "-c", TWO_ROLES]
+    done = subprocess.run(
+        command, cwd=settings.BASE_DIR, env=environment, check=False, capture_output=True, text=True
+    )
+    if done.returncode == 77:
+        pytest.skip("there is no PostgreSQL here: apt-get install postgresql")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "siteledger"
+    assert "audit.W001" not in done.stderr  # the application's role could change the ledger

@@ -1,0 +1,141 @@
+"""What the units start, behind nginx with our configuration: in use, and restarted meanwhile."""
+
+import re
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pytest
+
+from tests.deploy.conftest import NAME, WEB
+from tests.deploy.units import lines_of
+from tests.ingestion.hosts import eventually
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+A_FILE = b"%PDF-1.7\n" + bytes(100_000)
+FILES = "/packets/new/files/"
+BOUNDARY = "between-the-parts"
+
+
+def body(browser, content, name="cv.pdf"):
+    """A form with one file, as bytes: what is sent piece by piece has to be put together first."""
+    token = browser.cookies["csrftoken"]
+    part = f"--{BOUNDARY}\r\nContent-Disposition: form-data; name="
+    return (
+        (
+            f'{part}"csrfmiddlewaretoken"\r\n\r\n{token}\r\n'
+            f'{part}"file"; filename="{name}"\r\nContent-Type: application/pdf\r\n\r\n'
+        ).encode()
+        + content
+        + f"\r\n--{BOUNDARY}--\r\n".encode()
+    )
+
+
+def send(browser, whole, pieces=None):
+    headers = {
+        "Content-Type": f"multipart/form-data; boundary={BOUNDARY}",
+        "Content-Length": str(len(whole)),
+        "Referer": f"https://{NAME}/packets/new/",
+    }
+    return browser.post(FILES, content=pieces or whole, headers=headers)
+
+
+def test_somebody_signs_in_through_the_proxy_and_uploads(deployment):
+    deployment.start_web(deployment.ports[0])
+    deployment.nginx()
+    plain = httpx2.get(
+        f"http://127.0.0.1:{deployment.http}/login/", headers={"Host": NAME}, trust_env=False
+    )
+    assert (plain.status_code, plain.headers["location"]) == (301, f"https://{NAME}/login/")
+    browser = deployment.signed_in()
+    assert send(browser, body(browser, A_FILE)).status_code == 201
+    page = browser.get("/packets/new/")
+    assert page.status_code == 200
+    assert "cv.pdf" in page.text
+    style = re.search(r'href="(/static/[^"]+\.css)"', page.text)[1]
+    assert browser.get(style).status_code == 200
+    assert browser.get("/metrics").status_code in {401, 403}  # nginx is on the same machine
+
+
+def test_a_page_that_takes_no_documents_takes_no_large_form(deployment):
+    deployment.start_web(deployment.ports[0])
+    deployment.nginx()
+    assert deployment.browser().post("/login/", content=bytes(4_000_000)).status_code == 413
+
+
+def test_a_file_that_only_the_newer_server_has_is_found(deployment):
+    deployment.start_web(deployment.ports[0])
+    (deployment.folder / "lib" / "static" / "newer.css").write_text("body { color: black }")
+    deployment.start_web(deployment.ports[1])
+    deployment.nginx()
+    browser = deployment.browser()
+    assert {browser.get("/static/newer.css").status_code for _ in range(6)} == {200}
+    assert browser.get("/static/nothing.css").status_code == 404
+
+
+def test_an_upload_that_is_coming_in_is_finished_by_the_server_that_stops(deployment):
+    old = deployment.start_web(deployment.ports[0])
+    deployment.nginx()
+    browser = deployment.signed_in()
+    whole = body(browser, A_FILE + bytes(2_000_000), "slow.pdf")
+    half, go_on = threading.Event(), threading.Event()
+
+    def pieces():
+        yield whole[:1_000_000]
+        half.set()
+        assert go_on.wait(60)
+        yield whole[1_000_000:]
+
+    with ThreadPoolExecutor() as threads:
+        answer = threads.submit(send, browser, whole, pieces())
+        assert half.wait(30)
+        old.send_signal(signal.SIGTERM)
+        deployment.start_web(deployment.ports[1])
+        eventually(lambda: not deployment.is_ready(deployment.ports[0]))
+        assert deployment.browser().get("/login/").status_code == 200
+        assert old.poll() is None
+        go_on.set()
+        assert answer.result().status_code == 201
+    assert old.wait(60) == 0
+
+
+def test_while_both_are_restarted_one_after_the_other_every_request_is_answered(deployment):
+    servers = [deployment.start_web(port) for port in deployment.ports]
+    deployment.nginx()
+    stop = threading.Event()
+
+    def use():
+        browser, seen = deployment.signed_in(), []
+        whole = body(browser, A_FILE)
+        while not stop.is_set():
+            seen += [browser.get("/login/").status_code, send(browser, whole).status_code]
+        return seen
+
+    with ThreadPoolExecutor() as threads:
+        people = [threads.submit(use) for _ in range(3)]
+        try:
+            for server, port in zip(servers, deployment.ports, strict=True):
+                server.send_signal(signal.SIGTERM)
+                assert server.wait(75) == 0
+                deployment.start_web(port)
+        finally:
+            stop.set()
+    answers = [status for each in people for status in each.result()]
+    assert len(answers) > 20
+    assert set(answers) <= {200, 201, 302}
+
+
+def test_the_worker_host_stops_within_the_time_that_its_unit_gives_it(deployment):
+    unit = "siteledger-worker.service"
+    host = deployment.start(unit)
+    assert "Working" in host.stdout.readline()
+    host.send_signal(signal.SIGTERM)
+    assert host.wait(int(lines_of(unit, "TimeoutStopSec")[0])) == 0
+    host.stdout.close()
+
+
+def test_the_checks_have_nothing_to_say_of_what_the_units_set(deployment):
+    said = deployment.run("manage.py", "check", "--deploy", "--fail-level", "WARNING")
+    assert "no issues" in said
+    assert lines_of(WEB, "EnvironmentFile") == ["/etc/siteledger/siteledger.env"]
