@@ -9,18 +9,19 @@ import pytest
 
 from audit import chain, history
 from audit.models import Entry, EntryDetail
-from tests.audit.export.support import exported, publish, sign, write_ways
+from tests.audit.export.support import KEY, OTHER, exported, publish, sign, write_ways
 from tests.audit.support import write, write_many
 from tests.audit.test_notes import NOTE
 from tests.audit.test_places import place
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "audit-format.md"
+DOCS = Path(__file__).parents[2] / "docs"
+DOCUMENT = DOCS / "audit-format.md"
 
 
-def commands(heading):
+def commands(heading, document=DOCUMENT):
     """The shell commands under a heading, up to the next one."""
     section = re.split(
-        r"^#+ ", DOCUMENT.read_text().split(f"# {heading}\n")[1], flags=re.MULTILINE
+        r"^#+ ", document.read_text().split(f"# {heading}\n")[1], flags=re.MULTILINE
     )[0]
     return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
 
@@ -28,7 +29,8 @@ def commands(heading):
 (OPEN_DETAIL,) = commands("Details")
 (FOLLOW,) = commands("Following the chain with coreutils")
 (VERIFY_TOKEN,) = commands("Checkpoints and anchors")
-FILES, DETAIL, PROOFS = commands("Recomputing it without our verifier")
+(CHECK,) = commands("Check an export without us", DOCS / "guides" / "regulatory-affairs.md")
+FILES, DETAIL, ROOT, SIGNATURE, PROOFS = commands("Recomputing it without our verifier")
 
 
 def run(script, folder, **variables):
@@ -93,6 +95,39 @@ def test_the_shell_finds_what_was_changed_in_the_package(package):
         file.write_text(file.read_text().replace("no. 0", "no. 7"))
     assert "the manifest" not in run(FILES, package)
     assert run(DETAIL, package, SEQ="1") == ""
+
+
+@pytest.mark.parametrize("documents", [[1], [1, 2, 3, 4, 5]])
+def test_the_shell_computes_the_root_that_was_signed(db, settings, tmp_path, documents):
+    """Of 3 and of 15 entries: of two and of four perfect trees."""
+    publish(settings, tmp_path / "anchors")
+    write_ways(*documents)
+    sign()
+    package = exported(tmp_path / "export")
+    manifest = json.loads((package / "manifest.json").read_text())
+    said = f"checkpoint {manifest['size']} has the root {manifest['root']}"
+    assert run(ROOT, package) == said
+
+
+def test_the_shell_computes_another_root_of_another_trail(package):
+    file = package / "entries.ndjson"
+    file.write_text(file.read_text().replace("DE-014", "DE-015"))
+    assert run(ROOT, package) == ""
+
+
+def test_openssl_knows_who_signed_the_checkpoint(package):
+    assert "Verified Successfully" in run(SIGNATURE, package, KEY=KEY.verifier.text)
+    assert "Verified Successfully" not in run(SIGNATURE, package, KEY=OTHER.verifier.text)
+    note = package / "checkpoints" / "6"
+    note.write_text(note.read_text().replace("\n6\n", "\n7\n"))
+    assert "Verified Successfully" not in run(SIGNATURE, package, KEY=KEY.verifier.text)
+
+
+def test_the_guides_command_checks_a_package(package):
+    head = json.loads((package / "manifest.json").read_text())["head"]
+    given = {"KEY": KEY.verifier.text, "HEAD": head}
+    assert "HOLDS" in run(CHECK, package, **given)
+    assert "HOLDS" not in run(CHECK, package, **given | {"HEAD": "0" * 64})
 
 
 def test_the_shell_makes_a_file_of_each_proof(package, tmp_path):
