@@ -39,9 +39,9 @@ class Sandbox:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.database = folder / "siteledger.sqlite3"
-        self._environment = _environment(folder)
+        self.environment = _environment(folder)
         self._running = ExitStack()
-        self._address = ""
+        self.address = ""
 
     def close(self) -> None:
         """Stop what was started."""
@@ -51,7 +51,7 @@ class Sandbox:
         """`manage.py`, to its end, whatever its exit code."""
         return subprocess.run(  # noqa: S603 - our own program
             [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments],
-            env=self._environment | changes,
+            env=self.environment | changes,
             capture_output=True,
             text=True,
             check=False,
@@ -93,7 +93,7 @@ class Sandbox:
 
     def start_workers(self) -> None:
         command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "workers"]
-        host = self._running.enter_context(_program(command, self._environment))
+        host = self._running.enter_context(_program(command, self.environment))
         assert host.stdout is not None  # noqa: S101 - it is a pipe
         if "Working" not in host.stdout.readline():
             raise Differs("the worker host did not start")
@@ -105,14 +105,14 @@ class Sandbox:
             place = f"127.0.0.1:{probe.getsockname()[1]}"
         command = [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", place]
         self._running.enter_context(
-            _program([*command, "--chdir", str(settings.BASE_DIR)], self._environment)
+            _program([*command, "--chdir", str(settings.BASE_DIR)], self.environment)
         )
-        self._address = f"http://{place}"
-        _wait_for(f"{self._address}/healthz")
+        self.address = f"http://{place}"
+        _wait_for(f"{self.address}/healthz")
 
     @contextmanager
     def browser(self) -> Iterator["Browser"]:
-        with httpx2.Client(base_url=self._address, timeout=60.0) as client:
+        with httpx2.Client(base_url=self.address, timeout=60.0) as client:
             yield Browser(client)
 
 

@@ -126,8 +126,8 @@ def test_openssl_knows_who_signed_the_checkpoint(package):
 def test_the_guides_command_checks_a_package(package):
     head = json.loads((package / "manifest.json").read_text())["head"]
     given = {"KEY": KEY.verifier.text, "HEAD": head}
-    assert "HOLDS" in run(CHECK, package, **given)
-    assert "HOLDS" not in run(CHECK, package, **given | {"HEAD": "0" * 64})
+    assert "HOLDS:" in run(CHECK, package, **given)
+    assert "HOLDS:" not in run(CHECK, package, **given | {"HEAD": "0" * 64})
 
 
 def test_the_shell_makes_a_file_of_each_proof(package, tmp_path):

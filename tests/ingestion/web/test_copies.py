@@ -3,6 +3,8 @@
 import hashlib
 import io
 import json
+import shutil
+import subprocess
 import tracemalloc
 import zipfile
 
@@ -15,7 +17,9 @@ from audit.chain import digest
 from audit.redaction import redact
 from ingestion import copies
 from ingestion.archive import archive
+from tests.audit.export.support import exported, publish, sign
 from tests.audit.support import guards_down, sql
+from tests.docs.pages import ROOT, blocks
 from tests.factories import make_user
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet
 
@@ -132,6 +136,32 @@ def test_the_certificate_says_whether_the_document_was_changed_since_it_first_ca
     signed_in.post(page_of(document), given())
     again = printed(opened(fetched(signed_in, document)))
     assert f"SincefirstreceivedCHANGEDbyentry{came}Original" in again
+
+
+def test_the_shell_finds_the_copys_sums_and_its_entry_in_an_export(files, settings, tmp_path):
+    """By the commands of docs/audit-format.md."""
+    publish(settings, tmp_path / "anchors")
+    sign()
+    package, copy = exported(tmp_path / "export"), tmp_path / "copy"
+    for name, content in files.items():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_bytes(content)
+    shutil.copy(package / "verify_trail.py", copy)
+    said = in_the_shell(copy, package)
+    assert hashlib.sha256(CONTENT).hexdigest() in said
+    assert digest(files["trail.ndjson"].decode().splitlines()[-1]) in said
+    assert "HOLDS:" in said
+    changed = files["trail.ndjson"].replace(b"site coordinator", b"Site coordinator")
+    (copy / "trail.ndjson").write_bytes(changed)
+    assert "HOLDS:" not in in_the_shell(copy, package)
+
+
+def in_the_shell(folder, package):
+    (block,) = (b for b in blocks(ROOT / "docs" / "audit-format.md") if "original/*" in b.text)
+    return subprocess.run(
+        ["sh", "-c", block.text], cwd=folder, capture_output=True, text=True, check=False,
+        env={"EXPORT": str(package), "PATH": "/usr/bin:/bin"},
+    ).stdout  # fmt: skip
 
 
 def test_its_trail_ends_with_the_entry_that_certifies_it(files, document):

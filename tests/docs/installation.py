@@ -1,0 +1,111 @@
+"""An installation as the documentation has it: sample sites, a portal, workers and pages.
+
+In its folder `home` lie the files that the pages name.
+"""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ingestion.samples.corpus import write_corpus
+from ingestion.samples.people_and_sites import SITES
+from ingestion.samples.portal import SamplePortal, limits_of
+from ingestion.samples.specimens import specimen
+from ingestion.validation.sandbox import Sandbox
+from tests.docs.pages import ROOT
+
+ADDRESS = "http://127.0.0.1:8000"  # on every page; ours is a free port
+PROGRAM, HUMAN = SITES[1], SITES[0]  # whose packets come over HTTP, and by hand
+TOKENS = """
+from audit.log import ledger
+from sites.models import ApiToken, Scope, Site, User
+def write(file, scopes, **whose):
+    token = ApiToken(name=file, scopes=scopes, **whose)
+    open(file, "w").write(token.draw_secret())
+    token.save()
+write("site.token", ["read", "download", "submit"], site=Site.objects.get(site_id="{site}"))
+write("ops.token", ["read", "operate"], user=User.objects.get(username="olu"))
+"""
+
+
+@dataclass(frozen=True)
+class Home:
+    folder: Path
+    environment: dict
+    address: str
+
+    def run(self, script, seconds=300):
+        """The script in bash, as it is typed; with our port for the one on the page."""
+        return subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script.replace(ADDRESS, self.address)],
+            cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=seconds, check=False,
+        )  # fmt: skip
+
+
+@contextmanager
+def installation(folder):
+    sandbox = Sandbox(folder)
+    home = folder / "home"
+    home.mkdir()
+    corpus, portal = _samples(folder / "samples")
+    with portal, closing(sandbox):
+        shutil.copy(corpus.sites, home)
+        for command in (["migrate"], ["audit_keys", "create"], ["load_sites", str(corpus.sites)]):
+            sandbox.done(*command, "--verbosity", "0")
+        sandbox.done("demo_users")
+        sandbox.start_workers()
+        sandbox.start_pages()
+        environment = sandbox.environment | {"PATH": f"{_programs(folder)}:/usr/bin:/bin"}
+        made = Home(home, environment, sandbox.address)
+        _write_files(made, corpus)
+        yield made
+
+
+def _samples(folder):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    corpus = write_corpus(
+        folder, base_url=f"http://127.0.0.1:{port}", today=datetime.now(UTC).date(), sites=2
+    )
+    return corpus, SamplePortal(corpus.directory, limits_of(corpus.sites), faults=0, port=port)
+
+
+def _programs(folder):
+    """`manage.py` on the PATH, as the pages have it."""
+    programs = folder / "bin"
+    programs.mkdir()
+    manage = programs / "manage.py"
+    manage.write_text(f'#!/bin/sh\nexec {sys.executable} {ROOT / "manage.py"} "$@"\n')
+    manage.chmod(0o755)
+    return programs
+
+
+def _write_files(home, corpus):
+    lines = corpus.manifest.read_text().splitlines(keepends=True)
+    of = {
+        site.site_id: [line for line in lines if json.loads(line)["site_id"] == site.site_id]
+        for site in (PROGRAM, HUMAN)
+    }
+    (home.folder / "packet.ndjson").write_text("".join(of[PROGRAM.site_id][:4]))
+    (home.folder / "manifest.ndjson").write_text("".join(of[HUMAN.site_id][:4]))
+    today = datetime.now(UTC).date()
+    for folder in ("scans", "packets"):
+        (home.folder / folder).mkdir()
+        content = specimen("lab-certification", today=today, site=HUMAN, fault=None, seed=7)
+        (home.folder / folder / "lab-certification.pdf").write_bytes(content)
+    content = specimen("irb-approval", today=today, site=PROGRAM, fault=None, seed=8)
+    (home.folder / "irb-approval.pdf").write_bytes(content)
+    for command in (
+        f"manage.py shell -v 0 -c '{TOKENS.format(site=PROGRAM.site_id)}'",
+        "manage.py replay_corpus packets/ --write f.json",
+    ):
+        done = home.run(command)
+        assert done.returncode == 0, done.stdout + done.stderr
