@@ -1,7 +1,7 @@
 """What somebody has to see to, as it is now: each with a sentence, and what to do about it.
 
 Only looks. `alerts` tells people, once; the dashboard shows them for as long as they last. Each is
-explained in docs/operations.md under its key.
+explained in docs/runbooks.md under its key.
 """
 
 import logging

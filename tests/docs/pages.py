@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = ("sh", "console")
 SHOWN = ("", "ini", "json", "toml", "yaml")  # files and answers: nothing to type
+_LOOSE = re.compile(r"(\.\.\.|[0-9a-f]{8}-[0-9a-f-]+|[0-9a-f]{12,}|\d+)")  # what may be another
 _FENCE = re.compile(
     r"(?:^<!-- (?P<mark>.*?) -->\n+)?^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^ *```$",
     re.MULTILINE | re.DOTALL,
@@ -91,3 +92,21 @@ def session(block: Block) -> list[tuple[str, list[str]]]:
         elif line:
             steps[-1][1].append(line)
     return steps
+
+
+def missing(shown: list[str], answered: list[str]) -> str:
+    """The first line that is shown and was not answered, in this order; or ""."""
+    lines = iter(answered)
+    for line in shown:
+        if not any(re.fullmatch(_pattern(line), answer.rstrip()) for answer in lines):
+            return line
+    return ""
+
+
+def _pattern(line: str) -> str:
+    if line.startswith("HTTP/"):  # a status has to be as it is
+        return re.escape(line)
+    parts = _LOOSE.split(line)  # every second one is loose
+    parts[::2] = map(re.escape, parts[::2])
+    parts[1::2] = [".*" if part == "..." else "[0-9a-f-]+" for part in parts[1::2]]
+    return "".join(parts)

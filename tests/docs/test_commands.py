@@ -9,7 +9,7 @@ import re
 import pytest
 
 from tests.docs.installation import installation
-from tests.docs.pages import PAGES, blocks, name, session
+from tests.docs.pages import PAGES, blocks, missing, name, session
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 RUN = [page for page in PAGES if any(block.is_run_here for block in blocks(page))]
@@ -20,27 +20,6 @@ BEHIND = "---- behind "
 def home(tmp_path_factory):
     with installation(tmp_path_factory.mktemp("installation")) as made:
         yield made
-
-
-def pattern(line):
-    """Of a line that is shown. A status line has to be as it is."""
-    if line.startswith("HTTP/"):
-        return re.escape(line)
-    kinds = r"\.\.\.|[0-9a-f]{8}-[0-9a-f-]+|[0-9a-f]{12,}|\d+"
-    loose = {"...": ".*"}
-    return "".join(
-        (loose.get(part) or r"[0-9a-f-]+" if re.fullmatch(kinds, part) else re.escape(part))
-        for part in re.split(f"({kinds})", line)
-    )
-
-
-def missing(shown, answered):
-    """The first line that is shown and was not answered, in this order; or ""."""
-    lines = iter(answered)
-    for line in shown:
-        if not any(re.fullmatch(pattern(line), answer.rstrip()) for answer in lines):
-            return line
-    return ""
 
 
 @pytest.mark.parametrize("page", RUN, ids=name)

@@ -19,6 +19,7 @@ from tests.docs.pages import (
     SHOWN,
     blocks,
     every_block,
+    missing,
     name,
     typed,
     without_blocks,
@@ -45,6 +46,19 @@ def spoken(page):
     """Everything on a page that is code: lines of blocks of commands, and spans."""
     lines = (line for block in blocks(page) for line in typed(block).splitlines())
     return [*lines, *SPAN.findall(without_blocks(page))]
+
+
+def test_an_answer_may_differ_in_numbers_and_in_nothing_else():
+    shown = ["HTTP/1.1 202 Accepted", '{"id": "BAT-2026-0001", "status": "QUEUED", ...']
+    answer = [
+        "HTTP/1.1 202 Accepted",
+        "Date: today",
+        '{"id": "BAT-2027-0012", "status": "QUEUED", 1}',
+    ]
+    assert missing(shown, answer) == ""
+    assert missing(shown, answer[::-1]) == shown[1]
+    assert missing(shown, ["HTTP/1.1 200 Accepted", answer[2]]) == shown[0]
+    assert missing(shown, [*answer[:2], answer[2].replace("QUEUED", "FAILED")]) == shown[1]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
