@@ -4,7 +4,7 @@ PY := .venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo run screenshots test test-all lint format requirements bench bench-rivals scanner linters clean
+.PHONY: help install install-dev demo run screenshots test test-all chaos lint format requirements bench bench-rivals scanner linters clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -29,6 +29,9 @@ test: install-dev ## The whole suite, on SQLite and PostgreSQL
 
 test-all: install-dev scanner ## The suite and the slower proofs
 	@scripts/test --slow
+
+chaos: install-dev ## A storm of kills over 2,000 documents, and what is left (docs/chaos.md); SEED=7
+	$(PY) -m bench.chaos $(if $(SEED),--seed $(SEED)) $(CHAOS)
 
 lint: install-dev linters ## Style, types, import directions, templates, migrations
 	.venv/bin/ruff check .

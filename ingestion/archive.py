@@ -5,6 +5,7 @@ A port (decision 8), which STORAGES["archive"] fills: the folder here, or S3 wit
 doubtful documents keep their bytes here too.
 """
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -33,7 +34,8 @@ class Archive(Protocol):
     def put(self, path: Path, sha256: str) -> None:
         """Store a local file durably. Storing the same bytes again changes nothing.
 
-        Raises StorageUnavailable.
+        Raises StorageUnavailable, also for a file that no longer has this hash: it changed on our
+        disk since it came, and what was read of it says nothing about the document.
         """
         ...
 
@@ -85,9 +87,10 @@ class FolderArchive:
 
     def put(self, path: Path, sha256: str) -> None:
         target = self.path_of(sha256)
-        if target.exists():
-            return
         try:
+            if target.exists():
+                refuse_changed(path, sha256)
+                return
             target.parent.mkdir(parents=True, exist_ok=True)
             self._write(path, target)
         except OSError as error:
@@ -100,6 +103,8 @@ class FolderArchive:
                 shutil.copyfileobj(incoming, out, 1 << 20)
                 out.flush()
                 os.fsync(out.fileno())
+            # The copy and not its source: what is filed is what was hashed.
+            refuse_changed(Path(name), target.name)
             Path(name).chmod(0o444)
             # The bytes are durable under their name after this rename and the directory's fsync.
             # If we die before, only a temporary file is left, and the document is fetched again.
@@ -108,6 +113,14 @@ class FolderArchive:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+
+
+def refuse_changed(path: Path, sha256: str) -> None:
+    """Raises OSError unless the file has this hash."""
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != sha256:
+        raise OSError(f"{path} changed on our disk: its bytes now hash to {found}")
 
 
 def fsync_folder(folder: Path) -> None:

@@ -24,7 +24,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from storages.backends.s3 import S3Storage
 
-from ingestion.archive import Stored
+from ingestion.archive import Stored, refuse_changed
 from ingestion.core.errors import StorageUnavailable
 
 logger = logging.getLogger(__name__)
@@ -131,6 +131,7 @@ class BucketArchive(Bucket):
 
     def _refuse_another(self, path: Path, sha256: str) -> None:
         """What lies there is what we were about to put; a stranger's bytes are not built on."""
+        refuse_changed(path, sha256)  # S3 compares what it takes, and takes nothing here
         there = self._head(sha256)
         if there["ContentLength"] != path.stat().st_size:
             raise OSError("other bytes lie there; run `manage.py verify_archive`")

@@ -11,6 +11,22 @@ from pathlib import Path
 
 from django.db import connection
 
+from bench.chaos import processes
+from bench.chaos.processes import descendants, is_running
+
+__all__ = [
+    "descendants",
+    "environment",
+    "eventually",
+    "find",
+    "folders_of",
+    "is_running",
+    "kill",
+    "start_host",
+    "stop_host",
+    "worker_host",
+]
+
 
 def environment(settings, **changes):
     """What a worker process needs to work on the tests' own database and folders."""
@@ -73,12 +89,7 @@ def eventually(answer, *, seconds=60):
 
 def find(host, role):
     """Living processes of a host by what they are: cluster, sentinel, worker, ..., or parser."""
-    family = descendants(host.pid) - {host.pid}
-    if role == "all":
-        return family
-    if role == "parser":  # each leads a session of its own; so does the cluster's head
-        return {pid for pid in family if os_session(pid) == pid and name_of(pid) != "sl-cluster"}
-    return {pid for pid in family if name_of(pid) == f"sl-{role}"}
+    return processes.find(host.pid, role)
 
 
 def kill(host, role, number=signal.SIGKILL):
@@ -90,46 +101,5 @@ def kill(host, role, number=signal.SIGKILL):
     return len(pids)
 
 
-def name_of(pid):
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
-
-
-def os_session(pid):
-    try:
-        return os.getsid(pid)
-    except ProcessLookupError:
-        return 0
-
-
-def is_running(pid):
-    """A zombie is not: it waits for its parent to look."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
-
-
 def folders_of(host):
     return list(Path(tempfile.gettempdir()).glob(f"siteledger-host-{host.pid}-*"))
-
-
-def descendants(pid):
-    """Processes whose parent chain or session leads to `pid`, read from /proc."""
-    found = {pid}
-    rows = []
-    for process in Path("/proc").iterdir():
-        try:
-            own, rest = int(process.name), (process / "stat").read_text().rsplit(")", 1)[1].split()
-        except (OSError, ValueError):  # no process, or one that has just ended
-            continue
-        rows.append((own, int(rest[1]), int(rest[3]), rest[0]))
-    grown = True
-    while grown:
-        new = {pid for pid, parent, session, _ in rows if parent in found or session in found}
-        grown = not new <= found
-        found |= new
-    return {pid for pid, _, _, state in rows if pid in found and state != "Z"}

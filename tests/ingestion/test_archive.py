@@ -46,3 +46,15 @@ def test_bytes_that_vanish_while_they_are_stored_leave_no_trace(tmp_path):
     with pytest.raises(StorageUnavailable):
         archive.put(tmp_path / "gone", SHA256)
     assert not [path for path in (tmp_path / "archive").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("is_there", [False, True], ids=["new", "on file already"])
+def test_a_file_that_changed_since_it_was_hashed_is_not_filed(tmp_path, source, is_there):
+    archive = FolderArchive(tmp_path / "archive")
+    if is_there:
+        archive.put(source, SHA256)
+    source.write_bytes(BYTES.replace(b"signed", b"sighed"))
+    with pytest.raises(StorageUnavailable, match="changed on our disk"):
+        archive.put(source, SHA256)
+    files = [path for path in (tmp_path / "archive").rglob("*") if path.is_file()]
+    assert [file.read_bytes() for file in files] == [BYTES] * is_there

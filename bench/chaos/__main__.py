@@ -1,0 +1,72 @@
+"""`python -m bench.chaos [--documents N] [--kills N] [--seed N] [--minutes N] [--database NAME]`.
+
+Exit code 0: nothing was lost, filed twice, wrong or unexplained. 1: something was, and it is named;
+the folder with the logs stays. `--output FILE` gets the Markdown as well.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import django
+
+from bench.chaos.servers import Postgresql, Server, Sqlite
+from bench.chaos.settings import environment
+
+DISK_MB = 2  # for each document, of the disk that is filled
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.chaos", description=__doc__)
+    parser.add_argument("--documents", type=int, default=2000)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--minutes", type=float, default=60.0, help="after which no harm comes")
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
+    parser.add_argument("--output", type=Path)
+    return parser.parse_args()
+
+
+@contextmanager
+def disk(folder: Path, documents: int) -> Iterator[str]:
+    """A small one of its own at `folder`, if that can be made here. Yields why it cannot."""
+    size = f"size={max(128, documents * DISK_MB)}m"
+    mount = ["mount", "-t", "tmpfs", "-o", size, "chaos", str(folder)]
+    done = subprocess.run(mount, check=False, capture_output=True, text=True)
+    try:
+        yield done.stderr.strip() if done.returncode else ""
+    finally:
+        if not done.returncode:
+            subprocess.run(["umount", "--lazy", str(folder)], check=False)  # noqa: S607
+
+
+def main() -> int:
+    asked = arguments()
+    folder = Path(tempfile.mkdtemp(prefix="chaos-"))
+    with ExitStack() as stack:
+        server: Server = Sqlite(folder) if asked.database == "sqlite" else Postgresql()
+        stack.callback(server.stop)
+        os.environ |= environment(folder, server.url)
+        skipped = stack.enter_context(disk(folder / "disk", asked.documents))
+        django.setup()
+        from bench.chaos.run import run  # noqa: PLC0415 - it needs the settings
+
+        text, is_good = run(asked, folder, server, skipped)
+    sys.stdout.write(text)
+    if asked.output:
+        asked.output.write_text(text)
+    if is_good:
+        shutil.rmtree(folder)
+    else:
+        sys.stderr.write(f"What hosts and web server said is in {folder}/*.log\n")
+    return 0 if is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""A wall clock that can be moved while programs run: a shim below them, as `bench.disk` has one.
+
+Time since boot goes on as it does, as when an administrator or a time server sets the clock.
+libfaketime would do; its processes share a semaphore, with which one that is killed stops others.
+"""
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+SHIM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
+
+static const volatile int64_t *ahead; /* seconds */
+
+__attribute__((constructor)) static void look(void)
+{
+    int file = open(getenv("CHAOS_CLOCK"), O_RDONLY | O_CLOEXEC);
+    ahead = mmap(0, sizeof *ahead, PROT_READ, MAP_SHARED, file, 0);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real)
+        real = (int (*)(clockid_t, struct timespec *)) dlsym(RTLD_NEXT, "clock_gettime");
+    int failed = real(clock, now);
+    if (!failed && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+        now->tv_sec += *ahead;
+    return failed;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone)
+{
+    struct timespec precise;
+    clock_gettime(CLOCK_REALTIME, &precise);
+    now->tv_sec = precise.tv_sec;
+    now->tv_usec = precise.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *now)
+{
+    struct timespec precise;
+    clock_gettime(CLOCK_REALTIME, &precise);
+    if (now)
+        *now = precise.tv_sec;
+    return precise.tv_sec;
+}
+"""
+
+
+class Clock:
+    """Of all programs that are started with `environment`. It is right at first."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises FileNotFoundError where there is no C compiler."""
+        if not shutil.which("cc"):
+            raise FileNotFoundError("no C compiler is installed: sudo apt-get install gcc")
+        self._file, shim = folder / "clock", folder / "clock.so"
+        self._file.write_bytes(struct.pack("q", 0))
+        command = ["cc", "-shared", "-fPIC", "-O2", "-x", "c", "-", "-o", str(shim), "-ldl"]
+        subprocess.run(command, input=SHIM, text=True, check=True)
+        self.environment = {"LD_PRELOAD": str(shim), "CHAOS_CLOCK": str(self._file)}
+
+    def set_ahead(self, seconds: int) -> None:
+        """Negative: behind. At once, in every process."""
+        with self._file.open("r+b", buffering=0) as file:  # in place: they have it mapped
+            file.write(struct.pack("q", seconds))

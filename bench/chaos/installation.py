@@ -1,0 +1,134 @@
+"""Hosts, web server, portal and disk of one run. Who dies is started again, as an init would."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from django.core.management import call_command
+
+from bench.chaos import processes
+from bench.chaos.clock import Clock
+from bench.chaos.offer import PORTAL, Offer
+from bench.chaos.way import Way
+from bench.process import free_port
+from ingestion import manifest, register
+from ingestion.models import Source
+from ingestion.samples.portal import SamplePortal, limits_of
+
+ROOT = Path(__file__).parents[2]
+HOSTS = 2
+FAULTS = 0.05  # share of documents with which the portal has trouble by itself
+REST_SECONDS = 1.0  # after a death, as `RestartSec`
+STOP_SECONDS = 60.0
+
+
+class Program:
+    """One that is always to run. What it says is kept in a file."""
+
+    def __init__(self, command: list[str], log: Path, changes: Mapping[str, str]) -> None:
+        self._command, self._environment = command, os.environ | changes
+        self._log = log
+        self._starts_at = 0.0
+        self.starts = 0
+        self.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command, env=self._environment, stdout=log, stderr=log, cwd=ROOT
+            )
+        self.starts += 1
+
+    def tend(self) -> None:
+        """Start it again, a moment after it has died."""
+        if self._process.poll() is None:
+            self._starts_at = time.monotonic() + REST_SECONDS
+        elif time.monotonic() > self._starts_at:
+            self.start()
+
+    def stop(self) -> int:
+        """Its exit code."""
+        self._process.terminate()
+        try:
+            return self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+    def members(self) -> set[int]:
+        """It and all below it."""
+        return processes.descendants(self.pid)
+
+
+class Installation:
+    def __init__(self, folder: Path, way: Way) -> None:
+        self.way = way
+        self.web_port = free_port()
+        self.clock = Clock(folder)
+        hosts = [sys.executable, "manage.py", "workers"]
+        self.hosts = [
+            Program(hosts, folder / f"host-{number}.log", self.clock.environment)
+            for number in range(HOSTS)
+        ]
+        place = f"127.0.0.1:{self.web_port}"
+        serve = ["-m", "gunicorn", "config.wsgi", "--bind", place, "--worker-class", "gthread"]
+        web = [sys.executable, *serve, "--threads", "8", "--workers", "2"]
+        self.web = Program(web, folder / "web.log", {})
+        self._ends: list[tuple[float, Callable[[], object]]] = []
+
+    def later(self, seconds: float, end: Callable[[], object]) -> None:
+        """`end` is called by `tend` when it is time."""
+        self._ends.append((time.monotonic() + seconds, end))
+
+    def tend(self) -> None:
+        now = time.monotonic()
+        due = [end for at, end in self._ends if at <= now]
+        self._ends = [(at, end) for at, end in self._ends if at > now]
+        for end in due:
+            end()
+        for program in (*self.hosts, self.web):
+            program.tend()
+
+    def is_calm(self) -> bool:
+        """No harm goes on."""
+        return not self._ends
+
+    def freeze(self) -> Callable[[], None]:
+        """Every process of every host. Answers what thaws them."""
+        stopped = {pid for host in self.hosts for pid in host.members()}
+        send(stopped, signal.SIGSTOP)
+        return lambda: send(stopped, signal.SIGCONT)
+
+    def stop(self) -> list[int]:
+        """Exit codes of the hosts, which drain."""
+        while not self.is_calm():
+            self.tend()
+            time.sleep(0.1)
+        self.web.stop()
+        return [host.stop() for host in self.hosts]
+
+
+def send(pids: set[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def make_portal(offer: Offer, *, seed: int, port: int) -> SamplePortal:
+    limits = dict.fromkeys(limits_of(offer.sites), PORTAL)
+    return SamplePortal(offer.directory, limits, faults=FAULTS, seed=seed, port=port)
+
+
+def submit(offer: Offer) -> None:
+    call_command("load_sites", str(offer.sites), verbosity=0)
+    submission = register.Submission(Source.MANIFEST, "system:chaos", "ops")
+    register.register_manifest(manifest.read(offer.manifest), submission)

@@ -1,0 +1,99 @@
+"""The documents of a storm: the sample mix once, copies of what is quick to read, and bombs."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import cycle, islice
+from pathlib import Path
+
+from bench.hostile import hostile
+from ingestion.core.states import DocumentState
+from ingestion.samples.corpus import Corpus, Expectation, write_corpus
+from ingestion.samples.plan import plan
+from ingestion.samples.portal import Limit
+from ingestion.samples.renditions import Rendition
+
+# What each portal counts. We are told of half its burst: the rest is for requests of a process that
+# was frozen between its slot and its request, and which leave late.
+PORTAL = Limit(5.0, 10)
+TOLD_BURST = 5
+BOMBS = 4  # documents that eat more memory than a parser has
+SITES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    directory: Path
+    manifest: str
+    expected: dict[tuple[str, str], Expectation]
+    sha256: dict[tuple[str, str], str]  # of what the portal gives
+
+    @property
+    def sites(self) -> Path:
+        return self.directory / "sites.json"
+
+
+def write(directory: Path, base_url: str, *, documents: int, seed: int) -> Offer:
+    """So many documents, no two alike. A small offer leaves scans and faults out from its end."""
+    sites = min(SITES, max(1, documents // 14))
+    today = datetime.now(UTC).date()
+    corpus = write_corpus(directory, base_url=base_url, today=today, seed=seed, sites=sites)
+    _limit(corpus)
+    lines = [json.loads(line) for line in corpus.manifest.read_text().splitlines()]
+    expected = list(corpus.expectations)
+    quick = [
+        number
+        for number, planned in enumerate(plan(sites))
+        if planned.rendition is not Rendition.SCAN
+    ]
+    del lines[documents - BOMBS :], expected[documents - BOMBS :]
+    wanted = documents - BOMBS - len(lines)
+    for copy, number in enumerate(islice(cycle(quick), wanted)):
+        lines.append(_copy(lines[number], copy, corpus.files))
+        expected.append(replace(expected[number], doc_id=lines[-1]["doc_id"]))
+    for line, what in _bombs(lines[: len(quick)], corpus.files):
+        lines.append(line)
+        expected.append(what)
+    keys = [(line["site_id"], line["doc_id"]) for line in lines]
+    hashes = [_sha256(corpus.files / site / f"{doc_id}.pdf") for site, doc_id in keys]
+    return Offer(
+        directory,
+        "".join(json.dumps(line) + "\n" for line in lines),
+        dict(zip(keys, expected, strict=True)),
+        dict(zip(keys, hashes, strict=True)),
+    )
+
+
+def _limit(corpus: Corpus) -> None:
+    rows = json.loads(corpus.sites.read_text())
+    for row in rows:
+        row["portal"] |= {"rate_per_second": PORTAL.rate_per_second, "burst": TOLD_BURST}
+    corpus.sites.write_text(json.dumps(rows))
+
+
+def _copy(line: dict[str, str], copy: int, files: Path) -> dict[str, str]:
+    """With a comment behind its end, which no reader minds: other bytes."""
+    content = (files / line["site_id"] / f"{line['doc_id']}.pdf").read_bytes()
+    return _named(line, f"{line['doc_id']}-{copy}", content + b"%%%d\n" % copy, files)
+
+
+def _bombs(
+    lines: Sequence[dict[str, str]], files: Path
+) -> Iterator[tuple[dict[str, str], Expectation]]:
+    content = hostile()["bomb.pdf"]
+    for number, line in enumerate(islice(cycle(lines), BOMBS)):
+        named = _named(line, f"bomb-{number}", content + b"%%%d\n" % number, files)
+        refused = DocumentState.REJECTED, "PARSER_FAILURE"
+        yield named, Expectation(line["site_id"], named["doc_id"], *refused)
+
+
+def _named(line: dict[str, str], doc_id: str, content: bytes, files: Path) -> dict[str, str]:
+    (files / line["site_id"] / f"{doc_id}.pdf").write_bytes(content)
+    url = f"{line['url'].rpartition('/')[0]}/{doc_id}.pdf"
+    return {**line, "doc_id": doc_id, "url": url, "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,54 @@
+"""Processes of a host by what they are, read from /proc."""
+
+import os
+from pathlib import Path
+
+
+def find(host: int, role: str) -> set[int]:
+    """Living processes of a host: cluster, sentinel, worker, monitor, pusher, parser, or all."""
+    family = descendants(host) - {host}
+    if role == "all":
+        return family
+    if role == "parser":  # each leads a session of its own; so does the cluster's head
+        return {pid for pid in family if _session(pid) == pid and name_of(pid) != "sl-cluster"}
+    return {pid for pid in family if name_of(pid) == f"sl-{role}"}
+
+
+def name_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def is_running(pid: int) -> bool:
+    """A zombie is not: it waits for its parent to look."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def descendants(pid: int) -> set[int]:
+    """Processes whose parent chain or session leads to `pid`, and itself while it lives."""
+    found, rows = {pid}, []
+    for process in Path("/proc").iterdir():
+        try:
+            own, rest = int(process.name), (process / "stat").read_text().rsplit(")", 1)[1].split()
+        except (OSError, ValueError):  # no process, or one that has just ended
+            continue
+        rows.append((own, int(rest[1]), int(rest[3]), rest[0]))
+    grown = True
+    while grown:
+        new = {own for own, parent, session, _ in rows if parent in found or session in found}
+        grown = not new <= found
+        found |= new
+    return {own for own, _, _, state in rows if own in found and state != "Z"}
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return 0

@@ -1,0 +1,59 @@
+"""One storm from its offer to its table, on the settings that the environment names."""
+
+import time
+from argparse import Namespace
+from contextlib import ExitStack
+from pathlib import Path
+
+from django.core.management import call_command
+
+from bench.chaos import offer as offers
+from bench.chaos import tally
+from bench.chaos.installation import Installation, make_portal, submit
+from bench.chaos.schedule import DISK, draw
+from bench.chaos.servers import Server
+from bench.chaos.storm import Storm
+from bench.chaos.table import Weather, table
+from bench.chaos.uploads import Sender
+from bench.chaos.way import Way
+from bench.process import free_port
+
+CALM_SECONDS = 900.0  # for what is left to come to rest
+
+
+def run(asked: Namespace, folder: Path, server: Server, skipped: str) -> tuple[str, bool]:
+    """Its table, and whether all is well. `skipped`: why no disk can be filled here, or ""."""
+    call_command("migrate", verbosity=0)
+    call_command("audit_keys", "create", verbosity=0)
+    with ExitStack() as stack:
+        port = free_port()
+        way = Way(port)
+        stack.callback(way.close)
+        url = f"http://127.0.0.1:{way.port}"
+        offer = offers.write(folder / "offer", url, documents=asked.documents, seed=asked.seed)
+        portal = stack.enter_context(make_portal(offer, seed=asked.seed, port=port))
+        began = time.monotonic()
+        submit(offer)
+        place = Installation(folder, way)
+        stack.callback(place.stop)
+        storm = Storm(place, server, Sender(place.web_port, place.tend))
+        is_at_rest = _ride_out(storm, asked, skipped, began)
+        seconds = time.monotonic() - began
+        codes = place.stop()
+    found = tally.count(offer, storm.sent, storm.spoilt, portal.violations.total())
+    found.faults |= {
+        "did not come to rest": [] if is_at_rest else ["see the logs"],
+        "hosts that did not drain": [f"exit code {code}" for code in codes if code],
+        "kills that did not come": ["time was up"] * (asked.kills - storm.kills.total()),
+    }
+    weather = Weather(
+        server.name, asked.seed, storm.kills, storm.killed, storm.harms, skipped, seconds
+    )
+    return table(weather, found), found.is_good
+
+
+def _ride_out(storm: Storm, asked: Namespace, skipped: str, began: float) -> bool:
+    """Does everything come to rest in the end?"""
+    harms = [harm for harm in draw(asked.seed, asked.kills) if not skipped or harm.kind != DISK]
+    storm.rage(harms, asked.documents, began + asked.minutes * 60)
+    return storm.settle(CALM_SECONDS)

@@ -1,0 +1,37 @@
+"""The settings as they are shipped, on a database and folders of the run's own, in a hurry."""
+
+from pathlib import Path
+
+# Hours pressed into minutes: what waits for a time out waits for a tenth of it.
+TERMS = {
+    "LEASE_SECONDS": "6",
+    "HEARTBEAT_SECONDS": "1",
+    "WATCHDOG_SECONDS": "4",
+    "BREAKER_COOLDOWN_SECONDS": "3",
+    "SHIFT_MAX_CHUNKS": "8",
+    "CHUNK_SIZE": "20",
+    "PARSER_PROCESSES": "1",
+    "READY_FREE_MB": "1",
+}
+
+
+def environment(folder: Path, database: str) -> dict[str, str]:
+    disk, temporary = folder / "disk", folder / "t"
+    for made in (disk, temporary):
+        made.mkdir()
+    outside = ("ANCHOR_S3_BUCKET", "ANCHOR_TSA", "NTP_SERVER", "REDIS_URL", "ARCHIVE_S3_BUCKET")
+    return {
+        **dict.fromkeys((*outside, "SPOOL_S3_BUCKET", "DATABASE_OWNER_URL", "CLAMD"), ""),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATA_DIR": str(folder),
+        "TMPDIR": str(temporary),
+        "DATABASE_URL": database,
+        "SPOOL_DIR": str(disk / "spool"),
+        "ARCHIVE_DIR": str(disk / "archive"),
+        "SECRET_KEY": "only for a storm",
+        "ALLOWED_HOSTS": "127.0.0.1",
+        "HTTPS_ONLY": "False",
+        "DEBUG": "False",
+        "LOG_LEVEL": "WARNING",
+        **TERMS,
+    }

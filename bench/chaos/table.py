@@ -1,0 +1,45 @@
+"""The table at the end of a storm, as Markdown."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bench.chaos.tally import Tally, named
+from bench.report import machine
+
+
+@dataclass(frozen=True, slots=True)
+class Weather:
+    """What came down."""
+
+    database: str
+    seed: int
+    kills: Counter[str]
+    killed: int
+    harms: Counter[str]
+    skipped: str  # why a kind of harm could not be done here
+    seconds: float
+
+
+def table(seen: Weather, tally: Tally) -> str:
+    rows = "".join(f"| {name} | {value} |\n" for name, value in _rows(seen, tally))
+    return f"{machine()}\n\n| {seen.database}, seed {seen.seed} | |\n|---|---|\n{rows}"
+
+
+def _rows(seen: Weather, tally: Tally) -> Iterator[tuple[str, str]]:
+    yield "documents", f"{tally.documents}, of which filed {tally.filed}"
+    yield "kills", f"{seen.kills.total()} ({_counted(seen.kills)}), {seen.killed} processes"
+    yield "other harms", f"{seen.harms.total()} ({_counted(seen.harms)})"
+    if seen.skipped:
+        yield "skipped", seen.skipped
+    yield "other outcomes than the generator's, explained", _counted(tally.explained) or "0"
+    for name, names in tally.faults.items():
+        yield name, f"**{len(names)}**: {named(names)}" if names else "0"
+    yield "orphans in the archive (they break nothing)", str(tally.orphans)
+    yield "uploads kept for documents that are held", str(tally.kept)
+    yield "wasted work", f"{tally.wasted:.1%} ({tally.again} readings were begun again)"
+    yield "seconds", f"{seen.seconds:.0f}"
+
+
+def _counted(counter: Counter[str]) -> str:
+    return ", ".join(f"{name} {n}" for name, n in sorted(counter.items()))

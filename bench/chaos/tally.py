@@ -1,0 +1,143 @@
+"""What is left at the end, counted. Each row that has to be 0, or intact, says whether it is."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.conf import settings
+from django.db.models import Count
+
+from audit import verify
+from audit.history import Recorded, timeline
+from bench.chaos.offer import Offer
+from bench.chaos.uploads import KIND, SITE, Upload
+from ingestion import retention, stocktaking
+from ingestion.core.states import DocumentState
+from ingestion.models import Chunk, Document
+from ingestion.samples.corpus import Expectation
+
+AT_ONCE = 200  # documents whose entries are read together
+NAMED = 8
+# What harms account for, and who says so: an entry with this code. A scan that is hard to read goes
+# to a person, whatever the generator thinks; a parser killed twice over one file speaks for itself.
+EXPLAINED = {"OCR_LOW_CONFIDENCE", "PARSER_FAILURE"}
+
+
+@dataclass(slots=True)
+class Tally:
+    documents: int = 0
+    filed: int = 0
+    explained: Counter[str] = field(default_factory=Counter)
+    faults: dict[str, list[str]] = field(default_factory=dict)
+    again: int = 0  # readings that were begun beyond each document's first
+    kept: int = 0  # spooled uploads of documents that are held
+    orphans: int = 0  # files of the archive that belong to no document: this breaks nothing
+
+    @property
+    def wasted(self) -> float:
+        return self.again / max(1, self.documents)
+
+    @property
+    def is_good(self) -> bool:
+        return not any(self.faults.values())
+
+
+def count(offer: Offer, sent: list[Upload], spoilt: set[str], violations: int) -> Tally:
+    """Call it when hosts and web server are stopped."""
+    tally = Tally()
+    rows = {(row.site.site_id, row.doc_id, row.expected_sha256): row for row in _documents()}
+    tally.documents = len(rows)
+    registered = {key[:2]: row for key, row in rows.items() if row.url}
+    uploaded = {row.expected_sha256: row for row in rows.values() if not row.url}
+    pairs = [(registered.get(key), what, offer.sha256[key]) for key, what in offer.expected.items()]
+    pairs += [(uploaded.get(each.sha256), _of(each, spoilt), each.sha256) for each in sent]
+    faults = tally.faults
+    faults["lost"] = [str(what) for row, what, _ in pairs if row is None or not row.settled_at]
+    faults["registered twice"] = [""] * (Document.objects.count() - len(pairs))
+    faults["filed twice"] = list(_filed_twice())
+    for name in ("unexplained", "wrong outcome", "wrong bytes filed"):
+        faults[name] = []
+    for row, what, sha256 in pairs:
+        if row is not None and row.settled_at:
+            _judge(tally, row, what, sha256)
+    faults["portal limits broken"] = ["429"] * violations
+    _look_at_what_is_left(tally)
+    return tally
+
+
+def _documents() -> "Iterator[Document]":
+    return Document.objects.select_related("site").iterator()
+
+
+def _of(upload: Upload, spoilt: set[str]) -> Expectation:
+    if upload.sha256 in spoilt:
+        return Expectation(SITE, KIND, DocumentState.HELD, "STORAGE_UNAVAILABLE")
+    return Expectation(SITE, KIND, DocumentState.ARCHIVED, "")
+
+
+def _judge(tally: Tally, row: Document, expected: Expectation, sha256: str) -> None:
+    if row.state == DocumentState.ARCHIVED:
+        tally.filed += 1
+        if row.sha256 != sha256:
+            tally.faults["wrong bytes filed"].append(row.subject)
+    is_as_expected = row.state == expected.state and expected.code in {"", row.code}
+    if is_as_expected and expected.state != DocumentState.HELD:
+        return
+    told = f"{row.subject} {row.site.site_id}/{row.doc_id}: {row.state} {row.code}"
+    entry = next((each for each in reversed(timeline(row.subject)) if each.to_state), None)
+    if entry is None or not entry.code or entry.to_state != row.state or not entry.detail:
+        tally.faults["unexplained"].append(told)
+    elif is_as_expected or row.code in EXPLAINED:
+        tally.explained[f"{row.state} {row.code}"] += 1
+    else:
+        tally.faults["wrong outcome"].append(told)
+
+
+def _filed_twice() -> Iterator[str]:
+    filed = Document.objects.on_file().order_by()
+    twice = filed.values("site", "doc_id", "sha256").annotate(n=Count("pk")).filter(n__gt=1)
+    yield from map(str, twice)
+    for events in _events():
+        yield from (subject for (subject, event), n in events.items() if _is_again(event, n))
+
+
+def _is_again(event: str, n: int) -> bool:
+    return event == "document.filed" and n > 1
+
+
+def _events() -> Iterator[Counter[tuple[str, str]]]:
+    """How often each event happened to each of some documents, and so on for all of them."""
+    keys = list(Document.objects.order_by("pk").values_list("pk", flat=True))
+    for at in range(0, len(keys), AT_ONCE):
+        entries: list[Recorded] = timeline(*(f"document:{pk}" for pk in keys[at : at + AT_ONCE]))
+        yield Counter((entry.subject, entry.event) for entry in entries)
+
+
+def _look_at_what_is_left(tally: Tally) -> None:
+    verdict = verify.verify()
+    broken = [] if verdict.intact else [str(verdict.first_bad), *verdict.problems]
+    tally.faults["ledger broken"] = broken
+    stock = stocktaking.take_stock(asked_by="system:chaos")
+    tally.orphans = stock.counts[stocktaking.Fault.ORPHANED]
+    wrong = {fault: names for fault, names in stock.named.items() if names}
+    wrong.pop(stocktaking.Fault.ORPHANED, None)
+    tally.faults["archive changed"] = [
+        f"{fault} {name}" for fault in wrong for name in wrong[fault]
+    ]
+    leases = Chunk.objects.exclude(lease_id=None).values_list("pk", flat=True)
+    tally.faults["leases left"] = list(map(str, leases))
+    needed = {key for key, _, _ in retention.needed_uploads()}
+    root = Path(settings.SPOOL_DIR)
+    files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+    tally.kept = len(files & needed)
+    tally.faults["spool left"] = sorted(files - needed)
+    tally.again = sum(
+        n - 1 for events in _events() for (_, event), n in events.items()
+        if event == "document.checking"
+    )  # fmt: skip
+
+
+def named(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return "; ".join(names[:NAMED]) + more

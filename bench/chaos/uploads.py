@@ -1,0 +1,104 @@
+"""Files that a program of a site sends to the web server, and sends again until it has word."""
+
+import hashlib
+import http.client
+import json
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from ingestion.samples.people_and_sites import SITES
+from ingestion.samples.specimens import specimen
+from sites.models import ApiToken, Scope, Site
+
+SITE = SITES[0].site_id
+KIND = "irb-approval"
+ANSWERED = {200, 202}
+PAUSE_SECONDS = 0.5
+GIVE_UP_SECONDS = 180.0
+_EDGE = "chaos-7f3a"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One file, sent under one idempotency key."""
+
+    content: bytes
+    key: str
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+class Sender:
+    def __init__(self, port: int, tend: Callable[[], None]) -> None:
+        """`tend` is called while it waits: somebody has to start the web server again."""
+        self._port, self._tend = port, tend
+        token = ApiToken(name="chaos", site=Site.objects.get(site_id=SITE), scopes=[Scope.SUBMIT])
+        self._secret = token.draw_secret()
+        token.save()
+        self._original = specimen(KIND, today=datetime.now(UTC).date(), site=SITES[0])
+        self.sent: list[Upload] = []
+
+    def new(self) -> Upload:
+        content = self._original + f"%upload {secrets.token_hex(8)}\n".encode()
+        upload = Upload(content, secrets.token_hex(8))
+        self.sent.append(upload)
+        return upload
+
+    def send(self, upload: Upload) -> None:
+        """Until it is taken: 429, 5xx and no answer at all mean `again, with the same key`."""
+        until = time.monotonic() + GIVE_UP_SECONDS
+        while (status := self._try(upload)) not in ANSWERED:
+            if time.monotonic() > until or (400 <= status < 500 and status != 429):
+                raise RuntimeError(f"an upload was answered with {status}")
+            self._tend()
+            time.sleep(PAUSE_SECONDS)
+
+    def half(self, upload: Upload) -> socket.socket:
+        """An open connection on which the first half of it was sent."""
+        body, head = self._body(upload), self._head(upload)
+        lines = [f"{name}: {value}" for name, value in head.items()]
+        connection = socket.create_connection(("127.0.0.1", self._port), timeout=10)
+        request = ["POST /api/v1/packets HTTP/1.1", f"Host: 127.0.0.1:{self._port}", *lines]
+        length = f"Content-Length: {len(body)}"
+        connection.sendall("\r\n".join([*request, length, "", ""]).encode())
+        connection.sendall(body[: len(body) // 2])
+        return connection
+
+    def _try(self, upload: Upload) -> int:
+        """The status; 0 for no answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
+        try:
+            connection.request(
+                "POST", "/api/v1/packets", self._body(upload), dict(self._head(upload))
+            )
+            return connection.getresponse().status
+        except (OSError, http.client.HTTPException):
+            return 0
+        finally:
+            connection.close()
+
+    def _head(self, upload: Upload) -> dict[str, str]:
+        return {
+            "Authorization": f"Bearer {self._secret}",
+            "Idempotency-Key": upload.key,
+            "Content-Type": f"multipart/form-data; boundary={_EDGE}",
+        }
+
+    def _body(self, upload: Upload) -> bytes:
+        packet = json.dumps({"documents": [{"file": "x.pdf", "document_type": KIND}]})
+        return (
+            (
+                f'--{_EDGE}\r\nContent-Disposition: form-data; name="packet"\r\n'
+                f"Content-Type: application/json\r\n\r\n{packet}\r\n"
+                f'--{_EDGE}\r\nContent-Disposition: form-data; name="files"; filename="x.pdf"\r\n'
+                "Content-Type: application/pdf\r\n\r\n"
+            ).encode()
+            + upload.content
+            + f"\r\n--{_EDGE}--\r\n".encode()
+        )
