@@ -43,6 +43,16 @@ def _bomb() -> bytes:
         return _saved(made)
 
 
+def greedy() -> bytes:
+    """A page's contents of a gigabyte: more memory than a parser of ours may have."""
+    squeezer = zlib.compressobj(9)
+    packed = [squeezer.compress(bytes(1 << 26)) for _ in range(16)]
+    with pikepdf.new() as made:
+        whole = b"".join([*packed, squeezer.flush()])
+        made.add_blank_page().Contents = made.make_stream(whole, Filter=pikepdf.Name.FlateDecode)
+        return _saved(made)
+
+
 def _endless() -> bytes:
     tiling = {"PatternType": 1, "PaintType": 1, "TilingType": 1, "BBox": [0, 0, 1, 1]}
     with pikepdf.new() as made:

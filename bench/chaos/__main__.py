@@ -7,6 +7,7 @@ the folder with the logs stays. `--output FILE` gets the Markdown as well.
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,7 @@ def disk(folder: Path, documents: int) -> Iterator[str]:
 
 def main() -> int:
     asked = arguments()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whatever was started is stopped
     folder = Path(tempfile.mkdtemp(prefix="chaos-"))
     with ExitStack() as stack:
         server: Server = Sqlite(folder) if asked.database == "sqlite" else Postgresql()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import cycle, islice
 from pathlib import Path
 
-from bench.hostile import hostile
+from bench.hostile import greedy
 from ingestion.core.states import DocumentState
 from ingestion.samples.corpus import Corpus, Expectation, write_corpus
 from ingestion.samples.plan import plan
@@ -82,7 +82,7 @@ def _copy(line: dict[str, str], copy: int, files: Path) -> dict[str, str]:
 def _bombs(
     lines: Sequence[dict[str, str]], files: Path
 ) -> Iterator[tuple[dict[str, str], Expectation]]:
-    content = hostile()["bomb.pdf"]
+    content = greedy()
     for number, line in enumerate(islice(cycle(lines), BOMBS)):
         named = _named(line, f"bomb-{number}", content + b"%%%d\n" % number, files)
         refused = DocumentState.REJECTED, "PARSER_FAILURE"

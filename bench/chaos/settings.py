@@ -25,6 +25,7 @@ def environment(folder: Path, database: str) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATA_DIR": str(folder),
         "TMPDIR": str(temporary),
+        "HOME": str(folder),  # gunicorn keeps a socket there
         "DATABASE_URL": database,
         "SPOOL_DIR": str(disk / "spool"),
         "ARCHIVE_DIR": str(disk / "archive"),

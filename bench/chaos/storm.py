@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ from ingestion.models import Document
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.2
-PATIENCE_SECONDS = 6.0  # for the work to come to where the next harm is due
+PATIENCE_SECONDS = 3.0  # for the work to come to where the next harm is due
 FIND_SECONDS = 8.0  # for a process to be there that can be killed
 MOST_AHEAD = 60  # seconds; what is put off by a wrong clock is waited for, so that it is not long
 RETRY_SECONDS = 20.0  # between two looks of somebody from operations at what is held
@@ -53,6 +54,7 @@ class Storm:
             self._await(harm.due * total)
             if time.monotonic() > until:
                 return
+            sys.stderr.write(f"{insist(_done)} of {total} documents are done: {harm.kind}\n")
             dice = random.Random(harm.seed)
             if harm.kind in KILLS:
                 self._kill(harm.kind, dice)

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 
 import httpx2 as httpx
 
-from ingestion.core.errors import NotServed
+from ingestion.core.errors import NotServed, PortalUnreachable
 from ingestion.portal.hosts import parsed
-from ingestion.portal.lines import Line
+from ingestion.portal.lines import GuardedTransport, Line
 
 MAX_HOPS = 3
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -44,7 +44,7 @@ async def ask(
     transport = line.home if line.hosts.is_home(url) else line.abroad
     asked = {**headers, **(condition or {})}
     for _ in range(MAX_HOPS + 1):
-        response = await transport.ask(method, url, asked)
+        response = await _answer(transport, method, url, asked)
         try:
             if response.status_code not in REDIRECTS:
                 yield response
@@ -59,6 +59,20 @@ async def ask(
         else:
             await another_token(line.terms.key)
     raise NotServed(f"more than {MAX_HOPS} redirects", status=response.status_code)
+
+
+async def _answer(
+    transport: GuardedTransport, method: str, url: httpx.URL, headers: Mapping[str, str]
+) -> httpx.Response:
+    """Raises PortalUnreachable for a connection that ends before a word of an answer has come.
+
+    So do load balancers whose portal is down. It says nothing about the document; a body that
+    breaks off may.
+    """
+    try:
+        return await transport.ask(method, url, headers)
+    except (httpx.RemoteProtocolError, httpx.ReadError) as error:
+        raise PortalUnreachable(f"it hung up before it answered: {error}") from error
 
 
 def _target(response: httpx.Response) -> httpx.URL:

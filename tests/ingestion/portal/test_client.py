@@ -121,7 +121,8 @@ async def test_a_portal_that_says_when_is_asked_no_sooner(portal, fetch):
         (give(BODY[:100], length=len(BODY)), BodyTruncated),
         (give(b"\x1f\x8b", Content_Encoding="gzip"), NotServed),
         (unending(BODY), NotServed),
-        (hang_up, BodyTruncated),
+        # Not a word of an answer, as from whatever stands before a portal that is down.
+        (hang_up, PortalUnreachable),
     ],
     ids=["announced", "endless", "short", "zipped", "without length", "hung up"],
 )
