@@ -11,7 +11,8 @@ from pathlib import Path
 from bench.hostile import greedy
 from ingestion.core.states import DocumentState
 from ingestion.samples.corpus import Corpus, Expectation, write_corpus
-from ingestion.samples.plan import plan
+from ingestion.samples.faults import Fault
+from ingestion.samples.plan import Planned, plan
 from ingestion.samples.portal import Limit
 from ingestion.samples.renditions import Rendition
 
@@ -42,7 +43,7 @@ def write(directory: Path, base_url: str, *, documents: int, seed: int) -> Offer
     corpus = write_corpus(directory, base_url=base_url, today=today, seed=seed, sites=sites)
     _limit(corpus)
     lines = [json.loads(line) for line in corpus.manifest.read_text().splitlines()]
-    expected = list(corpus.expectations)
+    expected = list(map(_from_a_portal, corpus.expectations, plan(sites)))
     quick = [
         number
         for number, planned in enumerate(plan(sites))
@@ -64,6 +65,12 @@ def write(directory: Path, base_url: str, *, documents: int, seed: int) -> Offer
         dict(zip(keys, expected, strict=True)),
         dict(zip(keys, hashes, strict=True)),
     )
+
+
+def _from_a_portal(expected: Expectation, planned: Planned) -> Expectation:
+    """A web page that a portal gives is taken for its sign-in page, and not for a document."""
+    is_page = planned.fault is Fault.A_WEB_PAGE
+    return replace(expected, code="DOWNLOAD_FAILED") if is_page else expected
 
 
 def _limit(corpus: Corpus) -> None:

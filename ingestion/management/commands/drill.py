@@ -1,0 +1,90 @@
+"""A promise of the software, tried in an installation of its own: no other is touched.
+
+Exit code 0: it held; 1: it did not, and the last line says what.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from audit import rotation
+from ingestion.drills import (
+    backpressure,
+    place,
+    rate_limit,
+    reconstruction,
+    replay,
+    shutdown,
+)
+from ingestion.samples import frozen
+
+DRILLS = {
+    "backpressure": backpressure.run,
+    "rate-limit": rate_limit.run,
+    "shutdown": shutdown.run,
+    "reconstruction": reconstruction.run,
+}
+REPLAY = "replay"
+CHANGES = {"backpressure": backpressure.CHANGES}
+
+
+class Command(BaseCommand):
+    help = (
+        "Tries what is promised, on sample documents in a temporary folder: replay (the same 500 "
+        "documents come to the same, three times), backpressure, rate-limit, shutdown (SIGTERM in "
+        "the middle), reconstruction (states and files from an export alone)."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("drill", choices=[REPLAY, *DRILLS])
+        parser.add_argument("--times", type=int, default=3, help="of a replay")
+        parser.add_argument(
+            "--documents", type=int, default=frozen.DOCUMENTS, help="of a replay; the first ones"
+        )
+        parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
+
+    def handle(self, *args: Any, drill: str, inside: Path | None, **options: Any) -> None:
+        try:
+            if inside:
+                self._work(drill, inside, options["documents"])
+            else:
+                self._send(drill, options)
+        except place.DrillFailed as failed:
+            raise CommandError(f"{drill}: {failed}") from failed
+
+    def _send(self, drill: str, options: dict[str, Any]) -> None:
+        """Have it done by processes that know only its own folder."""
+        with tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True) as name:
+            times = options["times"] if drill == REPLAY else 1
+            folders = [Path(name) / str(number) for number in range(1, times + 1)]
+            for folder in folders:
+                self._done(drill, folder, str(options["documents"]))
+            if drill == REPLAY:
+                replay.compare(folders)
+        self.stdout.write(f"{drill}: it holds.")
+
+    def _done(self, drill: str, folder: Path, documents: str) -> None:
+        arguments = ["drill", drill, "--inside", str(folder), "--documents", documents]
+        process = place.manage(folder, *arguments, **CHANGES.get(drill, {}))
+        for line in process.stdout or ():
+            self.stdout.write(line, ending="")
+        if process.wait():
+            sys.exit(process.returncode)  # it has said why
+
+    def _work(self, drill: str, folder: Path, documents: int) -> None:
+        place.refuse_another(folder)
+        call_command("migrate", verbosity=0)
+        rotation.create(by="system:drill")
+        if drill == REPLAY:
+            replay.run(folder, self._say, documents=documents)
+        else:
+            DRILLS[drill](folder, self._say)
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
