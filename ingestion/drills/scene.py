@@ -72,7 +72,7 @@ def host(folder: Path, **changes: str) -> Iterator[Callable[[], int]]:
         yield stop
     finally:
         stop()
-        if process.stdout:
+        if process.stdout is not None:
             process.stdout.close()
 
 
