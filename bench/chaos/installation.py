@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -83,24 +84,21 @@ class Installation:
         serve = ["-m", "gunicorn", "config.wsgi", "--bind", place, "--worker-class", "gthread"]
         web = [sys.executable, *serve, "--threads", "8", "--workers", "2"]
         self.web = Program(web, folder / "web.log", {})
-        self._ends: list[tuple[float, Callable[[], object]]] = []
+        self._ends: list[threading.Timer] = []
 
     def later(self, seconds: float, end: Callable[[], object]) -> None:
-        """`end` is called by `tend` when it is time."""
-        self._ends.append((time.monotonic() + seconds, end))
+        """In a thread: whoever waits for what a harm holds up cannot end it."""
+        timer = threading.Timer(seconds, end)
+        timer.start()
+        self._ends.append(timer)
 
     def tend(self) -> None:
-        now = time.monotonic()
-        due = [end for at, end in self._ends if at <= now]
-        self._ends = [(at, end) for at, end in self._ends if at > now]
-        for end in due:
-            end()
         for program in (*self.hosts, self.web):
             program.tend()
 
     def is_calm(self) -> bool:
         """No harm goes on."""
-        return not self._ends
+        return not any(end.is_alive() for end in self._ends)
 
     def freeze(self) -> Callable[[], None]:
         """Every process of every host. Answers what thaws them."""

@@ -29,7 +29,6 @@ T = TypeVar("T")
 LOOK_SECONDS = 0.2
 PATIENCE_SECONDS = 3.0  # for the work to come to where the next harm is due
 FIND_SECONDS = 8.0  # for a process to be there that can be killed
-MOST_AHEAD = 60  # seconds; what is put off by a wrong clock is waited for, so that it is not long
 RETRY_SECONDS = 20.0  # between two looks of somebody from operations at what is held
 OPS = By("system:chaos", "ops")
 FREEZABLE = ("worker", "monitor", "pusher", "sentinel", "cluster", "host")
@@ -151,7 +150,8 @@ class Storm:
         self._place.later(dice.uniform(3, 12), lambda: self._place.way.set(Mode.OPEN))
 
     def _move_clock(self, dice: random.Random) -> None:
-        self._place.clock.set_ahead(dice.choice((-1, 1)) * dice.randint(2, MOST_AHEAD))
+        seconds = dice.randint(2, self._server.most_ahead)
+        self._place.clock.set_ahead(dice.choice((-1, 1)) * seconds)
         self._place.later(dice.uniform(5, 20), lambda: self._place.clock.set_ahead(0))
 
     def _spoil_upload(self, dice: random.Random) -> None:

@@ -84,14 +84,24 @@ def _judge(tally: Tally, row: Document, expected: Expectation, sha256: str) -> N
     is_as_expected = row.state == expected.state and expected.code in {"", row.code}
     if is_as_expected and expected.state != DocumentState.HELD:
         return
-    told = f"{row.subject} {row.site.site_id}/{row.doc_id}: {row.state} {row.code}"
-    entry = next((each for each in reversed(timeline(row.subject)) if each.to_state), None)
+    entries = timeline(row.subject)
+    told = f"{row.subject} {row.site.site_id}/{row.doc_id}: {row.state} {row.code} {_way(entries)}"
+    entry = next((each for each in reversed(entries) if each.to_state), None)
     if entry is None or not entry.code or entry.to_state != row.state or not entry.detail:
         tally.faults["unexplained"].append(told)
     elif is_as_expected or row.code in EXPLAINED:
         tally.explained[f"{row.state} {row.code}"] += 1
     else:
         tally.faults["wrong outcome"].append(told)
+
+
+def _way(entries: list[Recorded]) -> str:
+    """What happened to it, for whoever wants to know why."""
+    steps = [
+        f"{entry.event} {(entry.detail or {}).get('fault', entry.code)}".strip()
+        for entry in entries
+    ]
+    return f"({', '.join(steps)})"
 
 
 def _filed_twice() -> Iterator[str]:
