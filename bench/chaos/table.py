@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bench.chaos.tally import Tally, named
-from bench.report import machine
+from bench.machine import machine
 
 
 @dataclass(frozen=True, slots=True)
