@@ -11,6 +11,7 @@ from audit import history
 from audit.history import Search
 from audit.models import AppendOnly, Entry
 from ingestion.archive import archive
+from ingestion.core.errors import StorageUnavailable
 from ingestion.models import Document
 from sites.holds import LegalHold
 from sites.models import Study
@@ -68,7 +69,8 @@ def test_sql_deletes_neither_the_document_nor_its_entries(filed, statement):
 
 def test_the_archive_writes_nothing_over_what_it_holds(filed, tmp_path):
     (tmp_path / "other").write_bytes(b"%PDF-1.7 something else")
-    archive().put(tmp_path / "other", filed.sha256)
+    with pytest.raises(StorageUnavailable, match="its bytes now hash to"):
+        archive().put(tmp_path / "other", filed.sha256)
     (stored,) = archive().contents(filed.sha256[:2])
     assert stored.is_sealed
 
