@@ -33,9 +33,10 @@ pytestmark = [
 @pytest.fixture
 def packet(site, mara, settings, tmp_path):
     settings.SPOOL_DIR.mkdir()
-    packet = make_packet(site, mara, FILED, REJECTED, IN_REVIEW)
+    content = b"%PDF-1.7 the approval"
+    packet = make_packet(site, mara, FILED, REJECTED, IN_REVIEW, content=content)
     for document in packet.documents.all():
-        (tmp_path / "incoming").write_bytes(b"%PDF-1.7 the approval")
+        (tmp_path / "incoming").write_bytes(content)
         archive().put(tmp_path / "incoming", document.sha256)
     return packet
 

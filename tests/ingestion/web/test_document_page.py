@@ -61,12 +61,15 @@ def test_nothing_is_shown_as_read_of_what_was_not(signed_in, site, mara):
     assert "What we read" not in shown(signed_in, document_of(packet))
 
 
-def in_archive(document, tmp_path, content=b"%PDF-1.7 the bytes"):
-    """The bytes under the document's fingerprint, as a worker leaves them."""
+BYTES = b"%PDF-1.7 the bytes"
+
+
+def in_archive(document, tmp_path):
+    """These bytes under the document's fingerprint, as a worker leaves them."""
     path = tmp_path / "incoming"
-    path.write_bytes(content)
+    path.write_bytes(BYTES)
     archive().put(path, document.sha256)
-    return content
+    return BYTES
 
 
 def test_its_way_is_told_from_the_ledger(signed_in, site, mara):
@@ -115,7 +118,7 @@ def test_it_shows_its_fingerprint_and_its_versions(signed_in, site, mara):
 
 
 def test_a_filed_document_is_given_as_an_attachment(signed_in, site, mara, tmp_path):
-    document = document_of(make_packet(site, mara, FILED))
+    document = document_of(make_packet(site, mara, FILED, content=BYTES))
     content = in_archive(document, tmp_path)
     answer = signed_in.get(f"/documents/{document.pk}/file/")
     assert b"".join(answer.streaming_content) == content
@@ -125,7 +128,7 @@ def test_a_filed_document_is_given_as_an_attachment(signed_in, site, mara, tmp_p
 
 
 def test_a_file_with_an_odd_name_is_bytes_without_a_meaning(signed_in, site, mara, tmp_path):
-    packet = make_packet(site, mara, FILED)
+    packet = make_packet(site, mara, FILED, content=BYTES)
     packet.documents.update(filename="page.html")
     in_archive(document_of(packet), tmp_path)
     answer = signed_in.get(f"/documents/{document_of(packet).pk}/file/")
@@ -134,7 +137,7 @@ def test_a_file_with_an_odd_name_is_bytes_without_a_meaning(signed_in, site, mar
 
 
 def test_what_is_in_review_is_not_given_away(signed_in, site, mara, tmp_path):
-    document = document_of(make_packet(site, mara, IN_REVIEW))
+    document = document_of(make_packet(site, mara, IN_REVIEW, content=BYTES))
     in_archive(document, tmp_path)
     assert signed_in.get(f"/documents/{document.pk}/file/").status_code == 404
     assert "Download the file" not in shown(signed_in, document)
