@@ -29,10 +29,13 @@ BENCHES = {  # and what they are called in the report
 }
 HEAD = """# Benchmarks
 
-Written by `make bench`. Each figure stands beside its baseline of the same run. A ratio is ours of
-the baseline, with its range where there were several rounds. **Bold** misses what the design
-expects. [reading.md](reading.md) says what is measured and what the baselines are,
-[history.md](history.md) what was found before.
+Written by `make bench`. Each figure stands beside its baseline of the same run, and both were
+measured in turn, round after round. *Ours* and *baseline* are the middle of the rounds; a ratio is
+ours of the baseline in the same round: their middle, and in brackets the least and the greatest.
+How many rounds that were is said; where it is one, nothing tells how far the figure strays.
+*Expected* is the design's figure, of ours unless it says ratio, and what misses it is **bold**.
+[reading.md](reading.md) says what is measured and what the baselines are, and how to run any of it
+again; [history.md](history.md) what was found before.
 """
 
 
@@ -50,7 +53,11 @@ def run(name: str, *, is_quick: bool) -> bool:
 
 
 def is_kept(name: str, *, is_quick: bool) -> bool:
-    return kept(name).exists() and Found.read(kept(name)).is_quick == is_quick
+    """Whole, and of the size that is asked for."""
+    if not kept(name).exists():
+        return False
+    found = Found.read(kept(name))
+    return found.is_quick == is_quick and not found.failed
 
 
 def write_page(found: Sequence[Found], folder: Path) -> None:
@@ -74,11 +81,11 @@ def _section(found: Found, folder: Path) -> Iterator[str]:
 
 def _charts(found: Found, title: str) -> Iterator[tuple[str, str]]:
     """By file name: curves where cases have sizes, else ratios."""
-    by_size: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    by_size: dict[str, dict[str, list[Row]]] = {}
     for row in found.rows:
         if row.at and row.ratio is not None:
             across, _, what = row.what.partition(": ")
-            by_size.setdefault(across, {}).setdefault(what, []).append((row.at, row.ratio))
+            by_size.setdefault(across, {}).setdefault(what, []).append(row)
     for across, lines in by_size.items():
         yield f"{found.bench}-{across}", charts.curves(f"Cost, with more {across}", across, lines)
     rows: list[Row] = [row for row in found.rows if not row.at]

@@ -18,6 +18,7 @@ text { fill: #1b2a36; } .aside { fill: #4b5a69; }
 .c1 { stroke: #1f6f8f; fill: #1f6f8f; } .c2 { stroke: #b3301c; fill: #b3301c; }
 .c3 { stroke: #b86e00; fill: #b86e00; } .c4 { stroke: #5b3a94; fill: #5b3a94; }
 .c5 { stroke: #2f7d4f; fill: #2f7d4f; } polyline { fill: none !important; stroke-width: 2; }
+.range { stroke-width: 5; stroke-opacity: 0.45; }
 .bound { stroke: #4b5a69; stroke-width: 2; }
 @media (prefers-color-scheme: dark) {
 svg { background: #182129; } text { fill: #e7edf2; } .aside { fill: #a9b7c4; }
@@ -38,7 +39,12 @@ PLOT = (70, 560, TOP + 10, 300)  # left, right, top and bottom of a curve's fiel
 def ratios(title: str, rows: Sequence[Row]) -> str:
     """A dot for each ratio, a square where it missed its bar; the line is the baseline."""
     found = [(row, ratio) for row in rows if (ratio := row.ratio) is not None and ratio > 0]
-    values = [1.0, *(ratio for _, ratio in found)]
+    values = [
+        1.0,
+        *(ratio for _, ratio in found),
+        *(each for row, _ in found for each in row.ratios),
+    ]
+    values = [value for value in values if value > 0]
     low, high = min(values) / 1.3, max(values) * 1.3
 
     def across(value: float) -> float:
@@ -66,18 +72,22 @@ def _dot(row: Row, ratio: float, y: float, base: float, across: Scale) -> Iterat
         yield f'<rect class="{tone}" x="{x - 5:.1f}" y="{y - 5}" width="10" height="10"/>'
     else:
         yield f'<circle class="{tone}" cx="{x:.1f}" cy="{y}" r="5"/>'
-    for bound in (row.least, row.most) if row.ratios else ():
+    if row.rounds > 1 and row.ratios:
+        ends = f'x1="{across(min(row.ratios)):.1f}" x2="{across(max(row.ratios)):.1f}"'
+        yield f'<line class="range {tone}" {ends} y1="{y}" y2="{y}"/>'
+    for bound in (row.least, row.most) if row.expects_ratio else ():
         if bound:
             at = across(bound)
             yield f'<line class="bound" x1="{at:.1f}" x2="{at:.1f}" y1="{y - 9}" y2="{y + 9}"/>'
     yield _text(WIDTH - 8, y + 4, f"{ratio:.2f}", "end", "aside")
 
 
-def curves(title: str, across: str, found: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """Lines of (size, ratio to the smallest), the size on a logarithmic scale, the ratio from 0."""
+def curves(title: str, across: str, found: Mapping[str, Sequence[Row]]) -> str:
+    """Of rows with a size, on a logarithmic scale; their ratios to the smallest go from 0."""
     left, right, top, bottom = PLOT
-    sizes = sorted({size for points in found.values() for size, _ in points})
-    highest = max(2.0, *(ratio for points in found.values() for _, ratio in points)) * 1.05
+    rows = [row for line in found.values() for row in line]
+    sizes = sorted({row.at or 1 for row in rows})
+    highest = max(2.0, *(ratio for row in rows for ratio in row.ratios)) * 1.05
 
     def at(size: float, ratio: float) -> tuple[float, float]:
         span = math.log(sizes[-1] / sizes[0]) or 1.0
@@ -98,20 +108,30 @@ def curves(title: str, across: str, found: Mapping[str, Sequence[tuple[float, fl
     return _drawing(title, bottom + 56, parts)
 
 
-def _lines(found: Mapping[str, Sequence[tuple[float, float]]], at: Place) -> Iterator[str]:
+def _lines(found: Mapping[str, Sequence[Row]], at: Place) -> Iterator[str]:
     """Each with its name beside its end; names keep apart."""
-    ends = sorted(((at(*points[-1])[1], name) for name, points in found.items()), reverse=True)
+    ends = {name: rows[-1].ratio or 0.0 for name, rows in found.items()}
     lowest = math.inf
-    for number, (end, name) in enumerate(ends):
-        points = [at(*point) for point in found[name]]
+    for number, (name, ratio) in enumerate(sorted(ends.items(), key=lambda end: end[1])):
         tone = f"c{number % TONES + 1}"
-        drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        yield f'<polyline class="{tone}" points="{drawn}"/>'
-        yield from (f'<circle class="{tone}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for x, y in points)
-        lowest = min(end, lowest - 18)
-        x, y = PLOT[1] + 18, lowest
+        yield from _line(found[name], tone, at)
+        x, y = PLOT[1] + 18, min(at(1, ratio)[1], lowest - 18)
+        lowest = y
         yield f'<circle class="{tone}" cx="{x}" cy="{y:.1f}" r="4"/>'
-        yield _text(x + 10, y + 4, f"{name}: {found[name][-1][1]:.2f}")
+        yield _text(x + 10, y + 4, f"{name}: {ratio:.2f}")
+
+
+def _line(rows: Sequence[Row], tone: str, at: Place) -> Iterator[str]:
+    """Dots, each with the range of its rounds."""
+    points = [at(row.at or 1, row.ratio or 0.0) for row in rows]
+    drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    yield f'<polyline class="{tone}" points="{drawn}"/>'
+    for row, (x, y) in zip(rows, points, strict=True):
+        _, low = at(row.at or 1, min(row.ratios))
+        _, high = at(row.at or 1, max(row.ratios))
+        ends = f'x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}"'
+        yield f'<line class="range {tone}" {ends}/>'
+        yield f'<circle class="{tone}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
 
 
 def _ticks(highest: float) -> Iterator[float]:

@@ -19,7 +19,6 @@ import django
 from django.conf import settings
 
 from bench.outcome import outcome, write
-from ingestion.archive import archive
 from ingestion.core.gate import LocalGate
 from ingestion.core.ingest import Ingest
 from ingestion.core.lanes import Lanes
@@ -27,6 +26,7 @@ from ingestion.core.limits import Limits
 from ingestion.core.work import Fetched, PortalTerms, Unchanged, WorkItem
 from ingestion.dispatch.checking import CheckingReader
 from ingestion.portal import HttpPortals
+from ingestion.stores.archive import archive
 
 
 class MemoryDesk:

@@ -1,10 +1,12 @@
-"""One ledger that grows: what it costs to write to it, to look into it and to verify it.
+"""A ledger of some size: what it costs to write to it, to look into it and to verify it.
 
-`python -m bench.grown SIZE ...` works on the database that the environment names, and prints one
-JSON object: by what was done, and by the number of entries, microseconds.
+On the database that the environment names, `python -m bench.grown fill ENTRIES` makes it, and
+`python -m bench.grown ask` prints one JSON object: microseconds, by what was done.
 """
 
+import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -21,26 +23,35 @@ from django.core.management import call_command
 
 from bench import trail, writers
 
-TIMES = 50  # that what takes milliseconds is done
+TIMES = 25  # that what takes milliseconds is done
 BATCH = 16  # entries in one transaction
 PAGE = 100  # entries
 _numbers = count()
 
 
-def measure(size: int) -> dict[str, float]:
-    """Of a trail of `size` entries: in microseconds."""
+def fill(size: int) -> None:
+    from audit.checkpoints import sign
+
+    trail.grow(1)
+    call_command("audit_keys", "create", stdout=StringIO())  # which signs
+    trail.grow(size - trail.length())
+    sign()
+
+
+def ask() -> dict[str, float]:
+    """In microseconds."""
     from audit import history
     from audit.checkpoints import sign
 
-    trail.grow(size - trail.length())
-    sign()
+    sign()  # what was appended the last time
+    size = trail.length()
     search = history.Search(sites=[writers.EVENT["site"]], event="document.filed")
     found = {
-        f"an append of {BATCH}": _middle(_append),
         "one search": _middle(partial(history.find, search, limit=PAGE)),
-        "a page from the middle": _middle(partial(history.latest, before=size // 2, limit=PAGE)),
+        "a page from the middle": _middle(partial(history.find, before=size // 2, limit=PAGE)),
         "full verification, an entry": trail.timed(partial(trail.verify, "full"), size),
         "an export, an entry": trail.timed(_export, size),
+        f"an append of {BATCH}": _middle(_append),  # last, for it makes the ledger longer
     }
     return {what: 1e6 * seconds for what, seconds in found.items()}
 
@@ -48,7 +59,7 @@ def measure(size: int) -> dict[str, float]:
 def _append() -> None:
     from audit.log import ledger, record
 
-    subject = f"grown:{next(_numbers)}"
+    subject = f"grown:{os.getpid()}:{next(_numbers)}"
     with ledger():
         for n in range(BATCH):
             record("document.filed", subject=subject, n=n, **writers.EVENT)
@@ -72,16 +83,17 @@ def _middle(work: Callable[[], Any]) -> float:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    steps = parser.add_subparsers(dest="step", required=True)
+    steps.add_parser("fill").add_argument("entries", type=int)
+    steps.add_parser("ask")
+    asked = parser.parse_args()
     django.setup()
-    call_command("migrate", verbosity=0)
-    trail.grow(1)
-    call_command("audit_keys", "create", stdout=StringIO())  # which signs
-    found: dict[str, dict[int, float]] = {}
-    for size in map(int, sys.argv[1:]):
-        for what, taken in measure(size).items():
-            found.setdefault(what, {})[size] = taken
-        sys.stderr.write(f"a ledger of {size:,} entries is measured\n")
-    sys.stdout.write(json.dumps(found))
+    if asked.step == "fill":
+        call_command("migrate", verbosity=0)
+        fill(asked.entries)
+    else:
+        sys.stdout.write(json.dumps(ask()))
 
 
 if __name__ == "__main__":

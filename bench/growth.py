@@ -1,21 +1,24 @@
-"""How cost grows with documents, sites, workers and the ledger: each case beside its smallest.
+"""How cost grows with sites, workers, the ledger and documents: each case beside its smallest.
 
-`python -m bench.growth [--quick]`; what it measures is in docs/benchmarks. On SQLite, as shipped.
+`python -m bench.growth [--quick] [--only PART ...]`; what it measures is in docs/benchmarks. On
+SQLite, as shipped.
 """
 
 import argparse
 import json
 import os
+import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench import process
 from bench.dispatch import Bench, Side
-from bench.flow import environment
+from bench.installation import environment
 from bench.offer import Offer
-from bench.report import Row, curve, program, tell
+from bench.report import Row, program, tell
+from bench.turns import Costs, beside_the_smallest
 
 SITES = 10  # where the number of documents or of workers grows
 SQLITE = Side("ORM-SQLite")
@@ -24,6 +27,8 @@ UNIT = "ms a document"
 
 @dataclass(frozen=True, slots=True)
 class Size:
+    """The first of each sequence is the smallest: the others stand beside it."""
+
     documents: Sequence[int]  # in all, each a case
     sites: Sequence[int]
     workers: Sequence[int]
@@ -31,50 +36,63 @@ class Size:
     entries: Sequence[int]
 
 
-QUICK = Size((500, 2_000), (1, 20, 100), (1, 2, 4), 500, (10_000, 100_000))
-FULL = Size((500, 5_000, 50_000), (1, 20, 100, 500), (1, 2, 4), 5_000, (10_000, 100_000, 1_000_000))
+QUICK = Size((200, 1_000), (1, 20), (1, 2), 200, (10_000, 50_000))
+FULL = Size((500, 5_000, 50_000), (1, 100, 500), (1, 2, 4), 1_000, (10_000, 100_000, 1_000_000))
 
 
-def cost(bench: Bench, offer: Offer, **settings: str) -> float:
+def cost(bench: Bench, offer: Offer, more: Mapping[str, str] | None = None) -> Costs:
     """Milliseconds of a document's whole way: submitted, fetched, read, filed and on record."""
-    rate: float = bench.layer(SQLITE, "throughput", offer, **settings)["rate"]
-    return 1000 / rate
+    found = bench.layer(SQLITE, "throughput", offer, more=more)
+    cpu = 1000 * found["cpu"] / offer.documents
+    return {"the whole way": 1000 / found["rate"], "processor": cpu}
 
 
 def documents(bench: Bench, size: Size) -> Iterator[Row]:
-    found = {n: cost(bench, bench.offer(sites=SITES, documents=n)) for n in size.documents}
-    yield from curve("documents: the whole way", UNIT, found)
+    offers = {n: bench.offer(sites=SITES, documents=n) for n in size.documents}
+    grown = beside_the_smallest(size.documents, lambda n: cost(bench, offers[n]))
+    yield from grown.rows("documents", UNIT)
 
 
 def sites(bench: Bench, size: Size) -> Iterator[Row]:
     """The same number of documents."""
-    found = {n: cost(bench, bench.offer(sites=n, documents=size.among)) for n in size.sites}
-    yield from curve("sites: the whole way", UNIT, found)
+    offers = {n: bench.offer(sites=n, documents=size.among) for n in size.sites}
+    grown = beside_the_smallest(size.sites, lambda n: cost(bench, offers[n]))
+    yield from grown.rows("sites", UNIT)
 
 
 def workers(bench: Bench, size: Size) -> Iterator[Row]:
     """Of one host, which share its cores."""
     offer = bench.offer(sites=SITES, documents=size.among)
-    found = {n: cost(bench, offer, WORKERS=str(n)) for n in size.workers}
-    yield from curve("workers: the whole way", UNIT, found, note=f"on {os.cpu_count()} cores")
+    grown = beside_the_smallest(size.workers, lambda n: cost(bench, offer, {"WORKERS": str(n)}))
+    yield from grown.rows("workers", UNIT, note=f"on {os.cpu_count()} cores")
 
 
-def ledger(bench: Bench, size: Size) -> Iterator[Row]:
-    """One ledger, that grows from case to case."""
-    cases = map(str, size.entries)
-    said = process.run("bench.grown", *cases, **environment(bench.new_folder()))
-    for what, taken in json.loads(said).items():
-        found = {int(entries): microseconds for entries, microseconds in taken.items()}
-        yield from curve(f"entries: {what}", "us", found)
+def entries(bench: Bench, size: Size) -> Iterator[Row]:
+    """A ledger of each size, with a database of its own."""
+    ledgers = {n: environment(bench.new_folder()) for n in size.entries}
+    for n, ledger in ledgers.items():
+        process.run("bench.grown", "fill", str(n), **ledger)
+
+    def ask(n: int) -> Costs:
+        found: Costs = json.loads(process.run("bench.grown", "ask", **ledgers[n]))
+        sys.stderr.write(f"{n:,} entries: {json.dumps(found)}\n")
+        return found
+
+    yield from beside_the_smallest(size.entries, ask).rows("entries", "us")
+
+
+PARTS = {each.__name__: each for each in (sites, workers, entries, documents)}
 
 
 def rows(asked: argparse.Namespace) -> Iterator[Row]:
     size = QUICK if asked.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as folder:
         bench = Bench(Path(folder))
-        for grow in (documents, sites, workers, ledger):
-            yield from grow(bench, size)
+        for part in asked.only:
+            yield from PARTS[part](bench, size)
 
 
 if __name__ == "__main__":
-    tell(rows, program(__doc__))
+    parser = program(__doc__)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=[*PARTS], metavar="PART")
+    tell(rows, parser)

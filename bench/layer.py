@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from io import StringIO
+from itertools import count
 from pathlib import Path
 from typing import IO, Any, cast
 from urllib.parse import urlsplit
@@ -23,27 +25,43 @@ import django
 from django.core.files.base import ContentFile
 from django.core.management import call_command
 
+from bench import process
+
 LOOK_SECONDS = 0.02  # between two looks at a row
 RARELY_SECONDS = 1.0  # where a run takes many seconds: our looks cost it processor time
-LONGEST_SECONDS = 1200.0
+LONGEST_SECONDS = 2400.0
 UPLOADER = "4001"  # the site that uploads
 UPLOADED = ("form-fda-1572", "irb-approval", "lab-certification", "protocol-signature-page")
-UPLOADS = 5
-IDLE_BATCHES = 30  # of one document, to a host that has nothing else to do
+UPLOADS = 2  # alone, and beside a large batch, in each round
+IDLE_BATCHES = 10  # of one document in each round, to a host that has nothing else to do
+DRAIN_SECONDS = 300.0  # that a host may take to end: it signs what is new
+AT_REST = 0.3  # of a core: more than a host takes that has nothing to do
 
 
 @contextmanager
-def host() -> Iterator[int]:
-    """`manage.py workers`; answers its process. Drained on the way out."""
+def host(*, at_rest: bool = True) -> Iterator[None]:
+    """`manage.py workers`, which is drained on the way out.
+
+    `at_rest`: when all that it starts has started. Each of its workers imports what parsers need,
+    which takes seconds of the processor, and is not to be measured with a batch.
+    """
     command = [sys.executable, "manage.py", "workers"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
         try:
-            cast(IO[str], process.stdout).readline()  # it is ready
-            time.sleep(3.0)  # and so is its cluster
-            yield process.pid
+            cast(IO[str], started.stdout).readline()  # it is ready
+            if at_rest:
+                until(_is_at_rest)
+            yield
         finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(90)
+            started.send_signal(signal.SIGTERM)
+            started.wait(DRAIN_SECONDS)
+
+
+def _is_at_rest() -> bool:
+    """In the second that this takes."""
+    before = process.used_so_far()
+    time.sleep(1.0)
+    return process.used_so_far() - before < AT_REST
 
 
 def until(answer: Callable[[], Any], look_seconds: float = LOOK_SECONDS) -> Any:
@@ -57,9 +75,9 @@ def until(answer: Callable[[], Any], look_seconds: float = LOOK_SECONDS) -> Any:
 
 
 def submit(offer: Path) -> Any:
-    from ingestion import manifest
+    from ingestion.intake import manifest
+    from ingestion.intake.register import Submission, register_manifest
     from ingestion.models import Source
-    from ingestion.register import Submission, register_manifest
 
     lines = manifest.read((offer / "manifest.ndjson").read_text())
     return register_manifest(lines, Submission(Source.MANIFEST, "system:bench", "ops"))
@@ -72,36 +90,54 @@ def is_final(batch: Any) -> bool:
     return BatchState(Batch.objects.values_list("state", flat=True).get(pk=batch.pk)).is_final
 
 
-def throughput(offer: Path) -> Mapping[str, Any]:
-    """Documents a second, from before they are submitted until their batch is final."""
+def throughput(offer: Path, _rounds: int) -> Mapping[str, Any]:
+    """Documents a second, from before they are submitted until their batch is final.
+
+    With the seconds of the processor that this took us, the host and all that it started.
+    """
     with host():
-        start = datetime.now(UTC)
+        start, before, own = datetime.now(UTC), process.used_so_far(), time.process_time()
         batch = submit(offer)
+        own = time.process_time() - own  # and not for the looks
         until(lambda: is_final(batch), RARELY_SECONDS)
+        cpu = own + process.used_so_far() - before
     batch.refresh_from_db()
     seconds = (batch.finished_at - start).total_seconds()  # not when we came to see it
     states = {str(state): n for state, n in batch.counts().items()}
-    return {"rate": sum(states.values()) / seconds, "seconds": seconds, "states": states}
+    return {"rate": sum(states.values()) / seconds, "cpu": cpu, "states": states}
 
 
-def latency(offer: Path) -> Mapping[str, Any]:
-    """Seconds from submission to the portal's first request: one document at a time, at idle."""
-    from ingestion.manifest import read
+def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
+    """Seconds from submission to the portal's first request: one document at a time, at idle.
+
+    And before each, how long a task of django-q2's waits in the same cluster: no ring is quicker.
+    """
+    from ingestion.intake.manifest import read
+    from ingestion.intake.register import Submission, register_manifest
     from ingestion.models import Source
-    from ingestion.register import Submission, register_manifest
     from ingestion.samples.portal import SamplePortal, limits_of
 
-    lines = read((offer / "manifest.ndjson").read_text())[:IDLE_BATCHES]
+    lines = read((offer / "manifest.ndjson").read_text())[: rounds * IDLE_BATCHES]
     port = urlsplit(lines[0].url).port or 0
-    waits = []
+    waits, bare = [], []
     limits = limits_of(offer / "sites.json")
     with SamplePortal(offer, limits, faults=0.0, port=port) as portal, host():
         for number, line in enumerate(lines):
+            bare.append(_bare_task())
             start = time.monotonic()
             batch = register_manifest([line], Submission(Source.MANIFEST, "system:bench", "ops"))
             waits.append(until(partial(_asked_at, portal, number)) - start)
             until(partial(is_final, batch))
-    return {"waits": sorted(waits)}
+    return {"waits": waits, "bare": bare}
+
+
+def _bare_task() -> float:
+    """Seconds until a worker has taken a task that does nothing."""
+    from django_q.tasks import async_task, result
+
+    start = time.time()
+    taken_at: float = until(partial(result, async_task("time.time", save=True)))
+    return taken_at - start
 
 
 def _asked_at(portal: Any, number: int) -> float | None:
@@ -109,37 +145,60 @@ def _asked_at(portal: Any, number: int) -> float | None:
     return portal.requests[number].at if len(portal.requests) > number else None
 
 
-def recovery(offer: Path) -> Mapping[str, Any]:
-    """Seconds from the SIGKILL of the worker at work until a next document is settled."""
-    from ingestion.models import Chunk, Document
+def recovery(offer: Path, rounds: int) -> Mapping[str, Any]:
+    """Seconds from the SIGKILL of the worker at work until a next document is settled.
 
+    And those from the start of the host until a first one is: what to start it anew would take.
+    """
+    from ingestion.models import Chunk
+
+    submit(offer)
+    killed, started = [], []
+    for _ in range(rounds):
+        before, start = _settled(), time.monotonic()
+        with host(at_rest=False):
+            started.append(until(partial(_time_beyond, before)) - start)
+            owner = Chunk.objects.exclude(lease_owner="").values_list("lease_owner", flat=True)[0]
+            os.kill(int(owner.split(":")[1]), signal.SIGKILL)
+            start = time.monotonic()
+            time.sleep(0.5)  # what was committed before is there to see
+            killed.append(until(partial(_time_beyond, _settled())) - start)
+    return {"killed": killed, "started": started}
+
+
+def _settled() -> int:
+    from ingestion.models import Document
+
+    return Document.objects.exclude(settled_at=None).count()
+
+
+def _time_beyond(settled: int) -> float | None:
+    """Now, when more than so many are settled."""
+    return time.monotonic() if _settled() > settled else None
+
+
+def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
+    """Seconds that an upload of four files takes in a large batch, and alone, before and after."""
+    from ingestion import batches
+    from ingestion.filing import By
+
+    numbers = count()
     with host():
+        _upload(next(numbers))  # the first of a host is slower
+        before = [_upload(next(numbers)) for _ in range(rounds)]
         batch = submit(offer)
-        until(lambda: Document.objects.exclude(settled_at=None).exists())
-        owner = Chunk.objects.exclude(lease_owner="").values_list("lease_owner", flat=True)[0]
-        os.kill(int(owner.split(":")[1]), signal.SIGKILL)
-        time.sleep(0.5)  # what was committed before is there to see
-        settled = Document.objects.exclude(settled_at=None).count()
-        start = time.monotonic()
-        until(lambda: Document.objects.exclude(settled_at=None).count() > settled)
-        seconds = time.monotonic() - start + 0.5
-        until(lambda: is_final(batch))
-    states = {str(state): n for state, n in batch.counts().items()}
-    return {"seconds": seconds, "states": states}
-
-
-def fairness(offer: Path) -> Mapping[str, Any]:
-    """Seconds that an upload of four files takes with nothing else to do, and in a large batch."""
-    with host():
-        alone = [_upload(number) for number in range(UPLOADS)]
-        submit(offer)
         time.sleep(10.0)  # the large batch is well under way
-        beside = [_upload(UPLOADS + number) for number in range(UPLOADS)]
-    return {"alone": sorted(alone), "beside": sorted(beside)}
+        beside = [_upload(next(numbers)) for _ in range(UPLOADS * rounds)]
+        if is_final(batch):
+            raise SystemExit("the large batch ended before the uploads did: take a larger one")
+        batches.cancel(batch, by=By("system:bench", "ops"))
+        until(partial(is_final, batch))
+        after = [_upload(next(numbers)) for _ in range(rounds)]
+    return {"alone": [*before, *after], "beside": beside}
 
 
 def _upload(number: int) -> float:
-    from ingestion.register import UploadedDocument, upload_packet
+    from ingestion.intake.register import UploadedDocument, upload_packet
     from ingestion.samples.specimens import specimen
     from sites.models import Site, User
 
@@ -160,7 +219,7 @@ def _upload(number: int) -> float:
     return time.monotonic() - start
 
 
-SCENES: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {
+SCENES: Mapping[str, Callable[[Path, int], Mapping[str, Any]]] = {
     "throughput": throughput,
     "latency": latency,
     "recovery": recovery,
@@ -173,6 +232,7 @@ def prepare(offer: Path) -> None:
     from sites.models import Site, User
 
     call_command("migrate", verbosity=0)
+    call_command("audit_keys", "create", stdout=StringIO())  # batches are signed when they close
     call_command("load_sites", str(offer / "sites.json"), verbosity=0)
     user = User.objects.create_user("bench", password="")
     first = Site.objects.order_by("pk")[0]
@@ -186,10 +246,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scene", choices=SCENES)
     parser.add_argument("offer", type=Path)
+    parser.add_argument("--rounds", type=int, default=1)
     asked = parser.parse_args()
+    process.adopt()  # so that nobody's time is missed
     django.setup()
     prepare(asked.offer)
-    sys.stdout.write(json.dumps(SCENES[asked.scene](asked.offer)))
+    sys.stdout.write(json.dumps(SCENES[asked.scene](asked.offer, asked.rounds)))
 
 
 if __name__ == "__main__":

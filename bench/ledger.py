@@ -25,7 +25,7 @@ from audit import chain
 from bench import disk
 from bench.append import LATE, OURS, OWN_WAIT, PLAIN_SIDE, RAW_SIDE
 from bench.dispatch import POSTGRESQL
-from bench.flow import environment
+from bench.installation import environment
 from bench.report import Row, beside, not_measured, program, tell
 
 OBJECTS = 20_000  # of the profile, that are written by both canonicalisers
@@ -40,8 +40,8 @@ class Size:
     seconds: float  # of one run of writers
 
 
-QUICK = Size(entries=50_000, rounds=1, seconds=2.0)
-FULL = Size(entries=1_000_000, rounds=3, seconds=5.0)
+QUICK = Size(entries=20_000, rounds=1, seconds=1.0)
+FULL = Size(entries=50_000, rounds=2, seconds=2.0)  # a million: bench/growth.py
 
 
 class Bench:
@@ -143,12 +143,11 @@ def writing_on_sqlite(bench: Bench) -> Iterator[Row]:
         yield not_measured(alone.format(", 4 ms"), NO_COMPILER)
     found = bench.append(bench.on_sqlite, "together on SQLite")
     for what, name, unit, bound in (
-        ("longest wait", "longest", "s", {"most": 0.2}),
-        ("slowest writer of the fastest", "fairness", "", {"least": 0.6}),
+        ("SQLite, 8 writers: longest wait", "longest", "s", {"most": 0.2}),
+        ("SQLite, 8 writers: slowest of the fastest", "fairness", "", {"least": 0.6}),
     ):
-        ours, theirs = (median(each[name] for each in found[side]) for side in (OURS, OWN_WAIT))
-        own = {"against": "SQLite's own wait", "baseline": theirs, **bound}
-        yield Row(what=f"SQLite, 8 writers: {what}", unit=unit, ours=ours, **own)
+        ours, theirs = ([each[name] for each in found[side]] for side in (OURS, OWN_WAIT))
+        yield beside(what, unit, ours, "SQLite's own wait", theirs, of_ours=True, **bound)
 
 
 def canonical(bench: Bench) -> Iterator[Row]:
@@ -163,7 +162,8 @@ def canonical(bench: Bench) -> Iterator[Row]:
         chain.rewritten(line) == chain.canonical(line) == rfc8785.dumps(line).decode()
         for line in lines
     )
-    yield Row(what="lines that are byte for byte rfc8785's", ours=same, least=OBJECTS)
+    of_all: dict[str, Any] = {"against": "rfc8785", "baseline": OBJECTS, "least": OBJECTS}
+    yield Row(what="lines that are byte for byte the same", ours=same, **of_all)
     what = "canonical lines, checked before"
     yield beside(what, "lines/s", again, "rfc8785", theirs, least=40)
     yield beside("the same, refusing what is no line", "lines/s", checked, "rfc8785", theirs)
@@ -189,23 +189,26 @@ def reading(bench: Bench, run: Callable[..., Found], name: str, most: float) -> 
     if "append" in found:
         ours, copied = ([1 / each for each in found[side]] for side in ("append", "COPY"))
         yield beside("append of 256", "entries/s", ours, "COPY", copied, least=0.8)
-        cpu = median(per_entry(found, "append, CPU"))
-        yield Row(what="the same, processor", unit="us an entry", ours=cpu, most=15)
-    alone = per_entry(found, "hash")
+        ours, copied = (per_entry(found, f"{side}, CPU") for side in ("append", "COPY"))
+        what = "the same, processor"
+        yield beside(what, "us an entry", ours, "COPY", copied, most=15, of_ours=True)
+    hashing = ("hashing alone", per_entry(found, "hash"))
     for what, side, bound in (
         (f"{name}: full verification", "verify", most),
-        ("the same without the tree, as the design measured", "followed", most),
+        (f"{name}: the same without the tree, as the design measured", "followed", most),
         (f"{name}: the export's own verifier", "export, wall", 12.0),
     ):
+        yield beside(what, "us an entry", per_entry(found, side), *hashing, most=bound)
+    for what, side, expected in (
+        (f"{name}: the export's own verifier, processor", "export, CPU", 7.0),
+        (f"{name}: a checkpoint's tree, processor", "tree, CPU", 2.0),
+        (f"{name}: a checkpoint read, followed and signed, processor", "sign, CPU", None),
+    ):
         ours = per_entry(found, side)
-        yield beside(what, "us an entry", ours, "hashing alone", alone, most=bound)
-    export, tree = per_entry(found, "export, CPU"), per_entry(found, "tree, CPU")
-    us = "us an entry"
-    yield Row(what="the same, processor", unit=us, ours=median(export), most=7)
-    yield Row(what="the same, memory", unit="MB", ours=median(found["export, MB"]), most=40)
-    yield Row(what=f"{name}: a checkpoint's tree, processor", unit=us, ours=median(tree), most=2)
-    signed = median(per_entry(found, "sign, CPU"))
-    yield Row(what="the same, read, followed and signed", unit=us, ours=signed)
+        yield beside(what, "us an entry", ours, *hashing, most=expected, of_ours=True)
+    what, empty = f"{name}: the export's own verifier, memory", found["empty, MB"]
+    taken = ("MB", found["export, MB"], "an interpreter that does nothing", empty)
+    yield beside(what, *taken, most=40, of_ours=True)
     one, two = ([1 / each for each in found[readers]] for readers in ("one", "two"))
     yield beside(f"{name}: two processes verify", "passes/s", two, "one", one, least=1.3)
     rest, whole = per_entry(found, "verify the rest"), per_entry(found, "verify")
@@ -234,5 +237,5 @@ def rows(asked: argparse.Namespace) -> Iterator[Row]:
 
 if __name__ == "__main__":
     parser = program(__doc__)
-    parser.add_argument("--entries", type=int, help="of the long trail; a million by default")
+    parser.add_argument("--entries", type=int, help="of the long trail")
     tell(rows, parser)

@@ -1,8 +1,10 @@
 """Several processes ask one portal through the shared gate: does it hold, and what is left unused?
 
-`python -m bench.limits [--quick]` has a row for each limit: requests a second as the portal counted
-them, beside what it allows, and how often it said 429. The sample portal keeps its own bucket by
-its own clock. `python -m bench.limits ask KEY URL N` is one of the processes.
+`python -m bench.limits [--quick]` has two rows for each limit: requests a second as the portal
+counted them, beside what it allows; and how many it refused, beside processes that have a bucket
+each, which is the usual way. The sample portal keeps its own bucket by its own clock.
+`python -m bench.limits ask KEY URL N` is one of our processes, `each RATE BURST URL N` of the
+others.
 """
 
 import argparse
@@ -11,25 +13,36 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import django
 import httpx2 as httpx
 
+from bench.plain import Bucket
 from bench.report import Row, beside, program, tell
 from ingestion.samples.portal import Limit, SamplePortal
 
 PROCESSES = 4
 WORKERS = 8  # of each process
-SECONDS, QUICK_SECONDS = 30.0, 8.0  # that a saturated portal is asked for
-LIMITS = (
-    Limit(1.0, 1), Limit(5.0, 1), Limit(5.0, 5), Limit(10.0, 1), Limit(20.0, 5), Limit(50.0, 10),
-    Limit(200.0, 40),
-)  # fmt: skip
-QUICK_LIMITS = (Limit(5.0, 1), Limit(50.0, 10))
 SITE = "1001"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    limits: Sequence[Limit]
+    seconds: float  # that a saturated portal is asked for
+    rounds: int
+
+
+QUICK = Size((Limit(5.0, 1), Limit(50.0, 10)), seconds=8.0, rounds=1)
+FULL = Size(
+    (Limit(2.0, 1), Limit(5.0, 5), Limit(50.0, 10), Limit(200.0, 40)),
+    seconds=8.0,
+    rounds=2,
+)
 
 
 async def ask(key: str, url: str, requests: int) -> None:
@@ -38,9 +51,10 @@ async def ask(key: str, url: str, requests: int) -> None:
 
     from ingestion.core.gate import KEPT_SECONDS, Outcome
     from ingestion.core.lanes import Lanes
-    from ingestion.dispatch.desk import Door
-    from ingestion.dispatch.leases import portal_terms
-    from ingestion.dispatch.shared_gate import DatabaseClock, SharedGate
+    from ingestion.dispatch.clock import DatabaseClock
+    from ingestion.dispatch.door import Door
+    from ingestion.dispatch.items import portal_terms
+    from ingestion.dispatch.shared_gate import SharedGate
     from sites.models import Portal
 
     lanes: Lanes[int] = Lanes(WORKERS)
@@ -65,6 +79,20 @@ async def ask(key: str, url: str, requests: int) -> None:
             lanes.close()
 
 
+async def ask_by_ourselves(limit: Limit, url: str, requests: int) -> None:
+    """The same with a bucket of our own, as if nobody else asked."""
+    bucket, left = Bucket(limit.rate_per_second, limit.burst), iter(range(requests))
+
+    async def work(client: httpx.AsyncClient) -> None:
+        for _ in left:
+            await bucket.acquire()
+            await client.get(url)
+
+    async with httpx.AsyncClient(trust_env=False) as client, asyncio.TaskGroup() as group:
+        for _ in range(WORKERS):
+            group.create_task(work(client))
+
+
 @contextmanager
 def portal_with(limit: Limit) -> Iterator[tuple[SamplePortal, str]]:
     """A portal of one small document, and where that is."""
@@ -80,44 +108,72 @@ def ask_together(
     key: str, url: str, requests: int, *, environment: dict[str, str] | None = None
 ) -> None:
     """Share the requests out to several processes. Raises CalledProcessError if one fails."""
-    share = str(requests // PROCESSES)
-    command = [sys.executable, "-m", "bench.limits", "ask", key, url, share]
+    _together("ask", key, url, str(requests // PROCESSES), environment=environment)
+
+
+def _together(*arguments: str, environment: dict[str, str] | None = None) -> None:
+    command = [sys.executable, "-m", "bench.limits", *arguments]
     asking = [subprocess.Popen(command, env=environment) for _ in range(PROCESSES)]
     for process in asking:
         if process.wait():
             raise subprocess.CalledProcessError(process.returncode, command)
 
 
-def measure(limit: Limit, seconds: float) -> Row:
+def measure(limit: Limit, size: Size) -> Iterator[Row]:
+    rates, refused, refused_each = [], [], []
+    rate, burst = limit.rate_per_second, limit.burst
+    requests = PROCESSES * max(4, round(rate * size.seconds / PROCESSES))
+    for number in range(size.rounds):
+        with portal_with(limit) as (portal, url):
+            key = f"rate-{rate:g}-burst-{burst}-{number}"
+            _introduce(key, url, limit)
+            ask_together(key, url, requests)
+        rates.append(_steady([request.at for request in portal.requests]))
+        refused.append(_refused(portal))
+        with portal_with(limit) as (portal, url):
+            _together("each", str(rate), str(burst), url, str(requests // PROCESSES))
+        refused_each.append(_refused(portal))
+    what = f"{PROCESSES} processes, {rate:g} requests/s, burst {burst}"
+    yield beside(what, "requests/s", rates, "what it allows", [rate] * size.rounds)
+    each = ("with a bucket each", refused_each)
+    yield beside(f"{what}: refused", "%", refused, *each, most=0, of_ours=True)
+
+
+def _introduce(key: str, url: str, limit: Limit) -> None:
     from sites.models import Portal
 
-    key = f"rate-{limit.rate_per_second:g}-burst-{limit.burst}"
-    rate, burst = limit.rate_per_second, limit.burst
-    with portal_with(limit) as (portal, url):
-        Portal.objects.create(key=key, base_url=url, rate_per_second=rate, burst=burst)
-        requests = PROCESSES * max(4, round(rate * seconds / PROCESSES))
-        ask_together(key, url, requests)
-    times = [request.at for request in portal.requests]
-    # Saturated: without the burst at the start, and the room after every first request.
+    own = {"rate_per_second": limit.rate_per_second, "burst": limit.burst}
+    Portal.objects.create(key=key, base_url=url, **own)
+
+
+def _steady(times: Sequence[float]) -> float:
+    """Requests a second once it is saturated: without the burst, and the room after it."""
     steady = times[len(times) // 3 :]
-    seen = (len(steady) - 1) / (steady[-1] - steady[0])
-    note = f"{portal.violations.total()} of {len(times)} refused"
-    what = f"{PROCESSES} processes, {rate:g} requests/s, burst {burst}"
-    return beside(what, "requests/s", [seen], "allowed", [rate], note=note)
+    return (len(steady) - 1) / (steady[-1] - steady[0])
+
+
+def _refused(portal: SamplePortal) -> float:
+    """In percent."""
+    return 100 * portal.violations.total() / len(portal.requests)
 
 
 def rows(asked: argparse.Namespace) -> Iterator[Row]:
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
-    for limit in QUICK_LIMITS if asked.quick else LIMITS:
-        yield measure(limit, QUICK_SECONDS if asked.quick else SECONDS)
+    size = QUICK if asked.quick else FULL
+    for limit in size.limits:
+        yield from measure(limit, size)
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as data:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         os.environ |= {"SECRET_KEY": "bench", "Q_LOG_LEVEL": "ERROR", "LOG_LEVEL": "WARNING"}
+        if sys.argv[1:2] == ["each"]:
+            rate, burst, url, requests = sys.argv[2:]
+            asyncio.run(ask_by_ourselves(Limit(float(rate), int(burst)), url, int(requests)))
+            return
         if sys.argv[1:2] == ["ask"]:
             django.setup()
             asyncio.run(ask(sys.argv[2], sys.argv[3], int(sys.argv[4])))

@@ -10,50 +10,68 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from bench import process
-from bench.flow import environment
+from bench.installation import environment
 from bench.report import Row, beside, program, tell
 
 SMALL = (4, 144)  # sites, and documents in all
-QUICK, FULL = (60, 5_000), (500, 100_000)
 EXPECTED = 300.0  # ms, of the slowest page's 95th percentile
 SLOWEST = 5  # pages that are named
 
 
-def asked_in(folder: Path, sites: int, documents: int, rounds: int) -> Mapping[str, float]:
-    """Milliseconds of each page, in an installation of its own."""
-    folder.mkdir()
-    environ = {**environment(folder), "ALLOWED_HOSTS": "testserver"}  # as Django's client calls us
-    answer = folder / "pages.json"
-    for prepare in (["migrate"], ["collectstatic", "--no-input"]):
-        command = [sys.executable, "manage.py", *prepare, "--verbosity", "0"]
-        subprocess.run(command, env={**os.environ, **environ}, check=True)
-    size = ["--sites", str(sites), "--documents", str(documents)]
-    process.run("bench.pages", "--fill", *size, **environ)
-    asking = ["--rounds", str(rounds), "--json", str(answer)]
-    sys.stderr.write(process.run("bench.pages", *asking, **environ))
-    found: Mapping[str, float] = json.loads(answer.read_text())
-    return found
+@dataclass(frozen=True, slots=True)
+class Size:
+    sites: int
+    documents: int
+    rounds: int
+    asked: int  # so often in each round
+
+
+QUICK = Size(sites=60, documents=2_000, rounds=1, asked=5)
+FULL = Size(sites=500, documents=100_000, rounds=2, asked=8)
+
+
+class Installation:
+    """One of its own, filled when it is made."""
+
+    def __init__(self, folder: Path, sites: int, documents: int) -> None:
+        folder.mkdir()
+        self._answer = folder / "pages.json"
+        # As Django's client calls us.
+        self._environment = {**environment(folder), "ALLOWED_HOSTS": "testserver"}
+        command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
+        subprocess.run(command, env={**os.environ, **self._environment}, check=True)
+        size = ["--sites", str(sites), "--documents", str(documents)]
+        process.run("bench.pages", "--fill", *size, **self._environment)
+
+    def ask(self, times: int) -> Mapping[str, float]:
+        """Milliseconds of each page: the 95th percentile."""
+        how = ["--rounds", str(times), "--json", str(self._answer)]
+        sys.stderr.write(process.run("bench.pages", *how, **self._environment))
+        found: Mapping[str, float] = json.loads(self._answer.read_text())
+        return found
 
 
 def rows(asked: argparse.Namespace) -> Iterator[Row]:
-    sites, documents = QUICK if asked.quick else FULL
-    rounds = 10 if asked.quick else 40
+    size = QUICK if asked.quick else FULL
     with tempfile.TemporaryDirectory(prefix="siteledger-bench-") as name:
-        few = asked_in(Path(name) / "few", *SMALL, rounds)
-        many = asked_in(Path(name) / "many", sites, documents, rounds)
-    against = f"with {SMALL[1]} documents"
-    middle = ([median(many.values())], against, [median(few.values())])
-    what = f"the middle of {len(many)} pages with {documents:,} documents"
-    yield beside(what, "ms", *middle, note="of each the 95th percentile")
-    slowest = sorted(many, key=lambda page: many[page])
+        few = Installation(Path(name) / "few", *SMALL)
+        many = Installation(Path(name) / "many", size.sites, size.documents)
+        taken = [(many.ask(size.asked), few.ask(size.asked)) for _ in range(size.rounds)]
+    ours, theirs = zip(*taken, strict=True)
+    against, beyond = f"with {SMALL[1]} documents", f"with {size.documents:,} documents"
+    middle = ([median(round_.values()) for round_ in side] for side in (ours, theirs))
+    what = f"the middle of {len(ours[0])} pages {beyond}"
+    note = "of each the 95th percentile"
+    yield beside(what, "ms", next(middle), against, next(middle), note=note)
+    slowest = sorted(ours[0], key=lambda page: median(each[page] for each in ours))
     for page in reversed(slowest[-SLOWEST:]):
-        own: dict[str, Any] = {"against": against, "baseline": few[page], "most": EXPECTED}
-        yield Row(what=f"`{page}`", unit="ms", ours=many[page], **own)
+        own, small = ([each[page] for each in side] for side in (ours, theirs))
+        yield beside(f"`{page}`", "ms", own, against, small, most=EXPECTED, of_ours=True)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,8 @@
 
 import argparse
 import asyncio
-import logging
-import re
 import sys
 import time
-from collections.abc import Coroutine, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,17 +16,17 @@ import django
 from django.core.management import call_command
 
 from bench.outcome import outcome, write
+from bench.watch import SlowCallbacks
 
-SLOW_SECONDS = 0.05
 LONGEST_SECONDS = 1800.0  # a run that takes longer hangs
 PAUSE_SECONDS = 0.1  # between shifts: what waits for its portal is not due yet
 
 
 def register(offer: Path) -> float:
     """Sites and documents, as ops would submit them. Seconds that the documents took."""
-    from ingestion import manifest
+    from ingestion.intake import manifest
+    from ingestion.intake.register import Submission, register_manifest
     from ingestion.models import Source
-    from ingestion.register import Submission, register_manifest
 
     call_command("migrate", verbosity=0)
     call_command("load_sites", str(offer / "sites.json"), verbosity=0)
@@ -44,7 +41,7 @@ def work(result: Path, *, watched: bool) -> None:
     from ingestion.dispatch.shift import Shift
     from ingestion.models import Document
 
-    slow = _SlowCallbacks()
+    slow = SlowCallbacks()
     begun, start = datetime.now(UTC), time.monotonic()
     while Document.objects.unsettled().exists() and time.monotonic() - start < LONGEST_SECONDS:
         asyncio.run(slow.watch(Shift.work()) if watched else Shift.work())
@@ -57,38 +54,6 @@ def work(result: Path, *, watched: bool) -> None:
         if at is not None
     ]
     write(result, outcome(seconds, Document.objects.count(), settled, slow.longest))
-
-
-class _SlowCallbacks(logging.Handler):
-    """Listens to what asyncio's debug mode says; keeps the longest time of each coroutine."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._longest: dict[str, float] = {}
-
-    @property
-    def longest(self) -> Mapping[str, float]:
-        return self._longest
-
-    async def watch(self, work: Coroutine[None, None, None]) -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_debug(True)
-        loop.slow_callback_duration = SLOW_SECONDS
-        logger = logging.getLogger("asyncio")
-        logger.setLevel(logging.WARNING)
-        logger.addHandler(self)
-        try:
-            await work
-        finally:
-            logger.removeHandler(self)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if "took" not in record.msg or not isinstance(record.args, tuple):
-            return
-        what, seconds = str(record.args[0]), float(str(record.args[1]))
-        found = re.search(r"coro=<(\S+).*?(?:running|done,? defined) at \S*?(\w+\.py:\d+)", what)
-        name = " at ".join(found.groups()) if found else what[:80]
-        self._longest[name] = max(seconds, self._longest.get(name, 0.0))
 
 
 def main() -> None:

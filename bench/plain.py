@@ -7,7 +7,7 @@ point at work. Not for use.
 `python -m bench.plain OFFER RESULT` works an offer and tells what came of it. `--same-reading`: its
 pool reads as ours does, marks and form values included, which leaves the flow to compare.
 `--on-disk`: what it files and what it records is durable before it goes on, which its design asks
-for ("archive", "WORM") and its code leaves out.
+for ("archive", "WORM") and its code leaves out. `--watched` tells what held the loop for 50 ms.
 """
 
 import argparse
@@ -31,6 +31,7 @@ import pytesseract
 from pypdf import PdfReader
 
 from bench.outcome import outcome, write
+from bench.watch import SlowCallbacks
 from ingestion.reading import tasks
 from ingestion.reading.facts import Unreadable
 from ingestion.reading.limits import ReadingLimits
@@ -249,12 +250,14 @@ async def _consume(queue: asyncio.Queue[Item | None], plain: Plain) -> None:
             logger.exception("not caught: %s", item)
 
 
-async def _measure(offer: Path, result: Path, *, same_reading: bool, on_disk: bool) -> None:
+async def _measure(
+    offer: Path, result: Path, *, same_reading: bool, on_disk: bool, watched: bool
+) -> None:
     rows = json.loads((offer / "sites.json").read_text())
     lines = map(json.loads, (offer / "manifest.ndjson").read_text().splitlines())
     items = [Item(line["site_id"], line["doc_id"], line["url"]) for line in lines]
     terms = {row["site_id"]: row["portal"] for row in rows}
-    begun = time.monotonic()
+    slow, begun = SlowCallbacks(), time.monotonic()
     buckets = {key: Bucket(row["rate_per_second"], row["burst"]) for key, row in terms.items()}
     with ProcessPoolExecutor(2) as pool:
         async with httpx.AsyncClient(timeout=None) as client:
@@ -266,10 +269,11 @@ async def _measure(offer: Path, result: Path, *, same_reading: bool, on_disk: bo
                 read=read_as_ours if same_reading else read,
                 archive=result.parent if on_disk else None,
             )
-            await run(items, plain)
+            working = run(items, plain)
+            await (slow.watch(working) if watched else working)
     seconds = time.monotonic() - begun
     records = [(r.item.site, r.state, r.at - begun) for r in plain.chain.final.values()]
-    write(result, outcome(seconds, len(items), records))
+    write(result, outcome(seconds, len(items), records, slow.longest))
 
 
 def main() -> None:
@@ -278,9 +282,10 @@ def main() -> None:
     parser.add_argument("result", type=Path)
     parser.add_argument("--same-reading", action="store_true")
     parser.add_argument("--on-disk", action="store_true")
+    parser.add_argument("--watched", action="store_true")
     asked = parser.parse_args()
-    logging.disable()  # thousands of tracebacks would only slow it down
-    how = {"same_reading": asked.same_reading, "on_disk": asked.on_disk}
+    logging.getLogger().setLevel(logging.CRITICAL)  # thousands of tracebacks would only slow it
+    how = {"same_reading": asked.same_reading, "on_disk": asked.on_disk, "watched": asked.watched}
     asyncio.run(_measure(asked.offer, asked.result, **how))
 
 

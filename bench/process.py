@@ -97,7 +97,7 @@ def run_counted(command: Sequence[str], *, weighed: bool = False, **environment:
     Children are counted however they end: whoever loses his parent gets us for one, and times go
     up from parent to parent. So nothing else may run below this process meanwhile.
     """
-    _adopt()
+    adopt()
     before, begun, peak, share = _used_below(), time.monotonic(), 0, 0
     with tempfile.TemporaryFile("w+") as output:  # not a pipe: orphans would keep it open
         with subprocess.Popen(command, env=os.environ | environment, stdout=output) as process:
@@ -115,7 +115,8 @@ def run_counted(command: Sequence[str], *, weighed: bool = False, **environment:
     return Used(wall, _used_below() - before, said, peak, share, orphans)
 
 
-def _adopt() -> None:
+def adopt() -> None:
+    """From now on whoever loses its parent below us becomes a child of ours."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
 
@@ -123,6 +124,16 @@ def _adopt() -> None:
 def _used_below() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def used_so_far() -> float:
+    """Seconds of the processor, of all below this process, those that have ended included.
+
+    After `adopt`, so that nobody is missed.
+    """
+    living = filter(None, map(_stat, _family(os.getpid())[1:]))
+    ticks = sum(int(each) for stat in living for each in stat[11:15])  # and of their own children
+    return _used_below() + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _bury() -> int:

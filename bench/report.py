@@ -7,7 +7,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,8 +16,8 @@ from typing import Any
 
 from bench.machine import load, machine
 
-HEAD = """| what | ours | baseline | ratio | expected | note |
-|---|---|---|---|---|---|
+HEAD = """| what | ours | baseline | ratio | rounds | expected | note |
+|---|---|---|---|---|---|---|
 """
 BUSY = " **Others worked on this machine before it began: rely on none of these figures.**"
 
@@ -26,7 +26,7 @@ BUSY = " **Others worked on this machine before it began: rely on none of these 
 class Row:
     """One figure beside its baseline. `ours` is None where there was nothing to measure with.
 
-    What is expected is expected of `ratios` where there are any, else of `ours` itself.
+    What is expected is expected of `ratios` where there are any, else, or `of_ours`, of `ours`.
     """
 
     what: str
@@ -34,11 +34,17 @@ class Row:
     ours: float | None = None
     against: str = ""  # what the baseline is
     baseline: float | None = None
-    ratios: Sequence[float] = ()  # ours of the baseline, in each round
+    ratios: Sequence[float] = ()  # ours of the baseline, in each round that had both
+    rounds: int = 1  # in which ours was measured
+    of_ours: bool = False
     least: float | None = None
     most: float | None = None
     note: str = ""
     at: float | None = None  # how large the case was: a point of a curve
+
+    def __post_init__(self) -> None:
+        if self.ours is not None and self.baseline is None:
+            raise ValueError(f"{self.what}: a figure without a baseline says nothing")
 
     @property
     def ratio(self) -> float | None:
@@ -49,30 +55,35 @@ class Row:
     @property
     def met(self) -> bool | None:
         """Is it as the design expects? None where nothing is expected, or measured."""
-        found = self.ratio if self.ratios else self.ours
+        found = self.ratio if self.expects_ratio else self.ours
         if found is None or (self.least is None and self.most is None):
             return None
         return (self.least is None or found >= self.least) and (
             self.most is None or found <= self.most
         )
 
+    @property
+    def expects_ratio(self) -> bool:
+        return bool(self.ratios) and not self.of_ours
+
     def __str__(self) -> str:
         what = self.what if self.at is None else f"{self.what}, {self.at:,.0f}"
-        cells = (what, self._ours(), self._baseline(), self._ratio(), self.expected, self.note)
-        return f"| {' | '.join(cells)} |\n"
+        rounds = "" if self.ours is None else str(self.rounds)
+        figures = (self._ours(), self._baseline(), self._ratio(), rounds)
+        return f"| {' | '.join((what, *figures, self.expected, self.note))} |\n"
 
     @property
     def expected(self) -> str:
         least = "" if self.least is None else f"at least {self.least:g}"
         most = "" if self.most is None else f"at most {self.most:g}"
         bounds = " and ".join(filter(None, (least, most)))
-        return f"ratio {bounds}" if bounds and self.ratios else bounds
+        return f"ratio {bounds}" if bounds and self.expects_ratio else bounds
 
     def _ours(self) -> str:
         if self.ours is None:
             return "not measured"
         said = _number(self.ours, self.unit)
-        return f"**{said}**" if self.met is False and not self.ratios else said
+        return f"**{said}**" if self.met is False and not self.expects_ratio else said
 
     def _baseline(self) -> str:
         if self.baseline is None:
@@ -85,7 +96,7 @@ class Row:
         said = f"{self.ratio:.2f}"
         if not self.ratios:
             return said
-        said = f"**{said}**" if self.met is False else said
+        said = f"**{said}**" if self.met is False and self.expects_ratio else said
         if len(self.ratios) == 1:
             return said
         return f"{said} ({min(self.ratios):.2f} to {max(self.ratios):.2f})"
@@ -99,17 +110,11 @@ def beside(
     baseline: Sequence[float],
     **more: Any,
 ) -> Row:
-    """A row of two sides that ran in turn, round after round."""
-    ratios = [one / other for one, other in zip(ours, baseline, strict=True)]
+    """A row of two sides that ran in turn, round after round; a baseline of 0 has no ratio."""
+    ratios = [one / other for one, other in zip(ours, baseline, strict=True) if other]
     own: dict[str, Any] = {"ours": median(ours), "baseline": median(baseline), "ratios": ratios}
+    own["rounds"] = len(ours)
     return Row(what=what, unit=unit, against=against, **own, **more)
-
-
-def curve(what: str, unit: str, found: Mapping[int, float], **more: Any) -> Iterator[Row]:
-    """A row for each size of a case, beside its smallest."""
-    smallest = min(found)
-    for at, ours in sorted(found.items()):
-        yield beside(what, unit, [ours], f"{smallest:,}", [found[smallest]], at=at, **more)
 
 
 def not_measured(what: str, why: str) -> Row:
@@ -127,6 +132,7 @@ class Found:
     machine: str
     load: Sequence[float]  # of the last minute, before and after
     rows: Sequence[Row]
+    failed: str = ""  # what ended it before all was measured
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1))
@@ -140,10 +146,16 @@ class Found:
         how = "quick" if self.is_quick else "full"
         before, after = self.load
         busy = BUSY if before > (os.cpu_count() or 1) else ""
+        failed = f" **It failed after these: {self.failed}**" if self.failed else ""
         return (
-            f"{self.begun[:16].replace('T', ' ')} UTC, {how}, {self.seconds:.0f} s; load "
-            f"{before:.1f} before, {after:.1f} after.{busy}\n\n{HEAD}{''.join(map(str, self.rows))}"
+            f"{self.begun[:16].replace('T', ' ')} UTC, {how}, {self._taken}; load "
+            f"{before:.1f} before, {after:.1f} after.{busy}{failed}\n\n{HEAD}"
+            f"{''.join(map(str, self.rows))}"
         )
+
+    @property
+    def _taken(self) -> str:
+        return f"{self.seconds:.0f} s" if self.seconds < 120 else f"{self.seconds / 60:.0f} min"
 
 
 def program(description: str | None) -> argparse.ArgumentParser:
@@ -157,25 +169,31 @@ def program(description: str | None) -> argparse.ArgumentParser:
 def tell(
     measure: Callable[[argparse.Namespace], Iterable[Row]], parser: argparse.ArgumentParser
 ) -> None:
-    """Run a bench: each row is printed as it is found."""
+    """Run a bench: each row is printed as it is found, and kept also if a later one fails."""
     asked = parser.parse_args()
-    begun, before, rows = datetime.now(UTC), load(), []
+    begun, before, rows, failed = datetime.now(UTC), load(), list[Row](), ""
     sys.stdout.write(HEAD)
-    for row in measure(asked):
-        sys.stdout.write(str(row))
-        sys.stdout.flush()
-        rows.append(row)
-    if asked.json:
-        found = Found(
-            bench=asked.json.stem,
-            is_quick=asked.quick,
-            begun=begun.isoformat(),
-            seconds=(datetime.now(UTC) - begun).total_seconds(),
-            machine=machine(),
-            load=(before, load()),
-            rows=rows,
-        )
-        found.write(asked.json)
+    try:
+        for row in measure(asked):
+            sys.stdout.write(str(row))
+            sys.stdout.flush()
+            rows.append(row)
+    except BaseException as error:
+        failed = type(error).__name__
+        raise
+    finally:
+        if asked.json:
+            found = Found(
+                bench=asked.json.stem,
+                is_quick=asked.quick,
+                begun=begun.isoformat(),
+                seconds=(datetime.now(UTC) - begun).total_seconds(),
+                machine=machine(),
+                load=(before, load()),
+                rows=rows,
+                failed=failed,
+            )
+            found.write(asked.json)
 
 
 def _number(value: float, unit: str) -> str:

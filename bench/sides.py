@@ -7,6 +7,7 @@
 - bare: the OCR engine with the same settings, two at a time, on pictures that are decoded already;
   tesserocr where it is installed, else the tesseract program.
 - usual: pypdf and nothing else, in a ProcessPoolExecutor: text of each page, and form fields.
+- loop: the same, one file after the other.
 """
 
 import argparse
@@ -103,6 +104,11 @@ def usual(paths: Sequence[Path]) -> Mapping[Path, Seen]:
         return dict(zip(paths, processes.map(_extracted, paths), strict=True))
 
 
+def loop(paths: Sequence[Path]) -> Mapping[Path, Seen]:
+    logging.disable()
+    return {path: _extracted(path) for path in paths}
+
+
 def _extracted(path: Path) -> Seen:
     from pypdf import PdfReader  # noqa: PLC0415 - no other side needs it
 
@@ -113,7 +119,7 @@ def _extracted(path: Path) -> Seen:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("side", choices=["ours", "bare", "usual"])
+    parser.add_argument("side", choices=["ours", "bare", "usual", "loop"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--dpi", type=int, default=ReadingLimits().ocr_dpi)
     parser.add_argument("--whole", action="store_true")
@@ -128,6 +134,7 @@ def main() -> None:
         "ours": lambda: asyncio.run(ours(paths, limits)),
         "bare": lambda: bare(paths),
         "usual": lambda: usual(paths),
+        "loop": lambda: loop(paths),
     }
     found = sides[asked.side]()
     print(json.dumps({path.name: asdict(each) for path, each in found.items()}))

@@ -32,6 +32,7 @@ COPIED = 256  # entries in one transaction, where our append is beside the drive
 COPIES = 40  # such transactions in a round
 SAMPLE = 100_000  # lines that are hashed and nothing else: what no verification can be quicker than
 VERIFIER = Path(__file__).parents[1] / "audit/export/verify_trail.py"
+EMPTY = "import time; time.sleep(0.5)"  # an interpreter that does nothing
 Found = dict[str, list[float]]
 
 
@@ -132,14 +133,17 @@ def copying(found: Found) -> None:
 
     Both into the guarded table, both with their commit (PostgreSQL).
     """
-    ours, cpu, raw = [], [], []
+    ours, cpu, raw, raw_cpu = [], [], [], []
     with psycopg.connect(os.environ["DATABASE_URL"]) as driver:
         for _ in range(COPIES):
             wall, used = _append()
             ours.append(wall)
             cpu.append(used)
-            raw.append(_copy(driver, _linked()))
-    for name, seconds in (("append", ours), ("append, CPU", cpu), ("COPY", raw)):
+            wall, used = _copy(driver, _linked())
+            raw.append(wall)
+            raw_cpu.append(used)
+    sides = {"append": ours, "append, CPU": cpu, "COPY": raw, "COPY, CPU": raw_cpu}
+    for name, seconds in sides.items():
         found.setdefault(name, []).append(median(seconds) / COPIED)
 
 
@@ -171,16 +175,17 @@ def _linked() -> list[tuple[Any, ...]]:
     return rows
 
 
-def _copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> float:
+def _copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> tuple[float, float]:
+    """Seconds: of the clock, of the processor."""
     from audit.rows import COLUMNS
 
-    begun = time.monotonic()
+    begun, used = time.monotonic(), time.process_time()
     names = ", ".join([*COLUMNS, "hash", "body"])
     with driver.cursor() as cursor, cursor.copy(f"COPY audit_entry ({names}) FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)
     driver.commit()
-    return time.monotonic() - begun
+    return time.monotonic() - begun, time.process_time() - used
 
 
 def checkpoints(found: Found) -> None:
@@ -209,11 +214,13 @@ def exported(found: Found) -> None:
         made = export(Path(folder) / "package", Selection(), actor="system:bench")
         command = [sys.executable, str(VERIFIER), str(made.target)]
         used = run_counted([*command, "--vkey", str(keys.public_file())], weighed=True)
+    empty = run_counted([sys.executable, "-c", EMPTY], weighed=True)
     entries = made.entries
     for name, value in (
         ("export, wall", used.wall / entries),
         ("export, CPU", used.cpu / entries),
         ("export, MB", used.peak / 1e6),
+        ("empty, MB", empty.peak / 1e6),
     ):
         found.setdefault(name, []).append(value)
 

@@ -1,8 +1,9 @@
-"""Sides that did the same work in turn, round after round."""
+"""Sides that did the same work in turn, and sizes of one case, round after round."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from itertools import pairwise
+from statistics import mean, median
 from typing import Any
 
 from bench.process import Used
@@ -38,3 +39,37 @@ def in_turn(pages: int, rounds: int, sides: Mapping[str, Callable[[], Used]]) ->
         for side, run in sides.items():
             runs[side].append(run())
     return Runs(pages, runs)
+
+
+Costs = Mapping[str, float]  # of one run, by what was done
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What each run of a case cost; the smallest ran before and after each other one."""
+
+    smallest: int
+    alone: Sequence[Costs]  # one more than there are others
+    larger: Mapping[int, Costs]  # by size, in their order
+
+    def rows(self, across: str, unit: str, **more: Any) -> Iterator[Row]:
+        """The smallest stands beside its own run before: so much is the machine's."""
+        for done in self.alone[0]:
+            what, alone = f"{across}: {done}", [run[done] for run in self.alone]
+            yield beside(what, unit, alone[1:], "itself", alone[:-1], at=self.smallest, **more)
+            for (size, run), around in zip(self.larger.items(), pairwise(alone), strict=True):
+                baseline = (f"{self.smallest:,}", [mean(around)])
+                yield beside(what, unit, [run[done]], *baseline, at=size, **more)
+
+
+def beside_the_smallest(sizes: Sequence[int], run: Callable[[int], Costs]) -> Grown:
+    """The smallest size comes first, and is run again after every other.
+
+    A slow minute of the machine is seen by its neighbours, too, and does not pass for growth.
+    """
+    smallest, *others = sizes
+    alone, larger = [run(smallest)], {}
+    for size in others:
+        larger[size] = run(size)
+        alone.append(run(smallest))
+    return Grown(smallest, alone, larger)

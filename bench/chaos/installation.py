@@ -17,7 +17,7 @@ from bench.chaos.clock import Clock
 from bench.chaos.offer import PORTAL, Offer
 from bench.chaos.way import Way
 from bench.process import free_port
-from ingestion import manifest, register
+from ingestion.intake import manifest, register
 from ingestion.models import Source
 from ingestion.samples.portal import SamplePortal, limits_of
 
@@ -75,6 +75,7 @@ class Installation:
         self.way = way
         self.web_port = free_port()
         self.clock = Clock(folder)
+        self._folder = folder
         hosts = [sys.executable, "manage.py", "workers"]
         self.hosts = [
             Program(hosts, folder / f"host-{number}.log", self.clock.environment)
@@ -113,6 +114,13 @@ class Installation:
             time.sleep(0.1)
         self.web.stop()
         return [host.stop() for host in self.hosts]
+
+    def left(self) -> set[int]:
+        """Processes that live on. A cluster whose host was killed ends by itself, in a while."""
+        until = time.monotonic() + STOP_SECONDS
+        while (found := processes.named_for(self._folder)) and time.monotonic() < until:
+            time.sleep(0.1)
+        return found
 
 
 def send(pids: set[int], number: signal.Signals) -> None:

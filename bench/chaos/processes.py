@@ -47,6 +47,19 @@ def descendants(pid: int) -> set[int]:
     return {own for own, _, _, state in rows if own in found and state != "Z"}
 
 
+def named_for(folder: Path) -> set[int]:
+    """Living processes in whose command line it stands: clusters, also of hosts that are dead."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            is_named = str(folder) in (process / "cmdline").read_text(errors="replace")
+        except OSError:  # it has just ended
+            continue
+        if is_named and int(process.name) != os.getpid():
+            found.add(int(process.name))
+    return found
+
+
 def _session(pid: int) -> int:
     try:
         return os.getsid(pid)

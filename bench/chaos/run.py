@@ -39,11 +39,12 @@ def run(asked: Namespace, folder: Path, server: Server, skipped: str) -> tuple[s
         storm = Storm(place, server, Sender(place.web_port, place.tend))
         is_at_rest = _ride_out(storm, asked, skipped, began)
         seconds = time.monotonic() - began
-        codes = place.stop()
+        codes, left = place.stop(), place.left()
     found = tally.count(offer, storm.sent, storm.spoilt, portal.violations.total())
     found.faults |= {
         "did not come to rest": [] if is_at_rest else ["see the logs"],
         "hosts that did not drain": [f"exit code {code}" for code in codes if code],
+        "processes left": [f"process {pid}" for pid in left],
         "kills that did not come": ["time was up"] * (asked.kills - storm.kills.total()),
     }
     weather = Weather(

@@ -7,21 +7,29 @@ import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
+from django.db import connection
+
 from bench.process import free_port
 
+_IN_A_TRANSACTION = """SELECT 1 FROM pg_stat_activity
+    WHERE xact_start IS NOT NULL AND datname = current_database() AND pid <> pg_backend_pid()"""
 BINARIES = "*/bin"  # below Debian's /usr/lib/postgresql
 
 
 class Server(Protocol):
     name: str
     url: str
-    most_ahead: int  # seconds by which the hosts' clocks may jump
 
     def strike(self) -> Callable[[], None]:
         """What to call a few seconds later."""
+        ...
+
+    def is_free(self) -> bool:
+        """Is nobody in the middle of a transaction that others would have to wait for?"""
         ...
 
     def stop(self) -> None: ...
@@ -31,9 +39,6 @@ class Sqlite:
     """Struck by somebody who takes the write lock and keeps it."""
 
     name = "SQLite"
-    # Its clock is the hosts'. Set back by more than `audit.reading.CLOCK_STEP`, 2 s, it makes
-    # verification fail: `nobody's clock is set back by so much` (docs/chaos.md).
-    most_ahead = 2
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "siteledger.sqlite3"
@@ -46,6 +51,14 @@ class Sqlite:
         holder.execute("BEGIN IMMEDIATE")
         return holder.close
 
+    def is_free(self) -> bool:
+        with closing(sqlite3.connect(self._file, timeout=0.2, isolation_level=None)) as asked:
+            try:
+                asked.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return False
+        return True
+
     def stop(self) -> None:
         """There is no server."""
 
@@ -54,7 +67,6 @@ class Postgresql:
     """Struck by `pg_ctl restart -m immediate`: no goodbye to anybody, and a recovery."""
 
     name = "PostgreSQL"
-    most_ahead = 60  # what is put off by a wrong clock is waited for, so that it is not long
 
     def __init__(self) -> None:
         """Raises FileNotFoundError where Debian's postgresql is not installed."""
@@ -79,6 +91,11 @@ class Postgresql:
     def strike(self) -> Callable[[], None]:
         self._control("restart", "-m", "immediate")
         return lambda: None
+
+    def is_free(self) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute(_IN_A_TRANSACTION)
+            return cursor.fetchone() is None
 
     def stop(self) -> None:
         self._control("stop", "-m", "immediate")

@@ -29,6 +29,7 @@ T = TypeVar("T")
 LOOK_SECONDS = 0.2
 PATIENCE_SECONDS = 3.0  # for the work to come to where the next harm is due
 FIND_SECONDS = 8.0  # for a process to be there that can be killed
+CLOCK_SECONDS = 60  # by which a clock jumps; what is put off by it is waited for
 RETRY_SECONDS = 20.0  # between two looks of somebody from operations at what is held
 OPS = By("system:chaos", "ops")
 FREEZABLE = ("worker", "monitor", "pusher", "sentinel", "cluster", "host")
@@ -150,13 +151,13 @@ class Storm:
         self._place.later(dice.uniform(3, 12), lambda: self._place.way.set(Mode.OPEN))
 
     def _move_clock(self, dice: random.Random) -> None:
-        seconds = dice.randint(2, self._server.most_ahead)
+        seconds = dice.randint(2, CLOCK_SECONDS)
         self._place.clock.set_ahead(dice.choice((-1, 1)) * seconds)
         self._place.later(dice.uniform(5, 20), lambda: self._place.clock.set_ahead(0))
 
     def _spoil_upload(self, dice: random.Random) -> None:
         """While it waits: every host is frozen until it is spoilt."""
-        upload, thaw = self._sender.new(), self._place.freeze()
+        upload, thaw = self._sender.new(), self._freeze_between_transactions()
         try:
             self._sender.send(upload)
             key = insist(lambda: Document.objects.get(expected_sha256=upload.sha256).spooled)
@@ -164,6 +165,15 @@ class Storm:
             self.spoilt.add(upload.sha256)
         finally:
             thaw()
+
+    def _freeze_between_transactions(self) -> Callable[[], None]:
+        """Who is frozen in one keeps what an upload has to wait for."""
+        while True:
+            thaw = self._place.freeze()
+            if insist(self._server.is_free):
+                return thaw
+            thaw()
+            time.sleep(LOOK_SECONDS)
 
     def _spoil_fetched(self, dice: random.Random) -> None:
         """What a portal gave, and nobody has filed yet. It can be fetched again."""

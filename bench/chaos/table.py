@@ -37,6 +37,7 @@ def _rows(seen: Weather, tally: Tally) -> Iterator[tuple[str, str]]:
         yield name, f"**{len(names)}**: {named(names)}" if names else "0"
     yield "orphans in the archive (they break nothing)", str(tally.orphans)
     yield "uploads kept for documents that are held", str(tally.kept)
+    yield "uploads that a kill left, until they are pruned", str(tally.swept)
     yield "wasted work", f"{tally.wasted:.1%} ({tally.again} readings were begun again)"
     yield "seconds", f"{seen.seconds:.0f}"
 

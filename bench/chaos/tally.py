@@ -1,5 +1,6 @@
 """What is left at the end, counted. Each row that has to be 0, or intact, says whether it is."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,10 +13,11 @@ from audit import verify
 from audit.history import Recorded, timeline
 from bench.chaos.offer import Offer
 from bench.chaos.uploads import KIND, SITE, Upload
-from ingestion import retention, stocktaking
 from ingestion.core.states import DocumentState
 from ingestion.models import Chunk, Document
+from ingestion.operations import retention
 from ingestion.samples.corpus import Expectation
+from ingestion.stores import stocktaking
 
 AT_ONCE = 200  # documents whose entries are read together
 NAMED = 8
@@ -32,6 +34,7 @@ class Tally:
     faults: dict[str, list[str]] = field(default_factory=dict)
     again: int = 0  # readings that were begun beyond each document's first
     kept: int = 0  # spooled uploads of documents that are held
+    swept: int = 0  # those that a kill left of documents that are settled, until they are pruned
     orphans: int = 0  # files of the archive that belong to no document: this breaks nothing
 
     @property
@@ -137,11 +140,7 @@ def _look_at_what_is_left(tally: Tally) -> None:
     ]
     leases = Chunk.objects.exclude(lease_id=None).values_list("pk", flat=True)
     tally.faults["leases left"] = list(map(str, leases))
-    needed = {key for key, _, _ in retention.needed_uploads()}
-    root = Path(settings.SPOOL_DIR)
-    files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
-    tally.kept = len(files & needed)
-    tally.faults["spool left"] = sorted(files - needed)
+    _look_into_the_spool(tally)
     tally.again = sum(
         n - 1 for events in _events() for (_, event), n in events.items()
         if event == "document.checking"
@@ -151,3 +150,20 @@ def _look_at_what_is_left(tally: Tally) -> None:
 def named(names: list[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return "; ".join(names[:NAMED]) + more
+
+
+def _look_into_the_spool(tally: Tally) -> None:
+    """As somebody does who prunes long afterwards."""
+    needed, before = {key for key, _, _ in retention.needed_uploads()}, _spooled()
+    tally.kept, tally.swept = len(before & needed), len(before - needed)
+    for key in before:
+        os.utime(Path(settings.SPOOL_DIR) / key, (0, 0))
+    retention.prune()
+    left = _spooled()
+    tally.faults["spool left"] = sorted(left - needed)
+    tally.faults["pruned though needed"] = sorted((before & needed) - left)
+
+
+def _spooled() -> set[str]:
+    root = Path(settings.SPOOL_DIR)
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
