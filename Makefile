@@ -4,7 +4,7 @@ PY := .venv/bin/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo run screenshots test test-all chaos lint format requirements bench bench-rivals scanner linters clean
+.PHONY: help install install-dev demo run screenshots test test-all coverage chaos lint format requirements bench bench-rivals scanner linters clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -29,6 +29,11 @@ test: install-dev ## The whole suite, on SQLite and PostgreSQL
 
 test-all: install-dev scanner ## The suite and the slower proofs
 	@scripts/test --slow
+
+coverage: install-dev ## Which branches the suite takes, line by line in var/coverage; 95 % or it fails
+	@rm -f .coverage*
+	scripts/test --coverage
+	scripts/count-branches
 
 chaos: install-dev ## A storm of kills over 2,000 documents, and what is left (docs/chaos.md); SEED=7
 	$(PY) -m bench.chaos $(if $(SEED),--seed $(SEED)) $(CHAOS)
@@ -59,21 +64,22 @@ requirements: ## Pin every package with its hashes, from requirements*.in
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/scanner/wapiti.in -o tests/scanner/wapiti.txt
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes tests/deploy/linters.in -o tests/deploy/linters.txt
 
-scanner: install ## wapiti, apart from ours, which asks the signed-in site in `make test-all`
-	@test -x var/scanner/bin/wapiti || { $(PY) -m venv var/scanner && \
-	  var/scanner/bin/python -m pip install --quiet --require-hashes -r tests/scanner/wapiti.txt; }
+scanner: var/scanner/installed ## wapiti, apart from ours, which asks the signed-in site in `make test-all`
 
-bench: bench-rivals ## Everything measured beside its baseline, in docs/benchmarks (hours; QUICK=1: short)
+bench: bench-rivals ## Everything measured beside its baseline, in docs/benchmarks (long; QUICK=1: short)
 	$(PY) -m bench $(if $(QUICK),--quick)
 
-linters: install ## hadolint, yamllint and check-jsonschema, apart from ours, for what is in deploy/
-	@test -x var/linters/bin/hadolint || { $(PY) -m venv var/linters && \
-	  var/linters/bin/python -m pip install --quiet --require-hashes -r tests/deploy/linters.txt; }
+linters: var/linters/installed ## hadolint, yamllint and check-jsonschema, apart from ours, for what is in deploy/
 
 bench-rivals: install ## OCRmyPDF, apart from ours, for bench/reading.py to measure beside
-	@test -x var/rivals/bin/ocrmypdf || { $(PY) -m venv var/rivals && \
-	  var/rivals/bin/python -m pip install --quiet --require-hashes -r bench/rivals.txt; } || \
-	  echo 'OCRmyPDF could not be installed: it is left out'
+	@$(MAKE) --no-print-directory var/rivals/installed || echo 'OCRmyPDF could not be installed: it is left out'
+
+# Made anew when what pins it is newer.
+var/scanner/installed: tests/scanner/wapiti.txt | install
+var/linters/installed: tests/deploy/linters.txt | install
+var/rivals/installed: bench/rivals.txt | install
+var/%/installed:
+	@$(PY) -m venv --clear $(@D) && $(@D)/bin/python -m pip install --quiet --require-hashes -r $< && touch $@
 
 clean: ## Remove what running left behind (never .env)
 	rm -rf var .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*

@@ -10,16 +10,14 @@ from pathlib import Path
 from django.conf import settings
 
 from audit import folders, heads, keys
-from audit.places.folder import Folder
-
-_NOTES = "checkpoints.log"  # as `Folder` calls it
+from audit.places import folder
 
 
 def public_part(entries: int) -> Iterator[tuple[str, str]]:
     """Names of files in ANCHOR_DIR, and their text. Raises NotTaken and KeyProblem."""
-    held = Folder(Path(settings.ANCHOR_DIR)).read_back(0)
+    held = folder.Folder(Path(settings.ANCHOR_DIR)).read_back(0)
     if notes := [each.note for each in held if heads.size_of(each.note) <= entries]:
-        yield _NOTES, "".join(f"\n{note}" for note in notes)
+        yield folder.NAME, "".join(f"\n{note}" for note in notes)
     if known := [key for key in keys.known() if key.first <= entries]:
         lines = (f"{key.verifier.text} {key.first} {key.since}\n" for key in known)
         yield keys.public_file().name, "".join(lines)

@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -40,6 +41,9 @@ FIELDS = frozenset([
 
 # What an entry gets only when it is appended: until then they are "", "" and 0.
 LINKED = frozenset(["prev", "recorded_at", "seq"])
+
+# The event of the subject `entry:SEQ` that takes out the detail of that entry.
+REDACTED = "ledger.detail_redacted"
 
 _NAMES = sorted(FIELDS)
 _values = itemgetter(*_NAMES)
@@ -148,6 +152,13 @@ def _check_fields(fields: Mapping[str, str | int]) -> None:
 
 def _is_unfit(text: str) -> bool:
     return len(text) > MAX_FIELD or _CONTROL(text) is not None
+
+
+def written(moment: datetime) -> str:
+    """A time as lines have it: UTC, always with microseconds. Raises ValueError without a zone."""
+    if moment.tzinfo is None:
+        raise ValueError(f"a time without a zone: {moment}")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def digest(text: str) -> str:

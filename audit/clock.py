@@ -140,7 +140,7 @@ def _enter(skew: Skew) -> None:
         record(
             "system.clock_skew",
             subject=subject,
-            n=len(history.timeline(subject)),
+            n=history.entries_of(subject),
             actor="system:clock",
             detail={"host": skew.host, "milliseconds": skew.milliseconds},
         )

@@ -68,8 +68,10 @@ class Search:
     until: datetime | None = None  # recorded before
 
     def __bool__(self) -> bool:
-        return self != Search()
+        return self != EVERYTHING
 
+
+EVERYTHING = Search()
 
 _SAME = [
     "seq", "prev", "event", "subject", "site", "doc_id", "sha256", "code", "correlation_id",
@@ -88,17 +90,14 @@ def of_events(events: Collection[str], subjects: Collection[str]) -> list[Record
     return _recorded(rows.order_by("seq"))
 
 
-def of_correlation(correlation_id: str) -> list[Recorded]:
-    """All that happened for one request, packet or batch, oldest first."""
-    return _recorded(Entry.objects.filter(correlation_id=correlation_id).order_by("seq"))
-
-
 def of_document(site: str, doc_id: str) -> list[Recorded]:
     """All versions of one document (its identity is the pair), oldest first."""
     return _recorded(Entry.objects.filter(site=site, doc_id=doc_id).order_by("seq"))
 
 
-def find(search: Search, *, before: int | None = None, limit: int = 200) -> list[Recorded]:
+def find(
+    search: Search = EVERYTHING, *, before: int | None = None, limit: int = 200
+) -> list[Recorded]:
     """What fits, newest first, a page at a time: the next is `before` the last seq seen."""
     return _recorded(_page(_fitting(search), before)[:limit])
 
@@ -110,16 +109,6 @@ def count(search: Search) -> int:
 def first_moment() -> datetime | None:
     """When the trail begins; None while it is empty."""
     return Entry.objects.order_by("seq").values_list("recorded_at", flat=True).first()
-
-
-def of_site(site: str, *, before: int | None = None, limit: int = 200) -> list[Recorded]:
-    """A site's entries, newest first, a page at a time: the next is `before` the last seq seen."""
-    return _recorded(_page(Entry.objects.filter(site=site), before)[:limit])
-
-
-def latest(*, before: int | None = None, limit: int = 200) -> list[Recorded]:
-    """The newest entries of all, a page at a time."""
-    return _recorded(_page(Entry.objects.all(), before)[:limit])
 
 
 def happened(subject: str, event: str, actor: str, *, since: datetime) -> bool:

@@ -31,6 +31,8 @@ from django.conf import settings
 from audit import folders
 from audit.notes import BadNote, Signer, Verifier
 
+_NONE_YET = "There is no key yet: nothing is signed. `manage.py audit_keys create`."
+
 
 class KeyProblem(Exception):
     """There is no key to sign with, or none that may be used. The message says what to do."""
@@ -97,7 +99,7 @@ def are_there() -> bool:
 def in_force() -> Iterator[Signer]:
     """The key to sign with, which nobody replaces meanwhile. Raises KeyProblem."""
     if not public_file().exists():
-        raise KeyProblem("There is no key yet: nothing is signed. `manage.py audit_keys create`.")
+        raise KeyProblem(_NONE_YET)
     with _locked(fcntl.LOCK_SH):
         yield current()
 
@@ -126,7 +128,7 @@ def _locked(how: int) -> Iterator[None]:
 def current() -> Signer:
     """The private key of the last public one. Inside one of the above. Raises KeyProblem."""
     if not (keys := known()):
-        raise KeyProblem("There is no key yet: nothing is signed. `manage.py audit_keys create`.")
+        raise KeyProblem(_NONE_YET)
     wanted = keys[-1].verifier
     for path in (private_file(), next_file()):
         if path.exists() and (signer := load(path)).verifier == wanted:

@@ -23,7 +23,8 @@ from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit import actors, appending, chain, context
-from audit.appending import LedgerError, written
+from audit.chain import written
+from audit.pending import LedgerError, Pending
 
 __all__ = ["LedgerError", "afterwards", "ledger", "record", "register_rules", "written"]
 
@@ -34,22 +35,6 @@ def register_rules(version: str) -> None:
     """Which rules people decide under (R35): for entries that name none. `audit` knows of none."""
     global _rules  # noqa: PLW0603 - set once, at start
     _rules = version
-
-
-@dataclass(slots=True)  # not frozen: making one would take twice the time
-class _Pending:
-    """A recorded entry that waits for its number, its predecessor and its time.
-
-    Registered with `on_commit`, whose list Django prunes when a savepoint is rolled back; run
-    after the commit it does nothing.
-    """
-
-    facts: dict[str, str | int]
-    salt: str = ""
-    detail: str = ""
-
-    def __call__(self) -> None:
-        pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +138,7 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
         "v": chain.VERSION,
     }
     chain.line(facts)  # refused here, where the caller can be seen, and not on the way out
-    database.on_commit(_Pending(facts, salt.hex(), text))
+    database.on_commit(Pending(facts, salt.hex(), text))
 
 
 def afterwards(act: Callable[[], None]) -> None:
@@ -197,9 +182,9 @@ def _close() -> None:
         each.act()
 
 
-def _sorted_out(hooks: Sequence[Any]) -> tuple[list[_Pending], list[_Afterwards], list[Any]]:
+def _sorted_out(hooks: Sequence[Any]) -> tuple[list[Pending], list[_Afterwards], list[Any]]:
     """Ours, by their kinds, and those of others."""
-    ours = (_Pending, _Afterwards)
-    pending = [hook[1] for hook in hooks if isinstance(hook[1], _Pending)]
+    ours = (Pending, _Afterwards)
+    pending = [hook[1] for hook in hooks if isinstance(hook[1], Pending)]
     later = [hook[1] for hook in hooks if isinstance(hook[1], _Afterwards)]
     return pending, later, [hook for hook in hooks if not isinstance(hook[1], ours)]

@@ -170,16 +170,30 @@ class AnchorOutage(models.Model):
         return f"{self.anchor}: {self.error}"
 
 
-class CheckRunQuerySet(AppendOnlyQuerySet):
+class _AddedQuerySet(AppendOnlyQuerySet):
     create = models.QuerySet.create
 
 
-class CheckRun(models.Model):
+class _Added(models.Model):
+    """No part of the chain, but added to and never changed either."""
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **options: Any) -> None:
+        if not self._state.adding:
+            raise AppendOnly
+        super().save(*args, **options)
+
+    def delete(self, *_args: Any, **_options: Any) -> NoReturn:
+        raise AppendOnly
+
+
+class CheckRun(_Added):
     """One verification: what was read, and what came of it. Written by `audit.runs`.
 
-    No part of the ledger, but added to and never changed either: where the next check begins
-    stands here, and a finding shall not go away. One that found nothing does in time, when later
-    ones stand in for it (`runs.forget`).
+    Where the next check begins stands here, and a finding shall not go away. One that found nothing
+    does in time, when later ones stand in for it (`runs.forget`).
     """
 
     class Mode(models.TextChoices):
@@ -205,7 +219,7 @@ class CheckRun(models.Model):
     findings = models.JSONField(default=list)  # sentences
     asked_by = models.CharField(max_length=200)  # an actor, as in the ledger
 
-    objects: ClassVar[models.Manager["CheckRun"]] = CheckRunQuerySet.as_manager()
+    objects: ClassVar[models.Manager["CheckRun"]] = _AddedQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]
@@ -215,23 +229,11 @@ class CheckRun(models.Model):
     def __str__(self) -> str:
         return f"{self.mode} check {self.pk}: {self.result}"
 
-    def save(self, *args: Any, **options: Any) -> None:
-        if not self._state.adding:
-            raise AppendOnly
-        super().save(*args, **options)
 
-    def delete(self, *_args: Any, **_options: Any) -> NoReturn:
-        raise AppendOnly
-
-
-class AuditReviewQuerySet(AppendOnlyQuerySet):
-    create = models.QuerySet.create
-
-
-class AuditReview(models.Model):
+class AuditReview(_Added):
     """That a person has looked through the trail, and what they found. Made by `audit.reviews`.
 
-    Added and never changed: who finds more later signs another one.
+    Who finds more later signs another one.
     """
 
     class Outcome(models.TextChoices):
@@ -252,7 +254,7 @@ class AuditReview(models.Model):
     meaning = models.CharField(max_length=40)  # of the signature: 21 CFR 11.50(a)(3)
     signed_at = models.DateTimeField("signed (UTC)")
 
-    objects: ClassVar[models.Manager["AuditReview"]] = AuditReviewQuerySet.as_manager()
+    objects: ClassVar[models.Manager["AuditReview"]] = _AddedQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]
@@ -261,14 +263,6 @@ class AuditReview(models.Model):
 
     def __str__(self) -> str:
         return f"review {self.pk}: {self.period_from} to {self.period_to}"
-
-    def save(self, *args: Any, **options: Any) -> None:
-        if not self._state.adding:
-            raise AppendOnly
-        super().save(*args, **options)
-
-    def delete(self, *_args: Any, **_options: Any) -> NoReturn:
-        raise AppendOnly
 
 
 class AuditJob(models.Model):

@@ -58,9 +58,9 @@ class Notary:
         try:
             return sign() is not None
         except BrokenChain as error:
-            logger.error("nothing is signed: the audit trail is broken at %s", error)  # noqa: TRY400
+            logger.error("nothing is signed: the audit trail is broken at %s", error)  # noqa: TRY400 - its words say all
         except KeyProblem as error:
-            logger.error("nothing is signed: %s", error)  # noqa: TRY400
+            logger.error("nothing is signed: %s", error)  # noqa: TRY400 - the same
         self._sign_from = self._now() + REST_SECONDS
         return False
 

@@ -13,6 +13,7 @@ from django.db import connection
 
 from audit.chain import (
     GENESIS,
+    REDACTED,
     Break,
     BrokenChain,
     Walk,
@@ -33,7 +34,6 @@ LOWEST = -(2**63)  # nothing is to stand before the first entry
 PAGE = 1_000  # entries that are asked for at a time
 CHUNK = 100  # that are looked at together; more than the processor's cache holds take longer
 LATE = timedelta(seconds=5)  # between what happened and its entry; longer is told
-CLOCK_STEP = timedelta(seconds=2)  # by which a clock may be set back
 
 _COPIES = {name: field for name, field in COLUMNS.items() if name != "seq"}  # it is the number
 _DIFFER = {f"the column '{name}' differs from the line": field for name, field in _COPIES.items()}
@@ -91,7 +91,6 @@ class Reading:
             last = self.holds[0]
             expect(last + 1, "entries were removed", f"up to {self.end:,}", f"up to {last:,}")
         yield from self._heads.end()
-        yield from self.times.problems()
 
     def _look(self, rows: Sequence[Row]) -> None:
         seqs, texts, hashes, salts, details, *columns = zip(*rows, strict=True)
@@ -148,14 +147,9 @@ class Times:
             self.farthest = max(self.farthest, *(by for _, by in back))
         self.last = recorded[-1]
 
-    def problems(self) -> Iterator[str]:
-        """Entries that are dated back: nobody's clock is set back by so much."""
-        if self.farthest > CLOCK_STEP:
-            yield f"Dated before the entry before it: {self._told_back()}."
-
     def notices(self) -> Iterator[str]:
-        """What is worth knowing, and breaks nothing."""
-        if timedelta(0) < self.farthest <= CLOCK_STEP:
+        """What is worth knowing, and breaks nothing (docs/adr/0029)."""
+        if self.back:
             yield f"The database's clock was set back: {self._told_back()}."
         if self.late:
             yield (
@@ -225,5 +219,5 @@ def _check_detail(seq: int, commit: str, salt: str | None, detail: str | None) -
 
 def _was_taken_out(seq: int) -> bool:
     """On record: ICH E6(R3) 4.2.2(b) lets personal data go that was entered by mistake."""
-    redactions = Entry.objects.filter(subject=f"entry:{seq}", event="ledger.detail_redacted")
+    redactions = Entry.objects.filter(subject=f"entry:{seq}", event=REDACTED)
     return redactions.filter(seq__gt=seq).exists()

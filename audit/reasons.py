@@ -103,5 +103,5 @@ def unconfirmed(request: HttpRequest, *kept: str) -> HttpRequest:
     for name in kept:
         sent.setlist(name, request.POST.getlist(name))
     request = copy.copy(request)
-    request.POST = sent  # type: ignore[assignment]
+    request.POST = sent  # type: ignore[assignment] # a mutable one: this request is a copy
     return request

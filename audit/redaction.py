@@ -7,7 +7,7 @@ chain's lock: the triggers let no detail go without its entry, and there is no m
 
 from django.db import connection
 
-from audit.guards import REDACTED
+from audit.chain import REDACTED
 from audit.log import afterwards, ledger, record
 from audit.models import Entry
 

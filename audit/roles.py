@@ -14,7 +14,7 @@ from django.core import checks
 from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from audit.guards import TABLES
+from audit.triggers import TABLES
 
 ADD = "SELECT, INSERT"
 ALL = "SELECT, INSERT, UPDATE, DELETE"  # of rows: nobody needs TRUNCATE, REFERENCES or TRIGGER

@@ -63,7 +63,7 @@ def _enter(event: str, verifier: Verifier, *, by: str, follows: Verifier | None)
     subject = f"key:{verifier.key_id.hex()}"
     detail = {"vkey": verifier.text} | ({"follows": follows.text} if follows else {})
     with ledger():
-        n = len(history.timeline(subject))
+        n = history.entries_of(subject)
         record(event, subject=subject, n=n, actor=by, role="ops", detail=detail)
 
 

@@ -161,7 +161,7 @@ def _remove(checks: list[int]) -> None:
             cursor.execute("SELECT audit_forget(%s)", [checks])
         else:
             marks = ", ".join(["%s"] * len(checks))
-            cursor.execute(f"DELETE FROM audit_checkrun WHERE id IN ({marks})", checks)  # noqa: S608
+            cursor.execute(f"DELETE FROM audit_checkrun WHERE id IN ({marks})", checks)  # noqa: S608 - marks
 
 
 def _enter(run: CheckRun) -> None:

@@ -6,7 +6,7 @@ subtrees that it is made of, at most one for each bit of its size, and never a r
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 HASH_BYTES = 32
 EMPTY = hashlib.sha256().digest()  # the root over no entries
@@ -124,20 +124,6 @@ def consistency(old: int, size: int) -> list[Span]:
             path.append((start, middle))
             start, is_known = middle, False
     return ([] if is_known else [(start, end)]) + path[::-1]
-
-
-def hashes(leaves: Iterable[bytes], wanted: Collection[Span]) -> dict[Span, bytes]:
-    """The hashes of nodes of one tree, in one pass over its leaves, in memory of the wanted alone.
-
-    Raises KeyError for a span that is no node of the tree.
-    """
-    missing, found, frontier = set(wanted), {}, Frontier()
-    for leaf_hash in leaves:
-        for level, hash_ in enumerate(frontier.add(leaf_hash)):
-            span = (frontier.size - (1 << level), frontier.size)
-            if span in missing:
-                found[span] = hash_
-    return found | {span: frontier.right_edge(span) for span in missing - found.keys()}
 
 
 def _folded(roots: Sequence[bytes]) -> bytes:

@@ -59,10 +59,6 @@ def register(check: Check) -> Check:
     return check
 
 
-def unregister(check: Check) -> None:
-    _checks.remove(check)
-
-
 def verify(
     mode: Mode = Mode.FULL,
     *,

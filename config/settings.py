@@ -185,7 +185,10 @@ STATIC_URL = "/static/"
 STATIC_ROOT = env.str("STATIC_ROOT", default=str(DATA_DIR / "static"))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = DEBUG
-_ON_DISK = {"archive": "ingestion.archive.FolderArchive", "spool": "ingestion.spool.FolderSpool"}
+_ON_DISK = {
+    "archive": "ingestion.stores.archive.FolderArchive",
+    "spool": "ingestion.stores.spool.FolderSpool",
+}
 
 
 def _in_s3(name: str, **lock: object) -> dict[str, object]:
@@ -196,7 +199,7 @@ def _in_s3(name: str, **lock: object) -> dict[str, object]:
         "endpoint_url": env.str(f"{name}_S3_ENDPOINT", default=""),
         "timeout_seconds": env.float(f"{name}_S3_TIMEOUT_SECONDS", default=30.0),
     }
-    return {"BACKEND": f"ingestion.buckets.Bucket{name.title()}", "OPTIONS": place | lock}
+    return {"BACKEND": f"ingestion.stores.buckets.Bucket{name.title()}", "OPTIONS": place | lock}
 
 
 STORAGES: dict[str, dict[str, object]] = {
@@ -209,7 +212,7 @@ STORAGES: dict[str, dict[str, object]] = {
     **{name: {"BACKEND": backend} for name, backend in _ON_DISK.items()},
 }
 # For as long as documents are kept, counted from the day on which they come: the end of their
-# trial is not known then.
+# trial is not known then, and `ingestion.stores.locks` follows it.
 ARCHIVE_S3_YEARS = env.int("ARCHIVE_S3_YEARS", default=env.int("RETENTION_YEARS", default=25))
 if env.str("ARCHIVE_S3_BUCKET", default=""):
     STORAGES["archive"] = _in_s3(

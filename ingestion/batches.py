@@ -254,7 +254,7 @@ def _done(chunk: Chunk) -> None:
 
 def _out_of_room(batch: Batch) -> list[str]:
     """Whom we never came to, by name."""
-    held = batch.documents.filter(state=DocumentState.HELD, code="CAPACITY").order_by("pk")
+    held = batch.documents.held().filter(code="CAPACITY").order_by("pk")
     names = held.values_list("site__site_id", "doc_id")[:NAMED]
     return [f"{site}/{doc_id}" for site, doc_id in names]
 

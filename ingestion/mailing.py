@@ -125,7 +125,7 @@ def _news(person: int | None = None) -> dict[int, list[News]]:
     }
     found: defaultdict[int, list[News]] = defaultdict(list)
     for packet in packets.values():
-        as_of: datetime = packet.last_settled  # type: ignore[attr-defined]
+        as_of: datetime = packet.last_settled  # type: ignore[attr-defined] # by `_settled`
         for user in _members(packet, person):
             # Who sent it hears of all that becomes of it; the others of what the site has to do.
             is_theirs = packet.batch.submitted_by_id == user

@@ -10,12 +10,12 @@ from django.utils import timezone
 from audit import history
 from audit.log import ledger
 from ingestion import filing
-from ingestion.archive import archive
-from ingestion.core.states import DocumentState
+from ingestion.core.states import NEEDS_SITE, DocumentState
 from ingestion.filing import By
 from ingestion.models import Document
 from ingestion.reading.facts import SUFFIXES
 from ingestion.rules.codes import CODES
+from ingestion.stores.archive import archive
 from sites.models import User
 
 UNKNOWN = "application/octet-stream"
@@ -26,7 +26,7 @@ REVIEWS = "ingestion.review_document"  # the permission of QA
 # States whose bytes anybody who sees the document may have.
 _OPEN = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
 # Their bytes are not filed; the site that sent them may look at what was wrong with them.
-_SENT_BACK = (DocumentState.REJECTED, DocumentState.RETURNED, DocumentState.WITHDRAWN)
+_SENT_BACK = (*NEEDS_SITE, DocumentState.WITHDRAWN)
 
 
 def is_open(document: Document) -> bool:

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from django.conf import settings
 
-from ingestion.archive import archive
 from ingestion.models import Document
 from ingestion.reading.children import ReadingFault
 from ingestion.reading.drawing import NotDrawn, Sheet, drawn
+from ingestion.stores.archive import archive
 
 MEDIA_TYPE = "image/webp"
 ZOOMS = (1, 2)  # times its usual width

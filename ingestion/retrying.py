@@ -13,14 +13,15 @@ from django.db.models import Min, QuerySet
 from django.db.models.functions import Now
 
 from audit.log import ledger
-from ingestion import batches, correcting, filing, steps
+from ingestion import batches, filing, steps
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import bell
 from ingestion.filing import By
+from ingestion.intake import correcting
+from ingestion.intake.submission import another_chunk
 from ingestion.models import Chunk, Document
 from ingestion.rules.findings import Finding as Seen
-from ingestion.submission import another_chunk
 
 
 class NotRetried(Exception):
@@ -37,6 +38,7 @@ def fetch_failed(  # noqa: PLR0913 - what is on record of a failed request
     facts: Mapping[str, str | int],
     *,
     tries: int,
+    counted_tries: int,
     now: datetime,
     wait: float,
     later: bool,
@@ -53,6 +55,7 @@ def fetch_failed(  # noqa: PLR0913 - what is on record of a failed request
         Document.objects.filter(pk=document_id).update(
             transitions=document.transitions,
             fetch_tries=tries,
+            counted_tries=counted_tries,
             failing_since=document.failing_since or now,
             next_attempt_at=now + timedelta(seconds=wait),
             attempts=max(0, document.attempts - 1) if later else document.attempts,
@@ -145,6 +148,7 @@ def _requeue(document: Document, chunk: Chunk, by: By) -> None:
         chunk_id=chunk.pk,
         attempts=0,
         fetch_tries=0,
+        counted_tries=0,
         failing_since=None,
         settled_at=None,
     )

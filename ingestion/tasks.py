@@ -10,8 +10,10 @@ from django.core.management import call_command
 from django.db import close_old_connections, connections
 
 from audit import jobs, runs
-from ingestion import expiries, mailing, retention, stocktaking, summaries
+from ingestion import expiries, mailing
 from ingestion.dispatch import bell, drain, presence, shift
+from ingestion.operations import retention, summaries
+from ingestion.stores import locks, stocktaking
 
 # A ring that is so old is of no use, for others were rung since. Sooner than `retry`, at which the
 # broker would deliver those that a dead cluster had taken.
@@ -73,6 +75,12 @@ def verify_archive() -> None:
     """A part of the archive, so that each file is read once a month, by a job of its own."""
     with _connections_of_its_own():
         stocktaking.nightly()
+
+
+def follow_locks() -> None:
+    """What a bucket locks is what the ledger says: whatever changed, and a part of the rest."""
+    with _connections_of_its_own():
+        locks.nightly(stocktaking.of_the_night())
 
 
 def send_digests() -> None:

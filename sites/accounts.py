@@ -10,9 +10,7 @@ from django.utils import timezone
 from audit.changes import differences, values_of
 from audit.context import origin
 from audit.log import ledger, record
-from sites.fitness import Missing, may_sign, may_upload
-
-__all__ = ["Missing", "may_sign", "may_upload"]
+from sites.fitness import Missing
 
 SHELL = "system:shell"  # nobody said what is running: not a command of ours, not a request
 ROLE = "ops"
@@ -21,6 +19,14 @@ ROLE = "ops"
 def actor() -> str:
     """The command at hand, as the ledger names it."""
     return origin().asker()[0] or SHELL
+
+
+def numbered(pk: int) -> Any:
+    """A person's row, locked, and with the number of its next entry. Inside ledger()."""
+    row = get_user_model().objects.select_for_update().get(pk=pk)
+    row.revision += 1
+    row.save(update_fields=["revision"])
+    return row
 
 
 @contextmanager

@@ -11,9 +11,10 @@ class SitesConfig(AppConfig):
     verbose_name = "Sites and people"
 
     def ready(self) -> None:
-        from sites import retention, sessions, signins
+        from sites import checks as our_checks
+        from sites import sessions, signins
 
         signins.connect()
         sessions.connect()
-        checks.register(retention.check_settings)
-        checks.register(retention.check_studies, checks.Tags.database)
+        checks.register(our_checks.check_settings)
+        checks.register(our_checks.check_studies, checks.Tags.database)

@@ -3,7 +3,8 @@
 Set and lifted by regulatory affairs, with a reason each time. Lifted, and never deleted.
 """
 
-from typing import ClassVar, Self
+from collections.abc import Iterable
+from typing import Self
 
 from django.conf import settings
 from django.core.validators import MinLengthValidator
@@ -16,6 +17,14 @@ class LegalHoldQuerySet(models.QuerySet["LegalHold"]):
     def in_force(self) -> Self:
         """The oldest first."""
         return self.filter(lifted_at=None).order_by("pk")
+
+    def standing(self, studies: Iterable[int]) -> dict[int, bool]:
+        """Study: does a hold keep it. Without those that never had one."""
+        rows = self.filter(study__in=studies).order_by().values_list("study", "lifted_at")
+        found: dict[int, bool] = {}
+        for study, lifted_at in rows:
+            found[study] = found.get(study, False) or lifted_at is None
+        return found
 
 
 class LegalHold(models.Model):
@@ -40,7 +49,7 @@ class LegalHold(models.Model):
     lifted_at = models.DateTimeField("lifted (UTC)", null=True, editable=False)
     revision = models.PositiveIntegerField(default=0, editable=False)
 
-    objects: ClassVar[LegalHoldQuerySet] = LegalHoldQuerySet.as_manager()  # type: ignore[assignment]
+    objects = LegalHoldQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]

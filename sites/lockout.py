@@ -29,7 +29,7 @@ from django.utils import timezone
 
 from audit import context
 from audit.log import ledger, record
-from sites import browsers, signins
+from sites import accounts, browsers, signins
 from sites.counts import Tries
 from sites.models import User
 
@@ -139,9 +139,7 @@ def _tell(each: Count, name: str, person: User | None, until: datetime) -> None:
 def _enter(lock: Lock, person: User) -> None:
     """At once: nobody comes so far from outside without the person's password."""
     with ledger():
-        row = User.objects.select_for_update().get(pk=person.pk)
-        row.revision += 1
-        row.save(update_fields=["revision"])
+        row = accounts.numbered(person.pk)
         record(
             "user.locked",
             subject=row.actor,

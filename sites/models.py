@@ -1,27 +1,23 @@
-"""People, studies, sites and their portals, and API tokens.
+"""People, studies, sites and their portals. Membership decides what a person sees."""
 
-Membership decides what a person sees; a token sees what its site or its person sees.
-"""
-
-from collections.abc import Collection
-from datetime import date, datetime, timedelta
+from datetime import date
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.contrib.auth.models import UserManager
-from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q, Value
 from django.db.models.functions import Lower, Replace, Upper
-from django.utils import timezone
 
-from sites import accounts, tokens
+from sites import accounts
+from sites.api_tokens import TOKEN_LIFE, ApiToken, Scope, in_a_year
 from sites.counts import PageViews, Tries
 from sites.holds import LegalHold
 from sites.person import Person
 
-__all__ = ["LegalHold", "PageViews", "Tries"]  # Django looks for models here
+# Django looks for models here.
+__all__ = ["TOKEN_LIFE", "ApiToken", "LegalHold", "PageViews", "Scope", "Tries", "in_a_year"]
 
 
 class PeopleManager(UserManager["User"]):
@@ -270,7 +266,7 @@ class Site(models.Model):
     )
     revision = models.PositiveIntegerField(default=0, editable=False)
 
-    objects: ClassVar[SiteQuerySet] = SiteQuerySet.as_manager()  # type: ignore[assignment]
+    objects = SiteQuerySet.as_manager()
 
     class Meta:
         ordering = ["site_id"]
@@ -290,126 +286,3 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} at {self.site.site_id}"
-
-
-class Scope(models.TextChoices):
-    """What a token may do, within what its site or its person may."""
-
-    READ = "read", "Look: batches, documents and sites"
-    DOWNLOAD = "download", "Download originals"
-    SUBMIT = "submit", "Submit packets, and cancel them"
-    OPERATE = "operate", "Operate: cancel any batch, have portals asked again, see metrics (staff)"
-
-
-TOKEN_LIFE = timedelta(days=365)
-_USE_IS_NOTED_EVERY = timedelta(minutes=10)
-
-
-def in_a_year() -> datetime:
-    return timezone.now() + TOKEN_LIFE
-
-
-class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
-    def presented(self, text: str) -> "ApiToken | None":
-        """The token whose secret this is, if it may be used now."""
-        secret = tokens.parse(text)
-        if secret is None:
-            return None
-        rows = self.select_related("site", "user")
-        token = rows.filter(prefix=secret.prefix).first()
-        return token if token and secret.fits(token.digest) and token.is_usable else None
-
-
-class ApiToken(models.Model):
-    """Lets a program in: on behalf of one site, or of one member of staff.
-
-    Only a SHA-256 of its secret is kept. Never deleted: the ledger names it.
-    """
-
-    name = models.CharField(max_length=100, help_text="Which program uses it, and where.")
-    site = models.ForeignKey(
-        Site, on_delete=models.PROTECT, null=True, blank=True, related_name="tokens"
-    )
-    user = models.ForeignKey(
-        User,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="tokens",
-        verbose_name="member of staff",
-    )
-    scopes = models.JSONField(default=list)
-    prefix = models.CharField(max_length=12, unique=True, editable=False)
-    digest = models.CharField(max_length=64, editable=False)  # SHA-256 of the secret
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    created_by = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, editable=False, related_name="+"
-    )
-    expires_at = models.DateTimeField(default=in_a_year)
-    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
-    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)  # ten minutes' grain
-    revision = models.PositiveIntegerField(default=0, editable=False)
-
-    objects: ClassVar[ApiTokenQuerySet] = ApiTokenQuerySet.as_manager()  # type: ignore[assignment]
-
-    class Meta:
-        ordering = ["-pk"]
-        verbose_name = "API token"
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(site__isnull=False, user__isnull=True)
-                | Q(site__isnull=True, user__isnull=False),
-                name="a_token_belongs_to_a_site_or_to_a_person",
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.name} (slt_{self.prefix}_...)"
-
-    def clean(self) -> None:
-        if (self.site is None) == (self.user is None):
-            raise ValidationError("Choose a site or a member of staff, one of the two.")
-        if self.user and (not self.user.is_staff or self.user.is_auditor):
-            raise ValidationError({"user": "Only members of staff have tokens of their own."})
-        if self.site and Scope.OPERATE in self.scopes:
-            raise ValidationError({"scopes": "A site does not operate this installation."})
-
-    def draw_secret(self) -> str:
-        """Give it a fresh secret, before it is saved. The answer is the only copy."""
-        secret = tokens.new_secret()
-        self.prefix, self.digest = secret.prefix, secret.digest
-        return secret.text
-
-    @property
-    def actor(self) -> str:
-        """How the ledger names what is done with it."""
-        return f"token:{self.prefix}"
-
-    @property
-    def role(self) -> str:
-        return self.user.role if self.user else "site system"
-
-    @property
-    def owner(self) -> str:
-        """Whose it is: several tokens of one owner stand for each other."""
-        return f"site:{self.site_id}" if self.site_id else f"user:{self.user_id}"
-
-    @property
-    def is_usable(self) -> bool:
-        if self.revoked_at or self.expires_at <= timezone.now():
-            return False
-        person = self.user
-        if person is None:
-            return True
-        is_open = person.is_active and person.has_access()
-        return is_open and person.sees_all_sites and not person.is_auditor
-
-    def may(self, scope: Scope) -> bool:
-        held: Collection[str] = self.scopes
-        return scope in held
-
-    def note_use(self) -> None:
-        """At most one write in ten minutes, however often it is used."""
-        now = timezone.now()
-        if self.last_used_at is None or self.last_used_at < now - _USE_IS_NOTED_EVERY:
-            ApiToken.objects.filter(pk=self.pk).update(last_used_at=now)

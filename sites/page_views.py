@@ -18,6 +18,7 @@ from django.utils import timezone
 from audit import context
 from audit.context import Origin
 from audit.log import ledger, record
+from sites import accounts
 from sites.counts import PageViews
 from sites.models import User
 
@@ -62,9 +63,7 @@ def enter(now: datetime | None = None) -> int:
 
 def _enter(views: Sequence[PageViews]) -> None:
     first = views[0]
-    person = User.objects.select_for_update().get(pk=first.user_id)
-    person.revision += 1
-    person.save(update_fields=["revision"])
+    person = accounts.numbered(first.user_id)
     opened = [{"request": view.request, "times": view.count} for view in views]
     # By the auditor, from where they were: not of the request that happens to enter it.
     theirs = Origin({"address": first.client}, lambda: (person.actor, str(person)))

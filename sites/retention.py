@@ -5,14 +5,10 @@ for 2 years after the approval. Nothing is destroyed when the time is over: that
 do, outside of this product.
 """
 
-from collections.abc import Collection, Iterator
-from datetime import UTC, date, datetime
-from typing import Any
+from collections.abc import Collection
+from datetime import UTC, date, datetime, timedelta
+from typing import cast
 
-from django.conf import settings
-from django.core.checks import CheckMessage, Error
-from django.db import connections
-from django.db.models import Max
 from django.utils import timezone
 
 from sites.holds import LegalHold
@@ -49,56 +45,18 @@ def term(study: Study, today: date | None = None) -> str:
     return f"Kept until {_day(until)}, {years} after the end of study {study}."
 
 
+def locked_until(study: Study, today: date) -> date:
+    """The first day on which a store that locks for a time may let its documents go.
+
+    A study that goes on may end today. It counts as ended when this year began: that is never more
+    than will be asked for, and another day only once a year.
+    """
+    counted = Study(
+        ended_on=study.ended_on or date(today.year, 1, 1), retention_years=study.retention_years
+    )
+    return cast("date", counted.retained_until) + timedelta(days=1)
+
+
 def _day(day: date | datetime) -> str:
     at = day.astimezone(UTC) if isinstance(day, datetime) else day
     return f"{at.day} {at:%b %Y}"
-
-
-def check_settings(**_options: Any) -> list[CheckMessage]:
-    return list(_of_the_settings())
-
-
-def check_studies(databases: Collection[str] | None, **_options: Any) -> list[CheckMessage]:
-    """Of the databases that a command names (`migrate` does)."""
-    return [message for alias in databases or () for message in _of_the_studies(alias)]
-
-
-def _of_the_settings() -> Iterator[CheckMessage]:
-    years = settings.RETENTION_YEARS
-    if years < 1:
-        yield Error(
-            f"RETENTION_YEARS is {years}: documents have to be kept for a time.",
-            hint="Leave it out: 25 years are those of Regulation (EU) 536/2014, article 58.",
-            id="sites.E001",
-        )
-    elif settings.ANCHOR_S3_BUCKET and years > settings.ANCHOR_S3_YEARS:
-        yield _too_short(f"RETENTION_YEARS is {years}")
-
-
-def _of_the_studies(alias: str) -> Iterator[CheckMessage]:
-    if not settings.ANCHOR_S3_BUCKET or not _has_terms(alias):
-        return
-    longest = Study.objects.using(alias).aggregate(years=Max("retention_years"))["years"] or 0
-    if longest > settings.ANCHOR_S3_YEARS:
-        yield _too_short(f"a study is kept for {longest} years after its end")
-
-
-def _has_terms(alias: str) -> bool:
-    """Not while the migration waits that brings them."""
-    connection = connections[alias]
-    table = Study._meta.db_table
-    with connection.cursor() as cursor:
-        if table not in connection.introspection.table_names(cursor):
-            return False
-        columns = connection.introspection.get_table_description(cursor, table)
-    return "retention_years" in {column.name for column in columns}
-
-
-def _too_short(because: str) -> CheckMessage:
-    return Error(
-        f"ANCHOR_S3_YEARS is {settings.ANCHOR_S3_YEARS}, and {because}: whoever owns the bucket "
-        "could remove the ledger's anchors before its documents may go.",
-        hint="Set ANCHOR_S3_YEARS to as many years. What is anchored already keeps its "
-        f"{settings.ANCHOR_S3_YEARS}; each newer anchor answers for all before it.",
-        id="sites.E002",
-    )

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from audit import context
 from audit.log import ledger, record
+from sites import accounts
 from sites.models import FailedSignIns, User
 
 MINUTE = timedelta(minutes=1)
@@ -53,9 +54,7 @@ def _enter(user: User, event: str, code: str = "", detail: Mapping[str, Any] | N
     if not _is_request():
         return
     with ledger():
-        person = User.objects.select_for_update().get(pk=user.pk)
-        person.revision += 1
-        person.save(update_fields=["revision"])
+        person = accounts.numbered(user.pk)
         record(
             event,
             subject=person.actor,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from hypothesis import settings
 
 from tests.audit.buckets import moto_server
 from tests.audit.support import nothing_follows_the_append
@@ -12,9 +13,30 @@ from tests.emptying import guards_down_for_flush
 
 __all__ = ["guards_down_for_flush", "nothing_follows_the_append"]
 
-PAGES = Path(__file__).parent / "ingestion" / "web"
+HERE = Path(__file__).parent
+PAGES = HERE / "ingestion" / "web"
 BOTH = {"test_lists.py", "test_matrix.py", "test_drafts.py"}  # with queries of their own kind
+# What these ask of PostgreSQL others ask of it too: leases, steps, filing, lists, packages.
+ASKED_BY_OTHERS = [
+    HERE / "audit" / "export" / "test_tampering.py",
+    HERE / "config" / "test_doors_for_programs.py",
+    HERE / "ingestion" / "admin",
+    HERE / "ingestion" / "api" / "test_content.py",
+    HERE / "ingestion" / "dispatch" / "test_off_the_loop.py",
+    HERE / "ingestion" / "dispatch" / "test_shift.py",
+    HERE / "ingestion" / "test_the_naive_jobs.py",
+    HERE / "ingestion" / "test_the_naive_way.py",
+]
+# And these of SQLite: as many queries, and limits that one host keeps.
+ASKED_OF_POSTGRESQL = [
+    PAGES / "test_lists.py",
+    HERE / "ingestion" / "dispatch" / "test_shared_limits.py",
+]
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
+
+# Hypothesis would fail an example that takes 200 ms: on a busy machine any may.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_collection_modifyitems(items):
@@ -31,8 +53,10 @@ def _is_a_slower_proof(item, is_postgresql):
     """What every page asks of PostgreSQL is asked in a moment by `test_lists`, beside the core."""
     if is_postgresql:
         shows_pages = PAGES in item.path.parents and item.path.name not in BOTH
-        return shows_pages or any(map(item.get_closest_marker, ("storm", "browser")))
-    return item.get_closest_marker("hosts") is not None
+        is_elsewhere = any(map(item.path.is_relative_to, ASKED_BY_OTHERS))
+        marked = any(map(item.get_closest_marker, ("storm", "browser")))
+        return shows_pages or is_elsewhere or marked
+    return item.get_closest_marker("hosts") is not None or item.path in ASKED_OF_POSTGRESQL
 
 
 @pytest.fixture(autouse=True)

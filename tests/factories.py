@@ -8,9 +8,9 @@ from itertools import count
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
-from ingestion import register
 from ingestion.core.states import ChunkState, DocumentState
-from ingestion.manifest import Descriptor
+from ingestion.intake import register
+from ingestion.intake.manifest import Descriptor
 from ingestion.models import Batch, Chunk, Document, Source
 from ingestion.rules.checks import SiteFacts, Verdict
 from ingestion.rules.fields import FieldValue

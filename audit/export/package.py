@@ -16,13 +16,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 import orjson
 from django.conf import settings
 
-from audit import actors
-from audit.export import fhir, proofs, trail
+from audit import actors, keys
+from audit.chain import REDACTED
+from audit.export import proofs, trail
+from audit.export.plain import Plain
 from audit.export.report import Report
 from audit.export.selection import Selection
 from audit.export.timeline import Timeline
@@ -109,7 +111,7 @@ def export(
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as work:
         folder = Path(work) / "package"
         manifest = _fill(folder, Path(work), pin, selection, progress)
-        manifest_hash = hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
+        manifest_hash = _hash_of(folder / "manifest.json")
         made = Made(target, pin.size, manifest["entries"], manifest_hash)
         ready = _zipped(folder) if target.suffix == ".zip" else folder
         _record(made, selection, actor, role)
@@ -159,11 +161,11 @@ def _copy_what_proves(folder: Path, pin: Pin) -> str:
     for size, token in pin.tokens.items():
         (folder / "checkpoints" / f"{size}.tsr").write_bytes(token)
     # Not from the database: who can write there could bring keys of their own.
-    published = settings.ANCHOR_DIR / "vkeys.txt"
+    published = keys.public_file()
     if not published.is_file():
         return ""
-    shutil.copyfile(published, folder / "vkeys.txt")
-    return str(published.read_text(encoding="utf-8"))
+    shutil.copyfile(published, folder / published.name)
+    return published.read_text(encoding="utf-8")
 
 
 def _write_entries(
@@ -192,7 +194,7 @@ def _write_entries(
 
 def _tells_why(line: Line, bare: set[str]) -> bool:
     """Whether it is the entry by which the detail of a chosen one was taken out."""
-    return line.fields["event"] == trail.REDACTED and line.fields["subject"] in bare
+    return line.fields["event"] == REDACTED and line.fields["subject"] in bare
 
 
 def _nodes(work: Path) -> proofs.Nodes:
@@ -202,36 +204,6 @@ def _nodes(work: Path) -> proofs.Nodes:
 
 def _timeline(folder: Path) -> Timeline:
     return Timeline(folder / "timeline.csv")
-
-
-class Plain:
-    """The files of one line for each entry: the entries, their details, and FHIR's."""
-
-    def __init__(self, folder: Path) -> None:
-        self._stack = ExitStack()
-        names = ["entries", "details", "fhir/AuditEvent", "fhir/Provenance"]
-        self._entries, self._details, self._events, self._filed = [
-            self._stack.enter_context((folder / f"{name}.ndjson").open("wb")) for name in names
-        ]
-
-    def __enter__(self) -> "Plain":
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._stack.close()
-
-    def add(self, line: Line) -> None:
-        _put(self._entries, line.text.encode())
-        if line.detail:
-            kept = {"detail": line.detail, "salt": line.salt, "seq": line.seq}
-            _put(self._details, orjson.dumps(kept))
-        _put(self._events, fhir.audit_event(line))
-        if fhir.is_filed(line):
-            _put(self._filed, fhir.provenance(line))
-
-
-def _put(file: IO[bytes], line: bytes) -> None:
-    file.write(line + b"\n")
 
 
 def _manifest(pin: Pin, selection: Selection, count: _Count) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def _shown(text: str) -> str:
     return html.escape(printed).replace("\n", "<br/>")
 
 
-class _Numbered(Canvas):  # type: ignore[misc]
+class _Numbered(Canvas):  # type: ignore[misc] # reportlab has no types
     """Knows the number of the last page when it prints that of the first."""
 
     def __init__(self, footer: str, width: float, *args: Any, **options: Any) -> None:

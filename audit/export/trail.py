@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from audit import notes
-from audit.chain import Walk, by_line, commitment, expect, in_parts
+from audit.chain import REDACTED, Walk, by_line, commitment, expect, in_parts
 from audit.models import Checkpoint, Entry, Receipt
 from audit.pages import pages
 from audit.tree import Frontier, leaf
@@ -19,7 +19,6 @@ CHUNK = 2_000  # entries in memory at a time
 CHECKPOINTS = 100  # at most so many in a package, the newest: there is one for each busy minute
 _COLUMNS = ("seq", "body", "hash", "detail__salt", "detail__detail")
 _Row = tuple[int, str, str, str | None, str | None]
-REDACTED = "ledger.detail_redacted"  # its subject is `entry:SEQ`
 
 Progress = Callable[[int, int], None]  # entries done, and of how many
 

@@ -11,6 +11,8 @@ from audit import folders
 from audit.notes import SIGNED_BY
 from audit.places.port import Held, NotTaken, Taken
 
+NAME = "checkpoints.log"
+
 # Half a note, as a power cut may leave it, matches nowhere and does not hide the next one: a
 # signature line has a name, and 68 bytes in base64.
 _SIGNATURE = rf"{SIGNED_BY}\S+ [A-Za-z0-9+/]{{91}}=\n"
@@ -24,7 +26,7 @@ class Folder:
     wants_all = True
 
     def __init__(self, folder: Path) -> None:
-        self._file = folder / "checkpoints.log"
+        self._file = folder / NAME
 
     def put(self, origin: str, size: int, note: str) -> Taken:
         try:

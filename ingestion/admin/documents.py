@@ -67,8 +67,9 @@ class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
         ]}),
         ("What was read on it", {"fields": ["extracted", "evidence", "ways"]}),
         ("How it was checked", {"fields": [
-            "code", "schema_version", "rules_version", "attempts", "fetch_tries", "failing_since",
-            "next_attempt_at", "correlation_id", "duplicate_of", "received_at", "settled_at",
+            "code", "schema_version", "rules_version", "attempts", "fetch_tries",
+            "counted_tries", "failing_since", "next_attempt_at", "correlation_id", "duplicate_of",
+            "received_at", "settled_at",
         ]}),
     ]  # fmt: skip
     readonly_fields = [

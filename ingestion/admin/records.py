@@ -19,8 +19,8 @@ class KeysFirst(Paginator):
 
     def page(self, number: int | str) -> "Page[Any]":
         page = super().page(number)
-        rows: QuerySet[Any] = page.object_list  # type: ignore[assignment]
-        whole: QuerySet[Any] = self.object_list  # type: ignore[assignment]
+        rows: QuerySet[Any] = page.object_list  # type: ignore[assignment] # the admin's are
+        whole: QuerySet[Any] = self.object_list  # type: ignore[assignment] # as above
         page.object_list = whole.filter(pk__in=list(rows.values_list("pk", flat=True)))
         return page
 

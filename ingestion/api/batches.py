@@ -10,7 +10,7 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from ninja import Path, Query, Router, Status
 from pydantic import Field
 
-from ingestion import batches, watch
+from ingestion import batches, progress, results
 from ingestion.api import problems, reach, waiting
 from ingestion.api.auth import ApiRequest, Bearer
 from ingestion.api.paging import Cursor, page
@@ -27,7 +27,7 @@ from ingestion.api.schemas import (
 from ingestion.core.states import SETTLED, BatchState
 from ingestion.filing import By
 from ingestion.models import Batch
-from ingestion.watch import Progress
+from ingestion.progress import Progress
 from sites.models import ApiToken, Scope
 
 router = Router()
@@ -94,16 +94,14 @@ def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Re
 )
 def batch_manifest(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
     found = of(request.auth, reference)
-    now = watch.progress(found)
+    now = progress.of(found)
     if not now.is_final:
         headers = {"Retry-After": str(_poll_hint(now))}
         raise Problem(409, "The batch is not final yet.", headers=headers)
-    results = [
-        ResultOut.model_validate(result.as_json()) for result in watch.result_manifest(found)
-    ]
-    said = ManifestOut(batch=found.reference, status=now.state, documents=results)
-    response["ETag"] = etag = _tag(said.model_dump_json())
-    return _unchanged(request, response, etag) or said
+    said = [ResultOut.model_validate(each.as_json()) for each in results.of_batch(found)]
+    manifest = ManifestOut(batch=found.reference, status=now.state, documents=said)
+    response["ETag"] = etag = _tag(manifest.model_dump_json())
+    return _unchanged(request, response, etag) or manifest
 
 
 def _may_cancel(token: ApiToken, batch: Batch) -> bool:
@@ -146,12 +144,12 @@ def standing(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
 def _looked_at(request: ApiRequest, response: HttpResponse, batch: Batch) -> Progress:
     seconds = waiting.preferred(request.headers.get("Prefer", ""))
     if not seconds:
-        return watch.progress(batch)
+        return progress.of(batch)
     with waiting.seats.one() as seated:
         if not seated:
-            return watch.progress(batch)
+            return progress.of(batch)
         response["Preference-Applied"] = f"wait={seconds}"
-        return watch.wait_until_final(batch, seconds)
+        return progress.wait_until_final(batch, seconds)
 
 
 def _unchanged(request: HttpRequest, response: HttpResponse, etag: str) -> HttpResponse | None:

@@ -9,7 +9,7 @@ from ninja.openapi.schema import REF_TEMPLATE
 from pydantic import BaseModel, ValidationError
 
 from ingestion.api.problems import Problem
-from ingestion.register import Fault, Refused
+from ingestion.intake.register import Fault, Refused
 
 Shape = TypeVar("Shape", bound=BaseModel)
 COMPONENTS: dict[str, Any] = {}  # ninja collects those of what it parses itself, and no others

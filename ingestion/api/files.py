@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from ingestion.api import reach
 from ingestion.api.problems import Problem
 from ingestion.api.schemas import FilesIn
+from ingestion.intake.register import Fault, Refused, UploadedDocument
 from ingestion.reading.facts import SUFFIXES
-from ingestion.register import Fault, Refused, UploadedDocument
 from sites.models import ApiToken, Site
 
 PACKET, FILES = "packet", "files"  # the names of the parts

@@ -17,15 +17,15 @@ from django.urls import reverse
 from ninja import Path, Router, Status
 from pydantic import Field
 
-from ingestion import gathering
 from ingestion.api import batches, bodies, files, keys, problems, waiting
 from ingestion.api.auth import ApiRequest, Bearer
 from ingestion.api.problems import Problem
 from ingestion.api.schemas import BatchOut, FileOut, OpenIn, OpenPacketOut, answers
-from ingestion.gathering import Expected, Gathered
+from ingestion.intake import gathering
+from ingestion.intake.gathering import Expected, Gathered
+from ingestion.intake.register import Fault, Refused, UploadedDocument, refuse_faulty
 from ingestion.models import Batch, Source
 from ingestion.reading.facts import SUFFIXES
-from ingestion.register import Fault, Refused, UploadedDocument, refuse_faulty
 from sites.models import ApiToken, Scope
 
 router = Router()

@@ -8,9 +8,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from ingestion import disks, watch
 from ingestion.api import problems
 from ingestion.api.problems import Problem
+from ingestion.operations import watch
+from ingestion.stores import disks
 
 
 @never_cache

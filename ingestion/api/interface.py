@@ -18,7 +18,7 @@ from ninja.openapi.schema import OpenAPISchema
 
 from ingestion.api import auth, batches, bodies, documents, gathered, packets, problems, sites
 from ingestion.api.problems import Problem
-from ingestion.register import AtCapacity, KeyReused, Refused
+from ingestion.intake.register import AtCapacity, KeyReused, Refused
 
 logger = logging.getLogger(__name__)
 DESCRIPTION = (

@@ -7,8 +7,8 @@ from django.http import HttpRequest
 
 from ingestion.api import problems
 from ingestion.api.problems import Problem
+from ingestion.intake.register import Submission
 from ingestion.models import Source
-from ingestion.register import Submission
 from sites.models import ApiToken
 
 _VISIBLE = r"[!#-\[\]-~]{1,128}"

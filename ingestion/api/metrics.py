@@ -19,13 +19,14 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from audit import history
-from ingestion import disks, watch
 from ingestion.api import problems
 from ingestion.api.auth import Bearer, missing
 from ingestion.api.problems import Problem
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import heartbeat
 from ingestion.models import Batch, Chunk, Document, PortalGate
+from ingestion.operations import watch
+from ingestion.stores import disks
 from sites.models import Scope
 
 
@@ -90,7 +91,7 @@ def _by_state(name: str, said: str, states: Iterable[str], rows: "QuerySet[Any]"
 
 
 def _held() -> Metric:
-    held = Document.objects.filter(state=DocumentState.HELD).order_by("code")
+    held = Document.objects.held().order_by("code")
     family = GaugeMetricFamily("siteledger_held", "Held documents by code.", labels=["code"])
     for code, count in held.values_list("code").annotate(Count("pk")):
         family.add_metric([code], count)

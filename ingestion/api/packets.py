@@ -7,13 +7,13 @@ from django.conf import settings
 from django.http import HttpResponse
 from ninja import Router
 
-from ingestion import manifest
 from ingestion.api import batches, bodies, files, gathered, keys, reach, waiting
 from ingestion.api.auth import ApiRequest, Bearer
 from ingestion.api.problems import Problem
 from ingestion.api.schemas import BatchOut, FilesIn, OpenIn, OpenPacketOut, PacketIn, answers
+from ingestion.intake import manifest
+from ingestion.intake.register import register_files, register_manifest
 from ingestion.models import Batch, Source
-from ingestion.register import register_files, register_manifest
 from sites.models import Scope
 
 router = Router()

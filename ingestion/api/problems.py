@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from ingestion.manifest import Fault
+from ingestion.intake.manifest import Fault
 
 MEDIA_TYPE = "application/problem+json"
 # Kinds that a program may want to tell apart beyond the status. The rest are "about:blank".

@@ -1,6 +1,5 @@
 """What goes in and out, as OpenAPI describes it. Fields are named as in a manifest."""
 
-from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Annotated, Any
 
@@ -8,7 +7,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from ingestion.core.states import BatchState, DocumentState
-from ingestion.manifest import PRINTABLE, Descriptor
+from ingestion.intake.manifest import PRINTABLE, Descriptor
 from ingestion.rules.requirements import Standing
 
 
@@ -33,6 +32,9 @@ class ProblemOut(Schema):
 
 
 Priority = Annotated[int, Field(ge=1, le=10, description="1 is the most urgent.")]
+SiteNumber = Annotated[str, Field(max_length=60, description="Not needed with a site's token.")]
+TypeSlug = Annotated[str, Field(max_length=40)]
+PersonName = Annotated[str, Field(max_length=120, pattern=PRINTABLE)]
 
 
 class PacketIn(Schema):
@@ -50,8 +52,8 @@ class FileLine(Schema):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
     file: Annotated[str, Field(min_length=1, max_length=255, description="Its name, as sent.")]
-    document_type: Annotated[str, Field(max_length=40)] = ""
-    person: Annotated[str, Field(max_length=120, pattern=PRINTABLE)] = ""
+    document_type: TypeSlug = ""
+    person: PersonName = ""
 
 
 class FilesIn(Schema):
@@ -59,9 +61,7 @@ class FilesIn(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
-    site_id: Annotated[str, Field(max_length=60, description="Not needed with a site's token.")] = (
-        ""
-    )
+    site_id: SiteNumber = ""
     priority: Priority = 2
     documents: Annotated[list[FileLine], Field(min_length=1)]
 
@@ -72,8 +72,8 @@ class FileToCome(Schema):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
     filename: Annotated[str, Field(min_length=1, max_length=255, pattern=PRINTABLE)]
-    document_type: Annotated[str, Field(max_length=40)] = ""
-    person: Annotated[str, Field(max_length=120, pattern=PRINTABLE)] = ""
+    document_type: TypeSlug = ""
+    person: PersonName = ""
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     size: Annotated[int, Field(ge=1, le=2**53, description="Bytes.")]
 
@@ -83,9 +83,7 @@ class OpenIn(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
-    site_id: Annotated[str, Field(max_length=60, description="Not needed with a site's token.")] = (
-        ""
-    )
+    site_id: SiteNumber = ""
     priority: Priority = 2
     files: Annotated[list[FileToCome], Field(min_length=1)]
 
@@ -255,9 +253,6 @@ class DocumentOut(DocumentLine):
 class DocumentList(Schema):
     items: list[DocumentLine]
     next: str | None
-
-
-Answers = Mapping[int, Any]
 
 
 def answers(schema: Any, *success: int, errors: tuple[int, ...] = ()) -> dict[Any, Any]:

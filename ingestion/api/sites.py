@@ -21,9 +21,9 @@ from ingestion.api.schemas import (
     answers,
 )
 from ingestion.core.breaker import BreakerState
+from ingestion.intake.pulling import NothingToPull, PortalSilent, pull
 from ingestion.models import Source
 from ingestion.models.requirements import type_name
-from ingestion.pulling import NothingToPull, PortalSilent, pull
 from ingestion.readiness import readiness_of
 from ingestion.rules.packet import Gap
 from ingestion.rules.requirements import Requirement

@@ -12,8 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from ingestion.archive import fsync_folder
 from ingestion.backup.copying import weighed
+from ingestion.stores.archive import fsync_folder
 
 FORMAT = "siteledger-backup/1"
 POOL = "archive"  # of DIR, for all backups in it

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ingestion.archive import fsync_folder
+from ingestion.stores.archive import fsync_folder
 
 BLOCK = 1 << 20  # bytes in memory at a time
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
-from ingestion.archive import fsync_folder
 from ingestion.backup.contents import BackupProblem
 from ingestion.backup.copying import copied
+from ingestion.stores.archive import fsync_folder
 
 _PAGES = 4_000  # of SQLite's, that are copied before others may have a turn
 _TOLD = 2_000  # characters of what a program complains of

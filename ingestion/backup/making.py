@@ -25,14 +25,16 @@ from audit.export.job import sign_first
 from audit.keys import KeyProblem
 from audit.log import ledger, record, written
 from audit.places.port import NotTaken
-from ingestion import gathering, retention, spool
-from ingestion.archive import Archive, FolderArchive, archive, fsync_folder
 from ingestion.backup import contents, databases
 from ingestion.backup.contents import BackupProblem, Item, Kind, Listing, Manifest
 from ingestion.backup.copying import copied, weighed
 from ingestion.core.errors import StorageUnavailable
+from ingestion.intake import gathering
 from ingestion.models import Document
-from ingestion.stocktaking import PARTS, STORED
+from ingestion.operations import retention
+from ingestion.stores import spool
+from ingestion.stores.archive import Archive, FolderArchive, archive, fsync_folder
+from ingestion.stores.stocktaking import PARTS, STORED
 
 SPARE = 100_000_000  # bytes that a disk keeps free
 NAMED = 100  # missing files that the manifest names

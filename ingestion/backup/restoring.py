@@ -7,7 +7,6 @@ What was under way goes on by itself: leases have run out by then, so that the f
 work up again, and it rings for what is due.
 """
 
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -23,14 +22,14 @@ from audit import carrying, history, roles, runs
 from audit.heads import CannotCheck
 from audit.log import ledger, record, written
 from audit.starts import Mode
-from ingestion import spool, stocktaking
-from ingestion.archive import FolderArchive, archive
 from ingestion.backup import contents, databases
 from ingestion.backup.contents import BackupProblem, Item, Kind, Manifest
 from ingestion.backup.copying import BLOCK, copied
 from ingestion.backup.making import SPARE
 from ingestion.core.errors import StorageUnavailable
-from ingestion.stocktaking import PARTS, Fault
+from ingestion.stores import disks, spool, stocktaking
+from ingestion.stores.archive import FolderArchive, archive
+from ingestion.stores.stocktaking import PARTS
 
 _A_DAY = timedelta(days=1)  # by which the clock of a bucket may be ahead
 
@@ -88,7 +87,7 @@ def _refusals(manifest: Manifest) -> Iterator[str]:
     if any(True for _ in uploads) or any(spool.path_of("gathering").glob("*")):
         yield f"{_place('spool', 'SPOOL')} is not empty: move what is there away."
     is_folder = isinstance(archive(), FolderArchive)
-    if is_folder and (room := _free()) < manifest.bytes + SPARE:
+    if is_folder and (room := disks.free_bytes("ARCHIVE_DIR")) < manifest.bytes + SPARE:
         yield (
             f"The disk of ARCHIVE_DIR has {room / 1e6:,.0f} MB free, and the backup takes "
             f"{manifest.bytes / 1e6:,.0f} MB."
@@ -118,13 +117,6 @@ def _unlike(manifest: Manifest) -> Iterator[str]:
         )
     if databases.server() < manifest.server:
         yield f"PostgreSQL here is older than {manifest.server}, of which the backup is."
-
-
-def _free() -> int:
-    folder = Path(settings.ARCHIVE_DIR)
-    while not folder.exists():
-        folder = folder.parent
-    return shutil.disk_usage(folder).free
 
 
 def _bring_back(item: Item, folder: Path, restored: Restored) -> None:
@@ -185,7 +177,7 @@ def _archive(restored: Restored, actor: str) -> Sequence[str]:
     except (StorageUnavailable, OSError, Error) as error:
         return [f"The archive could not be checked: {error}."]
     restored.files = stock.files
-    wrong = {fault: n for fault, n in stock.counts.items() if n and fault is not Fault.ORPHANED}
+    wrong = {fault: n for fault, n in stock.counts.items() if n and fault.breaks}
     return [f"{n:,} files of the archive are {fault}." for fault, n in wrong.items()]
 
 

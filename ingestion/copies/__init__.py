@@ -13,13 +13,14 @@ from audit.chain import BrokenChain
 from audit.history import Recorded
 from audit.log import ledger, written
 from audit.signatures import Signature
-from ingestion import filing, originals, stocktaking
-from ingestion.archive import archive
+from ingestion import filing, originals
 from ingestion.copies import package
 from ingestion.core.states import DocumentState
 from ingestion.filing import By
 from ingestion.models import Document
-from ingestion.stocktaking import Fault
+from ingestion.stores import stocktaking
+from ingestion.stores.archive import archive
+from ingestion.stores.stocktaking import Fault
 
 CERTIFIED = "document.certified"
 MEANING = "I certify that this is an exact copy of the original."  # 21 CFR 11.50(a)(3)

@@ -141,8 +141,9 @@ class Ingest:
         # Only a portal that gives others can condemn a document (decision 5).
         is_down = outcome is Outcome.FAILED and not standing.gives
         is_patient = error.is_the_portals or is_down
-        item = self._tried(item)
-        wait = retry.delay(error, item.tries, self._limits, is_patient=is_patient)
+        item = self._tried(item, counts=not is_patient)
+        counted = None if is_patient else item.counted_tries
+        wait = retry.delay(error, item.tries, self._limits, counted=counted)
         if wait is None or time.monotonic() + wait > (item.deadline or 0.0):
             await self._give_up(item, error, is_portals=is_patient)
             return None
@@ -152,10 +153,11 @@ class Ingest:
         logger.info("asking again for %s in %.1f s: %s", item.doc_id, wait, error)
         return None if later else _Again(item, wait)
 
-    def _tried(self, item: WorkItem) -> WorkItem:
+    def _tried(self, item: WorkItem, *, counts: bool) -> WorkItem:
         """One more request was made for it. With the first that failed, its deadline is set."""
         deadline = item.deadline or time.monotonic() + self._limits.deadline_seconds
-        return replace(item, tries=item.tries + 1, deadline=deadline)
+        counted = item.counted_tries + counts
+        return replace(item, tries=item.tries + 1, counted_tries=counted, deadline=deadline)
 
     async def _refuse(self, item: WorkItem, error: IngestionError) -> None:
         facts = {"tries": item.tries + 1, **error.facts}

@@ -13,7 +13,7 @@ class Limits:
     fetch_seconds: float = 60.0  # one request, before the time that its size allows it
     bytes_per_second: int = 16_000  # slower than this over a window is a dead portal
     pace_seconds: float = 20.0  # that window
-    fetch_tries: int = 4  # requests for one document before it counts as not to be had
+    fetch_tries: int = 4  # failed while its portal gave others: it is not to be had
     backoff_base_seconds: float = 0.5
     backoff_cap_seconds: float = 30.0
     patient_cap_seconds: float = 600.0  # the same, for what only the deadline ends

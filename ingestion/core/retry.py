@@ -12,20 +12,22 @@ def delay(
     tries: int,
     limits: Limits,
     *,
-    is_patient: bool = False,
+    counted: int | None,
     uniform: Callable[[float, float], float] = random.uniform,
 ) -> float | None:
     """Seconds to wait after the `tries`-th request failed; None when the budget is spent.
 
+    `counted` are those of them that count against the document, this one included. None: this one
+    is its portal's fault, and there is no budget; the waits beyond it grow further.
+
     Full jitter (exponential backoff and jitter, AWS architecture blog): the whole wait is drawn,
     so that many documents of one failing portal do not come back at once. A `Retry-After` is a
-    lower bound that the portal set; the jitter is added to it. With `is_patient` there is no
-    budget, because the fault is the portal's; the waits beyond it grow further.
+    lower bound that the portal set; the jitter is added to it.
     """
-    is_spent = tries >= limits.fetch_tries
-    if is_spent and not is_patient:
+    if counted is not None and counted >= limits.fetch_tries:
         return None
-    cap = limits.patient_cap_seconds if is_spent else limits.backoff_cap_seconds
+    is_long = counted is None and tries >= limits.fetch_tries
+    cap = limits.patient_cap_seconds if is_long else limits.backoff_cap_seconds
     ceiling = min(cap, limits.backoff_base_seconds * 2 ** min(tries, 32))
     asked = min(error.retry_after or 0.0, limits.retry_after_cap_seconds)
     return asked + uniform(0.0, ceiling)

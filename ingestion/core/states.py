@@ -6,6 +6,7 @@ refuses what is not here, and the pages show `word` beside an icon and a colour.
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import TypeVar
 
 
 class IllegalMove(Exception):
@@ -105,14 +106,16 @@ BATCH_MOVES: Mapping[BatchState, frozenset[BatchState]] = {
 OPEN = tuple(state for state in BatchState if not state.is_final)
 
 
+State = TypeVar("State", DocumentState, BatchState)
+
+
 class ChunkState(StrEnum):
     WAITING = "WAITING"  #: due at its `next_dispatch_at`
     RUNNING = "RUNNING"  #: leased by a shift
     DONE = "DONE"  #: all its documents are settled
 
 
-def check_move(old: DocumentState | BatchState, new: DocumentState | BatchState) -> None:
+def check_move(old: State, new: State) -> None:
     """Raises IllegalMove unless the table allows it."""
-    moves: Mapping[object, frozenset[object]] = {**DOCUMENT_MOVES, **BATCH_MOVES}  # type: ignore[dict-item]
-    if type(old) is not type(new) or new not in moves[old]:
+    if type(old) is not type(new) or not old.can_become(new):
         raise IllegalMove(f"{type(old).__name__} {old} cannot become {new}")

@@ -55,6 +55,7 @@ class WorkItem:
     overrides: Mapping[str, Any] = field(default_factory=dict)  # for the Reader: the study's terms
     size: int = 0  # bytes of an upload
     tries: int = 0
+    counted_tries: int = 0  # of them, those that failed while its portal gave others
     is_suspect: bool = False  # it was in hand when a worker died
     # Local monotonic seconds: since its first failure it waits for its portal until then.
     deadline: float | None = None

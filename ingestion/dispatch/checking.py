@@ -16,7 +16,7 @@ from ingestion.reading.pool import Reader
 from ingestion.rules import checks
 from ingestion.rules.findings import Finding
 from ingestion.rules.types import TYPES
-from ingestion.scanner import scanner
+from ingestion.stores.scanner import scanner
 
 PRELOAD = [checks.__name__]
 

@@ -19,10 +19,10 @@ def main(folder: Path, host: int) -> None:
     django.setup()
 
     # django-q2 reads the settings when it is imported.
-    from django_q.signals import post_spawn  # noqa: PLC0415
+    from django_q.signals import post_spawn  # noqa: PLC0415 - as said above
 
-    from ingestion.dispatch import checking, presence, session, ties  # noqa: PLC0415
-    from ingestion.dispatch.mended import Cluster  # noqa: PLC0415
+    from ingestion.dispatch import checking, presence, session, ties  # noqa: PLC0415 - the same
+    from ingestion.dispatch.mended import Cluster  # noqa: PLC0415 - the same
 
     session.hold(folder)
     tempfile.tempdir = str(folder)

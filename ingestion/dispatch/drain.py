@@ -25,12 +25,6 @@ def start() -> None:
     _cluster.value = True
 
 
-def stop() -> None:
-    """Only for a process that goes on after a drain: a test."""
-    global _signals
-    _cluster.value, _signals = False, 0
-
-
 def is_draining() -> bool:
     return bool(_cluster.value) or _signals > 0
 
@@ -45,7 +39,7 @@ def on_sigterm(loop: asyncio.AbstractEventLoop, give_up: Callable[[], object]) -
     """While the block runs, SIGTERM drains this worker; a second one calls `give_up`."""
 
     def told() -> None:
-        global _signals  # noqa: PLW0603 - as above
+        global _signals  # noqa: PLW0603 - one for each process, as signals are
         _signals += 1
         if _signals > 1:
             give_up()

@@ -18,7 +18,7 @@ from audit.log import ledger, record
 from ingestion.core.breaker import Breaker, BreakerState, BreakerTerms
 from ingestion.core.gate import Outcome, Standing, moved, standing
 from ingestion.core.limiter import Pace
-from ingestion.dispatch.leases import database_now
+from ingestion.dispatch.clock import database_now
 from ingestion.filing import BY_WORKER
 from ingestion.models import Chunk, PortalGate
 from sites.models import Site

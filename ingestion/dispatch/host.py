@@ -19,12 +19,12 @@ from django.db import DatabaseError, close_old_connections
 from audit import jobs
 from audit.notary import Notary
 from ingestion import batches
-from ingestion.alerts import Watchman
 from ingestion.dispatch import bell, leases, polls, recovery, session, ties
 from ingestion.dispatch.heartbeat import Heartbeat
 from ingestion.dispatch.presence import AtWork
 from ingestion.dispatch.session import Session
 from ingestion.dispatch.watchdog import Patience, Watchdog
+from ingestion.operations.alerts import Watchman
 from sites import page_views, signins
 
 logger = logging.getLogger(__name__)

@@ -5,9 +5,8 @@ made by the worker and written in the claiming UPDATE, so that nobody can adopt 
 """
 
 import random
-import time
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -18,15 +17,16 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from audit.log import ledger
-from ingestion import batches, filing, retrying, spool
+from ingestion import batches, filing, retrying
 from ingestion.core.states import ChunkState
-from ingestion.core.work import Filed, PortalTerms, WorkItem
-from ingestion.models import Batch, Chunk, Document, PortalGate, ValidityOverride
-from ingestion.rules.terms import Override
-from sites.models import Portal, Site
+from ingestion.core.work import WorkItem
+from ingestion.dispatch.clock import database_now
+from ingestion.dispatch.items import to_do
+from ingestion.models import Batch, Chunk, Document, PortalGate
+from ingestion.stores import spool
+from sites.models import Site
 
 MOST_AT_ONCE = 8  # chunks that one look takes: another shift may have room too
 LONGEST_PAUSE = 30.0  # seconds
@@ -42,16 +42,6 @@ class Lease:
     urgent: bool
     lease_id: uuid.UUID
     items: tuple[WorkItem, ...]
-
-
-def database_now() -> datetime:
-    """One clock for all hosts: the database's. With SQLite there is only this host's."""
-    if connection.vendor != "postgresql":
-        return timezone.now()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        now: datetime = cursor.fetchone()[0]
-        return now
 
 
 def take(
@@ -124,12 +114,7 @@ def _claim(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
         chunk = Chunk.objects.select_related("site__portal", "batch").get(pk=chunk_id)
         filing.requeue_interrupted(chunk)
         batches.begin(chunk.batch_id)
-        filed = _filed(chunk)
-        overrides = ValidityOverride.objects.of_study(chunk.site.study_id)
-        items = tuple(
-            _item(each, chunk, now, filed.get((each.doc_id, each.url)), overrides)
-            for each in _to_do(chunk, now)
-        )
+        items = to_do(chunk, now)
     return Lease(chunk_id, chunk.site_id, chunk.batch.reference, chunk.is_urgent, lease_id, items)
 
 
@@ -255,76 +240,4 @@ _FREE = {"lease_id": None, "lease_owner": "", "lease_expires_at": None}
 def _release(chunk_id: int, state: ChunkState, due_at: datetime) -> None:
     Chunk.objects.filter(pk=chunk_id).update(
         **_FREE, state=state, next_dispatch_at=due_at, losses=0
-    )
-
-
-def _to_do(chunk: Chunk, now: datetime) -> Iterable[Document]:
-    """Suspects last: they may kill the worker before it comes to the others."""
-    return chunk.documents.due(now).select_related("site__study").order_by("attempts", "pk")
-
-
-def _filed(chunk: Chunk) -> dict[tuple[str, str], Filed]:
-    """The versions on file that the chunk's portal gave, by doc_id and address: the last ones."""
-    doc_ids = chunk.documents.waiting().exclude(url="").values("doc_id")
-    on_file = Document.objects.on_file().with_etag().filter(site=chunk.site_id, doc_id__in=doc_ids)
-    rows = on_file.order_by("pk").values_list("doc_id", "url", "etag", "sha256")
-    return {(doc_id, url): Filed(etag, sha256) for doc_id, url, etag, sha256 in rows}
-
-
-def _item(
-    document: Document,
-    chunk: Chunk,
-    now: datetime,
-    filed: Filed | None,
-    overrides: Mapping[str, Override],
-) -> WorkItem:
-    if filed and document.expected_sha256 not in {"", filed.sha256}:
-        filed = None  # the manifest announces another version
-    return WorkItem(
-        document=document.pk,
-        chunk=chunk.pk,
-        batch=chunk.batch.reference,
-        site_id=document.site.site_id,
-        doc_id=document.doc_id,
-        url=document.url,
-        terms=portal_terms(chunk.site.portal) if document.url else None,
-        spooled=document.spooled,
-        expected_sha256=document.expected_sha256,
-        declared_type=document.document_type,
-        filename=document.filename,
-        schema_version=document.schema_version,
-        site_name=document.site.name,
-        protocol_number=document.site.study.protocol_number,
-        protocol_version=document.site.study.protocol_version,
-        activated_on=document.site.activated_on,
-        overrides=overrides,
-        size=document.size or 0,
-        tries=document.fetch_tries,
-        is_suspect=document.attempts > 0,  # whoever was let go in good order was not charged
-        deadline=_deadline(document, now),
-        filed=filed,
-    )
-
-
-def _deadline(document: Document, now: datetime) -> float | None:
-    """In this process's monotonic seconds."""
-    if document.failing_since is None:
-        return None
-    gone = (now - document.failing_since).total_seconds()
-    return time.monotonic() + settings.INGEST_LIMITS.deadline_seconds - gone
-
-
-def portal_terms(portal: Portal) -> PortalTerms:
-    return PortalTerms(
-        key=portal.key,
-        portal=portal.pk,
-        base_url=portal.base_url,
-        rate_per_second=portal.rate_per_second,
-        burst=portal.burst,
-        max_in_flight=portal.max_in_flight,
-        timeout_seconds=portal.timeout_seconds,
-        allow_http=portal.allow_http,
-        allow_private_hosts=portal.allow_private_hosts,
-        allowed_hosts=tuple(portal.allowed_hosts.split()),
-        secret_header=portal.secret_header,
     )

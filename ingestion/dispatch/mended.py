@@ -19,7 +19,7 @@ from ingestion.dispatch import drain, ties
 LONGEST_STOP_SECONDS = 60.0  # a host kills its cluster sooner; this is for one that lost its host
 
 
-class Cluster(cluster.Cluster):  # type: ignore[misc]
+class Cluster(cluster.Cluster):  # type: ignore[misc] # django-q2 has no types
     told = False
 
     def run(self) -> None:
@@ -42,7 +42,7 @@ class Cluster(cluster.Cluster):  # type: ignore[misc]
         self.told = True
 
 
-class Sentinel(cluster.Sentinel):  # type: ignore[misc]
+class Sentinel(cluster.Sentinel):  # type: ignore[misc] # the same
     def spawn_process(self, target: Any, *args: Any) -> BaseProcess:
         ties.next_is(target.__name__)
         process: BaseProcess = super().spawn_process(target, *args)

@@ -13,7 +13,7 @@ from django.conf import settings
 from audit.log import ledger
 from ingestion import batches
 from ingestion.core.completion import Look, Patience, Polled, Scenario, look
-from ingestion.dispatch.leases import database_now
+from ingestion.dispatch.clock import database_now
 from ingestion.models import Batch
 
 MOST_AT_ONCE = 20  # batches that one tick looks at

@@ -11,10 +11,10 @@ from datetime import datetime
 from django.db import transaction
 
 from audit.log import ledger, record, written
-from ingestion import spool
 from ingestion.dispatch import bell, leases
 from ingestion.filing import By
 from ingestion.models import Chunk
+from ingestion.stores import spool
 
 
 @dataclass(frozen=True, slots=True)

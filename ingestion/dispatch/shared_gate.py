@@ -13,15 +13,14 @@ from ingestion.core.limiter import LATE_SECONDS, Pace
 from ingestion.core.slots import Grant, Slot, probe_slot, run_of, slots_of
 from ingestion.core.work import PortalTerms
 from ingestion.dispatch import gates
-from ingestion.dispatch.desk import Door
+from ingestion.dispatch.clock import DatabaseClock
+from ingestion.dispatch.door import Door
 from ingestion.dispatch.gates import Reserved
-from ingestion.dispatch.leases import database_now
 
 logger = logging.getLogger(__name__)
 
 AGAIN_SECONDS = 1.0  # after which a database that could not be reached is asked again
 AHEAD_SECONDS = 2.0  # nothing is reserved further ahead: others want their turn, too
-SYNC_SECONDS = 10.0  # between two looks at the database's clock
 LONGEST_LEAD = 1.0  # seconds
 
 # A slack shorter than this is used up by the making of one connection. The first request to such a
@@ -29,29 +28,6 @@ LONGEST_LEAD = 1.0  # seconds
 # may be late as well: a worker whose first request is thrown away pays for the room each time.
 COLD_SECONDS = 0.05
 PAUSE_SECONDS = KEPT_SECONDS - 5.0  # slots lie ahead: until then the kept connection may be gone
-
-
-class DatabaseClock:
-    """The database's clock in terms of this process's monotonic one. Used in the Door's thread."""
-
-    def __init__(self) -> None:
-        self._offset = 0.0
-        self._synced_at = float("-inf")
-
-    def local(self, moment: float) -> float:
-        """Seconds since 1970 there, to monotonic seconds here."""
-        if time.monotonic() - self._synced_at > SYNC_SECONDS:
-            # The quickest of three answers tells most: it is off by half of its way at most.
-            _, self._offset = min(self._look() for _ in range(3))
-            self._synced_at = time.monotonic()
-        return moment - self._offset
-
-    def _look(self) -> tuple[float, float]:
-        """How long a look at the clock took, and what the clocks were apart in its middle."""
-        before = time.monotonic()
-        there = database_now().timestamp()
-        after = time.monotonic()
-        return after - before, there - (before + after) / 2
 
 
 class SharedGate:

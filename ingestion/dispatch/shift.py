@@ -16,17 +16,19 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DatabaseError, OperationalError
 
-from ingestion import spool
 from ingestion.core.errors import LeaseLost, PortalUnreachable
 from ingestion.core.ingest import Ingest
 from ingestion.core.lanes import Lanes
 from ingestion.core.work import WorkItem
 from ingestion.dispatch import drain, leases, presence
 from ingestion.dispatch.checking import CheckingReader
-from ingestion.dispatch.desk import Door, FilingDesk
+from ingestion.dispatch.clock import DatabaseClock
+from ingestion.dispatch.desk import FilingDesk
+from ingestion.dispatch.door import Door
 from ingestion.dispatch.leases import Lease
-from ingestion.dispatch.shared_gate import DatabaseClock, SharedGate
+from ingestion.dispatch.shared_gate import SharedGate
 from ingestion.portal import FolderOf, HttpPortals, Sources
+from ingestion.stores import spool
 
 logger = logging.getLogger(__name__)
 

@@ -1,6 +1,5 @@
-"""Drills: what the software promises, tried on an installation of its own that is thrown away.
+"""Drills: what the software promises, tried in a sandbox that is thrown away afterwards.
 
-place           that installation, in a temporary folder: it never touches the one that works
 scene           a sample portal, a submitted packet, worker hosts
 replay          the same 500 documents come to the same, to the byte
 backpressure    more than there is room for is sent away, and comes in later

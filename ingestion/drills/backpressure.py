@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ingestion.admission import AtCapacity
 from ingestion.drills.scene import Say, demand, host, is_completed, offered, submit, until
+from ingestion.intake.admission import AtCapacity
 from ingestion.models import Batch, Document
 
 ROOM = 10  # as MAX_UNFINISHED_DOCUMENTS; `manage.py drill` sets it

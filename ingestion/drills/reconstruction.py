@@ -11,11 +11,11 @@ from django.core.management import call_command
 from django.db import connections
 
 from audit import keys
-from ingestion.archive import FolderArchive
 from ingestion.core.states import DocumentState
-from ingestion.drills.place import database
 from ingestion.drills.scene import Say, demand, host, is_completed, offered, submit, until
 from ingestion.models import Document
+from ingestion.sandbox import Sandbox
+from ingestion.stores.archive import FolderArchive
 
 DOCUMENTS = 14
 States = dict[str, tuple[str, str]]  # by subject: state and hash
@@ -35,7 +35,7 @@ def run(folder: Path, say: Say) -> None:
 
     verifier = settings.BASE_DIR / "audit" / "export" / "verify_trail.py"
     command = [sys.executable, str(verifier), str(package), "--vkey", key, "--known", head]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    told = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own program
     demand(told.returncode == 0, f"the package does not prove itself: {told.stdout}{told.stderr}")
     say("The package proves itself, by its own verifier and the public key.")
 
@@ -62,7 +62,7 @@ def reconstructed(package: Path) -> States:
 
 def _lose_the_database(folder: Path) -> None:
     connections.close_all()
-    for file in folder.glob(f"{database(folder).name}*"):
+    for file in folder.glob(f"{Sandbox(folder).database.name}*"):
         file.unlink()
 
 
@@ -70,4 +70,4 @@ def _is_there(archive: FolderArchive, sha256: str) -> bool:
     if not archive.has(sha256):
         return False
     with archive.open(sha256) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == sha256  # type: ignore[arg-type]
+        return hashlib.file_digest(file, "sha256").hexdigest() == sha256  # type: ignore[arg-type] # IO has it

@@ -1,7 +1,8 @@
 """The same documents, ingested anew into an empty installation: each comes to the same.
 
-Of each document its final state and every entry that tells its way are compared. Times, numbers and
-hashes of the chain differ from run to run, and the order in which documents come to their turn.
+Of each document its final state and every entry that tells its way are compared. Times, processes,
+numbers and hashes of the chain differ from run to run, and the order in which documents come to
+their turn.
 """
 
 import json
@@ -9,9 +10,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from audit.actors import in_short
 from audit.history import Recorded, timeline
-from ingestion.drills.place import DrillFailed
-from ingestion.drills.scene import Say, demand, host, is_completed, offered, submit, until
+from ingestion.drills.scene import (
+    DrillFailed,
+    Say,
+    demand,
+    host,
+    is_completed,
+    offered,
+    submit,
+    until,
+)
 from ingestion.models import Document
 from ingestion.samples import frozen as samples
 
@@ -30,7 +40,8 @@ def run(folder: Path, say: Say, *, documents: int) -> None:
         until(lambda: is_completed(batch), "every document is settled")
     record = json.dumps({"documents": frozen.sha256, "came to": _came_to()}, indent=1)
     (folder / RECORD).write_text(record)
-    say(f"{documents} documents {frozen.sha256[:16]}: {batch.counts()}")
+    came_to = ", ".join(f"{n} {state}" for state, n in sorted(batch.counts().items()))
+    say(f"{documents} documents ({frozen.sha256[:16]}): {came_to}")
 
 
 def compare(folders: Sequence[Path]) -> None:
@@ -64,4 +75,4 @@ def _way(document: Document) -> list[object]:
 def _entry(entry: Recorded) -> list[object]:
     findings = entry.detail.get("findings", []) if entry.detail else []
     moved = [entry.event, entry.from_state, entry.to_state, entry.code, entry.sha256]
-    return [*moved, entry.actor, entry.role, entry.rules, entry.schema_version, findings]
+    return [*moved, in_short(entry.actor), entry.role, entry.rules, entry.schema_version, findings]

@@ -1,8 +1,6 @@
 """What drills have in common: a portal with sample documents, a packet, hosts that work it."""
 
 import json
-import signal
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,26 +8,21 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from ingestion import manifest, register
 from ingestion.core.states import BatchState
-from ingestion.drills.place import DrillFailed, manage
+from ingestion.intake import manifest, register
 from ingestion.models import Batch, Document, Source
 from ingestion.samples.frozen import Frozen, write
 from ingestion.samples.portal import Limit, SamplePortal
+from ingestion.sandbox import Sandbox
+from ingestion.sandbox.programs import STOP_SECONDS, free_port
 
 Say = Callable[[str], object]
 LOOK_SECONDS = 0.1
-BOOT_SECONDS = 60.0
-STOP_SECONDS = 70.0
 UNLIMITED = Limit(1_000.0, 1_000)
 
 
-def free_port() -> int:
-    """The documents' addresses name the portal's port, so it is chosen before they are made."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+class DrillFailed(Exception):
+    """What was promised did not hold; the message says what, and by how much."""
 
 
 @contextmanager
@@ -37,7 +30,7 @@ def offered(
     folder: Path, *, documents: int, limit: Limit = UNLIMITED, told_burst: int = 0
 ) -> Iterator[tuple[SamplePortal, Frozen]]:
     """A portal without faults that gives the first of the frozen documents, its sites loaded."""
-    port = free_port()
+    port = free_port()  # the documents' addresses name it
     samples = folder / "samples"
     frozen = write(samples, f"http://127.0.0.1:{port}", documents=documents)
     for site in frozen.sites:
@@ -59,21 +52,13 @@ def submit(text: str) -> Batch:
 @contextmanager
 def host(folder: Path, **changes: str) -> Iterator[Callable[[], int]]:
     """A worker host. Yields what stops it as an init does, and answers its exit code."""
-    process = manage(folder, "workers", **changes)
+    with Sandbox(folder).workers(**changes) as process:
 
-    def stop() -> int:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-        return process.wait(STOP_SECONDS)
+        def stop() -> int:
+            process.terminate()
+            return process.wait(STOP_SECONDS)
 
-    try:
-        if process.stdout is None or "Working" not in process.stdout.readline():
-            raise DrillFailed("the worker host did not start")
         yield stop
-    finally:
-        stop()
-        if process.stdout is not None:
-            process.stdout.close()
 
 
 def until(is_so: Callable[[], bool], what: str, seconds: float = 1800.0) -> None:

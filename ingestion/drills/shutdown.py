@@ -7,7 +7,7 @@ from ingestion.core.states import DocumentState
 from ingestion.drills.scene import Say, demand, host, is_completed, offered, settled, submit, until
 from ingestion.models import Chunk, Document
 from ingestion.samples.portal import Limit
-from ingestion.spool import attempts
+from ingestion.stores.spool import attempts
 
 DOCUMENTS, MIDDLE = 14, 3
 SLOW = Limit(2.0, 1)  # so that there is a middle

@@ -10,8 +10,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from ingestion import register, watch
+from ingestion import progress
+from ingestion.intake import register
 from ingestion.models import Batch
+from ingestion.operations import watch
 
 SILENCE_SECONDS = 10.0  # after which a wait without a living worker says so
 
@@ -42,32 +44,32 @@ def admitted(submit: Callable[[], Batch]) -> Batch:
 def report(batch: Batch, command: BaseCommand, options: dict[str, Any]) -> None:
     """Print the batch's summary, after waiting for it where that was asked for."""
     try:
-        progress = _wait(batch, command) if options["wait"] else watch.progress(batch)
+        now = _wait(batch, command) if options["wait"] else progress.of(batch)
     except KeyboardInterrupt:
         command.stderr.write(f"Not waiting any longer. Batch {batch.reference} goes on without us.")
         sys.exit(130)
     if options["as_json"]:
-        command.stdout.write(json.dumps(progress.as_json()))
+        command.stdout.write(json.dumps(now.as_json()))
         return
     command.stdout.write(
-        f"Batch {progress.batch}: {progress.state}, {progress.settled} of {progress.total} "
-        f"documents settled after {progress.seconds:.1f} s."
+        f"Batch {now.batch}: {now.state}, {now.settled} of {now.total} documents settled after "
+        f"{now.seconds:.1f} s."
     )
-    for name, n in progress.states.items():
+    for name, n in now.states.items():
         command.stdout.write(f"  {n:>5} {name}")
-    for code, n in progress.codes.items():
+    for code, n in now.codes.items():
         command.stdout.write(f"        {n} x {code}")
 
 
-def _wait(batch: Batch, command: BaseCommand) -> watch.Progress:
+def _wait(batch: Batch, command: BaseCommand) -> progress.Progress:
     """Looks at the row only; interrupting it changes nothing in the work."""
     started, told = time.monotonic(), False
-    for progress in watch.until_final(batch):
+    for now in progress.until_final(batch):
         silent = time.monotonic() - started > SILENCE_SECONDS and watch.work_is_left_lying()
-        if silent and not told and not progress.is_final:
+        if silent and not told and not now.is_final:
             command.stderr.write(
                 "No worker is alive. The batch is on record and waits; start one with "
                 "`manage.py workers`."
             )
             told = True
-    return progress
+    return now

@@ -4,6 +4,9 @@ A batch is what was submitted at once; a packet is what one site sent in it; a d
 with an identity (site, doc_id); a chunk is the unit of lease and fairness, always of one site
 (decision 1). State changes are made in `filing`, `batches` and `dispatch` only, each with its
 ledger entry.
+
+`objects` is declared as its queryset, whose methods it has; django-stubs knows it as a manager
+alone, hence the ignores.
 """
 
 from ingestion.models.batches import (
@@ -26,6 +29,7 @@ from ingestion.models.operations import (
     AlarmMessage,
     AlarmRow,
     Channel,
+    LockChange,
     SiteSummary,
     WorkerHost,
 )
@@ -65,6 +69,7 @@ __all__ = [
     "DraftQuerySet",
     "Extraction",
     "Finding",
+    "LockChange",
     "Mailbox",
     "Packet",
     "PacketQuerySet",

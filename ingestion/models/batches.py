@@ -2,7 +2,7 @@
 
 import uuid
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
@@ -65,7 +65,7 @@ class Batch(models.Model):
     summary = models.JSONField(default=dict, blank=True)  # set at its end; outlives its chunks
     pruned_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar[BatchQuerySet] = BatchQuerySet.as_manager()  # type: ignore[assignment]
+    objects = BatchQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]
@@ -126,7 +126,7 @@ class Packet(models.Model):
     name = models.CharField(max_length=120, blank=True)  # the sender's own label
     created_at = models.DateTimeField(default=timezone.now)
 
-    objects: ClassVar[PacketQuerySet] = PacketQuerySet.as_manager()  # type: ignore[assignment]
+    objects = PacketQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]
@@ -192,7 +192,7 @@ class Chunk(models.Model):
     attempts = models.PositiveIntegerField(default=0)  # leases given so far
     losses = models.PositiveSmallIntegerField(default=0)  # workers that fell silent, in a row
 
-    objects: ClassVar[ChunkQuerySet] = ChunkQuerySet.as_manager()  # type: ignore[assignment]
+    objects = ChunkQuerySet.as_manager()
 
     class Meta:
         ordering = ["rank", "pk"]

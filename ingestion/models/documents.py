@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from django.db import connection, models
 from django.db.models import Exists, OuterRef, Q
@@ -40,6 +40,10 @@ class DocumentQuerySet(models.QuerySet["Document"]):
         in_its_place = sent.filter(corrects=OuterRef("pk"))
         open_still = self.filter(~Exists(newer), ~Exists(in_its_place), state__in=NEEDS_SITE)
         return open_still.order_by("pk")
+
+    def held(self) -> Self:
+        """By us or by their portals, never for their own fault."""
+        return self.filter(state=DocumentState.HELD)
 
     def on_file(self) -> Self:
         return self.filter(state=DocumentState.ARCHIVED)
@@ -95,6 +99,8 @@ class Document(models.Model):
     code = models.CharField(max_length=40, blank=True)  # the primary finding's
     attempts = models.PositiveIntegerField(default=0)  # times taken up, counted before anything
     fetch_tries = models.PositiveIntegerField(default=0)  # requests that failed so far
+    # Of them, those that were not its portal's own fault: FETCH_TRIES of them condemn it.
+    counted_tries = models.PositiveIntegerField(default=0, db_default=0)
     failing_since = models.DateTimeField(null=True, blank=True)  # its deadline counts from then
     next_attempt_at = models.DateTimeField(null=True, blank=True)  # not asked for before
     transitions = models.PositiveIntegerField(default=0)  # the n of its next ledger entry
@@ -115,7 +121,7 @@ class Document(models.Model):
     received_at = models.DateTimeField(default=timezone.now)
     settled_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar[DocumentQuerySet] = DocumentQuerySet.as_manager()  # type: ignore[assignment]
+    objects = DocumentQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]

@@ -1,6 +1,6 @@
 """What people put together in the upload form and have not sent yet."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 from django.db import models
 from django.db.models import Q
@@ -30,7 +30,7 @@ class Draft(models.Model):
     packet = models.ForeignKey(Packet, on_delete=models.PROTECT, null=True, related_name="+")
     touched_at = models.DateTimeField(default=timezone.now)
 
-    objects: ClassVar[DraftQuerySet] = DraftQuerySet.as_manager()  # type: ignore[assignment]
+    objects = DraftQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -1,7 +1,7 @@
 """What all workers share of a portal: its bucket and its breaker."""
 
 from datetime import UTC, datetime
-from typing import ClassVar, Self
+from typing import Self
 
 from django.db import models
 from django.db.models import Q
@@ -37,7 +37,7 @@ class PortalGate(models.Model):
     shut_until = models.BigIntegerField(default=0)  # the next probe may go then
     switches = models.PositiveIntegerField(default=0)  # the n of the breaker's last ledger entry
 
-    objects: ClassVar[PortalGateQuerySet] = PortalGateQuerySet.as_manager()  # type: ignore[assignment]
+    objects = PortalGateQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -54,6 +54,11 @@ class PortalGate(models.Model):
     def subject(self) -> str:
         """How the ledger names this portal's breaker."""
         return f"breaker:{self.portal_id}"
+
+    def used(self, now: float) -> float:
+        """Of what its portal may be asked at once; 1 and more is as fast as it may be asked."""
+        spent = max(0.0, self.tat / 1e6 - now) * self.portal.rate_per_second
+        return spent / self.portal.burst
 
     @property
     def next_probe_at(self) -> datetime:

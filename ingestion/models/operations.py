@@ -1,15 +1,15 @@
-"""What operations look at: hosts that are there, how far sites were, alarms with their messages.
+"""What operations look at: hosts, how far sites were, what a bucket has to follow, alarms.
 
 None of it is a record of documents: all of it could be lost, and would be there again soon.
 """
 
-from typing import ClassVar, Self
+from typing import Self
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from sites.models import Site
+from sites.models import Site, Study
 
 
 class WorkerHost(models.Model):
@@ -48,6 +48,23 @@ class SiteSummary(models.Model):
 
     def __str__(self) -> str:
         return f"{self.met} of {self.needed} at {self.site_id}"
+
+
+class LockChange(models.Model):
+    """How long a study is kept has changed, and the bucket's locks do not say so yet.
+
+    Written with the change, removed by `locks` when they do.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
+    changed_at = models.DateTimeField(default=timezone.now)
+    error = models.TextField(blank=True)  # why it could not be followed, the last time
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.study} since {self.changed_at:%Y-%m-%d %H:%M} UTC"
 
 
 class Channel(models.TextChoices):
@@ -104,7 +121,7 @@ class AlarmMessage(models.Model):
     sent_at = models.DateTimeField(null=True)
     given_up_at = models.DateTimeField(null=True)
 
-    objects: ClassVar[AlarmMessageQuerySet] = AlarmMessageQuerySet.as_manager()  # type: ignore[assignment]
+    objects = AlarmMessageQuerySet.as_manager()
 
     class Meta:
         ordering = ["pk"]

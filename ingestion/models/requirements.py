@@ -3,7 +3,7 @@
 Every change is on record, old and new value: the admin makes it inside the ledger.
 """
 
-from typing import ClassVar, Self
+from typing import Self
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, RegexValidator
@@ -120,7 +120,7 @@ class ValidityOverride(models.Model):
     reason = models.CharField(max_length=300)
     revision = models.PositiveIntegerField(default=0, editable=False)
 
-    objects: ClassVar[OverrideQuerySet] = OverrideQuerySet.as_manager()  # type: ignore[assignment]
+    objects = OverrideQuerySet.as_manager()
 
     class Meta:
         ordering = ["study", "document_type"]
@@ -167,7 +167,7 @@ class Waiver(models.Model):
     revoked_at = models.DateTimeField(null=True, editable=False)
     revision = models.PositiveIntegerField(default=0, editable=False)
 
-    objects: ClassVar[WaiverQuerySet] = WaiverQuerySet.as_manager()  # type: ignore[assignment]
+    objects = WaiverQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]

@@ -4,7 +4,7 @@ Decisions are added and never changed; each names its entry in the ledger. They 
 `ingestion.review` only.
 """
 
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 from django.db import models
 from django.db.models import Q
@@ -96,7 +96,7 @@ class ReviewRequest(models.Model):
     words = models.TextField()  # QA reads them word for word
     answered_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar[ReviewRequestQuerySet] = ReviewRequestQuerySet.as_manager()  # type: ignore[assignment]
+    objects = ReviewRequestQuerySet.as_manager()
 
     class Meta:
         ordering = ["pk"]

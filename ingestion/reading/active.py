@@ -78,7 +78,7 @@ def _flags(opened: pikepdf.Pdf) -> Iterator[str]:
 
 
 def _xfa_flags(root: pikepdf.Object) -> Iterator[str]:
-    form = _dictionary(root, "/AcroForm")
+    form = dictionary(root, "/AcroForm")
     if "/XFA" in form:
         yield "xfa"
         packets = [*_array(form, "/XFA"), form["/XFA"]]
@@ -131,7 +131,7 @@ def _is_signed(field: pikepdf.Object) -> bool:
 
 def _fields(opened: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
     """The form's fields, and those that only a page knows."""
-    form = _dictionary(opened.Root, "/AcroForm")
+    form = dictionary(opened.Root, "/AcroForm")
     on_pages = (each for page in opened.pages for each in _array(page.obj, "/Annots"))
     waiting = [*_array(form, "/Fields"), *on_pages]
     seen: set[tuple[int, int]] = set()
@@ -142,7 +142,8 @@ def _fields(opened: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
             waiting += _array(field, "/Kids")
 
 
-def _dictionary(owner: pikepdf.Object, key: str) -> pikepdf.Object:
+def dictionary(owner: pikepdf.Object, key: str) -> pikepdf.Object:
+    """An empty one where there is none."""
     found = owner.get(key)
     return found if isinstance(found, pikepdf.Dictionary) else pikepdf.Dictionary()
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .engines import GOOD, Engine, Layout, OcrFailed, Token, TookTooLong
-from .facts import Box, Word
+from .facts import Box, Word, around
 from .marks import SURE
 from .render import POINTS, Grey, Picture
 from .views import smoothed
@@ -87,7 +87,7 @@ def _lines_in(marks: Sequence[Box], usual: float) -> list[Box]:
         if at is None:
             lines.append(mark)
         else:
-            lines[at] = _around((lines[at], mark))
+            lines[at] = around((lines[at], mark))
     long = [line for line in lines if line.right - line.left > LONG * (line.bottom - line.top)]
     return sorted(long, key=lambda line: line.top)
 
@@ -139,7 +139,7 @@ def _garbage(words: Sequence[Word], usual: float) -> list[Box]:
             near = [each for each in clusters if any(map(wide.touches, each))]
             clusters = [each for each in clusters if each not in near]
             clusters.append([word.box, *(box for each in near for box in each)])
-    areas = [_around(boxes) for boxes in clusters if len(boxes) >= FEWEST]
+    areas = [around(boxes) for boxes in clusters if len(boxes) >= FEWEST]
     return sorted((area for area in areas if _is_misread(area, words)), key=lambda area: area.top)
 
 
@@ -153,11 +153,6 @@ def _is_misread(area: Box, words: Iterable[Word]) -> bool:
 def _widened(box: Box, x: float, y: float) -> Box:
     left, top, right, bottom = box
     return Box(left - x, top - y, right + x, bottom + y)
-
-
-def _around(boxes: Iterable[Box]) -> Box:
-    left, top, right, bottom = zip(*boxes, strict=True)
-    return Box(min(left), min(top), max(right), max(bottom))
 
 
 def _seen(

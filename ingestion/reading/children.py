@@ -6,7 +6,8 @@ Nothing is tried twice here but a call whose pool broke under it: that is nobody
 
 Pebble's children share one pipe and two locks on it. A child that is killed in the instant in which
 it holds them takes them along: the others wait for a minute, then die of it, and their calls seem
-to have killed them. So we look whether the locks can still be had, and start the pool again if not.
+to have killed them. So we look whether the locks can still be had, and whether calls are lost in
+another way (`stalls`), and start the pool again if so.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ import logging
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -32,6 +34,7 @@ from ingestion.core.errors import OurFault
 from . import guards, tasks
 from .facts import Unreadable
 from .limits import ReadingLimits
+from .stalls import Stalls
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +45,7 @@ Answer = TypeVar("Answer")
 # every document passes through. Qpdf, forms and OCR are imported by the children that need them.
 HEAVY = ["pebble", "ingestion.reading.tasks"]
 
-LOOK_SECONDS = 1.0  # between two looks at the locks, while there are calls
+LOOK_SECONDS = 1.0  # between two looks at the locks and the calls
 LOCK_SECONDS = 5.0  # nobody holds one for longer: sending an answer takes less than a millisecond
 
 
@@ -76,7 +79,7 @@ class Children:
         self._pool: ProcessPool | None = None
         self._watch: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
-        self._in_flight: set[Future[Any]] = set()
+        self._in_flight: dict[Future[Any], None] = {}  # in the order in which they were scheduled
         self._closed = False
         self.scratch = Path(tempfile.mkdtemp(prefix="siteledger-reading-"))
 
@@ -92,7 +95,7 @@ class Children:
         try:
             return await self._attempt(call)
         except BrokenProcessPool:
-            # A child died between two tasks, which Pebble gives up at, or with the locks.
+            # A child died between two tasks, which Pebble gives up at, or with the locks or a task.
             logger.warning("the reading pool broke and is started again")
         try:
             return await self._attempt(call)
@@ -124,7 +127,7 @@ class Children:
                 raise ReadingFault("the reader was closed") from None
             raise
         finally:
-            self._in_flight.discard(future)
+            self._in_flight.pop(future, None)
         if isinstance(answer, tasks.Fault):
             logger.error("reading failed in a child:\n%s", answer.traceback)
             raise ReadingFault(answer.traceback.strip().splitlines()[-1])
@@ -138,7 +141,7 @@ class Children:
             future: Future[Answer | tasks.Fault] = pool.schedule(
                 tasks.guarded, args=(call,), timeout=self._limits.task_seconds
             )
-            self._in_flight.add(future)
+            self._in_flight[future] = None
             return future
 
     async def _running(self) -> ProcessPool:
@@ -151,21 +154,24 @@ class Children:
         return pool
 
     async def _keep(self, pool: ProcessPool, locks: Sequence[RLock]) -> None:
-        while self._pool is pool:
+        stalls = Stalls()
+        while self._pool == pool:
             await asyncio.sleep(LOOK_SECONDS)
-            if not self._in_flight:
-                continue
-            if await asyncio.to_thread(_is_any_lost, locks):
-                logger.warning("a child was killed while it held the pool's locks")
-                await self._give_up(pool)
+            if not pool.active:  # where one of its threads died, nobody is told, and nothing ends
+                await self._give_up(pool, "the pool died")
+            elif stalls.is_any(tuple(self._in_flight), time.monotonic()):
+                await self._give_up(pool, "the pool lost a call")
+            elif bool(self._in_flight) and await asyncio.to_thread(_is_any_lost, locks):
+                await self._give_up(pool, "a child was killed while it held the pool's locks")
 
-    async def _give_up(self, pool: ProcessPool) -> None:
+    async def _give_up(self, pool: ProcessPool, why: str) -> None:
+        logger.warning(why)
         async with self._starting:
             if self._pool is pool:
                 await asyncio.to_thread(self._stop)
                 for future in self._in_flight:  # none of a later pool: that waits for us
                     if not future.done():
-                        future.set_exception(BrokenProcessPool("a child died with its locks"))
+                        future.set_exception(BrokenProcessPool(why))
 
     def _start(self, context: ForkServerContext) -> ProcessPool:
         self._stop()
@@ -177,6 +183,7 @@ class Children:
             context=context,
         )
         if not pool.active:  # asking is what starts it
+            pool.join()
             raise ReadingFault("the reading pool did not start")
         return pool
 

@@ -111,6 +111,8 @@ class Tesserocr:
     def __init__(self, languages: str) -> None:
         import tesserocr  # noqa: PLC0415 - its library may not load where the wheel is not fit
 
+        # It writes of boxes that it cuts, to everybody's stderr, and what fails is raised here.
+        tesserocr.set_leptonica_log_level(tesserocr.LeptLogLevel.NONE)
         folder = tessdata(languages)
         ours, theirs = importlib.metadata.version("tesserocr"), tesserocr.tesseract_version()
         self.version = f"tesserocr {ours}, {theirs.splitlines()[0]}, {languages}"

@@ -4,7 +4,7 @@ Coordinates are PDF points from the page's top left corner, y downwards, after
 the page's rotation: the same for a text layer and for a scan.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -58,6 +58,12 @@ class Box(NamedTuple):
         return self.left <= x <= self.right and self.top <= y <= self.bottom
 
 
+def around(boxes: Iterable[Box]) -> Box:
+    """The one that holds them all, of which there is one at least."""
+    left, top, right, bottom = zip(*boxes, strict=True)
+    return Box(min(left), min(top), max(right), max(bottom))
+
+
 class Word(NamedTuple):
     text: str
     box: Box
@@ -76,12 +82,10 @@ class Page:
     confidence: float = 100.0  # mean of the words' confidence
     uncovered: float = 0.0  # share of what looks like letters that OCR read no word from, 0 to 1
     dpi: int = 0  # at which it was read by OCR; 0 for a text layer
-    turned: int = (
-        0  # degrees clockwise that OCR turned it upright: 0, 90, 180, 270; sizes are after
-    )
-    askew: float = (
-        0.0  # degrees clockwise that it lay, 2 or more; straightened before it was turned
-    )
+    # Degrees clockwise that OCR turned it upright: 0, 90, 180, 270; sizes are after.
+    turned: int = 0
+    # Degrees clockwise that it lay, 2 or more; straightened before it was turned.
+    askew: float = 0.0
     is_blank: bool = False  # neither text nor ink
     error: str = ""  # why this page could not be read; "" when it could
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from .facts import Unreadable
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingLimits:
@@ -18,3 +20,7 @@ class ReadingLimits:
     task_seconds: float = 150.0  # one task of a child: the first look, or up to four scanned pages
     page_seconds: float = 30.0  # one page, in the child's own time; 15 times the 99th percentile
     memory_bytes: int = 1_350_000_000  # address space of a child, and of the OCR it starts
+
+
+def too_long(pages: int, limits: ReadingLimits) -> Unreadable:
+    return Unreadable("FILE_TOO_LARGE", {"pages": pages, "limit_pages": limits.max_pages})

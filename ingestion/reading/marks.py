@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from .facts import Box, Word
-from .paper import DARK, THIN, Mask, darker, evened, labelled, paper_of, pieces, pixels
+from .paper import DARK, PAD, THIN, Mask, darker, evened, labelled, paper_of, pieces, pixels
 from .render import POINTS, Picture
 
 FAINT = 215  # of 255; what a thin grey rule leaves, and a watermark seldom
@@ -23,7 +23,6 @@ RULE_WIDTH = 5  # pixels that go with it
 ASKEW = 0.06  # rise of a rule on a page scanned askew: 3.4 degrees
 REACH = (13, 7)  # pixels sideways and down within which strokes belong together
 DUST = 6  # pixels of ink
-PAD = 1.5  # points around a word: its box leaves out the edges of its letters
 SURE = 60.0  # of a word's confidence; below, OCR may have "read" a signature
 TYPED = 100.0  # the confidence of a text layer, whose words are print at any size
 TALL, TALL_AND_SURE = 1.5, 2.0  # times the usual height of a word

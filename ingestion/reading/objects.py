@@ -11,6 +11,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 MOST_OBJECTS = 20_000  # of one page that are looked at
+MOST_ANNOTATIONS = 5_000  # the same
 DEEPEST = 8  # levels, of forms within forms
 
 Rect = tuple[float, float, float, float]  # left, bottom, right, top; PDF's own, upwards
@@ -54,6 +55,14 @@ def drawn_on(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[Drawn]:
             yield Drawn(raw, kind, 0, None)
         if kind == pdfium.FPDF_PAGEOBJ_FORM:
             yield from _held_by(Drawn(raw, kind, 0, None), kinds)
+
+
+def annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:
+    """Each is closed when the next one is asked for."""
+    for at in range(min(pdfium.FPDFPage_GetAnnotCount(page), MOST_ANNOTATIONS)):
+        if annotation := pdfium.FPDFPage_GetAnnot(page, at):
+            yield annotation
+            pdfium.FPDFPage_CloseAnnot(annotation)
 
 
 def is_opened(found: Drawn) -> bool:

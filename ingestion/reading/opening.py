@@ -14,7 +14,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from .facts import Unreadable
-from .limits import ReadingLimits
+from .limits import ReadingLimits, too_long
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,3 @@ def _repair(path: Path, rewritten: Path, limits: ReadingLimits) -> Opened | Unre
         return Opened(rewritten, _document(rewritten), repaired=True)
     except pypdfium2.PdfiumError:
         return Unreadable("CORRUPT_DOCUMENT")
-
-
-def too_long(pages: int, limits: ReadingLimits) -> Unreadable:
-    return Unreadable("FILE_TOO_LARGE", {"pages": pages, "limit_pages": limits.max_pages})

@@ -22,6 +22,7 @@ FILLED = 128  # of 255: darker than paper is under a lamp, so it is a filled cel
 UNLIT = 0.5  # of the page's usual paper; what is darker is filled even where the light is poor
 MARGIN = 0.04  # of each side: punch holes and the shadows of a scanner's edge
 THIN = 2  # pixels; as thin are the ends of rules and the sides of boxes
+PAD = 1.5  # points around a word: its box leaves out the edges of its letters
 SPECK = 12  # pixels of ink; smaller pieces are the scanner's noise
 HARDLY_ANY = 0.0004  # share of a page's pixels: less than one short word
 

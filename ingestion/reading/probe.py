@@ -14,30 +14,30 @@ import pypdfium2.raw as pdfium
 from .facts import Page, TextSource
 from .ink import drawn_marks, scanned_marks
 from .limits import ReadingLimits
-from .objects import MOST_OBJECTS, drawn_on
+from .objects import MOST_OBJECTS, annotations, drawn_on
 from .pages import OpenPages
 from .render import Placed, placed_pictures
 from .routing import MOSTLY, PageFacts, Route, route
-from .unread import MOST_ANNOTATIONS, SILENT
+from .unread import SILENT
 from .words import late_words, read_text, unreadable_share
 
 TYPED = {pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT}
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class PageLook:
     """A page after the first look; `page` is not complete where it still `needs_ocr`."""
 
     page: Page
     needs_ocr: bool = False
 
 
-def first_look(pages: OpenPages, number: int, limits: ReadingLimits) -> Sheet:
+def first_look(pages: OpenPages, number: int, limits: ReadingLimits) -> PageLook:
     """Raises PageUnreadable, PdfiumError, MemoryError."""
     page = pages.load(number)
     placed = placed_pictures(page, limits)
     typed = False
-    if kinds := _annotations(page) - SILENT:
+    if kinds := {pdfium.FPDFAnnot_GetSubtype(each) for each in annotations(page)} - SILENT:
         with closing(page.get_textpage()) as layer:
             printed = layer.count_chars()
         if pdfium.FPDF_ANNOT_INK in kinds:  # once drawn, it has a look to be flattened
@@ -46,12 +46,12 @@ def first_look(pages: OpenPages, number: int, limits: ReadingLimits) -> Sheet:
         pages.unload(number)  # the loaded page does not know yet what was flattened into it
         placed_pictures(pages.load(number), limits)  # an annotation's break the budgets as well
         typed = bool(kinds & TYPED) and pages.text_layer(number).count_chars() > printed
-    return _sheet(pages, number, placed, limits, typed=typed)
+    return _look_of(pages, number, placed, limits, typed=typed)
 
 
-def _sheet(
+def _look_of(
     pages: OpenPages, number: int, placed: list[Placed], limits: ReadingLimits, *, typed: bool
-) -> Sheet:
+) -> PageLook:
     page = pages.load(number)
     text, words = read_text(pages.text_layer(number)), late_words(pages, number, limits)
     wide, high = page.get_size()
@@ -65,25 +65,16 @@ def _sheet(
     way = route(facts)
     native = TextSource.FORM if typed else TextSource.NATIVE
     if way is Route.OCR:
-        return Sheet(Page(number, wide, high, "", native), needs_ocr=True)
+        return PageLook(Page(number, wide, high, "", native), needs_ocr=True)
     if way is Route.OCR_AND_TEXT:
-        return Sheet(Page(number, wide, high, text, native, words.all), needs_ocr=True)
+        return PageLook(Page(number, wide, high, text, native, words.all), needs_ocr=True)
     if way is Route.OCR_LAYER:
         source = TextSource.FORM if typed else TextSource.OCR_LAYER
         marks = scanned_marks(pages, number, words.all, limits)
     else:
         source = native
         marks = drawn_marks(pages, number, words.printed, limits, askew=bool(placed))
-    return Sheet(Page(number, wide, high, text, source, words.all, marks))
-
-
-def _annotations(page: pypdfium2.PdfPage) -> set[int]:
-    kinds = set()
-    for at in range(min(pdfium.FPDFPage_GetAnnotCount(page), MOST_ANNOTATIONS)):
-        if annotation := pdfium.FPDFPage_GetAnnot(page, at):
-            kinds.add(pdfium.FPDFAnnot_GetSubtype(annotation))
-            pdfium.FPDFPage_CloseAnnot(annotation)
-    return kinds
+    return PageLook(Page(number, wide, high, text, source, words.all, marks))
 
 
 def _has_hidden_text(page: pypdfium2.PdfPage) -> bool:

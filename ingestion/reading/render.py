@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, ImageSequence
 
 from .facts import Box, Unreadable
-from .limits import ReadingLimits
+from .limits import ReadingLimits, too_long
 from .objects import MOST_OBJECTS, Drawn, drawn_on
 
 Grey = NDArray[np.uint8]
@@ -162,7 +162,7 @@ def count_frames(path: Path, limits: ReadingLimits) -> int | Unreadable:
     except Exception:  # noqa: BLE001 - Pillow's decoders have no common error
         return Unreadable("CORRUPT_DOCUMENT")
     if frames > limits.max_pages:
-        return Unreadable("FILE_TOO_LARGE", {"pages": frames, "limit_pages": limits.max_pages})
+        return too_long(frames, limits)
     return frames
 
 

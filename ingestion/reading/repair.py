@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pikepdf
 
-from .active import QPDF_ERRORS
+from .active import QPDF_ERRORS, dictionary
 from .facts import Unreadable
-from .limits import ReadingLimits
-from .opening import too_long
+from .limits import ReadingLimits, too_long
 
 
 def repair(path: Path, rewritten: Path, limits: ReadingLimits) -> Unreadable | None:
@@ -42,19 +41,12 @@ def _is_whole(damaged: pikepdf.Pdf) -> bool:
 
 def _has_contents(page: pikepdf.Object) -> bool:
     contents = page.get("/Contents")
-    streams = list(contents) if isinstance(contents, pikepdf.Array) else [contents]
-    if not all(isinstance(stream, pikepdf.Stream) for stream in streams):
+    parts = list(contents) if isinstance(contents, pikepdf.Array) else [contents]
+    streams = [part for part in parts if isinstance(part, pikepdf.Stream)]
+    if len(streams) < len(parts):
         return False
-    placed = _pictures(page)
+    placed = dictionary(dictionary(page, "/Resources"), "/XObject")
     return any(stream.read_bytes().strip() for stream in streams) and all(
         isinstance(placed.get(name), pikepdf.Stream)
         for name in placed.keys()  # noqa: SIM118 - not a dict
     )
-
-
-def _pictures(page: pikepdf.Object) -> pikepdf.Object:
-    found: pikepdf.Object = pikepdf.Dictionary()
-    resources = page.get("/Resources")
-    if isinstance(resources, pikepdf.Dictionary):
-        found = resources.get("/XObject")
-    return found if isinstance(found, pikepdf.Dictionary) else pikepdf.Dictionary()

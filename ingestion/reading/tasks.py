@@ -22,7 +22,7 @@ from .limits import ReadingLimits
 from .merge import FirstLook, ReadPages, merge, not_read
 from .opening import Opened, document, open_pdf
 from .pages import OpenPages
-from .probe import Sheet, first_look
+from .probe import PageLook, first_look
 from .render import (
     UNREADABLE,
     Picture,
@@ -94,8 +94,8 @@ def read_scans(part: FirstLook, limits: ReadingLimits, *, coarsely: bool = False
     `coarsely` after a look that took too long.
     """
     from .engines import engine  # noqa: PLC0415 - most documents have no scan
-    from .ocr import read_picture  # noqa: PLC0415
-    from .views import coarse  # noqa: PLC0415
+    from .ocr import read_picture  # noqa: PLC0415 - the same
+    from .views import coarse  # noqa: PLC0415 - the same
 
     reader = engine(limits.engine, limits.languages)
     pages = []
@@ -159,7 +159,7 @@ def _look_at_scans(
 
 
 def _look_at_pdf(opened: Opened, original: Path, limits: ReadingLimits) -> FirstLook | Unreadable:
-    sheets, pages = [], OpenPages(opened.pdf)
+    looks, pages = [], OpenPages(opened.pdf)
     has_form = opened.pdf.get_formtype() != pdfium.FORMTYPE_NONE  # before pages are flattened
     with page_alarm(limits.page_seconds):
         found = _flags(original)  # of what is filed: a repaired copy may have lost some of it
@@ -167,14 +167,14 @@ def _look_at_pdf(opened: Opened, original: Path, limits: ReadingLimits) -> First
         return Unreadable("UNSUPPORTED_TYPE", {"found": DRAWN_BY_ADOBE})
     for number in range(1, len(opened.pdf) + 1):
         with page_alarm(limits.page_seconds):
-            sheets.append(_sheet(pages, number, limits))
+            looks.append(_look_of(pages, number, limits))
     with page_alarm(limits.page_seconds):
         values = _form_values(opened.path) if has_form else {}
     return FirstLook(
         MediaType.PDF,
         opened.path,
-        tuple(sheet.page for sheet in sheets),
-        scans=tuple(sheet.page.number for sheet in sheets if sheet.needs_ocr),
+        tuple(look.page for look in looks),
+        scans=tuple(look.page.number for look in looks if look.needs_ocr),
         fields=values,
         flags=found,
         repaired=opened.repaired,
@@ -195,11 +195,11 @@ def _form_values(path: Path) -> Mapping[str, str]:
     return form_values(path)
 
 
-def _sheet(pages: OpenPages, number: int, limits: ReadingLimits) -> Sheet:
+def _look_of(pages: OpenPages, number: int, limits: ReadingLimits) -> PageLook:
     try:
         return first_look(pages, number, limits)
     except UNREADABLE as error:
-        return Sheet(not_read(number, reason(error)))
+        return PageLook(not_read(number, reason(error)))
 
 
 def _picture(part: FirstLook, number: int, limits: ReadingLimits) -> Picture:

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from .facts import Word
-from .paper import DARK, MARGIN, THIN, Mask, Numbers, Pieces, darker, labelled, pieces, pixels
+from .paper import DARK, MARGIN, PAD, THIN, Mask, Numbers, Pieces, darker, labelled, pieces, pixels
 from .render import Picture
 
 LETTER = (4, 40)  # pixels of a letter's height, or of a few that touch
 WIDEST = 100  # pixels of letters that touch; what is wider is a rule, a stroke or a shade
 LEAST_SHARE = 0.2  # of its box that is ink: a signature has less, and the corner of a frame
-PAD = 1.5  # points around a word: its box leaves out the edges of its letters
 FEW = 3_000  # pixels of ink, about a hundred letters: of fewer, one word is a large share
 
 

@@ -20,7 +20,7 @@ import pypdfium2.raw as pdfium
 from numpy.typing import NDArray
 
 from .facts import Box, Word
-from .objects import MOST_OBJECTS, Drawn, Rect, drawn_on, is_opened
+from .objects import MOST_OBJECTS, Drawn, Rect, annotations, drawn_on, is_opened
 from .words import to_points
 
 Point = tuple[float, float]
@@ -39,7 +39,6 @@ MOST_POINTS = 200  # of one path that are followed
 CORNERS = 5  # points of a clip that is a rectangle; with more it may be cut out like a signature
 LEAST_FILL = (20.0, 6.0)  # points wide and high; as much could show a signature by its pattern
 SILENT = {pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP}
-MOST_ANNOTATIONS = 5_000  # of one page
 
 
 class Letters(Enum):
@@ -179,15 +178,12 @@ def _shows_more(path: Drawn, page: pypdfium2.PdfPage) -> bool:
 
 def _annotations(page: pypdfium2.PdfPage) -> Iterator[Rect]:
     """Those that were not flattened into the page and are drawn all the same."""
-    for at in range(min(pdfium.FPDFPage_GetAnnotCount(page), MOST_ANNOTATIONS)):
-        if annotation := pdfium.FPDFPage_GetAnnot(page, at):
-            rect = pdfium.FS_RECTF()
-            is_drawn = pdfium.FPDFAnnot_GetSubtype(
-                annotation
-            ) not in SILENT or pdfium.FPDFAnnot_HasKey(annotation, b"AP")
-            if is_drawn and pdfium.FPDFAnnot_GetRect(annotation, byref(rect)):
-                yield rect.left, rect.bottom, rect.right, rect.top
-            pdfium.FPDFPage_CloseAnnot(annotation)
+    for annotation in annotations(page):
+        rect = pdfium.FS_RECTF()
+        is_silent = pdfium.FPDFAnnot_GetSubtype(annotation) in SILENT
+        is_drawn = not is_silent or pdfium.FPDFAnnot_HasKey(annotation, b"AP")
+        if is_drawn and pdfium.FPDFAnnot_GetRect(annotation, byref(rect)):
+            yield rect.left, rect.bottom, rect.right, rect.top
 
 
 def _without_words(texts: list[Box], words: Sequence[Word], size: Size) -> list[Box]:

@@ -5,6 +5,7 @@ overwritten. Row, entry and signature are written in one transaction.
 """
 
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any
 
 from django.core.files.base import File
@@ -12,14 +13,15 @@ from django.db import IntegrityError
 
 from audit.log import ledger
 from audit.signatures import Signature
-from ingestion import filing, register, steps
-from ingestion.archive import archive
+from ingestion import filing, steps
 from ingestion.core.states import DocumentState
 from ingestion.filing import By
+from ingestion.intake import register
 from ingestion.models import Action, Decision, Desk, Document, ReviewRequest
 from ingestion.review import signed
 from ingestion.review.table import FILES, RULES, is_own, must_be_signed, open_to, tells_site
 from ingestion.rules.findings import Finding as Seen
+from ingestion.stores.archive import archive
 from sites.models import Site, User
 
 MOST_WORDS = 2_000  # characters of a request, or of a note to the site
@@ -53,15 +55,23 @@ class Ruling:
     site: Site | None = None  # the right one
 
 
+def refusal(document: Document) -> str:
+    """Why QA is not asked to look at it again, in a sentence; "" where it is."""
+    if asked := document.review_requests.open().last():
+        at = asked.asked_at.astimezone(UTC)
+        return f"Review already asked for on {at.day} {at:%b %Y}."
+    if document.state != DocumentState.REJECTED:
+        word = DocumentState(document.state).word.lower()
+        return f"Only a rejected document is looked at again, and this one is not: {word}."
+    return ""
+
+
 def ask(document: Document, words: str, *, person: User) -> ReviewRequest:
     """A site asks QA to look again at what was rejected: it goes to review. Raises NotAsked."""
     with ledger():
         row = filing.locked(document)
-        if row.review_requests.open().exists():
-            raise NotAsked("A review has been asked for already.")
-        if row.state != DocumentState.REJECTED:
-            word = DocumentState(row.state).word.lower()
-            raise NotAsked(f"Only a rejected document is looked at again, and this one is {word}.")
+        if why := refusal(row):
+            raise NotAsked(why)
         request: ReviewRequest = row.review_requests.create(asked_by=person, words=words.strip())
         filing.move(
             row,

@@ -9,8 +9,8 @@ from typing import Any
 
 from audit import history, signatures
 from audit.history import Recorded
-from ingestion.archive import archive
 from ingestion.models import Decision
+from ingestion.stores.archive import archive
 
 DECISION = "decision"  # the key of its row, in the detail of its entry
 PAGE = 500  # decisions that are compared at a time

@@ -22,7 +22,10 @@ from ingestion.rules.level import as_it_lies, levelled, slopes
 from ingestion.rules.signatures import Signature, find_signature
 from ingestion.rules.types import RULES_VERSION, TYPES, DocumentType
 
-__all__ = ["SCHEMA_VERSIONS", "Sent", "SiteFacts", "Verdict", "check", "judge", "verdict_of"]
+__all__ = [
+    "SCHEMA_VERSIONS", "Checked", "Sent", "SiteFacts", "Verdict", "check", "check_whatever",
+    "judge", "verdict_of",
+]  # fmt: skip
 
 SCHEMA_VERSIONS = ("v2.0", "v2.1")  # of a submission, the latest last
 

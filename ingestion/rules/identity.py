@@ -1,7 +1,6 @@
 """Is it about this site and this study? A mismatch goes to a person: the register may be wrong."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 
 from ingestion.rules import names, wording
@@ -62,8 +61,7 @@ def same_number(written: str, known: str) -> bool:
 
 def _names(text: str) -> set[str]:
     """Its words in plain letters, without titles and initials."""
-    letters = unicodedata.normalize("NFKD", text.casefold())
-    words = re.findall(r"[^\W\d_]+", "".join(c for c in letters if not unicodedata.combining(c)))
+    words = re.findall(r"[^\W\d_]+", wording.unaccented(text))
     return {word for word in words if len(word) > 1} - _TITLES
 
 

@@ -95,9 +95,8 @@ def _parts(word: str) -> list[str]:
 
 def _plain(text: str) -> str:
     """In lower case and without accents; letters, digits, dots and hyphens alone."""
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    letters = "".join(sign for sign in apart if not unicodedata.combining(sign))
-    dashed = re.sub(r"[\u2010-\u2015]", "-", letters.translate(_LETTERS))
+    letters = wording.unaccented(text).translate(_LETTERS)
+    dashed = re.sub(r"[\u2010-\u2015]", "-", letters)
     return re.sub(r"[^\w.-]|_", "", dashed)
 
 

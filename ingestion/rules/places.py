@@ -5,9 +5,10 @@ after the other. So values are looked for by place, behind a caption and below i
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ingestion.reading import facts
 from ingestion.reading.facts import Box, Page, TextSource, Word
 from ingestion.rules import wording
 
@@ -149,13 +150,8 @@ def joins(left: Box, right: Box) -> bool:
     return -2 <= gap < _APART and same_line(left, right) and left.left < right.left
 
 
-def around(words: Sequence[Word]) -> Box:
-    return Box(
-        min(word.box.left for word in words),
-        min(word.box.top for word in words),
-        max(word.box.right for word in words),
-        max(word.box.bottom for word in words),
-    )
+def around(words: Iterable[Word]) -> Box:
+    return facts.around(word.box for word in words)
 
 
 def distance(one: Box, other: Box) -> float:

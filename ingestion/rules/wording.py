@@ -5,6 +5,7 @@ takes for one another are equal: 0 and O; 1, I and l; 5 and S; rn and m.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -62,6 +63,12 @@ def digits(text: str) -> str:
 def bare(text: str) -> str:
     """Only letters and digits, in lower case: for comparing words of a scan."""
     return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def unaccented(text: str) -> str:
+    """In lower case."""
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(sign for sign in apart if not unicodedata.combining(sign))
 
 
 def resembles(text: str, lines: Iterable[str]) -> bool:

@@ -14,19 +14,17 @@ from django.db.migrations.executor import MigrationExecutor
 
 from audit import anchors, clock, guards, history, keys, standing
 from audit.places.folder import Folder
-from ingestion import disks
+from ingestion.stores import disks
 from ingestion.validation import identity, packages
-from ingestion.validation.steps import Differs, Noted, Step
+from ingestion.validation.steps import Differs, Noted, Script
 
 PYTHON = (3, 11)
 SOME = 12  # names that are told one by one
 FOLDERS = ("DATA_DIR", "ARCHIVE_DIR", "SPOOL_DIR", "ANCHOR_DIR")
+SCRIPT = Script("IQ")
 
 
-def steps() -> list[Step]:
-    return [Step(f"IQ-{n:02}", *step) for n, step in enumerate(_STEPS, start=1)]
-
-
+@SCRIPT.step("Name the software.", "A release whose code is told by its digest and its commit.")
 def _software() -> str:
     commit = identity.commit(settings.BASE_DIR)
     told = f"SiteLedger {settings.SOFTWARE_VERSION}, code {identity.digest(settings.BASE_DIR)}"
@@ -37,6 +35,7 @@ def _software() -> str:
     return f"{told}, commit {commit}"
 
 
+@SCRIPT.step("Ask for Python's version.", "3.11 or newer.")
 def _python() -> str:
     told = f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}, "
     told += platform.platform()
@@ -45,6 +44,7 @@ def _python() -> str:
     return told
 
 
+@SCRIPT.step("Compare the packages with requirements.txt.", "Each pinned one, in its version.")
 def _versions() -> str:
     pins = packages.pinned(settings.BASE_DIR / "requirements.txt")
     if found := list(packages.others(pins)):
@@ -52,6 +52,7 @@ def _versions() -> str:
     return f"{len(pins)} packages are pinned; each is installed so, or is for other platforms"
 
 
+@SCRIPT.step("Hash the files of these packages.", "Each as its package's RECORD says.")
 def _files() -> str:
     pins = packages.pinned(settings.BASE_DIR / "requirements.txt")
     compared, differing = packages.altered(pins)
@@ -60,6 +61,7 @@ def _files() -> str:
     return f"{compared:,} files compared, none differs"
 
 
+@SCRIPT.step("Ask tesseract.", "Installed, with the languages of OCR_LANGUAGES.")
 def _tesseract() -> str:
     program = shutil.which("tesseract")
     if program is None:
@@ -78,6 +80,7 @@ def _said(program: str, asked: str) -> str:
     return told.stdout.strip()
 
 
+@SCRIPT.step("Ask the database.", "It answers, and keeps through a power cut what it confirmed.")
 def _database() -> str:
     if connection.vendor == "sqlite":
         journal, synchronous, version = (
@@ -101,6 +104,7 @@ def _asked(sql: str) -> str:
         return str(cursor.fetchone()[0])
 
 
+@SCRIPT.step("Compare the database's schema.", "All migrations of this release applied.")
 def _migrations() -> str:
     executor = MigrationExecutor(connection)
     waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
@@ -109,13 +113,17 @@ def _migrations() -> str:
     return f"{len(executor.loader.applied_migrations)} migrations applied, none waits"
 
 
+@SCRIPT.step("Compare the ledger's guards.", "Every trigger there, switched on, unchanged.")
 def _guards() -> str:
     if missing := guards.missing(connection):
         raise Differs(f"missing or changed: {', '.join(missing)}")
-    wanted = guards.SQLITE if connection.vendor == "sqlite" else guards.POSTGRESQL
+    wanted = guards.triggers(connection.vendor)
     return f"{len(wanted)} triggers are as this release makes them"
 
 
+@SCRIPT.step(
+    "Run all system checks, also those for deployment.", "No error; a person judges warnings."
+)
 def _checks() -> str:
     found = checks.run_checks(include_deployment_checks=True, databases=[DEFAULT_DB_ALIAS])
     shown = [each for each in found if not each.is_silenced()]
@@ -127,6 +135,7 @@ def _checks() -> str:
     return "nothing is reported"
 
 
+@SCRIPT.step("Look how it is run.", "DEBUG off, HTTPS only.")
 def _debug() -> str:
     told = f"DEBUG {settings.DEBUG}, HTTPS_ONLY {settings.HTTPS_ONLY}"
     if settings.DEBUG or not settings.HTTPS_ONLY:
@@ -134,6 +143,9 @@ def _debug() -> str:
     return told
 
 
+@SCRIPT.step(
+    "Look for the ledger's keys.", "A public key in force; where this host signs, its private one."
+)
 def _keys() -> str:
     known = keys.known()
     if not known:
@@ -145,6 +157,7 @@ def _keys() -> str:
     return f"{told}; the private one is {mode}"
 
 
+@SCRIPT.step("Ask where the newest checkpoint is held.", "In a place outside of the database.")
 def _anchors() -> str:
     if away := anchors.held_nowhere_else():
         raise Differs(away)
@@ -158,11 +171,13 @@ def _anchors() -> str:
     return told
 
 
+@SCRIPT.step("Ask for the end of the ledger.", "It answers; for comparison later.")
 def _ledger() -> str:
     entries, head = history.head() or (0, "none")
     return f"trail {settings.AUDIT_TRAIL}: {entries:,} entries, head {head}"
 
 
+@SCRIPT.step("Look for clocks that differ.", "None on record, compared with a time server.")
 def _clock() -> str:
     if apart := clock.apart():
         raise Differs("; ".join(map(str, apart)))
@@ -172,6 +187,7 @@ def _clock() -> str:
     return told
 
 
+@SCRIPT.step("Look for room on the disks.", "At least READY_FREE_MB for archive and spool.")
 def _room() -> str:
     told = [
         f"{name} {disks.free_bytes(name) // 1_000_000:,} MB" for name in disks.folders().values()
@@ -181,6 +197,7 @@ def _room() -> str:
     return f"free: {', '.join(told)}"
 
 
+@SCRIPT.step("Look whose the folders are.", "Not for everybody to write to.")
 def _folders() -> str:
     told = [f"{name} {_folder(Path(getattr(settings, name)))}" for name in FOLDERS]
     if open_ones := [line for line in told if line.endswith(("w-", "wx", "wt"))]:
@@ -197,39 +214,3 @@ def _folder(path: Path) -> str:
 def _some(found: list[str]) -> str:
     rest = len(found) - SOME
     return "; ".join(found[:SOME]) + (f"; and {rest:,} more" if rest > 0 else "")
-
-
-_STEPS = (
-    ("Name the software.", "A release whose code is told by its digest and its commit.", _software),
-    ("Ask for Python's version.", "3.11 or newer.", _python),
-    ("Compare the packages with requirements.txt.", "Each pinned one, in its version.", _versions),
-    (
-        "Hash the files of these packages.",
-        "Each as its package's RECORD says.",
-        _files,
-    ),
-    ("Ask tesseract.", "Installed, with the languages of OCR_LANGUAGES.", _tesseract),
-    (
-        "Ask the database.",
-        "It answers, and keeps through a power cut what it confirmed.",
-        _database,
-    ),
-    ("Compare the database's schema.", "All migrations of this release applied.", _migrations),
-    ("Compare the ledger's guards.", "Every trigger there, switched on, unchanged.", _guards),
-    (
-        "Run all system checks, also those for deployment.",
-        "No error; a person judges warnings.",
-        _checks,
-    ),
-    ("Look how it is run.", "DEBUG off, HTTPS only.", _debug),
-    (
-        "Look for the ledger's keys.",
-        "A public key in force; where this host signs, its private one.",
-        _keys,
-    ),
-    ("Ask where the newest checkpoint is held.", "In a place outside of the database.", _anchors),
-    ("Ask for the end of the ledger.", "It answers; for comparison later.", _ledger),
-    ("Look for clocks that differ.", "None on record, compared with a time server.", _clock),
-    ("Look for room on the disks.", "At least READY_FREE_MB for archive and spool.", _room),
-    ("Look whose the folders are.", "Not for everybody to write to.", _folders),
-)

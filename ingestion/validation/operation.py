@@ -8,19 +8,19 @@ import subprocess
 import sys
 from contextlib import closing
 from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
 
 from django.conf import settings
 
-from audit.guards import SQLITE
+from audit import guards
 from ingestion.samples.corpus import write_corpus
 from ingestion.samples.faults import Fault
 from ingestion.samples.people_and_sites import SITES
 from ingestion.samples.renditions import Rendition
 from ingestion.samples.specimens import specimen
-from ingestion.validation.sandbox import Browser, Sandbox
-from ingestion.validation.steps import Differs, Step
+from ingestion.sandbox import Sandbox
+from ingestion.sandbox.browser import Browser
+from ingestion.validation.steps import Differs, Script, Step
 
 PASSWORD = "try-siteledger"  # noqa: S105 - of the demo's people, whom only a sandbox has
 REVIEWER, COORDINATOR, LOCKED_OUT = "ines", "mara", "jonas"
@@ -28,6 +28,7 @@ WRONG = "not the password"
 SITE = SITES[0]
 SOUND = {"irb-approval": Rendition.BORN_DIGITAL, "lab-certification": Rendition.SCAN}
 TAMPERED_SEQ = 5
+SCRIPT = Script("OQ")
 _REVIEWED = re.compile(r"/admin/review/(\d+)/")
 _MADE_ON = re.compile(r'name="made_on" value="([^"]*)"')
 
@@ -41,16 +42,23 @@ class Operation:
         self._manifest = ""
 
     def steps(self) -> list[Step]:
-        return [
-            Step(f"OQ-{n:02}", done, expected, partial(look, self), is_needed=n <= NEEDED)
-            for n, (done, expected, look) in enumerate(_STEPS, start=1)
-        ]
+        return SCRIPT.steps(self)
 
+    @SCRIPT.step(
+        "Make a sandbox: a database and folders of its own. List its settings.",
+        "None names a place, a server or a secret of this installation.",
+        is_needed=True,
+    )
     def isolated(self) -> str:
         if strays := self._sandbox.strays():
             raise Differs(f"these settings point out of it: {', '.join(strays)}")
         return f"a temporary folder holds all; SQLite {sqlite3.sqlite_version}"
 
+    @SCRIPT.step(
+        "Migrate, make a key, load two sample sites and people, start workers and web server.",
+        "All start.",
+        is_needed=True,
+    )
     def set_up(self) -> str:
         corpus = write_corpus(
             self._sandbox.folder / "samples", base_url="http://127.0.0.1:9", today=_today(), sites=2
@@ -66,26 +74,45 @@ class Operation:
         self._sandbox.start_pages()
         return f"sites {SITES[0].site_id} and {SITES[1].site_id}, a worker host and a web server"
 
+    @SCRIPT.step(
+        "Take in a sound packet: an IRB approval, and a scanned laboratory certificate.",
+        "2 ARCHIVED.",
+    )
     def files(self) -> str:
         for kind, rendition in SOUND.items():
             self._write("sound", kind, rendition=rendition)
         return self._became("sound", {"ARCHIVED": 2})
 
+    @SCRIPT.step(
+        "Take in a CV that nobody signed.", "1 REJECTED, with the reason SIGNATURE_MISSING."
+    )
     def rejects(self) -> str:
         self._write("unsigned", "cv", fault=Fault.UNSIGNED)
         return self._became("unsigned", {"REJECTED": 1}, "SIGNATURE_MISSING")
 
+    @SCRIPT.step(
+        "Take in a Word file whose name ends in .pdf.",
+        "1 REJECTED, with the reason UNSUPPORTED_TYPE.",
+    )
     def refuses_what_is_no_document(self) -> str:
         self._write("word", "delegation-log", fault=Fault.A_WORD_FILE)
         return self._became("word", {"REJECTED": 1}, "UNSUPPORTED_TYPE")
 
+    @SCRIPT.step(
+        "Take in a signature page of another site.", "1 IN_REVIEW, with the reason SITE_MISMATCH."
+    )
     def asks_people(self) -> str:
         self._write("elsewhere", "protocol-signature-page", fault=Fault.WRONG_SITE)
         return self._became("elsewhere", {"IN_REVIEW": 1}, "SITE_MISMATCH")
 
+    @SCRIPT.step("Take in the sound packet once more.", "2 DEDUPED: filed once.")
     def knows_again(self) -> str:
         return self._became("sound", {"DEDUPED": 2})
 
+    @SCRIPT.step(
+        "Sign in with a wrong password, then with the right one.",
+        "The form again (200); signed in (302).",
+    )
     def signs_in(self) -> str:
         with self._sandbox.browser() as wrong, self._sandbox.browser() as right:
             refused = wrong.sign_in(COORDINATOR, WRONG).status_code
@@ -94,6 +121,10 @@ class Operation:
             f"wrong password {refused}, right one {opened}", "wrong password 200, right one 302"
         )
 
+    @SCRIPT.step(
+        "Open the review without signing in; as a coordinator; one's own site, and another.",
+        "To the sign-in page (302); refused (403); shown (200); as if it were not there (404).",
+    )
     def bars(self) -> str:
         with self._sandbox.browser() as nobody, self._sandbox.browser() as mara:
             to_sign_in = nobody.get("/admin/review/").status_code
@@ -105,18 +136,29 @@ class Operation:
             "not signed in 302, review 403, own site 200, another's 404",
         )
 
+    @SCRIPT.step(
+        "Release the reviewed document with a wrong password in the signature.",
+        "Refused (400); the document still waits.",
+    )
     def needs_a_signature(self) -> str:
         with self._sandbox.browser() as ines:
             answer = self._sign(ines, WRONG)
             waits = len(set(_REVIEWED.findall(ines.get("/admin/review/").text)))
         return _same(f"answer {answer}, {waits} waits", "answer 400, 1 waits")
 
+    @SCRIPT.step(
+        "Release it with one's own name and password.", "Done (302); nothing waits any more."
+    )
     def is_signed(self) -> str:
         with self._sandbox.browser() as ines:
             answer = self._sign(ines, PASSWORD)
             waits = len(set(_REVIEWED.findall(ines.get("/admin/review/").text)))
         return _same(f"answer {answer}, {waits} waits", "answer 302, 0 waits")
 
+    @SCRIPT.step(
+        "Give a wrong password LOCKOUT_FAILURES times, then the right one.",
+        "Locked (429), also for the right one.",
+    )
     def locks_out(self) -> str:
         limit = settings.LOCKOUT_FAILURES
         with self._sandbox.browser() as guesser:
@@ -127,10 +169,14 @@ class Operation:
             f"failure {limit}: 429, then the right password: 429",
         )
 
+    @SCRIPT.step("Verify the whole ledger.", "Exit code 0: intact.")
     def ledger_holds(self) -> str:
         told = json.loads(self._sandbox.done("verify_audit", "--full", "--json"))
         return f"intact, {told['entries']} entries, head {told['head']}"
 
+    @SCRIPT.step(
+        "Change the ledger's first entry by SQL; delete its last.", "The database refuses both."
+    )
     def ledger_refuses(self) -> str:
         with closing(sqlite3.connect(self._sandbox.database, timeout=30)) as database:
             for sql in (
@@ -144,6 +190,10 @@ class Operation:
                 raise Differs(f"the database took it: {sql}")
         return "both refused by the database"
 
+    @SCRIPT.step(
+        f"Drop the guards in a copy of the database, change entry {TAMPERED_SEQ}, and verify.",
+        f"Exit code 1: broken at entry {TAMPERED_SEQ}.",
+    )
     def tampering_shows(self) -> str:
         copy = self._sandbox.folder / "tampered.sqlite3"
         with (
@@ -151,7 +201,7 @@ class Operation:
             closing(sqlite3.connect(copy)) as there,
         ):
             database.backup(there)
-            for guard in SQLITE:
+            for guard in guards.triggers("sqlite"):
                 there.execute(f"DROP TRIGGER {guard}")
             there.execute(
                 "UPDATE audit_entry SET body = replace(body, '\"v\":', '\"V\":') WHERE seq = ?",
@@ -167,11 +217,17 @@ class Operation:
             f"exit code 1, broken at entry {TAMPERED_SEQ}",
         )
 
+    @SCRIPT.step(
+        "Export the audit trail, and check it with verify_trail.py alone.", "Exit code 0: it holds."
+    )
     def export_holds(self) -> str:
         told = self._sandbox.done("export_audit", str(self._export))
         self._manifest = told.split()[-1]
         return _same(f"exit code {self._verified(self._export)}", "exit code 0")
 
+    @SCRIPT.step(
+        "Change one word in a copy of the export, and check it so.", "Exit code 1: it does not."
+    )
     def altered_export_shows(self) -> str:
         altered = self._sandbox.folder / "altered"
         shutil.copytree(self._export, altered)
@@ -179,6 +235,7 @@ class Operation:
         entries.write_bytes(entries.read_bytes().replace(b"ARCHIVED", b"REJECTED", 1))
         return _same(f"exit code {self._verified(altered)}", "exit code 1")
 
+    @SCRIPT.step("Hash the whole archive.", "Exit code 0: each file is what was filed.")
     def archive_holds(self) -> str:
         return self._sandbox.done("verify_archive").strip()
 
@@ -196,7 +253,8 @@ class Operation:
         target.write_bytes(content)
 
     def _became(self, folder: str, states: dict[str, int], code: str = "") -> str:
-        told = self._sandbox.ingested(self._sandbox.folder / folder, SITE.site_id)
+        taken_in = ("ingest_folder", str(self._sandbox.folder / folder), "--site", SITE.site_id)
+        told = json.loads(self._sandbox.done(*taken_in, "--wait", "--json"))
         observed = ", ".join(f"{n} {state}" for state, n in told["states"].items())
         observed += f" ({', '.join(told['codes'])})" if told["codes"] else ""
         if told["states"] != states or (code and code not in told["codes"]):
@@ -237,90 +295,3 @@ def _same(observed: str, expected: str) -> str:
 
 def _today() -> date:
     return datetime.now(UTC).date()
-
-
-NEEDED = 2  # the first ones, without which no other can be taken
-_STEPS = (
-    (
-        "Make a sandbox: a database and folders of its own. List its settings.",
-        "None names a place, a server or a secret of this installation.",
-        Operation.isolated,
-    ),
-    (
-        "Migrate, make a key, load two sample sites and people, start workers and web server.",
-        "All start.",
-        Operation.set_up,
-    ),
-    (
-        "Take in a sound packet: an IRB approval, and a scanned laboratory certificate.",
-        "2 ARCHIVED.",
-        Operation.files,
-    ),
-    (
-        "Take in a CV that nobody signed.",
-        "1 REJECTED, with the reason SIGNATURE_MISSING.",
-        Operation.rejects,
-    ),
-    (
-        "Take in a Word file whose name ends in .pdf.",
-        "1 REJECTED, with the reason UNSUPPORTED_TYPE.",
-        Operation.refuses_what_is_no_document,
-    ),
-    (
-        "Take in a signature page of another site.",
-        "1 IN_REVIEW, with the reason SITE_MISMATCH.",
-        Operation.asks_people,
-    ),
-    ("Take in the sound packet once more.", "2 DEDUPED: filed once.", Operation.knows_again),
-    (
-        "Sign in with a wrong password, then with the right one.",
-        "The form again (200); signed in (302).",
-        Operation.signs_in,
-    ),
-    (
-        "Open the review without signing in; as a coordinator; one's own site, and another.",
-        "To the sign-in page (302); refused (403); shown (200); as if it were not there (404).",
-        Operation.bars,
-    ),
-    (
-        "Release the reviewed document with a wrong password in the signature.",
-        "Refused (400); the document still waits.",
-        Operation.needs_a_signature,
-    ),
-    (
-        "Release it with one's own name and password.",
-        "Done (302); nothing waits any more.",
-        Operation.is_signed,
-    ),
-    (
-        "Give a wrong password LOCKOUT_FAILURES times, then the right one.",
-        "Locked (429), also for the right one.",
-        Operation.locks_out,
-    ),
-    ("Verify the whole ledger.", "Exit code 0: intact.", Operation.ledger_holds),
-    (
-        "Change the ledger's first entry by SQL; delete its last.",
-        "The database refuses both.",
-        Operation.ledger_refuses,
-    ),
-    (
-        f"Drop the guards in a copy of the database, change entry {TAMPERED_SEQ}, and verify.",
-        f"Exit code 1: broken at entry {TAMPERED_SEQ}.",
-        Operation.tampering_shows,
-    ),
-    (
-        "Export the audit trail, and check it with verify_trail.py alone.",
-        "Exit code 0: it holds.",
-        Operation.export_holds,
-    ),
-    (
-        "Change one word in a copy of the export, and check it so.",
-        "Exit code 1: it does not.",
-        Operation.altered_export_shows,
-    ),
-    (
-        "Hash the whole archive.",
-        "Exit code 0: each file is what was filed.",
-        Operation.archive_holds,
-    ),
-)

@@ -5,6 +5,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
+from typing import TypeVar
+
+from ingestion.sandbox import Failed
+
+_Look = TypeVar("_Look", bound=Callable[..., str])
 
 
 class Result(StrEnum):
@@ -29,6 +35,32 @@ class Step:
     expected: str
     look: Callable[[], str]  # answers what was observed; raises Differs, Noted
     is_needed: bool = False  # when it fails, the rest is not run
+
+
+class Script:
+    """Steps in the order in which they are written, each under its own words."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._written: list[tuple[str, str, Callable[..., str], bool]] = []
+
+    def step(
+        self, done: str, expected: str, *, is_needed: bool = False
+    ) -> Callable[[_Look], _Look]:
+        """Decorator."""
+
+        def keep(look: _Look) -> _Look:
+            self._written.append((done, expected, look, is_needed))
+            return look
+
+        return keep
+
+    def steps(self, *given: object) -> list[Step]:
+        """`given`: what each is called with."""
+        return [
+            Step(f"{self._name}-{n:02}", done, expected, partial(look, *given), is_needed)
+            for n, (done, expected, look, is_needed) in enumerate(self._written, start=1)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +104,7 @@ def _take(step: Step) -> Taken:
 def _observed(step: Step) -> tuple[str, Result]:
     try:
         return step.look(), Result.PASS
-    except Differs as difference:
+    except (Differs, Failed) as difference:
         return str(difference), Result.FAIL
     except Noted as note:
         return str(note), Result.NOTE

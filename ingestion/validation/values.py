@@ -6,9 +6,10 @@ from typing import Any
 
 from django.conf import settings
 
+from ingestion.sandbox.isolation import known
+
 HIDDEN = "set, not shown"
 _CREDENTIALS = re.compile(r"//[^/@\s]*@")  # of an address: user:password@
-_NAMED = re.compile(r"^#? ?([A-Z][A-Z0-9_]*)=", re.MULTILINE)  # in `.env.example`
 _SECRET = re.compile(r"SECRET(?!.*_(FILE|DIR)$)|PASSWORD|TOKEN|WEBHOOK$")
 # Where the setting is an attribute of another name, or of something larger.
 _ELSEWHERE: Mapping[str, Callable[[], Any]] = {
@@ -21,14 +22,9 @@ _ELSEWHERE: Mapping[str, Callable[[], Any]] = {
 _SHOWN_OF_A_DATABASE = ("ENGINE", "HOST", "PORT", "NAME", "USER")
 
 
-def names() -> list[str]:
-    """All that operators may set: `.env.example` documents each."""
-    return _NAMED.findall((settings.BASE_DIR / ".env.example").read_text(encoding="utf-8"))
-
-
 def shown() -> dict[str, str]:
     """As they are in force. Those that are part of something larger are left out."""
-    return {name: _shown(name, value) for name, value in _values(names())}
+    return {name: _shown(name, value) for name, value in _values(known())}
 
 
 def _values(names: list[str]) -> list[tuple[str, Any]]:

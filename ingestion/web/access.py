@@ -1,10 +1,19 @@
 """Who asks, and for what. Views behind `login_required` take a SignedIn request."""
 
+from collections.abc import Callable
+from functools import wraps
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
+from django.views.decorators.cache import never_cache
 
 from ingestion.models import Document
 from sites.models import User
+
+View = Callable[..., HttpResponseBase]
 
 
 class SignedIn(HttpRequest):
@@ -27,3 +36,21 @@ def of_own_site(user: User, pk: int) -> Document:
     if user.is_staff:
         raise Http404
     return visible(user, pk)
+
+
+def for_staff_with(permission: str) -> Callable[[View], View]:
+    """Decorator. Strangers are sent to the sign-in; everybody else without it is refused."""
+
+    def guarded(view: View) -> View:
+        @never_cache
+        @login_required
+        @wraps(view)
+        def opened(request: HttpRequest, *args: object, **named: object) -> HttpResponseBase:
+            user = request.user
+            if not (isinstance(user, User) and user.is_staff and user.has_perm(permission)):
+                raise PermissionDenied
+            return view(request, *args, **named)
+
+        return opened
+
+    return guarded

@@ -9,9 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from ingestion import retrying, review
-from ingestion.core.states import DocumentState
 from ingestion.filing import By
-from ingestion.models import Document
 from ingestion.web.access import SignedIn, of_own_site
 from ingestion.web.forms import PlainForm
 from ingestion.web.outcomes import outcome
@@ -57,18 +55,8 @@ def ask(request: SignedIn, pk: int) -> HttpResponse:
         else:
             messages.info(request, "QA has your question. The answer appears here.")
             return redirect("document", pk)
-    if why := _refusal(document):
+    if why := review.refusal(document):
         context = {"document": document, "why": why, "requests": document.review_requests.all()}
         return render(request, "documents/not_to_ask.html", context, status=409)
     context = {"document": document, "each": outcome(document), "form": form}
     return render(request, "documents/ask.html", context, status=422 if form.errors else 200)
-
-
-def _refusal(document: Document) -> str:
-    asked = document.review_requests.filter(answered_at=None).last()
-    if asked:
-        return f"Review already asked for on {asked.asked_at.day} {asked.asked_at:%b %Y}."
-    if document.state != DocumentState.REJECTED:
-        word = DocumentState(document.state).word.lower()
-        return f"Only a rejected document is looked at again, and this one is not: {word}."
-    return ""

@@ -2,8 +2,8 @@
 
 Here is what belongs to the form: which rows there are, which site, which files can be taken at all.
 What makes a packet registrable is `register.upload_packet`'s to say; its faults come back on the
-row that they belong to. Files are kept in the person's draft (`ingestion.drafts`) before anything
-else is looked at, so that nothing sent or typed is ever lost.
+row that they belong to. Files are kept in the person's draft (`ingestion.intake.drafts`) before
+anything else is looked at, so that nothing sent or typed is ever lost.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
-from ingestion import drafts
-from ingestion.admission import in_words
-from ingestion.correcting import NotToCorrect
+from ingestion.intake import drafts
+from ingestion.intake.admission import in_words
+from ingestion.intake.correcting import NotToCorrect
+from ingestion.intake.register import AtCapacity, Fault, Refused, UploadedDocument
 from ingestion.models import Document, Draft, DraftFile, Packet
 from ingestion.reading.facts import SUFFIXES
-from ingestion.register import AtCapacity, Fault, Refused, UploadedDocument
 from ingestion.rules.classify import guess_type
 from ingestion.rules.types import TYPES
 from sites.models import Site, User

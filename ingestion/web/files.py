@@ -15,11 +15,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from audit import prompts
-from ingestion import drafts
+from ingestion.intake import drafts
 from ingestion.models import Document, DraftFile
 from ingestion.web.access import SignedIn, of_own_site
 from ingestion.web.drafts import left_out, unacceptable
-from sites import accounts
+from sites import fitness
 
 
 @never_cache
@@ -65,7 +65,7 @@ def remove(request: SignedIn, pk: int) -> HttpResponse:
 
 
 def _keep(request: SignedIn) -> JsonResponse:
-    if missing := accounts.may_upload(request.user):
+    if missing := fitness.may_upload(request.user):
         return JsonResponse({"message": missing[0].sentence}, status=403)
     sent = request.FILES.get("file")
     if not isinstance(sent, UploadedFile):

@@ -10,8 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from ingestion import drafts, mailing
+from ingestion import mailing
 from ingestion.core.states import DocumentState
+from ingestion.intake import drafts
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.sentences import Sentences, reason, sentences
 

@@ -10,9 +10,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from ingestion import watch
 from ingestion.core.states import DocumentState
 from ingestion.models import Document, Packet
+from ingestion.operations import watch
 from ingestion.web.access import SignedIn
 from ingestion.web.outcomes import outcome
 from ingestion.web.progress import Progress

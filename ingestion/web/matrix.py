@@ -17,11 +17,11 @@ from django.db.models import Min, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
-from ingestion import summaries
 from ingestion.models import SiteSummary
+from ingestion.models.requirements import type_name
+from ingestion.operations import summaries
 from ingestion.readiness import Readiness, readiness
 from ingestion.rules.requirements import Standing
-from ingestion.rules.types import TYPES
 from ingestion.web.look import STANDING_LOOKS, Look
 from ingestion.web.required import Line, lines
 from sites.models import Site, Study, User
@@ -76,8 +76,9 @@ class Wishes(forms.Form):
         super().__init__(data)
         studies = Study.objects.filter(pk__in=sites.order_by().values("study"))
         countries = sites.order_by("country").values_list("country", flat=True).distinct()
-        self.fields["study"].queryset = studies  # type: ignore[attr-defined]
-        self.fields["country"].choices = [("", "All"), *((name, name) for name in countries)]  # type: ignore[attr-defined]
+        named = [("", "All"), *((name, name) for name in countries)]
+        self.fields["study"].queryset = studies  # type: ignore[attr-defined] # as declared above
+        self.fields["country"].choices = named  # type: ignore[attr-defined] # as declared above
         for name in ("study", "country"):
             self.fields[name].widget.attrs["class"] = "sl-input"
         self.full_clean()
@@ -148,7 +149,7 @@ def _part(stand: Readiness) -> tuple[float, str]:
 
 def matrix(stands: Sequence[Readiness], needed: Sequence[str], reader: User) -> Matrix:
     """`needed`: the types that have a column."""
-    names = [TYPES[kind].name if kind in TYPES else kind for kind in needed]
+    names = [type_name(kind) for kind in needed]
     return Matrix(names, [Row(stand, _cells(stand, needed, reader)) for stand in stands])
 
 
@@ -192,7 +193,7 @@ def _url(line: Line, site: Site, reader: User) -> str:
 def as_csv(found: Chosen, needed: Sequence[str], reader: User) -> Iterator[str]:
     """Line by line, for all sites that were chosen and not for one page of them."""
     writer = csv.writer(_Echo())
-    names = [TYPES[kind].name if kind in TYPES else kind for kind in needed]
+    names = [type_name(kind) for kind in needed]
     now = f"{timezone.now():%Y-%m-%d %H:%M} UTC"
     yield _line(
         writer.writerow, ["Site", "Name", "Country", "Study", *names, "In order", "Needed", "As of"]

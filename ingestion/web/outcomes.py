@@ -5,7 +5,6 @@ them a state calls for. Documents come with `findings` prefetched.
 """
 
 from dataclasses import dataclass
-from datetime import UTC
 from typing import Any
 
 from ingestion.core.states import NEEDS_SITE, DocumentState
@@ -14,6 +13,7 @@ from ingestion.review.table import FILES
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.sentences import Sentences, sentences
 from ingestion.rules.types import TYPES
+from ingestion.web.wording import day
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,5 +131,4 @@ def _already_on_file(document: Document) -> str:
     twin = document.duplicate_of
     if twin is None or twin.settled_at is None:
         return "The same file is already on file for this site. Nothing to do."
-    day = twin.settled_at.astimezone(UTC)
-    return f"Already on file since {day.day} {day:%b %Y}. Nothing to do."
+    return f"Already on file since {day(twin.settled_at)}. Nothing to do."

@@ -12,9 +12,10 @@ from django.utils.cache import get_conditional_response
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from ingestion import mailing, receipts
+from ingestion import mailing
 from ingestion.core.states import DocumentState
 from ingestion.filing import By
+from ingestion.intake import receipts
 from ingestion.models import Document, Extraction, Packet
 from ingestion.readiness import readiness_of
 from ingestion.web.access import SignedIn

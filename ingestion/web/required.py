@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -12,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from ingestion.core.states import DocumentState
 from ingestion.models import Document
+from ingestion.models.requirements import type_name
 from ingestion.readiness import Readiness, readiness_of
 from ingestion.rules.packet import Gap
 from ingestion.rules.requirements import Requirement, Standing
@@ -19,6 +19,7 @@ from ingestion.rules.sentences import Sentences, sentences
 from ingestion.rules.types import TYPES
 from ingestion.web.access import SignedIn
 from ingestion.web.look import LOOKS, STANDING_LOOKS, Look
+from ingestion.web.wording import day
 from sites.models import Site
 
 _WORDS = {
@@ -91,7 +92,7 @@ def _line(each: Requirement, stand: Readiness) -> Line:
     form = each.named_on if each.standing is Standing.MISSING else None
     return Line(
         kind=each.kind,
-        name=kind.name if kind else each.kind,
+        name=type_name(each.kind),
         whose=each.whose,
         person=each.whose if kind and kind.per_person else "",
         standing=each.standing,
@@ -110,7 +111,7 @@ def _shown(each: Requirement) -> tuple[Look, str]:
         state = DocumentState(each.paper.state)
         return LOOKS[state], state.word
     if each.standing is Standing.EXPIRING and each.paper and each.paper.expires:
-        return STANDING_LOOKS[each.standing], f"Due {_day(each.paper.expires)}"
+        return STANDING_LOOKS[each.standing], f"Due {day(each.paper.expires)}"
     return STANDING_LOOKS[each.standing], _WORDS[each.standing]
 
 
@@ -118,9 +119,5 @@ def _note(each: Requirement) -> str:
     if each.standing is Standing.WAIVED:
         return each.reason
     if each.standing is Standing.EXPIRED and each.paper and each.paper.expires:
-        return f"Ran out on {_day(each.paper.expires)}."
+        return f"Ran out on {day(each.paper.expires)}."
     return ""
-
-
-def _day(day: date) -> str:
-    return f"{day.day} {day:%b %Y}"

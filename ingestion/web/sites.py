@@ -14,8 +14,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from ingestion import figures as counted
 from ingestion.models import Document, SiteSummary
+from ingestion.operations import figures as counted
 from ingestion.readiness import kinds
 from ingestion.rules.sentences import reason
 from ingestion.web import charts

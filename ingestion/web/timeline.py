@@ -11,8 +11,7 @@ from ingestion.core.states import DocumentState
 from ingestion.review.table import RULES
 from ingestion.rules.sentences import reason
 from ingestion.web.look import LOOKS, Look
-from ingestion.web.trail.words import EVENTS
-from sites.models import User
+from ingestion.web.trail.words import EVENTS, people
 
 # Said as events; a state that has none of its own is said by its word.
 _SAID: Mapping[DocumentState, str] = MappingProxyType(
@@ -39,7 +38,7 @@ class Step:
 def steps(subject: str) -> list[Step]:
     """All that is on record of the subject, oldest first."""
     entries = history.timeline(subject)
-    names = _names({entry.actor for entry in entries})
+    names = people({entry.actor for entry in entries})
     return [_step(entry, names) for entry in entries]
 
 
@@ -59,10 +58,3 @@ def _step(entry: Recorded, names: Mapping[str, str]) -> Step:
     elif entry.code:
         what = f"{what}: {reason(entry.code)[0].lower()}{reason(entry.code)[1:]}"
     return Step(what, entry.code, entry.occurred_at, who, LOOKS[state])
-
-
-def _names(among: set[str]) -> dict[str, str]:
-    """Printed names of the people among the actors, in one query."""
-    keys = [actor.removeprefix("user:") for actor in among if actor.startswith("user:")]
-    people = User.objects.filter(pk__in=[key for key in keys if key.isdecimal()])
-    return {person.actor: str(person) for person in people}

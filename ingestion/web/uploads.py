@@ -14,15 +14,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from audit import prompts
-from ingestion import correcting, drafts, watch
+from ingestion.intake import correcting, drafts
 from ingestion.models import Packet
+from ingestion.operations import watch
 from ingestion.readiness import readiness_of
 from ingestion.rules.types import TYPES
 from ingestion.web.access import SignedIn, of_own_site
 from ingestion.web.drafts import ACCEPTED, Form, Row
 from ingestion.web.outcomes import person_of
 from ingestion.web.required import lines
-from sites import accounts
+from sites import fitness
 from sites.models import Site
 
 
@@ -30,7 +31,7 @@ from sites.models import Site
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: SignedIn) -> HttpResponse:
-    if missing := accounts.may_upload(request.user):
+    if missing := fitness.may_upload(request.user):
         return _not_yet(request, missing)
     sites = Site.objects.of(request.user).select_related("study")
     form = Form(request.user, list(sites))
@@ -49,7 +50,7 @@ def correct(request: SignedIn, pk: int) -> HttpResponse:
     409 where there is nothing to correct.
     """
     document = of_own_site(request.user, pk)
-    if missing := accounts.may_upload(request.user):
+    if missing := fitness.may_upload(request.user):
         return _not_yet(request, missing)
     sites = Site.objects.of(request.user).filter(pk=document.site_id)
     form = Form(request.user, list(sites.select_related("study")), corrects=document)
@@ -63,7 +64,7 @@ def correct(request: SignedIn, pk: int) -> HttpResponse:
     return _drawn(request, form)
 
 
-def _not_yet(request: SignedIn, missing: Sequence[accounts.Missing]) -> HttpResponse:
+def _not_yet(request: SignedIn, missing: Sequence[fitness.Missing]) -> HttpResponse:
     return render(request, "packets/not_yet.html", {"missing": missing}, status=403)
 
 

@@ -9,8 +9,9 @@
   const drop = part("drop"), list = part("list"), send = part("send"), sending = part("sending"), pause = part("pause");
   const picker = drop.querySelector("input"), said = part("said"), lost = part("lost"), site = document.getElementById("site");
   const problems = document.getElementById("problems"), sendText = send.textContent;
-  const accepted = form.dataset.accept.split(","), most = Number(form.dataset.most), largest = Number(form.dataset.largest);
+  const most = Number(form.dataset.most);
   const { SignedOut, post, digest, come, sendFile } = slTransport(form);
+  const { drawn, prefill, named, faultOf, fault, status, hint, showPerson, inRow, select, megabytes } = slRows(form);
   const LONGEST_WAIT = 30000; // milliseconds between two tries
   const entries = new Set(); // a row each: row, name, size, file until it was sent, id since, loaded, sha256
   let next = 0, working = false, paused = false, wanted = false, stop = null, wake = null, failures = 0;
@@ -18,46 +19,8 @@
   for (const plain of form.querySelectorAll("[data-plain]")) plain.remove();
   part("enhanced").hidden = false;
 
-  const megabytes = (bytes) => (bytes < 1e5 ? `${Math.max(1, Math.round(bytes / 1e3))} KB` : `${(bytes / 1e6).toFixed(1)} MB`);
   const plural = (n) => `${n} document${n === 1 ? "" : "s"}`;
   const waiting = () => [...entries].filter((entry) => entry.file && !entry.fault);
-  const inRow = (entry, name) => entry.row.querySelector(`[data-${name}]`);
-  const select = (entry) => entry.row.querySelector("select");
-
-  // As `ingestion.rules.classify.guess_type`: the longest hint that stands in the file's name.
-  function byName(name, options) {
-    const words = ` ${name.toLowerCase().replace(/[^a-z0-9]+/g, " ")} `;
-    let best = "", type = "";
-    for (const option of options) {
-      for (const hint of (option.dataset.words || "").split("|")) {
-        if (hint.length > best.length && words.includes(` ${hint} `)) [best, type] = [hint, option.value];
-      }
-    }
-    return type;
-  }
-
-  function faultOf(file) {
-    const ending = file.name.slice(file.name.lastIndexOf(".")).toLowerCase();
-    if (!accepted.includes(ending)) return "Not a PDF or a scan. Save it as a PDF and add it again.";
-    if (file.size === 0) return "The file is empty. Open it on your side, save it and add it again.";
-    if (file.size > largest) return `The file is ${megabytes(file.size)}; the limit is ${megabytes(largest)}. Scan it in black and white.`;
-    return "";
-  }
-
-  // --- rows ---------------------------------------------------------------------------------------
-
-  function named(entry, key) {
-    for (const node of [entry.row, ...entry.row.querySelectorAll("[id], [for], [name], [aria-describedby]")]) {
-      for (const name of ["id", "for", "name", "aria-describedby"]) {
-        if (node.hasAttribute(name)) node.setAttribute(name, node.getAttribute(name).replaceAll(`-${entry.key}`, `-${key}`));
-      }
-    }
-    entry.key = entry.row.dataset.row = key;
-  }
-
-  function showPerson(entry) {
-    inRow(entry, "person").hidden = !("perPerson" in (select(entry).selectedOptions[0]?.dataset || {}));
-  }
 
   function bind(entry) {
     select(entry).addEventListener("change", () => { entry.chosen = true; hint(entry); showPerson(entry); note(entry); });
@@ -68,38 +31,12 @@
   }
 
   function add(file) {
-    const key = `c${next++}`, holder = document.createElement("template");
-    holder.innerHTML = part("template").innerHTML.replaceAll("__n__", key);
-    const entry = { row: holder.content.firstElementChild, key, name: file.name, size: file.size, file, loaded: 0 };
-    inRow(entry, "filename").textContent = file.name;
-    inRow(entry, "size").textContent = megabytes(file.size);
-    for (const label of entry.row.querySelectorAll("[data-of]")) label.textContent = ` of ${file.name}`;
+    const entry = drawn(file, `c${next++}`), isFirst = entries.size === 0;
     list.append(entry.row);
-    const isFirst = entries.size === 0, type = isFirst && form.dataset.type;
-    select(entry).value = type || byName(file.name, select(entry).options);
-    entry.chosen = Boolean(type);
-    if (isFirst && form.dataset.person) entry.row.querySelector("input").value = form.dataset.person;
+    if (isFirst) prefill(entry);
     bind(entry);
     fault(entry, faultOf(file));
     status(entry, entry.fault ? "Not sent" : "Waiting to be sent");
-  }
-
-  function fault(entry, message) {
-    entry.fault = message;
-    inRow(entry, "fault").textContent = message;
-    for (const input of entry.row.querySelectorAll("select, input")) input.removeAttribute("aria-invalid");
-    if (message) select(entry).setAttribute("aria-invalid", "true");
-  }
-
-  function status(entry, text) { inRow(entry, "status").textContent = text; }
-
-  function hint(entry) {
-    const guess = entry.guess && [...select(entry).options].find((option) => option.value === entry.guess);
-    let text = "";
-    if (guess && select(entry).value === entry.guess) text = "Type recognised by what the file says.";
-    else if (guess) text = `The file looks like: ${guess.textContent}. You are asked once more when you send it.`;
-    else if (entry.looked && !entry.chosen) text = select(entry).value ? "Type taken from the file's name. Check it." : "We could not tell what it is: choose its type.";
-    inRow(entry, "hint").textContent = text;
   }
 
   function gone(entry) {
@@ -126,8 +63,6 @@
     sending.querySelector("progress").value = total ? done / total : 0;
     sending.querySelector("p").textContent = paused ? `Paused at ${megabytes(done)} of ${megabytes(total)}` : `Uploading ${megabytes(done)} of ${megabytes(total)}`;
   }
-
-  // --- telling what is wrong ----------------------------------------------------------------------
 
   function clear() {
     problems.hidden = true;
@@ -162,8 +97,6 @@
   }
 
   const OUT = "You were signed out. Sign in again in another tab, then come back to this page and press Send: what has come is kept.";
-
-  // --- what the server has, and what it takes a file for -----------------------------------------
 
   function note(entry) {
     if (!entry.id) return;
@@ -219,8 +152,6 @@
     showPerson(entry);
     hint(entry);
   }
-
-  // --- one file after the other, and then the packet ----------------------------------------------
 
   function rest(seconds) {
     return new Promise((resolve) => {

@@ -10,7 +10,7 @@ import pytest
 from audit import actors
 from audit.actors import in_full, in_short
 from audit.context import Origin, coming_from
-from audit.history import latest
+from audit.history import find as latest
 from tests.audit.support import write
 
 pytestmark = pytest.mark.requirement("R40")

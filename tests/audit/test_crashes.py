@@ -12,6 +12,7 @@ from django.db import OperationalError, connection, transaction
 
 from audit import appending
 from audit.history import timeline
+from audit.server import RELEASE, _send
 from audit.verify import verify
 from sites.models import Study
 from tests.audit.support import sql, write, write_many
@@ -53,17 +54,17 @@ def start_server(folder):
 @pytest.fixture
 def sent(monkeypatch):
     """What is sent meanwhile, by cursors and by the append."""
-    messages, send = [], appending._send
+    messages = []
 
     def watch(message):
         messages.append(message)
-        send(message)
+        _send(message)
 
     def watch_cursors(execute, statement, *rest):
         messages.append(statement)
         return execute(statement, *rest)
 
-    monkeypatch.setattr(appending, "_send", watch)
+    monkeypatch.setattr("audit.server._send", watch)
     with connection.execute_wrapper(watch_cursors):
         yield messages
 
@@ -94,7 +95,7 @@ def test_an_entry_does_not_wait_for_the_disk_before_it_releases_the_lock(
     transactional_db, sent, count
 ):
     write_many(count)
-    assert sent[-1].endswith(appending._RELEASE)
+    assert sent[-1].endswith(RELEASE)
     [(level,)] = sql("SHOW synchronous_commit")
     assert level == "on"
 
@@ -110,7 +111,7 @@ def test_early_release_can_be_switched_off(transactional_db, settings, sent):
 @postgresql_only
 def test_whoever_loses_the_connection_at_the_commit_is_told(transactional_db, monkeypatch):
     monkeypatch.setattr(
-        appending, "_RELEASE", "COMMIT; SELECT pg_terminate_backend(pg_backend_pid())"
+        "audit.server.RELEASE", "COMMIT; SELECT pg_terminate_backend(pg_backend_pid())"
     )
     with pytest.raises(OperationalError):
         write()

@@ -18,6 +18,7 @@ from audit.models import (
     EntryDetail,
     Receipt,
 )
+from audit.triggers import TABLES
 from tests.audit.support import settle, sql, write, write_many
 
 sqlite_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="a statement of SQLite")
@@ -83,7 +84,7 @@ def all_rows():
 
 
 @pytest.mark.requirement("R01")
-@pytest.mark.parametrize("table", guards.TABLES)
+@pytest.mark.parametrize("table", TABLES)
 def test_the_database_refuses_to_delete(written, table):
     attack(f"DELETE FROM {table}")
 
@@ -100,14 +101,14 @@ def test_the_database_refuses_to_change_a_review(written):
 
 
 @postgresql_only
-@pytest.mark.parametrize("table", guards.TABLES)
+@pytest.mark.parametrize("table", TABLES)
 def test_truncate_is_refused(written, table):
     settle()
     attack(f"TRUNCATE {table} CASCADE")
 
 
 @postgresql_only
-@pytest.mark.parametrize("table", guards.TABLES)
+@pytest.mark.parametrize("table", TABLES)
 def test_a_delete_hidden_in_a_query_is_refused(written, table):
     attack(f"WITH gone AS (DELETE FROM {table} RETURNING 1) SELECT count(*) FROM gone")
 
@@ -130,7 +131,7 @@ def test_a_session_that_claims_to_replicate_is_refused(written, table, column):
 
 
 @sqlite_only
-@pytest.mark.parametrize("table", guards.TABLES)
+@pytest.mark.parametrize("table", TABLES)
 def test_insert_or_replace_by_the_same_row_is_refused(written, table):
     attack(f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}")
 
@@ -250,7 +251,7 @@ def test_all_guards_are_there_after_the_migrations(db):
 
 def test_a_missing_guard_is_reported_and_the_end_of_migrate_puts_it_back(db):
     guards.remove(connection)
-    wanted = guards.SQLITE if connection.vendor == "sqlite" else guards.POSTGRESQL
+    wanted = guards.triggers(connection.vendor)
     assert guards.missing(connection) == list(wanted)
     assert [error.id for error in guards.check(["default"])] == ["audit.E001"]
     guards.reinstall("default")

@@ -2,6 +2,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit import history
+from audit.history import Search
 from tests.audit.support import write, write_many
 
 
@@ -29,25 +30,25 @@ def test_a_timeline_is_one_query_however_long(db):
     assert len(queries) == 1
 
 
-def test_entries_are_found_by_document_and_by_correlation(db):
-    write(0, subject="document:1", site="DE-014", doc_id="CV-7", correlation_id="P-1")
-    write(0, subject="document:2", site="FR-002", doc_id="CV-7", correlation_id="P-2")
+def test_a_document_is_the_pair_of_its_site_and_its_identifier(db):
+    write(0, subject="document:1", site="DE-014", doc_id="CV-7")
+    write(0, subject="document:2", site="FR-002", doc_id="CV-7")
     assert [entry.subject for entry in history.of_document("DE-014", "CV-7")] == ["document:1"]
-    assert [entry.subject for entry in history.of_correlation("P-2")] == ["document:2"]
 
 
 def test_a_site_is_read_newest_first_a_page_at_a_time(db):
     write_many(5, site="DE-014")
     write_many(5, subject="document:2", site="FR-002")
-    first = history.of_site("DE-014", limit=3)
-    rest = history.of_site("DE-014", before=first[-1].seq, limit=3)
+    of_site = Search(sites=["DE-014"])
+    first = history.find(of_site, limit=3)
+    rest = history.find(of_site, before=first[-1].seq, limit=3)
     assert [[entry.seq for entry in page] for page in (first, rest)] == [[5, 4, 3], [2, 1]]
 
 
 def test_the_latest_entries_end_in_the_head(db):
     assert history.head() is None
     write_many(3)
-    newest = history.latest(limit=1)[0]
+    newest = history.find(limit=1)[0]
     assert history.head() == (newest.seq, newest.hash) == (3, newest.hash)
 
 

@@ -267,7 +267,7 @@ def test_a_snapshot_older_than_the_lock_may_not_append(transactional_db):
 def test_somebody_who_sits_on_the_lock_is_waited_for_briefly(transactional_db, monkeypatch):
     if connection.vendor != "postgresql":
         pytest.skip("SQLite's own timeout applies")
-    monkeypatch.setattr("audit.appending.LOCK_TIMEOUT", "50ms")
+    monkeypatch.setattr("audit.server.LOCK_TIMEOUT", "50ms")
     other = connection.copy()
     with other.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [0x51_7E_1ED6])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from audit import notes, tree
 from audit.notes import BadNote, Head, Signer, Verifier
-from tests.audit.test_tree import grown, leaves
+from tests.audit.test_tree import grown, hashes_of, leaves
 
 NAME = "siteledger.example/trail"
 OLD = Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
@@ -32,8 +32,7 @@ def checkpoint(size, *signers):
 
 
 def proof(spans, size):
-    found = tree.hashes(leaves(size), spans)
-    return [found[span] for span in spans]
+    return hashes_of(spans, leaves(size))
 
 
 @pytest.mark.requirement("R05")

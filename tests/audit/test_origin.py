@@ -6,7 +6,7 @@ import pytest
 
 from audit import context
 from audit.context import Origin, because, coming_from
-from audit.history import latest
+from audit.history import find as latest
 from audit.middleware import OriginMiddleware, address_of
 from tests.audit.support import write
 

@@ -100,7 +100,7 @@ def holds():
 def test_the_detail_goes_and_who_and_why_stay(entry):
     redact(1, reason=WHY, **BY)
     assert not EntryDetail.objects.filter(entry=1).exists()
-    said = history.latest(limit=1)[0]
+    said = history.find(limit=1)[0]
     assert (said.event, said.subject, said.site) == ("ledger.detail_redacted", "entry:1", "DE-014")
     assert said.detail == {"reason": WHY, "authorised_by": "user:1"}
     assert "Doe" not in str(list(EntryDetail.objects.values())) + said.hash
@@ -194,7 +194,7 @@ def test_what_else_is_recorded_in_the_same_block_is_there_too(entry):
     with ledger():
         redact(1, reason=WHY, **BY)
         record("document.archived", subject="document:2", n=0, actor="system:worker")
-    assert [each.event for each in history.latest(limit=2)] == [
+    assert [each.event for each in history.find(limit=2)] == [
         "document.archived",
         "ledger.detail_redacted",
     ]
@@ -230,7 +230,7 @@ def test_in_the_admin_it_takes_the_permission_and_a_reason(client, entry, office
     assert "Nothing was changed" in take_out(client, entry, why="typo")
     assert EntryDetail.objects.filter(entry=1).exists()
     assert "Taken out" in take_out(client, entry)
-    said = history.latest(limit=1)[0]
+    said = history.find(limit=1)[0]
     assert (said.actor, said.role) == (officer.actor, "staff")
     names = ("reason", "authorised_by", "printed_name", "address")
     assert [said.detail[name] for name in names] == [WHY, officer.actor, "Ann Berg", "127.0.0.1"]
@@ -262,7 +262,7 @@ def test_the_command_names_who_answers_for_it(entry, officer, capsys):
     call_command("redact", "1", dry_run=True, **asked)
     assert "1 entries would be" in capsys.readouterr().out
     call_command("redact", "1", **asked)
-    said = history.latest(limit=1)[0]
+    said = history.find(limit=1)[0]
     assert (said.actor, said.detail["authorised_by"]) == (
         in_full("system:redact"),
         officer.actor,

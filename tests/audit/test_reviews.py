@@ -50,7 +50,7 @@ def test_a_review_is_an_entry_with_printed_name_and_meaning(db):
     write_many(3, site="0203")
     write(site="0204", subject="document:2")
     review = sign(site="0203")
-    entry = history.latest(limit=1)[0]
+    entry = history.find(limit=1)[0]
     assert (entry.event, entry.subject, entry.site) == (
         "ledger.reviewed",
         f"review:{review.pk}",

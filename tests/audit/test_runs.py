@@ -12,7 +12,7 @@ from django.utils import timezone
 from audit import anchors, history, jobs, keys, runs
 from audit.models import AppendOnly, CheckRun, Entry
 from audit.verify import Mode
-from ingestion import retention
+from ingestion.operations import retention
 from tests.audit.signing import Notary
 from tests.audit.support import application_role, guards_down, sql, write, write_many
 
@@ -37,7 +37,7 @@ def notary(written, monkeypatch):
 
 
 def last_event():
-    return history.latest(limit=1)[0]
+    return history.find(limit=1)[0]
 
 
 def verify_audit(capsys, *options):

@@ -28,7 +28,7 @@ def signed(facts=FACTS, sha256=SHA, by=RAFAEL):
             occurred_at=by.at,
             detail=by.over(facts, sha256=sha256),
         )
-    return history.latest(limit=1)[0]
+    return history.find(limit=1)[0]
 
 
 @pytest.mark.requirement("R25")

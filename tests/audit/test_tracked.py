@@ -69,7 +69,7 @@ def post(person, rf: RequestFactory, monkeypatch):
 
 
 def last():
-    return history.latest(limit=1)[0]
+    return history.find(limit=1)[0]
 
 
 @pytest.mark.requirement("R02")
@@ -139,7 +139,7 @@ def test_what_an_action_deletes_is_on_record_one_by_one(post):
     keys = [Portal.objects.create(key=key, base_url="https://portal.example").pk for key in "ab"]
     action = {"action": "delete_selected", "_selected_action": keys, "post": "yes", "index": 0}
     post(PortalAdmin, Portal, "changelist", action)
-    assert [entry.event for entry in history.latest()] == ["portal.deleted", "portal.deleted"]
+    assert [entry.event for entry in history.find()] == ["portal.deleted", "portal.deleted"]
 
 
 def test_what_is_edited_in_a_list_is_on_record(post):

@@ -60,8 +60,8 @@ def grown(hashes):
 
 
 def hashes_of(spans, hashes):
-    found = tree.hashes(iter(hashes), spans)
-    return [found[span] for span in spans]
+    """Of the nodes that stand over these of the leaves."""
+    return [mth(hashes[start:end]) for start, end in spans]
 
 
 @given(st.integers(0, 200))
@@ -101,16 +101,9 @@ def test_a_tree_is_proved_to_have_only_grown_by_the_nodes_of_the_standard(size, 
     assert hashes_of(tree.consistency(old, size), hashes) == subproof(old, hashes, True)
 
 
-def test_many_nodes_are_found_in_one_pass():
-    hashes = leaves(77)
-    spans = {span for index in range(77) for span in tree.inclusion(index, 77)}
-    found = tree.hashes(iter(hashes), spans)
-    assert found == {(start, end): mth(hashes[start:end]) for start, end in spans}
-
-
 def test_what_is_no_node_of_the_tree_is_refused():
     with pytest.raises(KeyError):
-        tree.hashes(leaves(7), [(1, 3)])
+        grown(leaves(7)).right_edge((1, 3))
 
 
 @pytest.mark.parametrize(("index", "size"), [(-1, 3), (3, 3), (0, 0)])

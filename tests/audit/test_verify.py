@@ -9,6 +9,7 @@ from django.db import connection
 
 from audit import appending, chain, guards, reading, verify
 from audit.models import Entry
+from audit.triggers import postgresql
 from tests.audit.support import guards_down, sql, write, write_many
 
 
@@ -98,7 +99,7 @@ class WholeSeconds(datetime):
 def test_a_time_of_whole_seconds_is_that_of_its_line(db, monkeypatch):
     # Django leaves out the fraction then, and databases their last noughts.
     if connection.vendor == "postgresql":
-        as_installed = guards._PG_APPEND.format(schema="public")
+        as_installed = postgresql.APPEND_FUNCTION.format(schema="public")
         whole = as_installed.replace("clock_timestamp()", "date_trunc('second', clock_timestamp())")
         with connection.cursor() as cursor:
             cursor.execute(whole)
@@ -155,7 +156,7 @@ def test_a_registered_check_adds_its_problems_and_a_flood_is_counted(written):
     try:
         verdict = verify.verify()
     finally:
-        verify.unregister(check)
+        verify._checks.remove(check)
     assert len(verdict.problems) == verify.MAX_PROBLEMS
     assert verdict.problems[-1] == "And 901 more."
 

@@ -8,12 +8,12 @@ import pytest
 from playwright.sync_api import expect
 
 from audit import history
-from ingestion.archive import archive
 from ingestion.models import Action, Document
 from ingestion.reading.facts import Box
 from ingestion.review import ask
 from ingestion.rules.fields import FieldValue
 from ingestion.rules.signatures import Ink, Signature
+from ingestion.stores.archive import archive
 from tests.browser.test_a_coordinators_way import fits
 from tests.factories import make_site, make_user
 from tests.ingestion.reading.papers import typed

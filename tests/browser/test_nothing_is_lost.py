@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from audit.history import timeline
-from ingestion import drafts
+from ingestion.intake import drafts
 from ingestion.models import Document, DraftFile, Packet
 from ingestion.samples.people_and_sites import SITES
 from ingestion.samples.specimens import specimen

@@ -14,7 +14,6 @@ from django_q.models import OrmQ, Schedule, Task
 
 from audit import jobs, rotation
 from ingestion import roles
-from ingestion.archive import archive
 from ingestion.models import (
     Action,
     Chunk,
@@ -29,6 +28,7 @@ from ingestion.reading.facts import Box
 from ingestion.review import ask
 from ingestion.rules.findings import Finding
 from ingestion.rules.signatures import Ink, Signature
+from ingestion.stores.archive import archive
 from sites.holds import LegalHold
 from sites.models import ApiToken, Study, User
 from tests.factories import make_batch, make_leased, make_read, make_site, make_user

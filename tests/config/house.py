@@ -17,7 +17,8 @@ from audit import history, jobs, reviews, runs
 from audit.export import job as export_job
 from audit.reviews import Outcome, Scope
 from audit.signatures import Signature
-from ingestion import copies, drafts, gathering
+from ingestion import copies
+from ingestion.intake import drafts, gathering
 from ingestion.models import (
     Action,
     Document,

@@ -16,8 +16,7 @@ MAY_READ = {
     "config/settings.py", "ingestion/rules/types.py", "ingestion/reading/engines.py",
     "ingestion/reading/guards.py", "ingestion/dispatch/cluster.py", "config/wsgi.py",
     "ingestion/management/commands/demo.py",
-    "ingestion/backup/databases.py",
-    "ingestion/validation/sandbox.py", "ingestion/drills/place.py",
+    "ingestion/backup/databases.py", "ingestion/sandbox/isolation.py",
 }  # fmt: skip
 
 

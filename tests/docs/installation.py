@@ -5,7 +5,6 @@ In its folder `home` lie the files that the pages name.
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
 from contextlib import closing, contextmanager
@@ -17,7 +16,8 @@ from ingestion.samples.corpus import write_corpus
 from ingestion.samples.people_and_sites import SITES
 from ingestion.samples.portal import SamplePortal, limits_of
 from ingestion.samples.specimens import specimen
-from ingestion.validation.sandbox import Sandbox
+from ingestion.sandbox import Sandbox
+from ingestion.sandbox.programs import free_port
 from tests.docs.pages import ROOT
 
 ADDRESS = "http://127.0.0.1:8000"  # on every page; ours is a free port
@@ -69,9 +69,7 @@ def installation(folder):
 
 
 def _samples(folder):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     corpus = write_corpus(
         folder, base_url=f"http://127.0.0.1:{port}", today=datetime.now(UTC).date(), sites=2
     )

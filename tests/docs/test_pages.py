@@ -9,8 +9,8 @@ import pytest
 from django.core.management import get_commands, load_command_class
 from django.urls import reverse
 
-from ingestion import alarms
 from ingestion.api.interface import build
+from ingestion.operations import alarms
 from ingestion.rules.codes import CODES, Disposition
 from tests.docs.pages import (
     COMMANDS,

@@ -7,12 +7,13 @@ import pytest
 from django.conf import settings as configured
 
 from config import checks as site_checks
-from ingestion import checks
+from ingestion import checks, queue_checks
 from ingestion.core.breaker import BreakerTerms
 
 
-def ids(check=checks.check_settings):
-    return [message.id for message in check()]
+def ids(*given):
+    run = given or (checks.check_settings, queue_checks.check_queue)
+    return [message.id for check in run for message in check()]
 
 
 def test_the_settings_as_shipped_are_right():

@@ -5,9 +5,11 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from ingestion.drills import place, rate_limit, reconstruction, replay
+from ingestion.drills import rate_limit, reconstruction, replay
+from ingestion.drills.scene import DrillFailed
 from ingestion.models import Batch
 from ingestion.samples import frozen
+from ingestion.sandbox import Sandbox
 from tests.factories import make_batch
 
 
@@ -57,7 +59,7 @@ def test_a_drill_does_nothing_where_work_is_done(drill, tmp_path):
 def test_the_programs_of_a_drill_know_nobody_outside(tmp_path, monkeypatch):
     monkeypatch.setenv("ARCHIVE_S3_BUCKET", "the-real-one")
     monkeypatch.setenv("SPOOL_DIR", "/srv/spool")
-    told = place.environment(tmp_path)
+    told = Sandbox(tmp_path).environment
     assert told["ARCHIVE_S3_BUCKET"] == ""
     assert told["SPOOL_DIR"].startswith(str(tmp_path))
 
@@ -68,9 +70,7 @@ def test_runs_that_came_to_the_same_are_the_same(written):
 
 def test_what_came_to_something_else_is_named(written):
     folders = written({"1001/cv": ["ARCHIVED"]}, {"1001/cv": ["REJECTED"]})
-    with pytest.raises(
-        place.DrillFailed, match="run 2 came to something else than the first: 1001/cv"
-    ):
+    with pytest.raises(DrillFailed, match="run 2 came to something else than the first: 1001/cv"):
         replay.compare(folders)
 
 

@@ -8,11 +8,13 @@ from django.core import mail
 from django.core.management import call_command
 from django.utils import timezone
 
-from audit.history import latest, timeline
+from audit.history import find as latest
+from audit.history import timeline
 from audit.log import ledger
-from ingestion import alarms, filing, mailing
+from ingestion import filing, mailing
 from ingestion.core.states import DocumentState
 from ingestion.models import Mailbox, Told
+from ingestion.operations import alarms
 from ingestion.tasks import send_digests
 from sites.models import Membership
 from tests.factories import make_site, make_user
@@ -242,10 +244,19 @@ def test_that_mail_does_not_get_out_is_an_alarm_until_it_does(site, mara, jo, se
     mailing.send_due()
     (said,) = rings()
     assert "does not get out: Mara Lindqvist. SMTPRecipientsRefused" in said
+    assert "@" not in said, "alarms go out to webhooks, and the server quotes the address"
+    assert "no such mailbox" in said
     server.refused.clear()
     later()
     mailing.send_due()
     assert rings() == []
+
+
+def test_an_address_that_was_cut_off_is_told_to_nobody_either(site, mara):
+    quoted = "SMTPDataError: (550, b'5.1.1 <mara@site.org>: unknown, nor mara@si"
+    Mailbox.objects.create(user=mara, error=quoted)
+    (said,) = rings()
+    assert said.endswith("(550, b'5.1.1 <(an address)>: unknown, nor (an address)")
 
 
 def test_an_address_that_is_refused_keeps_nobody_else_waiting(site, mara, jo, server):

@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 from ingestion import previews
-from ingestion.archive import archive
 from ingestion.models import Document
 from ingestion.reading.drawing import WIDTH
+from ingestion.stores.archive import archive
 from tests.factories import make_filed, make_site
 from tests.ingestion.reading.papers import typed
 

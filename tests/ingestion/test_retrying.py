@@ -35,14 +35,14 @@ def settle(batch, code="PORTAL_UNAVAILABLE", *, held=True):
 
 
 def fail(document, lease, **changes):
-    told = {"tries": 2, "now": timezone.now(), "wait": 60.0, "later": True} | changes
-    retrying.fetch_failed(document.pk, lease, "DOWNLOAD_FAILED", {"status": 503}, **told)
+    told = {"tries": 2, "counted_tries": 1, "now": timezone.now(), "wait": 60.0, "later": True}
+    retrying.fetch_failed(document.pk, lease, "DOWNLOAD_FAILED", {"status": 503}, **told | changes)
     document.refresh_from_db()
 
 
 def test_a_held_document_goes_back_into_the_queue_with_new_budgets():
     held = settle(make_batch(documents=2))
-    held.update(fetch_tries=9, failing_since=timezone.now())
+    held.update(fetch_tries=9, counted_tries=4, failing_since=timezone.now())
     assert retrying.try_again(held, by=INES) == 2
     document = Document.objects.first()
     assert (document.state, document.code, document.settled_at) == ("RECEIVED", "", None)

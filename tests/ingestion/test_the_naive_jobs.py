@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 import pytest
 from django.db import connections
 
-from ingestion import batches, register, watch
+from ingestion import batches, progress
 from ingestion.core.completion import Patience, Polled, Scenario, look
 from ingestion.dispatch import leases
 from ingestion.filing import By
+from ingestion.intake import register
 from ingestion.models import Batch, Chunk, Document
 from tests import steps
 from tests.factories import make_batch, make_site, make_user
@@ -272,7 +273,7 @@ async def naive_wait_cancels():
 async def our_wait_cancels():
     def wait():
         batch = make_batch()
-        watch.wait_until_final(batch, 0.01)
+        progress.wait_until_final(batch, 0.01)
         gone = Chunk.objects.waiting().count() == 0
         connections.close_all()
         return gone

@@ -10,9 +10,9 @@ from django.db.models import ProtectedError
 from audit import history
 from audit.history import Search
 from audit.models import AppendOnly, Entry
-from ingestion.archive import archive
 from ingestion.core.errors import StorageUnavailable
 from ingestion.models import Document
+from ingestion.stores.archive import archive
 from sites.holds import LegalHold
 from sites.models import Study
 from tests.factories import make_site, make_user

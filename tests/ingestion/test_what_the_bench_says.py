@@ -1,5 +1,6 @@
 """What `python -m bench` relies on: a ratio is ours of the baseline, and a bar missed is seen."""
 
+from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -8,7 +9,8 @@ import pytest
 from bench import __main__ as report_of_all
 from bench import charts, flow
 from bench.outcome import Outcome
-from bench.report import Found, Row, beside, curve, not_measured
+from bench.report import Found, Row, beside, not_measured, program, tell
+from bench.turns import beside_the_smallest
 
 LABELS = "{http://www.w3.org/2000/svg}text"
 
@@ -54,6 +56,17 @@ def test_without_rounds_it_is_expected_of_ours():
     assert "**1**" in str(row)
 
 
+def test_it_is_expected_of_ours_where_that_is_said_though_there_are_rounds():
+    row = beside("waited", "s", [0.1, 0.3, 0.2], "theirs", [1.0, 1.0, 0.0], most=0.1, of_ours=True)
+    assert row.met is False
+    assert "| **0.2 s** | 1 s (theirs) | 0.20 (0.10 to 0.30) | 3 | at most 0.1 |" in str(row)
+
+
+def test_a_figure_without_a_baseline_is_refused():
+    with pytest.raises(ValueError, match="speed: a figure without a baseline"):
+        Row(what="speed", ours=3.0)
+
+
 def test_a_baseline_of_nothing_gives_no_ratio():
     row = Row(what="lost", ours=0, against="theirs", baseline=0, most=0)
     assert row.ratio is None
@@ -67,10 +80,25 @@ def test_what_is_absent_is_said_and_missed_by_nobody():
     assert "OCRmyPDF is not installed" in str(row)
 
 
-def test_a_curve_stands_beside_its_smallest_case():
-    rows = list(curve("entries: append", "us", {100: 30.0, 10: 20.0}))
-    assert [(row.at, row.ratio) for row in rows] == [(10, 1.0), (100, 1.5)]
-    assert "entries: append, 100" in str(rows[1])
+def grown(sizes, *seconds):
+    """Runs that take these seconds, one after the other."""
+    taken = iter(seconds)
+    made = beside_the_smallest(sizes, lambda _: {"append": next(taken)})
+    assert next(taken, None) is None
+    return list(made.rows("entries", "us"))
+
+
+def test_each_larger_case_stands_beside_the_smallest_before_and_after_it():
+    small, middle, large = grown((10, 100, 1000), 20.0, 30.0, 40.0, 80.0, 60.0)
+    assert (small.at, small.ratios) == (10, [2.0, 1.5])
+    assert (middle.at, middle.ratios) == (100, [1.0])
+    assert (large.at, large.ratios) == (1000, [1.6])
+    assert "entries: append, 1,000 | 80 us | 50 us (10) | 1.60 | 1 |" in str(large)
+
+
+def test_a_machine_that_slows_down_does_not_pass_for_growth():
+    _, *larger = grown((10, 100, 1000), 1.0, 2.0, 3.0, 4.0, 5.0)
+    assert [row.ratio for row in larger] == [1.0, 1.0]
 
 
 def test_what_was_found_outlives_the_process(tmp_path):
@@ -82,7 +110,7 @@ def test_what_was_found_outlives_the_process(tmp_path):
 
 
 def test_the_page_names_what_was_not_measured_and_shows_its_charts(tmp_path):
-    rows = curve("entries: append", "us", {10: 20.0, 100: 30.0})
+    rows = grown((10, 100), 20.0, 30.0, 20.0)
     ratio = beside("speed & more", "a/s", [2.0], "theirs", [1.0])
     report_of_all.write_page([found(ratio), found(*rows, name="growth")], tmp_path)
     page = (tmp_path / "index.md").read_text()
@@ -101,6 +129,26 @@ def test_a_quick_result_does_not_stand_for_a_full_one(tmp_path, monkeypatch):
     assert not report_of_all.is_kept("ledger", is_quick=False)
 
 
+def test_what_failed_says_so_and_is_done_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(report_of_all, "KEPT", tmp_path)
+    kept = replace(found(not_measured("b", "why")), failed="TimeoutError")
+    kept.write(tmp_path / "ledger.json")
+    assert "It failed after these: TimeoutError" in str(kept)
+    assert not report_of_all.is_kept("ledger", is_quick=True)
+
+
+def test_a_bench_that_fails_keeps_what_it_has_found(tmp_path, monkeypatch):
+    def measure(_asked):
+        yield not_measured("a", "why")
+        raise TimeoutError
+
+    monkeypatch.setattr("sys.argv", ["bench", "--json", str(tmp_path / "ledger.json")])
+    with pytest.raises(TimeoutError):
+        tell(measure, program(""))
+    kept = Found.read(tmp_path / "ledger.json")
+    assert ([row.what for row in kept.rows], kept.failed) == (["a"], "TimeoutError")
+
+
 def test_a_dot_that_missed_its_bar_is_drawn_apart():
     good = charts.ratios("t", [beside("a", "", [2.0], "b", [1.0], least=1)])
     bad = charts.ratios("t", [beside("a", "", [2.0], "b", [1.0], least=3)])
@@ -109,7 +157,8 @@ def test_a_dot_that_missed_its_bar_is_drawn_apart():
 
 
 def test_names_of_curves_that_end_together_do_not_cover_each_other():
-    lines = {name: [(1, 1.0), (10, 1.0)] for name in "abcd"}
+    flat = grown((1, 10), 1.0, 1.0, 1.0)
+    lines = dict.fromkeys("abcd", flat)
     labels = labels_of(charts.curves("t", "entries", lines))
     heights = sorted(float(each.get("y")) for each in labels if each.text.endswith(": 1.00"))
     assert len(heights) == 4

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings as deployed
 from django.test import Client
 
-from ingestion.archive import archive
+from ingestion.stores.archive import archive
 from tests.ingestion.api.servers import web_server
 from tests.ingestion.review.scenes import lead
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet

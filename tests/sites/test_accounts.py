@@ -8,7 +8,8 @@ from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 
 from audit.actors import in_full, in_short
-from audit.history import latest, timeline
+from audit.history import find as latest
+from audit.history import timeline
 from ingestion import roles
 from sites import accounts
 from sites.management.commands import changepassword

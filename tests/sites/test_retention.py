@@ -48,6 +48,20 @@ def test_documents_are_kept_for_years_from_the_end_of_their_study(settings, ende
 
 
 @pytest.mark.parametrize(
+    ("ended", "years", "until"),
+    [
+        (date(2026, 3, 2), 25, date(2051, 3, 3)),
+        (date(2028, 2, 29), 1, date(2029, 3, 2)),
+        (None, 25, date(2055, 1, 2)),
+    ],
+)
+def test_a_lock_may_end_on_the_day_after_and_not_before_the_end_is_known(ended, years, until):
+    of = Study(ended_on=ended, retention_years=years)
+    assert retention.locked_until(of, TODAY) == until
+    assert (of.ended_on, of.retention_years) == (ended, years)
+
+
+@pytest.mark.parametrize(
     ("columns", "sentence"),
     [
         ({}, "Kept for 25 years after the end of study SLX-1, which has not ended."),

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 
-from audit.history import of_site
+from audit.history import Search, find
 from sites.models import Portal, Site, User
 from tests.factories import make_site, make_staff, make_user
 
@@ -36,6 +36,11 @@ def load(tmp_path, capsys):
         return capsys.readouterr().out
 
     return load
+
+
+def of_site(number):
+    """Its entries, newest first."""
+    return find(Search(sites=[number]))
 
 
 def test_study_site_and_portal_come_into_being_together(load):

@@ -6,7 +6,8 @@ import pytest
 from django.utils import timezone
 
 from audit.actors import in_full
-from audit.history import latest, timeline
+from audit.history import find as latest
+from audit.history import timeline
 from ingestion.dispatch import host
 from sites import signins
 from sites.models import FailedSignIns

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from ingestion import alarms, alerts
+from ingestion.operations import alarms, alerts
 
 
 class Command(BaseCommand):

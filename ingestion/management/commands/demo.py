@@ -2,12 +2,8 @@
 
 import argparse
 import os
-import signal
-import socket
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -20,13 +16,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from audit import keys, rotation
-from ingestion import manifest, register, watch
+from ingestion import progress
+from ingestion.intake import manifest, register
 from ingestion.management import showing
 from ingestion.models import Batch, Source
 from ingestion.samples.corpus import Corpus, write_corpus
 from ingestion.samples.portal import SamplePortal, limits_of
-
-STOP_SECONDS = 60
+from ingestion.sandbox.programs import free_port, manage, running, stop_on_sigterm
 
 
 class Command(BaseCommand):
@@ -38,7 +34,7 @@ class Command(BaseCommand):
         parser.add_argument("--faults", type=float, default=0.08, help="share of transient faults")
 
     def handle(self, *args: Any, sites: int, seed: int, faults: float, **options: Any) -> None:
-        signal.signal(signal.SIGTERM, _as_interrupt)
+        stop_on_sigterm()
         console = Console(highlight=False)
         call_command("migrate", verbosity=0)
         if Batch.objects.exists():
@@ -56,7 +52,7 @@ class Command(BaseCommand):
     def _demonstrate(
         self, stack: ExitStack, console: Console, sites: int, seed: int, faults: float
     ) -> None:
-        port = _free_port()
+        port = free_port()  # the documents' addresses name it
         with console.status("Making the sample packets ..."):
             corpus = _corpus(sites, seed, f"http://127.0.0.1:{port}")
         console.print(
@@ -71,7 +67,8 @@ class Command(BaseCommand):
             SamplePortal(corpus.directory, limits, faults=faults, seed=seed, port=port)
         )
         call_command("load_sites", str(corpus.sites), verbosity=0)
-        stack.enter_context(_workers())
+        environment = os.environ | {"LOG_LEVEL": "WARNING", "DATA_DIR": str(settings.DATA_DIR)}
+        stack.enter_context(running(manage("workers", "--verbosity", "0"), environment))
         first = _ingest(console, "Packets", corpus.manifest)
         again = _ingest(console, "Once more", corpus.manifest_again)
         showing.sites(console, [first, again])
@@ -82,14 +79,6 @@ class Command(BaseCommand):
             f"The archive, the ledger and the database of this demo are in {settings.DATA_DIR}.",
             soft_wrap=True,
         )
-
-
-def _free_port() -> int:
-    """The documents' addresses name the portal's port, so it is chosen before they are made."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _corpus(sites: int, seed: int, base_url: str) -> Corpus:
@@ -113,27 +102,6 @@ def _ingest(console: Console, title: str, file: Path) -> Batch:
     )
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(title, total=len(descriptors), states="")
-        for progress in watch.until_final(batch, poll_seconds=0.3):
-            bar.update(task, completed=progress.settled, states=showing.in_words(progress.states))
+        for now in progress.until_final(batch, poll_seconds=0.3):
+            bar.update(task, completed=now.settled, states=showing.in_words(now.states))
     return batch
-
-
-@contextmanager
-def _workers() -> Iterator[None]:
-    """A worker host beside us, stopped on every way out."""
-    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "workers", "--verbosity", "0"]
-    environment = os.environ | {"LOG_LEVEL": "WARNING", "DATA_DIR": str(settings.DATA_DIR)}
-    # Its own session: a Ctrl-C reaches us alone, and we stop it in order.
-    workers = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603
-    try:
-        yield
-    finally:
-        workers.terminate()
-        try:
-            workers.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            workers.kill()
-
-
-def _as_interrupt(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt

@@ -4,6 +4,7 @@ Exit code 0: it held; 1: it did not, and the last line says what.
 """
 
 import argparse
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -13,15 +14,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from audit import rotation
-from ingestion.drills import (
-    backpressure,
-    place,
-    rate_limit,
-    reconstruction,
-    replay,
-    shutdown,
-)
+from ingestion.drills import backpressure, rate_limit, reconstruction, replay, shutdown
+from ingestion.drills.scene import DrillFailed
 from ingestion.samples import frozen
+from ingestion.sandbox import Failed, Sandbox
+from ingestion.sandbox.programs import manage, running, stop_on_sigterm
 
 DRILLS = {
     "backpressure": backpressure.run,
@@ -49,12 +46,13 @@ class Command(BaseCommand):
         parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
 
     def handle(self, *args: Any, drill: str, inside: Path | None, **options: Any) -> None:
+        stop_on_sigterm()
         try:
             if inside:
                 self._work(drill, inside, options["documents"])
             else:
                 self._send(drill, options)
-        except place.DrillFailed as failed:
+        except (DrillFailed, Failed) as failed:
             raise CommandError(f"{drill}: {failed}") from failed
 
     def _send(self, drill: str, options: dict[str, Any]) -> None:
@@ -69,15 +67,20 @@ class Command(BaseCommand):
         self.stdout.write(f"{drill}: it holds.")
 
     def _done(self, drill: str, folder: Path, documents: str) -> None:
-        arguments = ["drill", drill, "--inside", str(folder), "--documents", documents]
-        process = place.manage(folder, *arguments, **CHANGES.get(drill, {}))
-        for line in process.stdout or ():
-            self.stdout.write(line, ending="")
-        if process.wait():
-            sys.exit(process.returncode)  # it has said why
+        temporary = folder / "tmp"
+        temporary.mkdir(parents=True)
+        command = manage("drill", drill, "--inside", str(folder), "--documents", documents)
+        changes = {"TMPDIR": str(temporary), **CHANGES.get(drill, {})}
+        environment = Sandbox(folder).environment | changes
+        with running(command, environment, stdout=subprocess.PIPE) as process:
+            for line in process.stdout or ():
+                self.stdout.write(line, ending="")
+            if process.wait():
+                sys.exit(process.returncode)  # it has said why
 
     def _work(self, drill: str, folder: Path, documents: int) -> None:
-        place.refuse_another(folder)
+        if not Sandbox(folder).is_ours():
+            raise DrillFailed(f"a drill works in {folder} alone; nothing was done")
         call_command("migrate", verbosity=0)
         rotation.create(by="system:drill")
         if drill == REPLAY:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from ingestion import manifest, register
+from ingestion.intake import manifest, register
 from ingestion.management import waiting
 from ingestion.models import PRIORITIES, Source
 

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from ingestion.core.limiter import Pace
 from ingestion.core.work import PortalTerms
 from ingestion.dispatch import gates
-from ingestion.dispatch.leases import portal_terms
+from ingestion.dispatch.items import portal_terms
 from ingestion.portal.check import look
 from sites.models import Site
 

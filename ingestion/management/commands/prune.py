@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from ingestion import retention
+from ingestion.operations import retention
 
 
 class Command(BaseCommand):

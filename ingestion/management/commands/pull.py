@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from ingestion.intake.pulling import NothingToPull, PortalSilent, pull
+from ingestion.intake.submission import Submission
 from ingestion.management import waiting
 from ingestion.models import PRIORITIES, Source
-from ingestion.pulling import NothingToPull, PortalSilent, pull
-from ingestion.submission import Submission
 from sites.models import Site
 
 

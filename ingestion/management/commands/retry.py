@@ -6,7 +6,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from ingestion import retrying
-from ingestion.core.states import DocumentState
 from ingestion.filing import By
 from ingestion.models import Document
 from ingestion.rules.codes import CODES
@@ -23,7 +22,7 @@ class Command(BaseCommand):
     def handle(
         self, *args: Any, code: str | None = None, site: str | None = None, **options: Any
     ) -> None:
-        held = Document.objects.filter(state=DocumentState.HELD)
+        held = Document.objects.held()
         if code:
             if code not in CODES:
                 raise CommandError(f"there is no code {code!r}")

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django_q.models import Failure
 
-from ingestion import watch
 from ingestion.dispatch import bell
+from ingestion.operations import watch
 
 
 class Command(BaseCommand):

@@ -5,7 +5,6 @@ made.
 """
 
 import argparse
-import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -14,9 +13,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from ingestion.sandbox import Sandbox
+from ingestion.sandbox.programs import stop_on_sigterm
 from ingestion.validation import installation, marks, matrix, pack, results, steps
 from ingestion.validation.operation import Operation
-from ingestion.validation.sandbox import Sandbox
 from ingestion.validation.steps import Taken
 
 TESTS = "tests"
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         made = pack.Pack(
             rows=matrix.rows(self._marked(), runs),
             runs=runs,
-            iq=list(steps.take(installation.steps(), self._tell)),
+            iq=list(steps.take(installation.SCRIPT.steps(), self._tell)),
             oq=self._operated(is_left_out=options["without_oq"]),
             by=options["by"],
         )
@@ -81,7 +81,7 @@ class Command(BaseCommand):
             script = Operation(sandbox).steps()
             if is_left_out:
                 return steps.left_out(script, "left out: --without-oq")
-            signal.signal(signal.SIGTERM, _as_interrupt)  # what was started has to be stopped
+            stop_on_sigterm()
             try:
                 return list(steps.take(script, self._tell))
             except KeyboardInterrupt:
@@ -103,7 +103,3 @@ class Command(BaseCommand):
         if made.shortcomings:
             self.stdout.write("\n".join(["Failed or open:", *made.shortcomings]))
             sys.exit(1)
-
-
-def _as_interrupt(_number: int, _frame: Any) -> None:
-    raise KeyboardInterrupt

@@ -12,16 +12,20 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
-from ingestion import stocktaking
 from ingestion.core.errors import StorageUnavailable
-from ingestion.stocktaking import Fault, Stock
+from ingestion.stores import stocktaking
+from ingestion.stores.stocktaking import Fault, Stock
 
+_LOCK = "within a month by itself, now by `manage.py lock_archive` (this breaks nothing)"
 WHAT = {
     Fault.MISSING: "MISSING, though a document says that it was stored",
     Fault.CHANGED: "CHANGED: the bytes are not those of the name",
     Fault.UNREADABLE: "cannot be read",
     Fault.WRITABLE: "can be written to: seal it (chmod 444, Object Lock), and find out since when",
     Fault.ORPHANED: "belongs to no document (this breaks nothing)",
+    Fault.SHORT: f"is locked in S3 for less than its study is kept: {_LOCK}",
+    Fault.UNHELD: f"has no legal hold in S3, and its study has one: {_LOCK}",
+    Fault.STILL_HELD: f"is held in S3 still, and the hold was lifted: {_LOCK}",
 }
 WHAT_TO_DO = (
     "What to do: keep the archive as it is, find out who could write to it, and bring the named\n"

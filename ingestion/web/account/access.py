@@ -10,9 +10,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
 from audit.reasons import LEAST
-from ingestion.web.access import SignedIn
+from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.forms import SignedForm
-from ingestion.web.trail.doors import for_staff_with
 from sites import access
 
 SEE_PEOPLE = "clinical_sites.view_user"

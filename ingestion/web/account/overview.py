@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from ingestion.web.access import SignedIn
 from ingestion.web.account.people import wanted
-from sites import accounts, second_step
-from sites.accounts import Missing
+from sites import accounts, fitness, second_step
+from sites.fitness import Missing
 
 _THANKS = {
     Missing.TRAINING: "Your training is on record.",
@@ -46,10 +46,10 @@ def account(request: SignedIn) -> HttpResponse:
 def _needs(request: SignedIn) -> list[Need]:
     if request.user.is_auditor:
         return []
-    blocks_upload = set(accounts.may_upload(request.user))
+    blocks_upload = set(fitness.may_upload(request.user))
     return [
         Need(each, each.sentence, "upload or sign" if each in blocks_upload else "sign")
-        for each in accounts.may_sign(request.user)
+        for each in fitness.may_sign(request.user)
     ]
 
 

@@ -20,17 +20,17 @@ from django_q.models import Failure
 
 from audit import anchors, runs
 from audit.standing import standing
-from ingestion import alarms, disks, figures, stuck, throughput, watch
-from ingestion.alarms import Alarm
 from ingestion.core.states import ChunkState, DocumentState
 from ingestion.dispatch import heartbeat
 from ingestion.models import AlarmRow, Chunk, Document, WorkerHost
+from ingestion.operations import alarms, figures, stuck, throughput, watch
+from ingestion.operations.alarms import Alarm
 from ingestion.rules.sentences import reason
+from ingestion.stores import disks
 from ingestion.web import charts
-from ingestion.web.access import SignedIn
+from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.charts import Columns, Line, Series
 from ingestion.web.ops import portals
-from ingestion.web.trail.doors import for_staff_with
 
 SEE, OPERATE = "ingestion.view_chunk", "ingestion.retry_document"
 POLL_MILLISECONDS = 10_000

@@ -20,7 +20,7 @@ NAMED = 3  # sites of one portal that are named
 class Line:
     portal: Portal
     sites: str  # their numbers
-    used: float  # of what may be asked at once; 1 and more is as fast as it may be asked
+    used: float  # `PortalGate.used`
     waiting: int  # documents
     next_probe_at: datetime | None  # None: it answers
 
@@ -55,12 +55,11 @@ def _line(gate: PortalGate, waiting: Mapping[int, int], now: float) -> Line:
     portal = gate.portal
     numbers = [site.site_id for site in portal.sites.all()]
     more = f" and {len(numbers) - NAMED} more" if len(numbers) > NAMED else ""
-    spent = max(0.0, gate.tat / 1e6 - now) * portal.rate_per_second
     is_down = gate.breaker != BreakerState.CLOSED
     return Line(
         portal=portal,
         sites=", ".join(numbers[:NAMED]) + more,
-        used=spent / portal.burst,
+        used=gate.used(now),
         waiting=waiting.get(portal.pk, 0),
         next_probe_at=gate.next_probe_at if is_down else None,
     )

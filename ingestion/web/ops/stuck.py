@@ -15,14 +15,13 @@ from django.views.decorators.http import require_POST, require_safe
 from audit.context import because
 from audit.reasons import LEAST, MOST
 from ingestion import retrying
-from ingestion import stuck as lying
 from ingestion.dispatch import recovery
 from ingestion.filing import By
+from ingestion.operations import stuck as lying
 from ingestion.rules.sentences import reason as words_of
-from ingestion.web.access import SignedIn
+from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.forms import PlainForm
 from ingestion.web.ops.dashboard import OPERATE, SEE
-from ingestion.web.trail.doors import for_staff_with
 
 ON_A_PAGE = 50
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
@@ -15,9 +14,8 @@ from ingestion.models import Document, ReviewRequest
 from ingestion.review import desk
 from ingestion.review.desk import Wanted
 from ingestion.rules.sentences import reason
-from ingestion.web.access import SignedIn
+from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.review.forms import FilterForm
-from ingestion.web.trail.doors import for_staff_with
 from sites.models import User
 
 ON_A_PAGE = 50
@@ -83,13 +81,9 @@ def neighbours(document: Document, wanted: Wanted) -> tuple[int, int, int | None
 
     Place 0: it does not wait here any more; then the first of the queue comes next.
     """
-    keys = keys_of(desk.queue(wanted))
+    keys = list(desk.queue(wanted).values_list("pk", flat=True))
     if document.pk not in keys:
         return 0, len(keys), None, keys[0] if keys else None
     at = keys.index(document.pk)
     before = keys[at - 1] if at else None
     return at + 1, len(keys), before, keys[at + 1] if at + 1 < len(keys) else None
-
-
-def keys_of(waiting: "QuerySet[Document]") -> list[int]:
-    return list(waiting.values_list("pk", flat=True))

@@ -12,16 +12,17 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from audit import history
+from audit import history, jobs
+from audit.export.job import KIND
 from audit.history import Search
+from audit.jobs import AuditJob
 from audit.log import ledger, record, written
 from ingestion.models import Packet
-from ingestion.web.access import SignedIn
+from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.trail import package, words
-from ingestion.web.trail.doors import EXPORT, for_staff_with
+from ingestion.web.trail.doors import EXPORT
 from ingestion.web.trail.forms import ExportForm, midnight, midnight_after
-from ingestion.web.trail.jobs import watched
-from ingestion.web.trail.office import DONE, Job, Office, office
+from ingestion.web.trail.jobs import is_done, watched
 from ingestion.web.trail.timelines import subjects_of
 from sites.models import User
 
@@ -31,11 +32,10 @@ EXPORTS_SHOWN = 20
 @for_staff_with(EXPORT)
 @require_safe
 def exports(request: SignedIn) -> HttpResponse:
-    desk = office()
-    made = list(desk.exports(EXPORTS_SHOWN)) if desk else []
+    made = jobs.latest(KIND, EXPORTS_SHOWN)
     names = words.names(job.asked_by for job in made)
     rows = [(job, names.get(job.asked_by, job.asked_by), chosen(job)) for job in made]
-    return render(request, "trail/exports.html", {"rows": rows, "is_connected": desk is not None})
+    return render(request, "trail/exports.html", {"rows": rows})
 
 
 @for_staff_with(EXPORT)
@@ -51,7 +51,6 @@ def choose(request: SignedIn) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: SignedIn) -> HttpResponse:
     """Step 2: how much that is. Posted, it is asked for."""
-    desk = _desk()
     form = ExportForm(request.GET)
     if not form.is_valid():
         return render(request, "trail/export_choose.html", {"form": form}, status=400)
@@ -59,7 +58,8 @@ def confirm(request: SignedIn) -> HttpResponse:
     entries = history.count(search)
     if request.method == "POST" and entries:
         chosen_by = {"role": request.user.role}
-        job = desk.export(_arguments(form.cleaned_data, search) | chosen_by, request.user.actor)
+        arguments = _arguments(form.cleaned_data, search) | chosen_by
+        job = jobs.ask(KIND, arguments, request.user.actor)
         return redirect("trail_export", job.pk)
     choice = [(form.fields[name].label, name, value) for name, value in _chosen(form).items()]
     context = {"choice": choice, "entries": entries, "query": request.GET.urlencode()}
@@ -70,7 +70,7 @@ def confirm(request: SignedIn) -> HttpResponse:
 @require_safe
 def export(request: HttpRequest, pk: int) -> HttpResponse:
     job = _job(pk)
-    made = package.opened(Path(job.result["path"])) if job.state == DONE else None
+    made = package.opened(Path(job.result["path"])) if is_done(job) else None
     return watched(request, job, "trail/export", {"made": made, "chosen": chosen(job)})
 
 
@@ -80,13 +80,13 @@ def download(request: SignedIn, pk: int) -> FileResponse:
     """Streamed. What was removed since, or is not ready, is not there."""
     job = _job(pk)
     path = Path(job.result.get("path", ""))
-    if job.state != DONE or not path.is_file():
+    if not is_done(job) or not path.is_file():
         raise Http404
     _enter(job, path, request.user)
     return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
 
 
-def _enter(job: Job, path: Path, person: User) -> None:
+def _enter(job: AuditJob, path: Path, person: User) -> None:
     """On record before the first byte leaves: no entry, no bytes."""
     with ledger():
         record(
@@ -100,7 +100,7 @@ def _enter(job: Job, path: Path, person: User) -> None:
         )
 
 
-def chosen(job: Job) -> str:
+def chosen(job: AuditJob) -> str:
     """What an export was to hold, in words."""
     given = job.arguments
     parts = [
@@ -115,15 +115,8 @@ def chosen(job: Job) -> str:
     return said[0].upper() + said[1:] if said else "The whole trail"
 
 
-def _desk() -> Office:
-    desk = office()
-    if desk is None:
-        raise Http404
-    return desk
-
-
-def _job(pk: int) -> Job:
-    job = _desk().exporting(pk)
+def _job(pk: int) -> AuditJob:
+    job = jobs.find(KIND, pk)
     if job is None:
         raise Http404
     return job

@@ -7,24 +7,28 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import get_conditional_response
 
-from ingestion.web.trail.office import DONE, FAILED, Job
+from audit.jobs import AuditJob
 
 POLL_MILLISECONDS = 2000
 
 
-def is_over(job: Job) -> bool:
-    return job.state in {DONE, FAILED}
+def is_done(job: AuditJob) -> bool:
+    """And has its result."""
+    return job.state == AuditJob.State.DONE
 
 
-def watched(request: HttpRequest, job: Job, template: str, more: Mapping[str, Any]) -> HttpResponse:
+def watched(
+    request: HttpRequest, job: AuditJob, template: str, more: Mapping[str, Any]
+) -> HttpResponse:
     """`TEMPLATE.html` is the page, `TEMPLATE_live.html` its fragment."""
     etag = f'"{job.pk}-{job.state}-{job.done}-{job.total}"'
     is_fragment = bool(request.headers.get("X-Fragment"))
     if is_fragment and (unchanged := get_conditional_response(request, etag=etag)):
         return unchanged
     live = f"{template}_live.html"
+    is_over = is_done(job) or job.state == AuditJob.State.FAILED
     context = {
-        "job": job, "is_over": is_over(job), "etag": etag, "poll": POLL_MILLISECONDS, "live": live,
+        "job": job, "is_over": is_over, "etag": etag, "poll": POLL_MILLISECONDS, "live": live,
         **more,
     }  # fmt: skip
     response = render(request, live if is_fragment else f"{template}.html", context)

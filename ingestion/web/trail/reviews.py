@@ -10,8 +10,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from audit import reviews
 from audit.reviews import DAY, Outcome
-from ingestion.web.access import SignedIn
-from ingestion.web.trail.doors import REVIEW, SEE_REVIEWS, for_staff_with
+from ingestion.web.access import SignedIn, for_staff_with
+from ingestion.web.trail.doors import REVIEW, SEE_REVIEWS
 from ingestion.web.trail.forms import ReviewForm
 
 ON_A_PAGE = 20

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_safe
 from audit import history
 from audit.history import Recorded, Search
 from ingestion.models import Document, Packet
-from ingestion.web.access import SignedIn
-from ingestion.web.trail.doors import SEE, for_staff_with
+from ingestion.web.access import SignedIn, for_staff_with
+from ingestion.web.trail.doors import SEE
 from ingestion.web.trail.entries import Line, lines
 from ingestion.web.trail.forms import SearchForm
 from sites.models import Site

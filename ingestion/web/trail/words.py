@@ -128,8 +128,12 @@ def meaning(entry: Recorded) -> str:
 def names(among: Iterable[str]) -> dict[str, str]:
     """What these actors are called: people by their printed names, in one query."""
     among = set(among)
-    keys = {actor.removeprefix("user:") for actor in among if actor.startswith("user:")}
-    people = User.objects.filter(pk__in=[key for key in keys if key.isdecimal()])
     ours = {actor: actors.in_short(actor) for actor in among if actor.startswith(actors.SYSTEM)}
-    called = {actor: _SYSTEMS.get(short, short) for actor, short in ours.items()}
-    return called | {person.actor: str(person) for person in people}
+    return {actor: _SYSTEMS.get(short, short) for actor, short in ours.items()} | people(among)
+
+
+def people(among: Iterable[str]) -> dict[str, str]:
+    """Printed names of those of these actors who are people, in one query."""
+    keys = {actor.removeprefix("user:") for actor in among if actor.startswith("user:")}
+    found = User.objects.filter(pk__in=[key for key in keys if key.isdecimal()])
+    return {person.actor: str(person) for person in found}

@@ -17,6 +17,7 @@ from audit.export.trail import ExportRefused
 from audit.log import written
 from tests.audit.export.support import KEY, OTHER, exported, inspect, publish, sign, write_ways
 from tests.audit.support import guards_down, sql, write
+from tests.audit.test_tree import hashes_of
 
 
 def files_of(folder):
@@ -70,7 +71,7 @@ def test_entries_are_the_ledgers_lines_as_they_are(package):
 @pytest.mark.requirement("R07")
 def test_an_export_is_on_record_with_the_hash_of_its_manifest(trail, tmp_path):
     target = exported(tmp_path / "export", doc_id="CV-3", sites=["FR-002"])
-    entry = history.latest(limit=1)[0]
+    entry = history.find(limit=1)[0]
     manifest = (target / "manifest.json").read_bytes()
     by = in_full("system:command"), "ops"
     assert (entry.event, entry.actor, entry.role) == ("ledger.exported", *by)
@@ -105,7 +106,7 @@ def test_a_part_has_what_was_asked_for(trail, tmp_path, choice, seqs):
 
 
 def test_times_choose_from_one_moment_up_to_before_another(trail, tmp_path):
-    entries = list(reversed(history.latest(limit=12)))
+    entries = list(reversed(history.find(limit=12)))
     border = written(entries[6].recorded_at)
     late = exported(tmp_path / "late", since=border)
     early = exported(tmp_path / "early", until=border)
@@ -122,8 +123,7 @@ def test_nodes_kept_in_files_are_those_of_the_tree(size, tmp_path):
             nodes.add(hash_)
         for start in range(size):
             for path in (tree.inclusion(start, size), tree.consistency(start + 1, size)):
-                found = tree.hashes(leaves, path)
-                assert [nodes.hash_of(span) for span in path] == [found[span] for span in path]
+                assert [nodes.hash_of(span) for span in path] == hashes_of(path, leaves)
         with pytest.raises(KeyError):
             nodes.hash_of((1, 3)) if size > 3 else nodes.hash_of((5, 8))
 
@@ -137,7 +137,7 @@ def test_without_a_checkpoint_there_is_nothing_to_end_at(db, anchors, tmp_path):
 def test_a_choice_that_nothing_fits_is_refused(trail, tmp_path):
     with pytest.raises(ExportRefused, match="no entry fits"):
         exported(tmp_path / "export", doc_id="CV-99")
-    assert history.latest(limit=1)[0].event == "document.filed"
+    assert history.find(limit=1)[0].event == "document.filed"
 
 
 def test_what_is_there_is_not_written_over(trail, tmp_path):

@@ -225,7 +225,7 @@ def test_a_copy_for_people_cannot_be_edited_alone(package, name):
 
 @pytest.mark.requirement("R11")
 def test_a_copy_that_was_edited_with_its_manifest_shows_against_the_manifests_own_hash(package):
-    on_record = history.latest(limit=1)[0].sha256
+    on_record = history.find(limit=1)[0].sha256
     assert inspect(package, "--known", on_record)[0] == 0
     with (package / "timeline.csv").open("ab") as file:
         file.write(b"x")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from audit import chain, tree
 from audit.export import verify_trail
 from tests.audit.export.support import inspect
-from tests.audit.test_tree import grown
+from tests.audit.test_tree import grown, hashes_of
 
 SIZES = st.integers(1, 70)
 LINES = [b'{"seq":%d}' % n for n in range(70)]
@@ -16,8 +16,7 @@ LEAVES = [tree.leaf(line.decode()) for line in LINES]
 
 
 def proof(spans, size):
-    found = tree.hashes(LEAVES[:size], spans)
-    return [found[span] for span in spans]
+    return hashes_of(spans, LEAVES[:size])
 
 
 @settings(max_examples=20)

@@ -3,7 +3,8 @@
 import pytest
 from django.contrib import admin
 
-from audit.history import latest, timeline
+from audit.history import find as latest
+from audit.history import timeline
 from audit.reasons import ReasonedActions
 from audit.tracked import LedgerAdminMixin
 from ingestion.core.states import BatchState

@@ -2,15 +2,18 @@
 
 import base64
 import hashlib
+from contextlib import ExitStack
 
 import pytest
+from django.conf import settings
 from django.core.files.base import ContentFile
+from django.test import override_settings
 
 from audit.history import timeline
 from ingestion.api.ranges import NotSatisfiable, Part, asked_part
-from ingestion.archive import archive
+from ingestion.intake.register import UploadedDocument, upload_packet
 from ingestion.models import Document
-from ingestion.register import UploadedDocument, upload_packet
+from ingestion.stores.archive import archive
 from tests.factories import make_user
 from tests.ingestion.api.servers import ask, web_server
 from tests.ingestion.api.test_problems import problem
@@ -37,17 +40,27 @@ def document(site, tmp_path):
     return make_document(site, tmp_path)
 
 
+@pytest.fixture(scope="module")
+def served(django_db_setup, tmp_path_factory):
+    """One real server for all of them: its address, and where it looks for the bytes."""
+    folder = tmp_path_factory.mktemp("archive")
+    with ExitStack() as stack:
+        with override_settings(ARCHIVE_DIR=folder):
+            address = stack.enter_context(web_server(settings))
+        yield address, folder
+
+
 @pytest.fixture
-def over_the_wire(transactional_db, program, document, settings):
+def over_the_wire(transactional_db, program, served, request, settings):
     """`over_the_wire("GET", range="bytes=0-9")`: asks a real server for the document's bytes."""
-    with web_server(settings) as address:
-        path = f"/api/v1/documents/{document.pk}/content"
+    address, settings.ARCHIVE_DIR = served
+    document = request.getfixturevalue("document")
 
-        def asked(method, **headers):
-            headers = {"authorization": f"Bearer {program.secret}"} | headers
-            return ask(address, method, path, **headers)
+    def asked(method, **headers):
+        headers = {"authorization": f"Bearer {program.secret}"} | headers
+        return ask(address, method, f"/api/v1/documents/{document.pk}/content", **headers)
 
-        yield asked
+    return asked
 
 
 def test_the_whole_comes_with_what_proves_it(over_the_wire):

@@ -10,9 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from ingestion import gathering, spool
 from ingestion.api import gathered
+from ingestion.intake import gathering
 from ingestion.models import Batch, Document
+from ingestion.stores import spool
 from tests.ingestion.api.conftest import Program
 from tests.ingestion.api.servers import ask, web_server
 from tests.ingestion.api.test_problems import problem

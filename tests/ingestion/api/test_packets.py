@@ -8,8 +8,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
 from audit.history import timeline
-from ingestion import spool
 from ingestion.models import Batch, Document
+from ingestion.stores import spool
 from tests.ingestion.api.conftest import Program, make_token
 from tests.ingestion.api.servers import ask, web_server
 from tests.ingestion.api.test_problems import problem

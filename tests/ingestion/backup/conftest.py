@@ -13,9 +13,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from audit import rotation
-from ingestion import register
-from ingestion.archive import archive
 from ingestion.backup import making
+from ingestion.intake import register
+from ingestion.stores.archive import archive
 from tests.audit.support import sql
 from tests.factories import make_filed, make_site, make_user
 

@@ -14,14 +14,15 @@ from django.core.files.base import ContentFile
 from django.db import connection
 
 from audit import anchors, checkpoints, history
-from ingestion import drafts, gathering, spool
-from ingestion.archive import archive
 from ingestion.backup import contents, making
 from ingestion.backup.contents import BackupProblem, Item, Kind
 from ingestion.backup.copying import weighed
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import leases
-from ingestion.gathering import Expected
+from ingestion.intake import drafts, gathering
+from ingestion.intake.gathering import Expected
+from ingestion.stores import spool
+from ingestion.stores.archive import archive
 from tests import steps
 from tests.audit.support import guards_down, sql, write
 from tests.factories import verdict

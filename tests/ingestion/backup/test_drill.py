@@ -8,10 +8,11 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from audit.verify import verify
-from ingestion import manifest, register, stocktaking
+from ingestion.intake import manifest, register
 from ingestion.models import Document
 from ingestion.samples.corpus import write_corpus
 from ingestion.samples.portal import Limit, SamplePortal
+from ingestion.stores import stocktaking
 from sites.models import Portal
 from tests.ingestion.backup.conftest import backups, run
 from tests.ingestion.dispatch.conftest import NOWHERE, SUBMISSION

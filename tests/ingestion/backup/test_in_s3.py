@@ -2,11 +2,11 @@
 
 import pytest
 
-from ingestion import spool
-from ingestion.archive import archive
 from ingestion.models import Document
+from ingestion.stores import spool
+from ingestion.stores.archive import archive
 from tests.ingestion.backup.conftest import run
-from tests.ingestion.buckets import in_s3
+from tests.ingestion.stores.buckets import in_s3
 
 pytestmark = pytest.mark.requirement("R31")
 

@@ -12,11 +12,11 @@ from django.db import IntegrityError, connection
 
 from audit import anchors, checkpoints, guards, history, roles
 from audit.verify import verify
-from ingestion import spool
-from ingestion.archive import archive
 from ingestion.backup import contents
 from ingestion.core.states import DocumentState
 from ingestion.models import Document
+from ingestion.stores import spool
+from ingestion.stores.archive import archive
 from tests.audit.support import APPLICATION, sql, write
 from tests.ingestion.backup.conftest import backups, run
 from tests.ingestion.hosts import environment

@@ -107,8 +107,16 @@ async def test_a_long_wait_gives_the_worker_back_and_a_short_one_does_not():
 async def test_the_tries_of_an_earlier_shift_count():
     house = House()
     house.fail(2, PortalFailing())
-    await house.ingest([make_item(1), make_item(2, tries=2)])
+    await house.ingest([make_item(1), make_item(2, tries=2, counted_tries=2)])
     assert house.desk.moves[2] == ["REJECTED DOWNLOAD_FAILED"]
+
+
+async def test_what_failed_while_its_portal_was_down_never_counts_against_a_document():
+    house = House()
+    house.fail(2, PortalUnreachable(), PortalUnreachable(), PortalFailing())
+    await house.ingest([make_item(1), make_item(2)])
+    assert len(house.portal.asked) > LIMITS.fetch_tries + 1
+    assert house.desk.moves[2][-1] == "ARCHIVED"
 
 
 async def test_a_portal_that_is_down_is_not_asked_and_its_documents_leave_the_shift():

@@ -5,7 +5,7 @@ import datetime
 import pytest
 from django.core.management import call_command
 
-from ingestion import manifest, register
+from ingestion.intake import manifest, register
 from ingestion.models import Source
 from ingestion.samples.corpus import write_corpus
 from tests.ingestion.brokers import redis_server

@@ -9,11 +9,12 @@ from django.db import connections
 
 from audit.actors import in_full, in_short
 from audit.history import timeline
-from ingestion import batches, register, retrying
+from ingestion import batches, retrying
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.dispatch.shift import work_shift
 from ingestion.filing import By
+from ingestion.intake import register
 from ingestion.models import Batch, Chunk
 from ingestion.samples.portal import Limit, SamplePortal, limits_of
 from sites.models import Portal

@@ -19,8 +19,9 @@ from django.utils import timezone
 
 from audit import verify
 from audit.history import timeline
-from ingestion import manifest, reconcile, register
+from ingestion.intake import manifest, register
 from ingestion.models import Chunk
+from ingestion.operations import reconcile
 from ingestion.samples.corpus import write_corpus
 from ingestion.samples.portal import SamplePortal
 from sites.models import Portal

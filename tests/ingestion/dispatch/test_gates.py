@@ -12,9 +12,11 @@ from ingestion.core.breaker import BreakerState, BreakerTerms
 from ingestion.core.gate import Outcome
 from ingestion.core.limiter import Pace
 from ingestion.core.slots import Grant
-from ingestion.dispatch import gates, leases
-from ingestion.dispatch.desk import Door
-from ingestion.dispatch.shared_gate import DatabaseClock, SharedGate
+from ingestion.dispatch import gates
+from ingestion.dispatch.clock import DatabaseClock, database_now
+from ingestion.dispatch.door import Door
+from ingestion.dispatch.items import portal_terms
+from ingestion.dispatch.shared_gate import SharedGate
 from ingestion.models import Chunk, PortalGate
 from tests.factories import make_batch, make_site
 
@@ -92,7 +94,7 @@ def test_a_portal_that_answers_its_probe_is_asked_again_and_its_chunks_are_due(p
     gates.probe(portal, PACE, TERMS)
     gates.tell(portal, Outcome.GIVEN, TERMS)
     assert gates.reserve(portal, PACE, 1)
-    assert Chunk.objects.due(leases.database_now()).exists()
+    assert Chunk.objects.due(database_now()).exists()
 
 
 def test_every_switch_of_a_breaker_is_in_the_ledger(portal):
@@ -165,4 +167,4 @@ async def test_a_database_that_fails_is_a_wait_and_no_error(offered):
 
 @pytest.fixture
 def offered(transactional_db):
-    return leases.portal_terms(make_site("1003").portal)
+    return portal_terms(make_site("1003").portal)

@@ -1,5 +1,6 @@
 """Jobs on a real host: rung for, done, and begun again when their worker is killed."""
 
+import hashlib
 import os
 from contextlib import suppress
 
@@ -7,9 +8,12 @@ import pytest
 
 from audit import jobs, runs
 from audit.jobs import AuditJob
-from ingestion import stocktaking
-from ingestion.archive import archive
+from ingestion.stores import stocktaking
+from ingestion.stores.archive import archive
+from sites.holds import LegalHold
+from tests.factories import make_filed, make_site, make_user
 from tests.ingestion.hosts import eventually, kill, worker_host
+from tests.ingestion.stores.buckets import in_s3
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -56,3 +60,20 @@ def test_a_job_whose_worker_is_killed_is_begun_again_at_once(settings, endless):
         eventually(lambda: is_done(job))
     assert job.attempts == 2
     assert job.result["files"] == 0
+
+
+@pytest.mark.requirement("R14")
+@pytest.mark.slow
+def test_a_hold_that_was_set_while_no_host_lived_is_put_on_by_the_next(
+    s3, monkeypatch, settings, tmp_path
+):
+    terms, site = in_s3(s3, monkeypatch, settings), make_site()
+    (tmp_path / "incoming").write_bytes(b"%PDF")
+    sha256 = hashlib.sha256(b"%PDF").hexdigest()
+    archive().put(tmp_path / "incoming", sha256)
+    make_filed(site, "cv", sha256)
+    LegalHold.objects.create(study=site.study, reason="An inspection.", set_by=make_user())
+    there = {"Bucket": terms["ARCHIVE_S3_BUCKET"], "Key": f"sl/{sha256[:2]}/{sha256[2:4]}/{sha256}"}
+    assert "ObjectLockLegalHoldStatus" not in s3.head_object(**there)
+    with worker_host(settings, **terms):
+        eventually(lambda: "ObjectLockLegalHoldStatus" in s3.head_object(**there))

@@ -8,11 +8,12 @@ from django.utils import timezone
 
 from audit.history import timeline
 from audit.log import ledger
-from ingestion import filing, spool
+from ingestion import filing
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.core.work import Filed
 from ingestion.dispatch import leases
 from ingestion.models import Chunk, Document, PortalGate
+from ingestion.stores import spool
 from tests import steps
 from tests.factories import make_batch, make_site, verdict
 

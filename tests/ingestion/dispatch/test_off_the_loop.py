@@ -31,7 +31,7 @@ def python_work(frame):
             return "deciding"
         if module == "ingestion.filing":
             return "recording"
-    if module == "ingestion.spool":
+    if module == "ingestion.stores.spool":
         return "writing"
     return "parsing" if module.partition(".")[0] in PARSERS else None
 

@@ -11,7 +11,7 @@ from django.db import connection, connections
 from django_q.models import OrmQ
 from django_q.tasks import async_task
 
-from ingestion import manifest, register
+from ingestion.intake import manifest, register
 from ingestion.models import Batch, Document, Source
 from tests.ingestion.brokers import redis_server
 from tests.ingestion.hosts import eventually, find, worker_host

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from audit.history import timeline
-from ingestion import batches, retrying, watch
+from ingestion import batches, progress, retrying
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import leases, polls
 from ingestion.filing import By
@@ -46,7 +46,7 @@ def test_what_nobody_had_room_for_is_held_as_capacity_at_the_deadline_and_not_be
     poll_until(began + DEADLINE + timedelta(minutes=10), since=now)
     assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 2})
     assert set(batch.documents.values_list("code", flat=True)) == {"CAPACITY"}
-    assert watch.progress(batch).error.startswith("There was no room for all its documents")
+    assert progress.of(batch).error.startswith("There was no room for all its documents")
 
 
 def test_a_batch_that_was_begun_completes_with_its_unfinished_documents_named(settings):

@@ -11,15 +11,16 @@ from django.core.management import call_command
 from django.db import OperationalError, connection, connections
 from django_q.models import Schedule
 
-from ingestion import spool, tasks
+from ingestion import tasks
 from ingestion.core.errors import LeaseLost
 from ingestion.core.lanes import Lanes
 from ingestion.core.states import ChunkState
 from ingestion.dispatch import leases, presence, recovery, schedules
-from ingestion.dispatch.desk import Door
+from ingestion.dispatch.door import Door
 from ingestion.dispatch.shift import Shift
 from ingestion.models import Chunk
 from ingestion.portal import FolderOf
+from ingestion.stores import spool
 from tests.factories import make_batch, make_leased
 
 pytestmark = [pytest.mark.django_db(transaction=True)]

@@ -12,14 +12,14 @@ from django.core.files.base import ContentFile
 from django.db import connection
 
 from audit import verify
-from ingestion import reconcile, register
 from ingestion.core.states import DocumentState
+from ingestion.intake import register
 from ingestion.models import Chunk
+from ingestion.operations import reconcile
 from ingestion.samples.portal import Limit, SamplePortal
-from ingestion.stocktaking import take_stock
+from ingestion.stores.stocktaking import take_stock
 from sites.models import Portal, Site
 from tests.factories import make_user
-from tests.ingestion.buckets import in_s3
 from tests.ingestion.hosts import environment, eventually, find, kill, stop_host, worker_host
 from tests.ingestion.networks import network, relay
 from tests.ingestion.scenes import (
@@ -28,6 +28,7 @@ from tests.ingestion.scenes import (
     is_completed,
     some_are_settled,
 )
+from tests.ingestion.stores.buckets import in_s3
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 # What the portal counts. We are told of a burst of one: the rest is for requests that leave a busy

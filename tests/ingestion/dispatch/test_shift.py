@@ -9,17 +9,17 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from audit.history import timeline
-from ingestion import pulling, register
-from ingestion.archive import archive
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import drain, leases
 from ingestion.dispatch.shift import work_shift
+from ingestion.intake import pulling, register
 from ingestion.models import Chunk, Document, Source, ValidityOverride
 from ingestion.readiness import readiness_of
 from ingestion.rules.dates import months_later
 from ingestion.samples.people_and_sites import site as sample
 from ingestion.samples.portal import SamplePortal, limits_of
 from ingestion.samples.specimens import specimen
+from ingestion.stores.archive import archive
 from sites.models import Site, Study
 from tests.factories import make_batch, make_site, make_user
 from tests.ingestion.scenes import everything_is_as_expected
@@ -160,7 +160,7 @@ def test_a_draining_worker_takes_nothing_and_the_next_start_goes_on(settings):
     try:
         work_shift()
     finally:
-        drain.stop()
+        drain._cluster.value = False
     assert batch.chunks.get().state == ChunkState.WAITING
     work_shift()
     batch.refresh_from_db()

@@ -54,6 +54,7 @@ def test_the_end_of_a_batch_is_signed_and_anchored(one_site, submit, settings):
             eventually(lambda: largest_held() == checkpoints.latest().size)
 
 
+@pytest.mark.slow
 def test_an_anchor_that_is_away_keeps_no_work_waiting(one_site, submit, settings):
     away = {
         **CREDENTIALS,
@@ -71,6 +72,7 @@ def test_an_anchor_that_is_away_keeps_no_work_waiting(one_site, submit, settings
     assert [waiting.anchor for waiting in lacking_in_s3()] == ["s3"]
 
 
+@pytest.mark.slow
 def test_what_a_killed_host_did_is_signed_by_the_next(one_site, submit, settings):
     with SamplePortal(one_site.directory, limits_of(one_site.sites)) as portal:
         batch = submit(one_site, portal)

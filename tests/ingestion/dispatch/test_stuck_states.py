@@ -13,8 +13,8 @@ from django.core.files.base import ContentFile
 from django_q.models import Failure, OrmQ
 from django_q.tasks import async_task
 
-from ingestion import register
 from ingestion.dispatch.session import sweep_folders
+from ingestion.intake import register
 from ingestion.models import Chunk
 from tests.factories import make_site, make_user
 from tests.ingestion.hosts import (
@@ -97,9 +97,8 @@ def busy_host(corpus, submit, settings, *, per_second=4.0, **broker):
     each_was_filed_once()
 
 
-@pytest.mark.parametrize(
-    "role", ["worker", "sentinel", *map(slower, ["cluster", "monitor", "pusher", "all"])]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ["worker", "sentinel", "cluster", "monitor", "pusher", "all"])
 def test_an_idle_host_works_on_whichever_of_its_processes_is_killed(role, broker, upload, settings):
     with idle_host(settings, upload, **broker) as host:
         kill(host, role)
@@ -108,6 +107,7 @@ def test_an_idle_host_works_on_whichever_of_its_processes_is_killed(role, broker
         assert is_stopped_without_a_trace(host, settings)
 
 
+@pytest.mark.slow
 def test_a_host_that_was_started_with_nohup_leaves_no_orphans(upload, settings):
     """Nohup has all below it ignore the signal by which they hear that their parent died."""
     with idle_host(settings, upload, "nohup") as host:
@@ -136,6 +136,7 @@ def test_what_a_killed_worker_had_in_hand_goes_on_long_before_its_leases_expire(
         kill(host, role)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_with_its_timers_lock_is_replaced_though_the_sentinel_hangs(
     upload, settings
 ):
@@ -154,6 +155,7 @@ def test_a_worker_that_is_frozen_at_work_is_killed_and_its_work_goes_on(one_site
         eventually(lambda: not is_running(frozen))
 
 
+@pytest.mark.slow
 def test_a_killed_monitor_takes_nothing_with_it(upload, settings):
     """What a later task says of its failure is kept, and no ring stays behind as unacknowledged."""
     with idle_host(settings, upload) as host:
@@ -187,6 +189,7 @@ def test_a_host_that_is_killed_itself_leaves_no_processes_and_loses_nothing(
     each_was_filed_once()
 
 
+@pytest.mark.slow
 def test_when_host_and_head_are_killed_together_nobody_goes_on_consuming(upload, settings):
     with idle_host(settings, upload) as host:
         family = descendants(host.pid)

@@ -66,10 +66,11 @@ def test_a_document_is_not_asked_for_before_its_time():
 def test_tries_and_deadline_survive_a_restart():
     batch = batch_at_a_portal_that_is_down()
     since = timezone.now() - timedelta(hours=1)
-    batch.documents.update(fetch_tries=7, failing_since=since)
+    batch.documents.update(fetch_tries=7, counted_tries=3, failing_since=since)
     work_shift()
     document = batch.documents.get()
     assert (document.fetch_tries, document.failing_since) == (8, since)
+    assert document.counted_tries == 3, "it was its portal that did not answer"
 
 
 def test_past_its_deadline_a_document_is_held():

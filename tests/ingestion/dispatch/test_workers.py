@@ -30,6 +30,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 def test_a_host_works_what_is_due_and_leaves_nothing_when_it_is_stopped(one_site, submit, settings):
     with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0.2) as portal:
         batch = submit(one_site, portal)
@@ -72,6 +73,7 @@ def test_a_cluster_that_is_killed_in_the_middle_loses_and_doubles_nothing(
     each_was_filed_once()
 
 
+@pytest.mark.slow
 def test_a_sigterm_to_every_process_at_once_is_a_clean_drain_too(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=2.0) as batch:
         with worker_host(settings) as host:
@@ -88,6 +90,7 @@ def test_a_sigterm_to_every_process_at_once_is_a_clean_drain_too(one_site, submi
     each_was_filed_once()
 
 
+@pytest.mark.slow
 def test_twice_means_now_and_still_loses_nothing(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=2.0) as batch:
         with worker_host(settings) as host:

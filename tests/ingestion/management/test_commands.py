@@ -8,12 +8,13 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from ingestion import watch
+from ingestion import progress
 from ingestion.core.limiter import Pace
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import gates, leases
 from ingestion.management import waiting
 from ingestion.models import Batch, Chunk, Document, PortalGate
+from ingestion.operations import watch
 from tests import steps
 from tests.factories import make_batch, make_filed, make_site
 from tests.ingestion.hosts import environment, eventually
@@ -59,9 +60,9 @@ def reject_all(code="DOWNLOAD_FAILED", *, held=False):
 @pytest.fixture
 def work_between_looks(monkeypatch):
     """Whoever waits for a batch finds it worked at the second look."""
-    look = watch.until_final
+    look = progress.until_final
     monkeypatch.setattr(
-        watch, "until_final", lambda batch: look(batch, sleep=lambda _: reject_all())
+        progress, "until_final", lambda batch: look(batch, sleep=lambda _: reject_all())
     )
 
 

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ingestion import spool
 from ingestion.core.errors import (
     AccessRefused,
     BodyTruncated,
@@ -21,6 +20,7 @@ from ingestion.core.errors import (
 )
 from ingestion.core.work import WorkItem
 from ingestion.portal import Sources
+from ingestion.stores import spool
 from tests.ingestion.portal.conftest import make_item
 from tests.ingestion.portal.servers import chunked, give, hang_up, ranged, silent, unending
 

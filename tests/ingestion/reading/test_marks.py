@@ -96,7 +96,7 @@ def test_an_unsure_word_in_a_line_of_print_is_print(tmp_path):
     assert find_marks(sheet(picture), unsure) == ()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 1000), st.integers(235, 255))
 def test_a_scanned_sheet_without_ink_is_blank(seed, level):
     noise = np.random.default_rng(seed).normal(0, 5, PAPER)

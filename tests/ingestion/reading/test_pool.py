@@ -7,12 +7,15 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
+from concurrent.futures import InvalidStateError
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
 import pytest
+from pebble.pool.process import PoolManager
 
 from ingestion.reading.children import Children, Killed
 from ingestion.reading.facts import MediaType, Page, Reading, TextSource, Unreadable
@@ -132,6 +135,58 @@ async def test_a_child_killed_with_the_locks_costs_the_others_nothing():
     try:
         assert isinstance(await pool.run(die_with_the_locks), Killed)
         assert isinstance(await pool.run(os.getpid), int)
+    finally:
+        await pool.close()
+
+
+class DiesOfItsFirstReader:
+    """What the first child that unpickles it has no memory for."""
+
+    def __init__(self, seen: Path) -> None:
+        self._seen = seen
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _unpickled, (self._seen,)
+
+
+def _unpickled(seen: Path) -> str:
+    if not seen.exists():
+        seen.touch()
+        raise MemoryError
+    return "unpickled"
+
+
+@pytest.mark.timeout(30)  # without our looking it waits for ever
+async def test_a_task_that_died_with_its_child_before_it_began_is_done_all_the_same(tmp_path):
+    pool = Children(LIMITS)
+    try:
+        others = [asyncio.create_task(pool.run(time.sleep, 2)) for _ in range(4)]
+        lost = asyncio.create_task(pool.run(str, DiesOfItsFirstReader(tmp_path / "seen")))
+        others.append(asyncio.create_task(pool.run(time.sleep, 2)))
+        assert await lost == "unpickled"
+        assert await asyncio.gather(*others) == [None] * 5
+    finally:
+        await pool.close()
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_pool_whose_own_thread_died_is_started_again(monkeypatch):
+    update, died = PoolManager.update_tasks, []
+
+    def die_once(manager: PoolManager) -> None:
+        if not died and manager.task_manager.tasks:
+            died.append(manager)
+            raise InvalidStateError
+        update(manager)
+
+    monkeypatch.setattr(PoolManager, "update_tasks", die_once)
+    pool = Children(replace(LIMITS, page_seconds=1, task_seconds=1))
+    try:
+        outcome = await pool.run(time.sleep, 60)
+        assert isinstance(outcome, Killed)
+        assert "more than 1 seconds" in outcome.reason
+        assert died
     finally:
         await pool.close()
 

@@ -4,11 +4,11 @@ from django.contrib.auth.models import Group
 
 from audit.signatures import Signature
 from ingestion import review
-from ingestion.archive import archive
 from ingestion.models import Action
 from ingestion.review import Ruling
 from ingestion.review.table import RULES, tells_site
 from ingestion.rules.findings import Finding
+from ingestion.stores.archive import archive
 from tests.factories import make_user, verdict
 from tests.ingestion.web.scenes import make_packet
 

@@ -35,7 +35,7 @@ def test_a_weekend_is_no_time_to_decide():
 
 
 @given(since=moments, now=moments)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_what_is_overdue_is_what_was_due(since, now):
     assert (desk.due_at(since) <= now) == (since <= desk.overdue_before(now))
 

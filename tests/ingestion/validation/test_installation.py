@@ -19,14 +19,14 @@ def quiet(_taken):
 
 
 def look(done):
-    [step] = [each for each in installation.steps() if each.done.startswith(done)]
+    [step] = [each for each in installation.SCRIPT.steps() if each.done.startswith(done)]
     [taken] = steps.take([step], quiet)
     return taken
 
 
 def test_every_step_has_an_observation_and_nothing_is_entered():
     before = history.head()
-    taken = list(steps.take(installation.steps(), quiet))
+    taken = list(steps.take(installation.SCRIPT.steps(), quiet))
     assert [each.id for each in taken] == [f"IQ-{n:02}" for n in range(1, 17)]
     assert all(each.observed for each in taken)
     assert not [each for each in taken if "broke" in each.observed]
@@ -35,8 +35,8 @@ def test_every_step_has_an_observation_and_nothing_is_entered():
 
 def test_a_guard_that_somebody_dropped_is_named():
     assert look("Compare the ledger's guards").result is Result.PASS
-    name = next(iter(guards.SQLITE if connection.vendor == "sqlite" else guards.POSTGRESQL))
-    on = "" if connection.vendor == "sqlite" else f" ON {guards.POSTGRESQL[name][0]}"
+    name, table = next(iter(guards.triggers(connection.vendor).items()))
+    on = "" if connection.vendor == "sqlite" else f" ON {table}"
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TRIGGER {name}{on}")
     taken = look("Compare the ledger's guards")

@@ -14,9 +14,9 @@ import pytest
 from django.conf import settings as configured
 from django.core.management import CommandError, call_command
 
-from ingestion.validation import sandbox
+from ingestion import sandbox
+from ingestion.sandbox import Sandbox
 from ingestion.validation.operation import Operation
-from ingestion.validation.sandbox import Sandbox
 from ingestion.validation.steps import Result, take
 from tests.ingestion.validation.runs import case, run
 
@@ -92,9 +92,12 @@ def test_results_that_cannot_be_read_are_named_before_anything_is_done(tmp_path)
 
 
 @pytest.fixture
-def outside(monkeypatch):
+def outside(monkeypatch, tmp_path):
     """Where this installation reaches."""
+    secret = tmp_path / "database-url"
+    secret.write_text("postgres://ledger@db.example/ledger")
     for name, value in {
+        "DATABASE_URL_FILE": str(secret),
         "ARCHIVE_S3_BUCKET": "originals",
         "ANCHOR_TSA": "http://tsa.example.org",
         "DATABASE_URL": "postgres://ledger@db.example/ledger",
@@ -114,9 +117,9 @@ def test_a_sandbox_reaches_nothing_of_the_installation(tmp_path):
 def test_operations_are_not_done_where_a_setting_points_out_of_the_sandbox(
     tmp_path, monkeypatch, name
 ):
-    built = sandbox._environment
+    built = sandbox.environment
     real = "postgres://ledger@db.example/ledger" if name == "DATABASE_URL" else "/srv/ledger"
-    monkeypatch.setattr(sandbox, "_environment", lambda folder: built(folder) | {name: real})
+    monkeypatch.setattr(sandbox, "environment", lambda folder: built(folder) | {name: real})
     taken = list(take(Operation(Sandbox(tmp_path)).steps(), lambda _: None))
     assert taken[0].result is Result.FAIL
     assert {each.result for each in taken[1:]} == {Result.NOT_RUN}

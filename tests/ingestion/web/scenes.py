@@ -7,8 +7,8 @@ from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from ingestion import register
 from ingestion.core.states import ChunkState
+from ingestion.intake import register
 from ingestion.models import Chunk
 from ingestion.reading.facts import MediaType, Page, Reading, TextSource
 from ingestion.rules.findings import Finding

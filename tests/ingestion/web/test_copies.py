@@ -16,7 +16,7 @@ from audit.actors import in_short
 from audit.chain import digest
 from audit.redaction import redact
 from ingestion import copies
-from ingestion.archive import archive
+from ingestion.stores.archive import archive
 from tests.audit.export.support import exported, publish, sign
 from tests.audit.support import guards_down, sql
 from tests.docs.pages import ROOT, blocks

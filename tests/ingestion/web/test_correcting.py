@@ -3,8 +3,9 @@
 import pytest
 
 from audit.history import timeline
-from ingestion import batches, correcting, review
+from ingestion import batches, review
 from ingestion.filing import By
+from ingestion.intake import correcting
 from ingestion.models import Document, DraftFile
 from ingestion.rules.findings import Finding
 from tests.factories import make_batch, verdict

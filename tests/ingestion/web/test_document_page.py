@@ -8,8 +8,8 @@ import pytest
 from audit.actors import in_full
 from audit.log import ledger, record
 from ingestion import filing
-from ingestion.archive import archive
 from ingestion.rules.fields import FieldValue
+from ingestion.stores.archive import archive
 from sites.holds import LegalHold
 from tests import steps
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, lease_all, make_packet

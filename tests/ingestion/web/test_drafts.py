@@ -7,9 +7,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.history import latest, timeline
-from ingestion import drafts, retention, spool
+from audit.history import find as latest
+from audit.history import timeline
+from ingestion.intake import drafts
 from ingestion.models import Document, Draft, DraftFile, Packet
+from ingestion.operations import retention
+from ingestion.stores import spool
 from tests.factories import make_batch, make_user
 from tests.ingestion.web.scenes import pdf, send
 

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from bench.filled import KINDS, fill
 from bench.pages import every_page
-from ingestion import summaries
+from ingestion.operations import summaries
 
 FEW, MANY = 4, 52  # sites: more than one page of them
 # From fifty sites on they are added up beforehand (docs/adr/0025), and that is asked first.

@@ -9,8 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from ingestion import summaries
 from ingestion.models import RequiredDocument, SiteRequirement
+from ingestion.operations import summaries
 from ingestion.rules.findings import Finding
 from ingestion.web import matrix
 from sites.models import Membership, Site, Study

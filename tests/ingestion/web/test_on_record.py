@@ -6,9 +6,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit.history import latest, timeline
-from ingestion.archive import archive
+from audit.history import find as latest
+from audit.history import timeline
 from ingestion.models import DraftFile, Packet
+from ingestion.stores.archive import archive
 from tests.ingestion.web.scenes import FILED, make_packet, pdf, send
 
 BYTES = b"%PDF-1.7 a letter"

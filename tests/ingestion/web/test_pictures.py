@@ -7,12 +7,12 @@ import pytest
 from audit.history import timeline
 from audit.log import ledger
 from ingestion import filing
-from ingestion.archive import archive
 from ingestion.core.states import DocumentState
 from ingestion.reading.facts import Box
 from ingestion.rules.fields import FieldValue
 from ingestion.rules.findings import Finding
 from ingestion.rules.signatures import Ink, Signature
+from ingestion.stores.archive import archive
 from ingestion.web.pictures import Spot, page_picture
 from tests.factories import make_user, verdict
 from tests.ingestion.reading.papers import typed

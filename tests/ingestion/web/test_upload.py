@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from ingestion.intake.register import Fault
 from ingestion.models import Document, DraftFile, Packet, PortalGate
-from ingestion.register import Fault
 from ingestion.web.drafts import Form, Problem
 from tests.factories import make_batch, make_site, make_user
 from tests.ingestion.web.scenes import FILED, REJECTED, make_packet, pdf, send

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from audit.history import latest
+from audit.history import find as latest
 from sites import access, accounts
 from tests.factories import make_user
 

@@ -7,7 +7,7 @@ from django.test import Client
 
 from audit.history import timeline
 from sites import signing
-from sites.accounts import Missing, may_sign, may_upload
+from sites.fitness import Missing, may_sign, may_upload
 from sites.models import User
 from sites.person import NameIsKept
 from tests.factories import make_user

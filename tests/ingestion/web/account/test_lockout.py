@@ -8,7 +8,8 @@ from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.test import Client
 from django.utils import timezone
 
-from audit.history import latest, timeline
+from audit.history import find as latest
+from audit.history import timeline
 from sites import lockout, signins
 from sites.counts import Tries
 from tests.factories import make_user

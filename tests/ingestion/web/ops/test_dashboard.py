@@ -9,8 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from ingestion import alerts
 from ingestion.models import Document, PortalGate, WorkerHost
+from ingestion.operations import alerts
 from tests.factories import make_batch, make_leased, make_read, make_site
 from tests.ingestion.web.ops.conftest import hold
 from tests.ingestion.web.test_required import text

@@ -1,12 +1,11 @@
-"""Staff of each role, a packet to look at, and an office that does its work at once."""
+"""Staff of each role, a packet to look at, and a worker for the ledger's jobs."""
 
 import pytest
 from django.contrib.auth.models import Group
 
-from ingestion.web.trail import office
+from audit import jobs, rotation
 from tests.factories import make_user
 from tests.ingestion.web.scenes import FILED, REJECTED, make_packet
-from tests.ingestion.web.trail.desk import Desk
 
 
 @pytest.fixture
@@ -33,14 +32,20 @@ def affairs(as_role):
     return as_role("Regulatory affairs")
 
 
-@pytest.fixture
-def closed(monkeypatch):
-    """Nobody was connected at start."""
-    monkeypatch.setattr(office, "_connected", [])
+@pytest.fixture(autouse=True)
+def own_folders(settings, tmp_path):
+    settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
+    settings.ANCHOR_DIR = tmp_path / "anchors"
+    settings.EXPORT_DIR = tmp_path / "exports"
 
 
 @pytest.fixture
-def desk(closed, tmp_path):
-    desk = Desk(tmp_path)
-    office.connect(desk.office)
-    return desk
+def work(db):
+    """`work()` does what waits, as a worker would."""
+    rotation.create(by="system:tests")
+
+    def work():
+        while jobs.work_next():
+            pass
+
+    return work

@@ -1,26 +1,23 @@
 """The chain's state, and checks that people ask for."""
 
 import pytest
-from django.utils import timezone
+from django.db import OperationalError
+from django.test import override_settings
 
-from audit import checkpoints, history, rotation
+from audit import anchors, checkpoints, history, jobs, runs
 from tests.audit.support import guards_down, sql, write
-from tests.ingestion.web.trail.desk import Lacking
 from tests.ingestion.web.trail.test_timelines import text
 
 PAGE, NOW = "/admin/audit/verify/", "/admin/audit/verify/now/"
 
 
 @pytest.fixture
-def signed(packet, settings, tmp_path):
+def signed(packet, work):
     """A checkpoint of all that is there, held in no other place."""
-    settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
-    settings.ANCHOR_DIR = tmp_path / "anchors"
-    rotation.create(by="system:tests")
     checkpoints.sign()
 
 
-def test_the_page_says_where_the_chain_ends_and_what_is_signed(affairs, desk, signed):
+def test_the_page_says_where_the_chain_ends_and_what_is_signed(affairs, signed):
     entries, head = history.head()
     shown = text(affairs.get(PAGE))
     assert head in shown
@@ -29,22 +26,23 @@ def test_the_page_says_where_the_chain_ends_and_what_is_signed(affairs, desk, si
     assert "No place outside of this database" in shown
 
 
-def test_without_entries_checkpoints_and_checks_the_page_says_so(affairs, desk):
+def test_without_entries_checkpoints_and_checks_the_page_says_so(affairs):
     shown = text(affairs.get(PAGE))
     assert "Nothing is on record yet" in shown
     assert "No checkpoint is signed yet" in shown
     assert "Last checks" not in shown
 
 
-def test_what_is_not_anchored_is_said_in_plain_words(affairs, desk, signed):
-    desk.lacking.append(Lacking("s3", 3, timezone.now(), "The bucket does not answer."))
+def test_what_is_not_anchored_is_said_in_plain_words(affairs, signed, settings):
+    with override_settings(ANCHOR_DIR=settings.AUDIT_KEY_FILE):  # no folder
+        anchors.anchor_due()
     shown = text(affairs.get(PAGE))
-    assert "3 checkpoints are not held in the S3 bucket" in shown
-    assert "The bucket does not answer." in shown
+    assert "1 checkpoint is not held in the folder of anchors" in shown
+    assert "exists" in shown
     assert "What to do" in shown
 
 
-def test_a_check_is_asked_for_watched_and_read(affairs, desk, packet):
+def test_a_check_is_asked_for_watched_and_read(affairs, work, packet):
     asked = affairs.post(NOW)
     page = affairs.get(asked.url)
     assert "Waits for a worker" in text(page)
@@ -52,7 +50,7 @@ def test_a_check_is_asked_for_watched_and_read(affairs, desk, packet):
     etag = page.context["etag"]
     same = {"X-Fragment": "1", "If-None-Match": etag}
     assert affairs.get(asked.url, headers=same).status_code == 304
-    desk.work()
+    work()
     fragment = affairs.get(asked.url, headers=same)
     assert fragment.status_code == 200
     assert "The chain is intact" in fragment.content.decode()
@@ -61,11 +59,11 @@ def test_a_check_is_asked_for_watched_and_read(affairs, desk, packet):
     assert "Rafael Duarte" in text(affairs.get(PAGE))
 
 
-def test_a_broken_chain_is_named_with_what_to_do(affairs, desk, packet):
+def test_a_broken_chain_is_named_with_what_to_do(affairs, work, packet):
     with guards_down():
         sql("UPDATE audit_entry SET body = replace(body, 'received', 'receive_') WHERE seq = 2")
     asked = affairs.post(NOW)
-    desk.work()
+    work()
     for address in (asked.url, PAGE):
         shown = text(affairs.get(address))
         assert "The chain is broken" in shown
@@ -75,45 +73,43 @@ def test_a_broken_chain_is_named_with_what_to_do(affairs, desk, packet):
         sql("UPDATE audit_entry SET body = replace(body, 'receive_', 'received') WHERE seq = 2")
 
 
-def test_a_check_that_failed_says_that_the_fault_is_ours(affairs, desk, packet):
+def test_a_check_that_failed_says_that_the_fault_is_ours(affairs, work, packet, monkeypatch):
+    def gone(job):
+        raise OperationalError("the database did not answer")
+
     asked = affairs.post(NOW)
-    desk.fail("The database did not answer.")
+    monkeypatch.setitem(jobs._kinds, runs.KIND, gone)
+    work()
     shown = text(affairs.get(asked.url))
-    assert "It failed. The database did not answer." in shown
+    assert "It failed. OperationalError: the database did not answer" in shown
     assert "The fault is on our side" in shown
 
 
-def test_where_nothing_works_in_the_background_the_command_is_named(affairs, packet, closed):
-    shown = text(affairs.get(PAGE))
-    assert "manage.py verify_audit --full" in shown
-    assert affairs.post(NOW).status_code == 404
-
-
-def test_qa_sees_the_chain_and_cannot_ask_for_a_check(as_role, desk, packet):
+def test_qa_sees_the_chain_and_cannot_ask_for_a_check(as_role, packet):
     client = as_role("QA reviewers")
     assert "Check now" not in text(client.get(PAGE))
     assert client.post(NOW).status_code == 403
-    assert not desk.jobs
+    assert not jobs.latest(runs.KIND, 1)
 
 
-def test_others_see_nothing_of_it(client, as_role, mara, desk):
+def test_others_see_nothing_of_it(client, as_role, mara):
     assert client.get(PAGE).url == f"/login/?next={PAGE}"
     client.force_login(mara)
     assert client.get(PAGE).status_code == 403
     assert as_role("Operations").get(PAGE).status_code == 403
 
 
-def test_a_check_that_never_was_is_not_there(affairs, desk):
+def test_a_check_that_never_was_is_not_there(affairs):
     assert affairs.get(f"{PAGE}7/").status_code == 404
     assert affairs.get(NOW).status_code == 405
 
 
 def test_the_page_takes_as_many_queries_for_a_long_trail(
-    affairs, desk, signed, django_assert_max_num_queries
+    affairs, work, signed, django_assert_max_num_queries
 ):
     for n in range(30):
         write(n, subject="site:1")
     affairs.post(NOW)
-    desk.work()
-    with django_assert_max_num_queries(10):
+    work()
+    with django_assert_max_num_queries(14):
         affairs.get(PAGE)

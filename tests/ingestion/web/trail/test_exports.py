@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from audit import history
+from audit import history, jobs
+from audit.export.job import KIND
 from audit.history import Search
+from ingestion.web.trail.timelines import subjects_of
 from sites.models import Site, Study
 from tests.factories import make_site
 from tests.ingestion.web.trail.test_timelines import text
@@ -18,10 +20,10 @@ CHECK = f"{PAGE}check/"
 
 
 @pytest.fixture
-def made(affairs, desk, packet):
+def made(affairs, work, packet):
     """The address of a finished export of everything."""
     address = affairs.post(CHECK).url
-    desk.work()
+    work()
     return address
 
 
@@ -34,11 +36,11 @@ def others(packet):
     return site
 
 
-def test_nothing_was_exported_yet(affairs, desk):
+def test_nothing_was_exported_yet(affairs):
     assert "No export has been asked for yet" in text(affairs.get(PAGE))
 
 
-def test_the_first_step_keeps_what_was_chosen_before(affairs, desk):
+def test_the_first_step_keeps_what_was_chosen_before(affairs):
     page = affairs.get(f"{PAGE}new/?site=0203&doc_id=cv").content.decode()
     assert 'value="0203"' in page
     assert 'value="cv"' in page
@@ -55,27 +57,28 @@ def test_the_first_step_keeps_what_was_chosen_before(affairs, desk):
 )
 @pytest.mark.requirement("R11")
 def test_the_second_step_says_how_much_it_is_and_asks_for_just_that(
-    affairs, desk, packet, query, expected
+    affairs, work, packet, query, expected
 ):
+    number = history.count(expected)
     shown = text(affairs.get(f"{CHECK}?{query}"))
-    assert f"Entries {history.count(expected)} " in shown
+    assert f"Entries {number} " in shown
     assert "itself recorded" in shown
     address = affairs.post(f"{CHECK}?{query}").url
-    desk.work()
-    assert f"{history.count(expected)} entries" in text(affairs.get(address))
+    work()
+    assert f"{number} entries" in text(affairs.get(address))
 
 
-def test_a_packet_is_exported_with_its_batch(affairs, desk, packet):
+def test_a_packet_is_exported_with_its_batch(affairs, packet):
     affairs.post(f"{CHECK}?packet={packet.reference}")
-    chosen = desk.jobs[-1].arguments
+    chosen = jobs.latest(KIND, 1)[0].arguments
     assert chosen["subjects"][0] == packet.batch.subject
     assert len(chosen["subjects"]) == 4
     assert packet.reference in text(affairs.get(PAGE))
 
 
-def test_a_period_is_asked_for_with_its_last_day_included(affairs, desk, packet):
+def test_a_period_is_asked_for_with_its_last_day_included(affairs, packet):
     affairs.post(f"{CHECK}?since=2026-01-01&until=2099-01-31")
-    chosen = desk.jobs[-1].arguments
+    chosen = jobs.latest(KIND, 1)[0].arguments
     assert chosen["since"] == "2026-01-01T00:00:00.000000Z"
     assert chosen["until"] == "2099-02-01T00:00:00.000000Z"
 
@@ -93,19 +96,19 @@ def test_a_period_is_asked_for_with_its_last_day_included(affairs, desk, packet)
     ],
 )
 def test_a_choice_that_cannot_be_meant_is_explained_and_exports_nothing(
-    affairs, desk, others, query, said
+    affairs, others, query, said
 ):
     Study.objects.create(protocol_number="EMPTY-1")
     answer = affairs.post(f"{CHECK}?{query}")
     assert answer.status_code == 400
     assert said in text(answer)
-    assert not desk.jobs
+    assert not jobs.latest(KIND, 1)
 
 
-def test_a_choice_without_entries_is_not_asked_for(affairs, desk, packet):
+def test_a_choice_without_entries_is_not_asked_for(affairs, packet):
     answer = affairs.post(f"{CHECK}?until=2020-01-01")
     assert "No records match" in text(answer)
-    assert not desk.jobs
+    assert not jobs.latest(KIND, 1)
 
 
 @pytest.mark.requirement("R11")
@@ -121,30 +124,45 @@ def test_a_finished_export_lists_its_files_and_what_an_inspector_runs(affairs, m
     assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD" in shown
 
 
+@pytest.mark.requirement("R07")
+@pytest.mark.requirement("R11")
+def test_a_packet_that_is_exported_and_taken_away_is_on_record_twice(affairs, work, packet):
+    address = affairs.post(f"{CHECK}?packet={packet.reference}").url
+    work()
+    taken = affairs.get(f"{address}file/")
+    with zipfile.ZipFile(io.BytesIO(b"".join(taken.streaming_content))) as package:
+        lines = package.read("entries.ndjson").decode().splitlines()
+    assert len(lines) == len(history.timeline(*subjects_of(packet)))
+    events = [entry.event for entry in history.find()]
+    assert events[:2] == ["ledger.export_downloaded", "ledger.exported"]
+
+
 def test_a_download_is_an_attachment_and_streamed(affairs, made):
     answer = affairs.get(f"{made}file/")
     assert answer.streaming
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="audit-1.zip"'
+    name = Path(jobs.latest(KIND, 1)[0].result["path"]).name
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
     assert "no-store" in answer.headers["Cache-Control"]
     assert b"".join(answer.streaming_content).startswith(b"PK")
 
 
-def test_until_it_is_made_there_is_nothing_to_download(affairs, desk, packet):
+def test_until_it_is_made_there_is_nothing_to_download(affairs, packet):
     address = affairs.post(CHECK).url
     assert "Being made" in text(affairs.get(address))
     assert affairs.get(f"{address}file/").status_code == 404
 
 
-def test_a_package_that_was_removed_is_missed_politely(affairs, desk, made):
-    Path(desk.jobs[0].result["path"]).unlink()
+def test_a_package_that_was_removed_is_missed_politely(affairs, made):
+    Path(jobs.latest(KIND, 1)[0].result["path"]).unlink()
     assert "no longer here" in text(affairs.get(made))
     assert affairs.get(f"{made}file/").status_code == 404
 
 
-def test_an_export_that_failed_says_why(affairs, desk, packet):
+def test_an_export_that_failed_says_why(affairs, work, packet, settings):
     address = affairs.post(CHECK).url
-    desk.fail("The disk is full.")
-    assert "It failed. The disk is full." in text(affairs.get(address))
+    settings.EXPORT_DIR.write_text("no folder")
+    work()
+    assert "It failed. FileExistsError" in text(affairs.get(address))
     assert "Failed" in text(affairs.get(PAGE))
 
 
@@ -164,18 +182,14 @@ def test_others_see_nothing_of_it(client, mara, made):
     assert client.get(f"{made}file/").url == f"/login/?next={made}file/"
 
 
-def test_a_check_is_no_export(affairs, desk, packet):
-    affairs.post("/admin/audit/verify/now/")
-    assert affairs.get(f"{PAGE}1/").status_code == 404
-
-
-def test_where_nothing_works_in_the_background_the_command_is_named(affairs, packet, closed):
-    assert "manage.py export_audit" in text(affairs.get(PAGE))
-    assert affairs.post(CHECK).status_code == 404
+def test_a_check_is_no_export(affairs, packet):
+    check = affairs.post("/admin/audit/verify/now/").url
+    assert affairs.get(check).status_code == 200
+    assert affairs.get(check.replace("/verify/", "/export/")).status_code == 404
 
 
 def test_the_list_takes_as_many_queries_for_many_exports(
-    affairs, desk, packet, django_assert_max_num_queries
+    affairs, packet, django_assert_max_num_queries
 ):
     for _ in range(10):
         affairs.post(CHECK)

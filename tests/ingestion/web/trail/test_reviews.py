@@ -29,7 +29,7 @@ def given(**fields):
 
 
 def reviewed():
-    return [entry for entry in history.latest() if entry.event == "ledger.reviewed"]
+    return [entry for entry in history.find() if entry.event == "ledger.reviewed"]
 
 
 @pytest.fixture

@@ -1,0 +1,171 @@
+"""Files that people choose in the upload form: kept as they come, until their packet is sent.
+
+A file that has come does not come again: a lost connection costs the file that was on its way, and
+a closed page nothing. Of all this nothing is registered, or on record, before `send`; what nobody
+sends is dropped after a week.
+"""
+
+import logging
+import tempfile
+import uuid
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files.base import File
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from ingestion.core.errors import StorageUnavailable
+from ingestion.intake.guessing import looks_like
+from ingestion.intake.register import UploadedDocument, upload_packet
+from ingestion.models import Document, Draft, DraftFile, Packet
+from ingestion.rules.types import TYPES
+from ingestion.stores import spool
+from ingestion.stores.spool import Spooled
+from sites.models import Site, User
+
+logger = logging.getLogger(__name__)
+
+KEPT = timedelta(days=7)  # since something was done with it
+
+
+class Full(Exception):
+    """The draft holds as many files as a packet may. This one was not kept."""
+
+
+def room(corrects: Document | None) -> int:
+    """How many files a draft holds."""
+    return 1 if corrects else int(settings.MAX_UPLOAD_FILES)
+
+
+def find(user: User, corrects: Document | None = None) -> Draft | None:
+    return Draft.objects.open().filter(user=user, corrects=corrects).first()
+
+
+def sent(user: User, token: str) -> Packet | None:
+    """What became of the draft of this form, once it was sent."""
+    draft = Draft.objects.filter(user=user, token=token, packet__isnull=False).first()
+    return draft.packet if draft else None
+
+
+def begin(user: User, token: str, corrects: Document | None = None) -> Draft:
+    """The open one, whichever form it was begun in; or a new one, of this form."""
+    if draft := find(user, corrects):
+        return draft
+    is_used = not token or Draft.objects.filter(user=user, token=token).exists()
+    own = uuid.uuid4().hex if is_used else token[:32]
+    try:
+        with transaction.atomic():
+            return Draft.objects.create(user=user, corrects=corrects, token=own)
+    except IntegrityError:  # begun at the same moment, in another tab
+        return Draft.objects.open().get(user=user, corrects=corrects)
+
+
+def keep(draft: Draft, filename: str, content: "File[bytes]") -> tuple[DraftFile, bool]:
+    """The file, and whether it is new: the same bytes are kept once. Raises Full and OSError."""
+    kept = spool.keep(content.chunks())
+    try:
+        if same := draft.files.filter(sha256=kept.sha256).first():
+            spool.drop(kept.key)
+            return same, False
+        return _enter(draft, filename, kept), True
+    except IntegrityError:  # it came twice at once
+        spool.drop(kept.key)
+        return draft.files.get(sha256=kept.sha256), False
+    except BaseException:
+        spool.drop(kept.key)
+        raise
+
+
+def _enter(draft: Draft, filename: str, kept: Spooled) -> DraftFile:
+    with transaction.atomic():
+        # Its row is locked: else two who come at once would both find the last place free.
+        Draft.objects.select_for_update().get(pk=draft.pk)
+        if draft.files.count() >= room(draft.corrects):
+            raise Full
+        Draft.objects.filter(pk=draft.pk).update(touched_at=timezone.now())
+        return draft.files.create(
+            filename=filename[:255], spooled=kept.key, sha256=kept.sha256, size=kept.size
+        )
+
+
+def look(file: DraftFile) -> None:
+    """Say of it what it looks like, once. Takes seconds."""
+    if file.guessed_at or not settings.GUESS_SECONDS:
+        return
+    try:
+        with tempfile.TemporaryDirectory(prefix="siteledger-draft-") as folder:
+            seen = looks_like(spool.local(file.spooled, Path(folder)))
+    except StorageUnavailable:  # to be asked again when it is checked
+        logger.exception("an uploaded file could not be looked at")
+        return
+    if seen is not None:
+        file.guess, file.guessed_at = seen, timezone.now()
+        DraftFile.objects.filter(pk=file.pk).update(guess=seen, guessed_at=file.guessed_at)
+
+
+def content(file: DraftFile) -> Spooled:
+    """As the register takes it."""
+    return Spooled(file.spooled, file.sha256, file.size)
+
+
+def describe(file: DraftFile, document_type: str, person: str) -> None:
+    """What its person says that it is; "" for what they have not said."""
+    if (file.document_type, file.person) != (document_type, person):
+        file.document_type, file.person = document_type[:40], person[:80]
+        file.save(update_fields=["document_type", "person"])
+
+
+def doubt(file: DraftFile, chosen: str) -> bool:
+    """Whether to ask back: its pages say clearly that it is something else. Once for each choice.
+
+    Whoever sends it again all the same knows better, and that is put on record with the document.
+    """
+    if not file.guess or chosen not in TYPES or chosen in {file.guess, file.doubted}:
+        return False
+    file.doubted = chosen
+    file.save(update_fields=["doubted"])
+    return True
+
+
+def remove(draft: Draft, number: int) -> None:
+    """Idempotent."""
+    for file in draft.files.filter(pk=number):
+        _drop(file)
+
+
+def _drop(file: DraftFile) -> None:
+    file.delete()
+    spool.drop(file.spooled)
+
+
+def send(
+    draft: Draft, *, site: Site, files: Sequence[UploadedDocument], idempotency_key: str
+) -> Packet:
+    """Register it, and let its files go. Raises what `upload_packet` does; it is kept then."""
+    packet = upload_packet(site=site, user=draft.user, files=files, idempotency_key=idempotency_key)
+    # Registered and durable. If we die here, sending it again attaches to it under the same key.
+    close(draft, packet)
+    return packet
+
+
+def close(draft: Draft, packet: Packet) -> None:
+    """It was sent."""
+    Draft.objects.filter(pk=draft.pk).update(packet=packet, touched_at=timezone.now())
+    _empty(draft)
+
+
+def drop_old() -> int:
+    """Drafts that nobody has touched for a week, sent or not. Answers how many."""
+    old = Draft.objects.filter(touched_at__lt=timezone.now() - KEPT)
+    for draft in old:
+        _empty(draft)
+        draft.delete()
+    return len(old)
+
+
+def _empty(draft: Draft) -> None:
+    for file in draft.files.all():
+        _drop(file)

@@ -1,0 +1,85 @@
+"""Where the whole installation stands: read-only answers for commands, pages and machines."""
+
+import time
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Min, QuerySet
+from django.utils import timezone
+
+from audit import history, reviews
+from audit.standing import figures
+from ingestion.models import Batch, Chunk, Document, PortalGate
+from sites.models import Site
+
+
+def work_is_left_lying() -> bool:
+    """Something is due or orphaned, and no shift holds an unexpired lease."""
+    now = timezone.now()
+    if Chunk.objects.running().filter(lease_expires_at__gt=now).exists():
+        return False
+    return Chunk.objects.due(now).exists() or Chunk.objects.orphaned(now).exists()
+
+
+def oldest_due_seconds() -> float:
+    """For how long the oldest due chunk has been waiting for a worker; 0 when none is due."""
+    now = timezone.now()
+    since = Chunk.objects.due(now).order_by().aggregate(Min("next_dispatch_at"))
+    oldest: datetime | None = since["next_dispatch_at__min"]
+    return _age(oldest).total_seconds() if oldest else 0.0
+
+
+def status() -> dict[str, Any]:
+    """Queue depth, what is in flight, and how long the oldest has waited."""
+    waiting = Chunk.objects.waiting()
+    unsettled = Document.objects.unsettled().filter(chunk__isnull=False)
+    oldest = unsettled.aggregate(Min("received_at"))["received_at__min"]
+    running = Chunk.objects.running()
+    entries, head = history.head() or (0, "")
+    review = reviews.due()
+    return {
+        "chunks_waiting": waiting.count(),
+        "chunks_running": running.count(),
+        "chunks_orphaned": running.filter(lease_expires_at__lt=timezone.now()).count(),
+        "documents_unsettled": unsettled.count(),
+        "oldest_waiting_seconds": round(_age(oldest).total_seconds(), 1) if oldest else 0,
+        "workers": sorted({owner.rsplit(":", 1)[0] for owner in _owners(running)}),
+        "documents": {
+            str(state): n
+            for state, n in Document.objects.order_by("state")
+            .values_list("state")
+            .annotate(Count("pk"))
+        },
+        "portals_down": [
+            f"{gate.portal} ({gate.breaker}, next probe {gate.next_probe_at:%Y-%m-%d %H:%M:%S} UTC)"
+            for gate in PortalGate.objects.shut().select_related("portal")
+        ],
+        "portal_use": portal_use(),
+        "held": Document.objects.held().count(),
+        "batches_open": Batch.objects.open().count(),
+        "ledger_entries": entries,
+        "ledger_head": head,
+        **figures(),
+        "ledger_review_due": f"{review.on}" if review.on else "",
+        "ledger_review_overdue": review.is_overdue(timezone.now().date()),
+    }
+
+
+def portal_use() -> dict[str, float]:
+    """Of each portal that is asked just now, how much of its limit is spent (`PortalGate.used`)."""
+    now = time.time()
+    gates = PortalGate.objects.filter(tat__gt=now * 1e6).select_related("portal")
+    return {gate.portal.key: round(gate.used(now), 2) for gate in gates}
+
+
+def silent(sites: "QuerySet[Site]") -> "QuerySet[Site]":
+    """Those whose portal does not answer just now: their documents had better be uploaded."""
+    return sites.filter(portal__gate__in=PortalGate.objects.shut())
+
+
+def _owners(running: Any) -> list[str]:
+    return list(running.values_list("lease_owner", flat=True))
+
+
+def _age(since: datetime) -> timedelta:
+    return timezone.now() - since

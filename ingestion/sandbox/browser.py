@@ -1,0 +1,22 @@
+"""Somebody at a browser, with their own cookies."""
+
+from collections.abc import Mapping
+
+import httpx2
+
+
+class Browser:
+    def __init__(self, client: httpx2.Client) -> None:
+        self._client = client
+
+    def get(self, address: str) -> httpx2.Response:
+        return self._client.get(address)
+
+    def post(self, address: str, form: Mapping[str, str]) -> httpx2.Response:
+        """As the page's own form sends it, with its token."""
+        token = {"X-CSRFToken": self._client.cookies["csrftoken"]}
+        return self._client.post(address, data=dict(form), headers=token)
+
+    def sign_in(self, name: str, password: str) -> httpx2.Response:
+        self.get("/login/")
+        return self.post("/login/", {"username": name, "password": password})

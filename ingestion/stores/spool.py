@@ -1,0 +1,160 @@
+"""Where bytes wait before they are archived.
+
+`uploads/` holds what people sent, durable and hashed before it is registered; it stays until its
+document is settled. It is a port like the archive, which STORAGES["spool"] fills: a folder here, or
+S3 (`buckets`) where what one host took in is read by another. `attempts/<lease>/` holds
+what a shift fetches, always on its own host, and goes when the lease ends.
+"""
+
+import hashlib
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol, cast
+
+from django.conf import settings
+from django.core.files.storage import storages
+
+from ingestion.core.errors import StorageUnavailable
+from ingestion.stores.archive import fsync_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Spooled:
+    key: str  # below the spool's root
+    sha256: str
+    size: int  # bytes
+
+
+class Spool(Protocol):
+    """Uploads by their key, `uploads/<uuid>`. Nobody ever writes to what is kept."""
+
+    def keep(self, key: str, chunks: Iterable[bytes]) -> tuple[str, int]:
+        """Durable, with its SHA-256 and size; or not there at all. Raises OSError."""
+        ...
+
+    def copy(self, key: str, other: str) -> None:
+        """Raises OSError."""
+        ...
+
+    def local(self, key: str, folder: Path) -> Path:
+        """A file of this host with its bytes, in that folder if need be. Raises OSError."""
+        ...
+
+    def drop(self, key: str) -> None:
+        """Idempotent."""
+        ...
+
+    def before(self, moment: datetime) -> Iterator[str]:
+        """Those that are older. Raises OSError."""
+        ...
+
+
+class FolderSpool:
+    """Below SPOOL_DIR."""
+
+    def keep(self, key: str, chunks: Iterable[bytes]) -> tuple[str, int]:
+        target = path_of(key)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        digest, size = hashlib.sha256(), 0
+        try:
+            with target.open("xb") as out:
+                for chunk in chunks:
+                    out.write(chunk)
+                    digest.update(chunk)
+                    size += len(chunk)
+                out.flush()
+                os.fsync(out.fileno())
+            fsync_folder(target.parent)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
+        return digest.hexdigest(), size
+
+    def copy(self, key: str, other: str) -> None:
+        path_of(other).hardlink_to(path_of(key))
+        fsync_folder(path_of(other).parent)
+
+    def local(self, key: str, folder: Path) -> Path:
+        path = path_of(key)
+        if not os.access(path, os.R_OK):
+            raise FileNotFoundError(f"{path} cannot be read")
+        return path
+
+    def drop(self, key: str) -> None:
+        path_of(key).unlink(missing_ok=True)
+
+    def before(self, moment: datetime) -> Iterator[str]:
+        root = path_of("uploads")
+        for path in root.iterdir() if root.is_dir() else ():
+            if path.stat().st_mtime < moment.timestamp():
+                yield f"uploads/{path.name}"
+
+
+def keep(chunks: Iterable[bytes]) -> Spooled:
+    """Write an upload down for good, hashing it on the way. Raises OSError."""
+    key = f"uploads/{uuid.uuid4()}"
+    return Spooled(key, *_spool().keep(key, chunks))
+
+
+def again(kept: Spooled) -> Spooled:
+    """The same bytes under a key of their own, so that each may be dropped. Raises OSError."""
+    key = f"uploads/{uuid.uuid4()}"
+    _spool().copy(kept.key, key)
+    return Spooled(key, kept.sha256, kept.size)
+
+
+def bring_back(key: str, chunks: Iterable[bytes]) -> None:
+    """An upload from a backup, under the key that it had. Raises OSError."""
+    _spool().keep(key, chunks)
+
+
+def local(key: str, folder: Path) -> Path:
+    """Its bytes in a file of this host: the spool's own, or a copy in `folder`.
+
+    Raises StorageUnavailable.
+    """
+    try:
+        return _spool().local(key, folder)
+    except OSError as error:
+        raise StorageUnavailable(f"the spool lost {key}: {error}") from error
+
+
+def drop(key: str) -> None:
+    """Idempotent: its document is settled, or was never registered."""
+    _spool().drop(key)
+
+
+def uploads_before(moment: datetime) -> Iterator[str]:
+    """Keys of uploads that nobody has touched since. Raises OSError."""
+    return _spool().before(moment)
+
+
+def _spool() -> Spool:
+    return cast("Spool", storages["spool"])
+
+
+def path_of(key: str) -> Path:
+    """Below SPOOL_DIR: an upload where they are in the folder, and what is this host's alone."""
+    return Path(settings.SPOOL_DIR) / key
+
+
+def attempt_folder(lease: uuid.UUID) -> Path:
+    """Where one lease of a chunk puts what it fetches."""
+    folder = path_of(f"attempts/{lease}")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def attempts() -> list[uuid.UUID]:
+    """Leases that have a folder here."""
+    root = path_of("attempts")
+    return [uuid.UUID(folder.name) for folder in root.iterdir()] if root.is_dir() else []
+
+
+def drop_attempt(lease: uuid.UUID) -> None:
+    shutil.rmtree(path_of(f"attempts/{lease}"), ignore_errors=True)

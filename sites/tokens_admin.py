@@ -1,0 +1,115 @@
+"""API tokens in the admin: made, shown once, and revoked, each on record."""
+
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from audit.tracked import LedgerAdminMixin
+from sites.models import TOKEN_LIFE, ApiToken, Scope, User
+
+
+class ApiTokenForm(forms.ModelForm):
+    scopes = forms.MultipleChoiceField(
+        choices=Scope.choices,
+        initial=[Scope.READ, Scope.SUBMIT],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    # A number has a label; Django's own date and time inputs have none (ticket 36203).
+    days = forms.IntegerField(
+        label="Valid for (days)", min_value=1, max_value=730, initial=TOKEN_LIFE.days
+    )
+
+    class Meta:
+        model = ApiToken
+        fields = ["name", "site", "user", "scopes"]
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
+    """Made, shown once, and revoked; never edited and never deleted."""
+
+    form = ApiTokenForm
+    untracked_fields = ("revision", "last_used_at")
+    secret_fields = ("digest",)
+    list_display = ["name", "shown_prefix", "site", "user", "state", "expires_at", "last_used_at"]
+    list_filter = ["site", ("expires_at", admin.DateFieldListFilter)]
+    list_select_related = ["site", "user"]
+    search_fields = ["name", "prefix", "site__site_id", "user__username"]
+    search_help_text = "A name, the part of a token that the ledger shows, a site or a person."
+    actions = ["revoke"]
+    fields: ClassVar = [
+        "name", "shown_prefix", "site", "user", "scopes", "state", "created_at", "created_by",
+        "expires_at", "revoked_at", "last_used_at",
+    ]  # fmt: skip
+
+    def ledger_site(self, obj: Any) -> str:
+        return obj.site.site_id if obj.site else ""
+
+    def get_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> list[Any]:
+        return list(self.fields) if obj else ["name", "site", "user", "scopes", "days"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> list[Any]:
+        return list(self.fields) if obj else []
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
+    ) -> Any:
+        if obj:  # its page is to be read: no field of the form is left
+            options["form"] = forms.ModelForm
+        return super().get_form(request, obj, change, **options)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        if db_field.name == "user":
+            # Nobody makes a token that acts for somebody else, except an administrator.
+            staff = User.objects.filter(is_staff=True, is_active=True)
+            person: Any = request.user
+            options["queryset"] = staff if person.is_superuser else staff.filter(pk=person.pk)
+        return super().formfield_for_foreignkey(db_field, request, **options)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if not change:
+            obj.expires_at = timezone.now() + timedelta(days=form.cleaned_data["days"])
+            obj.created_by = request.user
+            vars(obj)["shown_once"] = obj.draw_secret()
+        super().save_model(request, obj, form, change)
+
+    def response_add(
+        self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Show the secret in this answer alone: a message would carry it in a cookie."""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "The token is made",
+            "opts": self.opts,
+            "token": obj,
+            "secret": obj.shown_once,
+        }
+        return TemplateResponse(request, "admin/api_token_made.html", context)
+
+    @admin.action(description="Revoke", permissions=["change"])
+    def revoke(self, request: HttpRequest, rows: QuerySet[ApiToken]) -> None:
+        now = timezone.now()
+        for token in rows.filter(revoked_at=None).select_for_update(of=("self",)):
+            token.revoked_at = now
+            token.save(update_fields=["revoked_at"])
+            self.record_change(request, token, {"revoked_at": {"old": None, "new": str(now)}})
+        self.message_user(request, "Revoked: they open nothing from now on.")
+
+    @admin.display(description="token")
+    def shown_prefix(self, token: ApiToken) -> str:
+        return f"slt_{token.prefix}_..."
+
+    @admin.display(description="state")
+    def state(self, token: ApiToken) -> str:
+        if token.revoked_at:
+            return "Revoked"
+        return "In use" if token.is_usable else "Expired"

@@ -1,0 +1,96 @@
+"""A manifest is taken whole or refused whole, with every fault named."""
+
+import json
+
+import pytest
+
+from ingestion.intake import manifest
+from tests.factories import make_site
+
+pytestmark = pytest.mark.django_db
+
+
+def line(**changes) -> str:
+    fields = {
+        "site_id": "1001",
+        "doc_id": "cv-1",
+        "url": "http://127.0.0.1:9/1001/cv-1.pdf",
+        "schema_version": "v2.1",
+    }
+    return json.dumps(fields | changes)
+
+
+def faults(text: str) -> list[str]:
+    with pytest.raises(manifest.Refused) as refused:
+        manifest.read(text)
+    return [str(fault) for fault in refused.value.faults]
+
+
+@pytest.fixture(autouse=True)
+def _site():
+    make_site("1001")
+
+
+def test_lines_and_a_list_mean_the_same():
+    lines = manifest.read(f"{line()}\n\n{line(doc_id='cv-2')}\n")
+    assert lines == manifest.read(f"[{line()}, {line(doc_id='cv-2')}]")
+
+
+def test_every_fault_is_named_with_its_line_and_field():
+    text = "\n".join(
+        [
+            line(),
+            line(site_id="9999", doc_id="a"),
+            "{not json",
+            line(),
+            line(schema_version="v9", doc_id="b"),
+        ]
+    )
+    found = faults(text)
+    assert found[0] == "line 2: site_id: there is no site '9999'; load it with load_sites first"
+    assert found[1].startswith("line 3: not JSON")
+    assert found[2] == "line 4: doc_id: 'cv-1' of this site stands on line 1 already"
+    assert found[3].startswith("line 5: schema_version: 'v9' is not supported; supported: ")
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "[]"])
+def test_an_empty_manifest_is_refused(text):
+    assert faults(text) == ["the file: it is empty; a manifest names at least one document"]
+
+
+def test_a_missing_and_an_unknown_field_are_both_named():
+    text = json.dumps({"site_id": "1001", "doc_id": "x", "schema_version": "v2.1", "href": "y"})
+    assert faults(text) == [
+        "line 1: href: is not a field of a manifest",
+        "line 1: url: is missing",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("https://elsewhere.example/x.pdf", "does not belong to the site's portal"),
+        ("http://user:secret@127.0.0.1:9/x.pdf", "does not belong to the site's portal"),
+        ("http://127.0.0.1:22/x.pdf", "does not belong to the site's portal"),
+        ("file:///etc/passwd", "is not an http(s) address"),
+        ("http://[::1/x", "is not an address"),
+    ],
+)
+def test_a_manifest_sends_us_nowhere_but_to_the_sites_own_portal(url, why):
+    assert why in faults(line(url=url))[0]
+
+
+def test_plain_http_is_refused_unless_the_portal_allows_it():
+    site = make_site("2002", allow_http=False)
+    url = f"{site.portal.base_url}x.pdf"
+    assert faults(line(site_id="2002", url=url)) == ["line 1: url: has to be https"]
+
+
+def test_a_line_that_is_no_object_is_named():
+    assert faults("17") == ["line 1: the line has to be a JSON object"]
+
+
+def test_an_unknown_type_and_a_mistyped_fingerprint_are_named():
+    found = faults(line(document_type="passport", sha256="XYZ"))
+    assert found == ["line 1: sha256: has to be 64 lower-case hexadecimal digits"]
+    assert "'passport' is not a type" in faults(line(document_type="passport"))[0]

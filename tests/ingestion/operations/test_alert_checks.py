@@ -1,0 +1,40 @@
+"""Each setting of alarms that can be wrong is named, before the first alarm is lost by it."""
+
+import pytest
+
+from ingestion.operations.alert_checks import check_alerts
+
+
+def ids():
+    return [message.id for message in check_alerts()]
+
+
+def test_the_settings_as_shipped_are_right():
+    assert ids() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("ALERT_EMAILS", ["ops@example.org", "ops"], "ingestion.E070"),
+        ("ALERT_WEBHOOK", "hooks.example.org", "ingestion.E072"),
+        ("ALERT_WEBHOOK_SECRET_FILE", "/nowhere/secret", "ingestion.E073"),
+        ("ALERT_AGAIN_HOURS", 0, "ingestion.E074"),
+        ("WORKER_SILENT_SECONDS", 29, "ingestion.E075"),
+    ],
+)
+def test_a_wrong_value_is_named(settings, name, value, expected):
+    setattr(settings, name, value)
+    assert ids() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "expected"),
+    [("s", 0o600, []), ("s", 0o640, ["ingestion.E073"]), ("\n", 0o600, ["ingestion.E073"])],
+)
+def test_the_webhooks_secret_is_there_and_nobody_elses(settings, tmp_path, content, mode, expected):
+    secret = tmp_path / "secret"
+    secret.write_text(content)
+    secret.chmod(mode)
+    settings.ALERT_WEBHOOK_SECRET_FILE = str(secret)
+    assert ids() == expected

@@ -1,0 +1,144 @@
+"""What finished batches leave behind goes in time; what anybody may ask for later stays."""
+
+import os
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from audit.history import timeline
+from audit.models import Entry
+from ingestion import batches, retrying
+from ingestion.core.states import BatchState
+from ingestion.dispatch import leases
+from ingestion.filing import By
+from ingestion.models import Batch, Chunk, Document, Finding
+from ingestion.operations import retention
+from ingestion.stores import spool
+from tests import steps
+from tests.factories import make_batch
+
+pytestmark = pytest.mark.django_db
+LONG_AGO = timezone.now() - timedelta(days=400)
+OPS = By("system:tests", "ops")
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+
+
+def finish(batch, *, held=False):
+    for lease in leases.take(8, by="here:1:1"):
+        for item in lease.items:
+            steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=held)
+        leases.close(lease.chunk, lease.lease_id)
+    Batch.objects.filter(pk=batch.pk).update(finished_at=LONG_AGO)
+    batch.refresh_from_db()
+    assert batch.state == BatchState.COMPLETED
+    return batch
+
+
+@pytest.fixture
+def batch():
+    """Finished long ago. A later one keeps the virtual time."""
+    batch = finish(make_batch(documents=3))
+    make_batch()
+    leases.take(1, by="here:1:1")
+    return batch
+
+
+def left_in_the_spool(key, *, old=True):
+    path = spool.path_of(key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x")
+    if old:
+        os.utime(path, (LONG_AGO.timestamp(), LONG_AGO.timestamp()))
+    return path
+
+
+def test_chunks_of_a_batch_that_finished_long_ago_go_and_its_summary_stays(batch):
+    records = [Document.objects.count(), Finding.objects.count()]
+    assert retention.prune() == retention.Pruned(batches=1, chunks=1, files=0)
+    assert not batch.chunks.exists()
+    batch.refresh_from_db()
+    assert batch.pruned_at
+    assert batch.summary == {
+        "documents": {"REJECTED": 3},
+        "codes": {"DOWNLOAD_FAILED": 3},
+        "chunks": 1,
+        "leases": 1,
+    }
+    assert [Document.objects.count(), Finding.objects.count()] == records
+
+
+def test_the_ledger_keeps_every_entry_and_gets_one_for_the_pruning(batch):
+    before = list(Entry.objects.order_by("seq").values_list("hash", flat=True))
+    retention.prune()
+    after = list(Entry.objects.order_by("seq").values_list("hash", flat=True))
+    assert after[: len(before)] == before
+    assert timeline(batch.subject)[-1].event == "batch.pruned"
+    assert len(after) == len(before) + 1
+
+
+def test_pruning_twice_removes_nothing_more(batch):
+    retention.prune()
+    assert retention.prune() == retention.Pruned(0, 0, 0)
+    assert batch.documents.count() == 3
+
+
+@pytest.mark.parametrize("days", [0, 500])
+def test_a_batch_stays_whole_until_its_time_or_for_ever(batch, days):
+    assert retention.prune(days=days).chunks == 0
+    assert batch.chunks.exists()
+
+
+def test_a_batch_of_which_a_document_goes_round_again_stays_whole():
+    batch = finish(make_batch(documents=2), held=True)
+    retrying.try_again(batch.documents.all(), by=OPS)
+    retention.prune()
+    assert batch.chunks.count() == 2
+
+
+def test_the_virtual_time_outlives_the_chunks():
+    finish(make_batch(documents=2, priority=7))
+    retention.prune()
+    assert Chunk.objects.virtual_time() == 7.0
+
+
+def test_only_what_nobody_needs_leaves_the_spool(batch):
+    unknown = left_in_the_spool(f"uploads/{uuid.uuid4()}")
+    fresh = left_in_the_spool(f"uploads/{uuid.uuid4()}", old=False)
+    waiting, cancelled = (left_in_the_spool(f"uploads/{uuid.uuid4()}") for _ in range(2))
+    upload(waiting)
+    batches.cancel(upload(cancelled), by=OPS)
+    assert retention.prune().files == 2
+    assert [path.exists() for path in (fresh, waiting)] == [True, True]
+    assert [path.exists() for path in (unknown, cancelled)] == [False, False]
+
+
+def upload(path):
+    batch = make_batch()
+    batch.documents.update(url="", spooled=f"uploads/{path.name}")
+    return batch
+
+
+def test_the_bytes_of_a_held_upload_stay_for_another_try():
+    path = left_in_the_spool(f"uploads/{uuid.uuid4()}")
+    batch = upload(path)
+    finish(batch, held=True)
+    retention.prune()
+    assert path.exists()
+
+
+def test_a_dry_run_counts_and_removes_nothing(batch, capsys):
+    call_command("prune", dry_run=True)
+    told = capsys.readouterr().out
+    assert told == (
+        "1 chunks of 1 finished batches and 0 leftovers in the spool would be removed.\n"
+    )
+    assert batch.chunks.exists()
+    call_command("prune", days=30)
+    assert not batch.chunks.exists()

@@ -1,0 +1,100 @@
+"""What does not go on by itself, and what a person does about it: on record."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from audit import history
+from ingestion import retrying
+from ingestion.core.states import ChunkState
+from ingestion.dispatch import leases, recovery
+from ingestion.filing import By
+from ingestion.models import Chunk, Document
+from ingestion.operations import stuck
+from tests import steps
+from tests.factories import make_batch, make_leased
+
+pytestmark = pytest.mark.django_db
+OPS = By("user:7", "staff")
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+
+
+def silent_chunk():
+    """Its lease ran out and nobody came: no host lives."""
+    chunk, lease = make_leased(2)
+    gone = timezone.now() - timedelta(minutes=1)
+    Chunk.objects.update(lease_expires_at=gone, attempts=1)
+    chunk.refresh_from_db()
+    return chunk, lease
+
+
+def test_a_lease_that_nobody_renews_is_released_by_a_person_on_record():
+    chunk, lease = silent_chunk()
+    [found] = stuck.silent()
+    assert (found, found.unsettled) == (chunk, 2)
+    assert recovery.release(found, by=OPS)
+    chunk.refresh_from_db()
+    assert (chunk.state, chunk.lease_id) == (ChunkState.WAITING, None)
+    [entry] = history.timeline(f"chunk:{chunk.pk}")
+    assert (entry.event, entry.actor, entry.role) == ("chunk.released", *(OPS.actor, OPS.role))
+    assert entry.detail["lease_owner"] == "here:1:1"
+    assert leases.beat([lease]) == set(), "its old worker has lost it"
+
+
+def test_a_lease_that_is_renewed_meanwhile_is_left_alone():
+    chunk, lease = silent_chunk()
+    [found] = stuck.silent()
+    leases.beat([lease])
+    assert not recovery.release(found, by=OPS)
+    assert history.timeline(f"chunk:{chunk.pk}") == []
+    assert not recovery.release(found, by=OPS)
+
+
+def test_the_same_chunk_is_released_more_than_once():
+    chunk, _ = silent_chunk()
+    for times in (1, 2):
+        [found] = stuck.silent()
+        assert recovery.release(found, by=OPS)
+        assert len(history.timeline(f"chunk:{chunk.pk}")) == times
+        Chunk.objects.update(next_dispatch_at=timezone.now())
+        leases.take(1, by="here:2:2")
+        Chunk.objects.update(lease_expires_at=timezone.now() - timedelta(minutes=1))
+
+
+def test_what_waits_past_its_deadline_is_due_at_once_when_a_person_says_so():
+    batch = make_batch(documents=2)
+    now = timezone.now()
+    late, _ = batch.documents.order_by("pk")
+    columns = {
+        "failing_since": now - timedelta(days=2),
+        "next_attempt_at": now + timedelta(hours=1),
+    }
+    Document.objects.filter(pk=late.pk).update(**columns)
+    Chunk.objects.update(next_dispatch_at=now + timedelta(hours=1))
+    assert list(stuck.overdue(now)) == [late]
+    assert retrying.at_once(stuck.overdue(now), by=OPS) == 1
+    [lease] = leases.take(1, by="here:1:1")
+    assert late.pk in {item.document for item in lease.items}
+    last = history.timeline(late.subject)[-1]
+    assert (last.event, last.actor) == ("document.tried_at_once", OPS.actor)
+
+
+def test_what_is_being_checked_or_settled_is_not_hurried():
+    chunk, lease = make_leased(2)
+    one, other = chunk.documents.order_by("pk")
+    steps.start_checking(one.pk, lease, sha256="a" * 64, size=1)
+    steps.give_up(other.pk, lease, "INTERNAL_ERROR", {}, held=True)
+    assert retrying.at_once(Document.objects.all(), by=OPS) == 0
+
+
+def test_work_that_is_due_and_lies_about_is_counted():
+    make_batch()
+    now = timezone.now()
+    assert stuck.left_lying(now) == 0
+    Chunk.objects.update(next_dispatch_at=now - timedelta(hours=1))
+    assert (stuck.left_lying(now), stuck.count(now)) == (1, 1)
