@@ -16,6 +16,8 @@
   const entries = new Set(); // a row each: row, name, size, file until it was sent, id since, loaded, sha256
   let next = 0, working = false, paused = false, wanted = false, stop = null, wake = null, failures = 0;
 
+  // On a slow line people choose files before this script has come; they are in the plain form then.
+  const early = [...form.querySelectorAll("[data-plain] input[type=file]")].flatMap((input) => [...input.files]);
   for (const plain of form.querySelectorAll("[data-plain]")) plain.remove();
   part("enhanced").hidden = false;
 
@@ -264,6 +266,7 @@
   for (const name of ["dragenter", "dragover"]) drop.addEventListener(name, (event) => { event.preventDefault(); drop.dataset.over = ""; });
   for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => delete drop.dataset.over);
   drop.addEventListener("drop", (event) => { event.preventDefault(); take(event.dataTransfer.files); });
+  if (early.length) take(early);
   addEventListener("online", () => wake?.());
   addEventListener("beforeunload", (event) => { if (waiting().length) event.preventDefault(); });
   pause.addEventListener("click", () => {

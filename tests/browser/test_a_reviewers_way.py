@@ -109,6 +109,7 @@ def test_a_reviewer_signs_by_keyboard_and_a_wrong_password_loses_nothing(
     first, second = two
     page = through_the_door(ines)
     page.get_by_role("link", name="IRB approval, site 0203").first.click()
+    page.wait_for_url(f"**/admin/review/{first.pk}/")  # with its scripts: they open the dialog
     page.get_by_role("link", name="Release and file").focus()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")

@@ -52,6 +52,24 @@ def kinds(page):
     return [each.input_value() for each in page.locator(".sl-row select").all()]
 
 
+def test_files_that_were_chosen_before_the_script_came_are_in_its_list(signed_in, mara, files):
+    page, asked = signed_in(mara), []
+
+    def hold(route):  # a slow line: the form is there, its script is not
+        asked.append(route)
+
+    page.route("**/upload*.js", hold)
+    page.goto("/packets/new/", wait_until="commit")
+    for number, file in enumerate(files, 1):
+        page.locator(f"#file-{number}").set_input_files(file)
+    [script] = asked
+    script.continue_()
+    received(page, 2)
+    types = page.locator(".sl-row select")
+    for number, kind in enumerate(["irb-approval", "delegation-log"]):
+        expect(types.nth(number)).to_have_value(kind, timeout=PATIENCE)
+
+
 def test_sending_goes_on_where_the_connection_was_lost(page, files):
     answers = []
     page.on(

@@ -21,8 +21,11 @@ LONG_AGO = timezone.now() - timedelta(days=2)
 
 @pytest.fixture(autouse=True)
 def _every_wait_is_a_long_one(settings):
-    limits = dataclasses.replace(settings.INGEST_LIMITS, reschedule_seconds=0)
-    settings.INGEST_LIMITS = limits
+    # The whole wait is drawn: of an hour it outlasts the shift.
+    hour = {"backoff_base_seconds": 3600, "backoff_cap_seconds": 3600}
+    settings.INGEST_LIMITS = dataclasses.replace(
+        settings.INGEST_LIMITS, reschedule_seconds=0, **hour
+    )
     settings.BREAKER = BreakerTerms(failures=3)
 
 
