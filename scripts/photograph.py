@@ -1,7 +1,8 @@
-"""`python -m scripts.photograph URL DIR`: the main pages of each role, as PNG, 1200 px wide.
+"""`python -m scripts.photograph URL DIR [broken]`: each role's main pages, as PNG, 1200 px wide.
 
 For `scripts/screenshots`, which serves the demo's work at URL. What people do here is real:
-a packet is uploaded and checked, the chain is verified. Dates are those of the day.
+a packet is uploaded and checked, the chain is verified. Dates are those of the day. `broken`: the
+page of the chain alone, after an entry was changed behind the guard.
 """
 
 import io
@@ -99,6 +100,8 @@ def coordinator(photographer: Photographer, files: list[Path]) -> None:
 
 def quality(photographer: Photographer) -> None:
     with photographer.signed_in("helena") as page:
+        page.goto("/admin/review/")
+        photographer.take(page, "queue")
         page.get_by_role("link", name=NAMES_ANOTHER_SITE).click()
         page.get_by_role("heading", name=NAMES_ANOTHER_SITE).wait_for()
         photographer.take(page, "review")
@@ -118,7 +121,17 @@ def affairs(photographer: Photographer) -> None:
         photographer.take(page, "chain")
 
 
+def broken_chain(photographer: Photographer) -> None:
+    with photographer.signed_in("rafael") as page:
+        page.goto("/admin/audit/verify/")
+        expect(page.get_by_text("The chain is broken.")).to_be_visible()
+        photographer.take(page, "chain_broken", most=700)
+
+
 def operations(photographer: Photographer) -> None:
+    with photographer.signed_in("olu") as page:
+        page.goto("/admin/ops/stuck/")
+        photographer.take(page, "stuck")
     for colours in ("light", "dark"):
         with photographer.signed_in("olu", colours=colours) as page:
             photographer.take(page, "operations" if colours == "light" else "operations_dark")
@@ -141,19 +154,26 @@ def write_packet(folder: Path) -> list[Path]:
     return [folder / name for name in PACKET]
 
 
+def every_role(photographer: Photographer, packet: list[Path]) -> None:
+    coordinator(photographer, packet)
+    quality(photographer)
+    affairs(photographer)
+    operations(photographer)
+    auditor_and_administrator(photographer)
+
+
 def main() -> None:
-    url, folder = sys.argv[1], Path(sys.argv[2])
+    url, folder, *what = sys.argv[1:]
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as files:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"),
             args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-sync"],
         )
-        photographer = Photographer(browser, url, folder)
-        coordinator(photographer, write_packet(Path(files)))
-        quality(photographer)
-        affairs(photographer)
-        operations(photographer)
-        auditor_and_administrator(photographer)
+        photographer = Photographer(browser, url, Path(folder))
+        if what == ["broken"]:
+            broken_chain(photographer)
+        else:
+            every_role(photographer, write_packet(Path(files)))
         browser.close()
 
 

@@ -19,18 +19,27 @@ BOTH = {"test_lists.py", "test_matrix.py", "test_drafts.py"}  # with queries of 
 # What these ask of PostgreSQL others ask of it too: leases, steps, filing, lists, packages.
 ASKED_BY_OTHERS = [
     HERE / "audit" / "export" / "test_tampering.py",
+    HERE / "audit" / "test_admin.py",
     HERE / "config" / "test_doors_for_programs.py",
     HERE / "ingestion" / "admin",
-    HERE / "ingestion" / "api" / "test_content.py",
+    HERE / "ingestion" / "api",
     HERE / "ingestion" / "dispatch" / "test_off_the_loop.py",
     HERE / "ingestion" / "dispatch" / "test_shift.py",
+    HERE / "ingestion" / "dispatch" / "test_waiting.py",
+    HERE / "ingestion" / "management",
+    HERE / "ingestion" / "operations" / "test_alerts.py",
+    HERE / "ingestion" / "test_mailing.py",
+    HERE / "ingestion" / "test_previews.py",
     HERE / "ingestion" / "test_the_naive_jobs.py",
     HERE / "ingestion" / "test_the_naive_way.py",
+    HERE / "sites" / "test_accounts.py",
 ]
 # And these of SQLite: as many queries, and limits that one host keeps.
 ASKED_OF_POSTGRESQL = [
     PAGES / "test_lists.py",
+    HERE / "ingestion" / "backup" / "test_in_s3.py",
     HERE / "ingestion" / "dispatch" / "test_shared_limits.py",
+    HERE / "ingestion" / "stores" / "test_locks.py",
 ]
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 

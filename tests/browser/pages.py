@@ -10,6 +10,8 @@ from django.contrib import admin
 from django.urls import URLPattern, get_resolver, reverse
 from playwright.sync_api import Page as Tab
 
+from ingestion.models import Document
+from sites.models import Site, User
 from tests.browser.world import first_of
 
 Deed = Callable[[Tab], object]
@@ -21,7 +23,7 @@ class Page:
     deed: Deed | None = None  # what is done there before one looks
     status: int = 200  # of the address itself, before anything is done
     leads: str = ""  # to an address that has a page only when something was sent to it
-    is_djangos: bool = False  # nothing on it is ours: `slow` alone looks at it
+    is_alike: bool = False  # as others are, or Django's own: `slow` alone looks at it
 
     def __str__(self) -> str:
         return f"{self.address}{f' ({self.deed.__name__})' if self.deed else ''}"
@@ -281,18 +283,20 @@ NO_PAGES = {
     "admin:autocomplete", "admin:jsi18n", "healthz", "readyz", "metrics",
 }  # fmt: skip
 NO_SECTIONS = ("api:",)  # for programs
+EXAMPLES = {Document, Site, User}  # of the models: their lists and forms have all that others have
 
 
 def of_the_admin() -> Iterator[Page]:
     """Five for each model. Those that are refused are looked at once."""
     for model in admin.site._registry:
+        is_alike = model not in EXAMPLES
         named = f"admin:{model._meta.app_label}_{model._meta.model_name}"
         key = first_of(model).pk
-        yield Page(reverse(f"{named}_changelist"), status=0)
-        yield Page(reverse(f"{named}_change", args=[key]), status=0)
-        yield Page(reverse(f"{named}_add"), status=0, is_djangos=True)
+        yield Page(reverse(f"{named}_changelist"), status=0, is_alike=is_alike)
+        yield Page(reverse(f"{named}_change", args=[key]), status=0, is_alike=is_alike)
+        yield Page(reverse(f"{named}_add"), status=0, is_alike=True)
         for what in ("history", "delete"):
-            yield Page(reverse(f"{named}_{what}", args=[key]), status=0, is_djangos=True)
+            yield Page(reverse(f"{named}_{what}", args=[key]), status=0, is_alike=True)
 
 
 def names() -> set[str]:

@@ -1,7 +1,8 @@
 """Each page of the product, in each of its states: WCAG 2.2 AA, light and dark, wide and 320 px.
 
 One world is made, and looked at by one test, which names all that is wrong at its end. Each page
-once, as it comes, is part of every run; its other states and the dark theme are `slow`.
+once, as it comes, is part of every run; its other states, the dark theme, and lists and forms of
+the admin that are like others, are `slow`.
 """
 
 from urllib.parse import urlsplit
@@ -58,7 +59,7 @@ class Look:
         if page.deed or page.status not in {0, 200}:
             return bool(page.leads)
         name = resolve(urlsplit(address).path).view_name
-        if page.is_djangos:
+        if page.is_alike:
             self.seen.add(name)
         return name not in self.seen
 

@@ -1,6 +1,8 @@
 """A small corpus, how it is submitted, and what carries the rings."""
 
+import dataclasses
 import datetime
+import json
 
 import pytest
 from django.core.management import call_command
@@ -24,6 +26,20 @@ def one_site(tmp_path_factory):
     """The packet of one site, written once for all tests."""
     today = datetime.datetime.now(datetime.UTC).date()
     return write_corpus(tmp_path_factory.mktemp("corpus"), base_url=NOWHERE, today=today, sites=1)
+
+
+@pytest.fixture(scope="session")
+def few(one_site):
+    """Three documents of it that are read in a moment."""
+    return only(one_site, "irb-approval", "cv-whitfield", "gcp-certificate-whitfield")
+
+
+def only(corpus, *doc_ids):
+    lines = [json.loads(line) for line in corpus.manifest.read_text().splitlines()]
+    file = corpus.directory / f"{'-'.join(doc_ids)}.ndjson"
+    file.write_text("\n".join(json.dumps(line) for line in lines if line["doc_id"] in doc_ids))
+    expected = tuple(each for each in corpus.expectations if each.doc_id in doc_ids)
+    return dataclasses.replace(corpus, manifest=file, documents=len(doc_ids), expectations=expected)
 
 
 @pytest.fixture

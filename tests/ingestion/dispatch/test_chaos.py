@@ -187,7 +187,7 @@ def ride_out(corpus, settings, broker, *, seed, copies, strikes):
 @seeds(1)
 @pytest.mark.timeout(240)
 def test_a_batch_outlives_a_storm(seed, broker, corpus_of, settings):
-    ride_out(corpus_of(3), settings, broker, seed=seed, copies=2, strikes=4)
+    ride_out(corpus_of(2), settings, broker, seed=seed, copies=2, strikes=4)
 
 
 @seeds(2026)

@@ -69,6 +69,7 @@ def test_rings_that_are_doubled_find_the_leases_taken(one_site, submit, settings
     each_was_filed_once()
 
 
+@pytest.mark.slow  # with buckets of their own they do so in every run
 def test_two_hosts_share_a_database(one_site, submit, settings):
     settings.CHUNK_SIZE = 2
     with (

@@ -8,6 +8,7 @@ import pytest
 
 from ingestion.samples.portal import SamplePortal
 from sites.models import Portal
+from tests.ingestion.dispatch.conftest import only
 from tests.ingestion.hosts import eventually, find, worker_host
 from tests.ingestion.scenes import assert_as_expected, each_was_filed_once, is_completed
 
@@ -17,30 +18,27 @@ pytestmark = [
     pytest.mark.storm,
 ]
 BUDGET = 3
+POISON = "lab-normal-ranges"  # a scan: it is read for long enough to be met at it
 
 
 def test_poison_is_held_after_its_budget_and_its_neighbours_are_filed(one_site, submit, settings):
+    packet = only(one_site, "irb-approval", "cv-whitfield", POISON)
     with (
         SamplePortal(one_site.directory, {}, faults=0) as portal,
         worker_host(settings, DOCUMENT_ATTEMPTS=str(BUDGET)) as host,
     ):
-        batch = submit(one_site, portal)
+        batch = submit(packet, portal)
         Portal.objects.update(rate_per_second=100.0, burst=100)
-        poison = batch.documents.get(doc_id=scan_of(one_site))
+        poison = batch.documents.get(doc_id=POISON)
         kills = kill_whoever_reads(poison, host)
         eventually(lambda: is_completed(batch))
     poison.refresh_from_db()
     assert (poison.state, poison.code) == ("HELD", "POISON")
     assert kills == BUDGET
-    for expected in one_site.expectations:
+    for expected in packet.expectations:
         if expected.doc_id != poison.doc_id:
             assert_as_expected(batch.documents.get(doc_id=expected.doc_id), expected)
     each_was_filed_once()
-
-
-def scan_of(corpus):
-    """The largest file is a scan: it is read for long enough to be met at it."""
-    return max(corpus.files.rglob("*.pdf"), key=lambda path: path.stat().st_size).stem
 
 
 def kill_whoever_reads(poison, host):

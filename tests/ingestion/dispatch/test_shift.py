@@ -69,21 +69,21 @@ def test_what_site_and_sender_say_reaches_the_checks(one_site):
     }
 
 
-def test_filed_bytes_are_those_that_the_portal_gave(one_site, submit):
-    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
-        batch = submit(one_site, portal)
+def test_filed_bytes_are_those_that_the_portal_gave(few, submit):
+    with SamplePortal(few.directory, limits_of(few.sites), faults=0) as portal:
+        batch = submit(few, portal)
         work_shift()
     document = batch.documents.filter(state=DocumentState.ARCHIVED).first()
-    source = one_site.files / document.site.site_id / f"{document.doc_id}.pdf"
+    source = few.files / document.site.site_id / f"{document.doc_id}.pdf"
     with archive().open(document.sha256) as filed:
         assert filed.read() == source.read_bytes()
 
 
-def test_the_same_packet_a_second_time_is_already_on_file(one_site, submit):
-    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
-        first = submit(one_site, portal)
+def test_the_same_packet_a_second_time_is_already_on_file(few, submit):
+    with SamplePortal(few.directory, limits_of(few.sites), faults=0) as portal:
+        first = submit(few, portal)
         work_shift()
-        again = submit(one_site, portal)
+        again = submit(few, portal)
         work_shift()
     filed = {key for key, (state, _) in outcomes(first).items() if state == "ARCHIVED"}
     deduped = {key for key, (state, _) in outcomes(again).items() if state == "DEDUPED"}
@@ -91,13 +91,11 @@ def test_the_same_packet_a_second_time_is_already_on_file(one_site, submit):
     assert filed == deduped
 
 
-def test_a_portal_says_of_what_it_gave_before_that_it_is_unchanged_and_sends_no_bytes(
-    one_site, submit
-):
-    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
-        submit(one_site, portal)
+def test_a_portal_says_of_what_it_gave_before_that_it_is_unchanged_and_sends_no_bytes(few, submit):
+    with SamplePortal(few.directory, limits_of(few.sites), faults=0) as portal:
+        submit(few, portal)
         work_shift()
-        submit(one_site, portal)
+        submit(few, portal)
         work_shift()
     filed = Document.objects.on_file().exclude(duplicates=None).first()
     again = filed.duplicates.get()
@@ -114,13 +112,13 @@ def test_a_portal_says_of_what_it_gave_before_that_it_is_unchanged_and_sends_no_
 
 
 def test_a_portal_that_is_asked_again_gives_what_changed_and_the_rest_is_on_file_already(
-    one_site, submit
+    few, submit
 ):
-    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
-        first = submit(one_site, portal)
+    with SamplePortal(few.directory, limits_of(few.sites), faults=0) as portal:
+        first = submit(few, portal)
         work_shift()
         changed, *others = first.documents.on_file()
-        source = one_site.files / changed.site.site_id / f"{changed.doc_id}.pdf"
+        source = few.files / changed.site.site_id / f"{changed.doc_id}.pdf"
         before = source.read_bytes()
         try:
             source.write_bytes(before + b"%a new version\n")
@@ -167,17 +165,17 @@ def test_a_draining_worker_takes_nothing_and_the_next_start_goes_on(settings):
     assert batch.state == BatchState.COMPLETED
 
 
-def test_a_shift_leaves_no_lease_and_no_spool_behind(one_site, submit, settings):
-    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
-        submit(one_site, portal)
+def test_a_shift_leaves_no_lease_and_no_spool_behind(few, submit, settings):
+    with SamplePortal(few.directory, limits_of(few.sites), faults=0) as portal:
+        submit(few, portal)
         work_shift()
     assert not Chunk.objects.exclude(state=ChunkState.DONE).exists()
     assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
 
 
-def test_a_document_whose_worker_died_in_the_middle_is_filed_once_by_the_next(one_site, submit):
-    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
-        batch = submit(one_site, portal)
+def test_a_document_whose_worker_died_in_the_middle_is_filed_once_by_the_next(few, submit):
+    with SamplePortal(few.directory, limits_of(few.sites), faults=0) as portal:
+        batch = submit(few, portal)
         [lost] = leases.take(1, by="dead:1:1")
         Chunk.objects.update(lease_expires_at=datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))
         leases.recover()

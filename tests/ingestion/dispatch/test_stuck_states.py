@@ -118,7 +118,7 @@ def test_a_host_that_was_started_with_nohup_leaves_no_orphans(upload, settings):
 
 
 @pytest.mark.parametrize(
-    "role", ["worker", *map(slower, ["cluster", "parser", "monitor", "pusher", "sentinel", "all"])]
+    "role", map(slower, ["worker", "cluster", "parser", "monitor", "pusher", "sentinel", "all"])
 )
 def test_a_busy_host_works_on_whichever_of_its_processes_is_killed(
     role, broker, one_site, submit, settings

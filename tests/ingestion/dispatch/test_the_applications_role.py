@@ -15,15 +15,13 @@ pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.mark.requirement("R01")
-def test_a_packet_is_worked_by_a_role_that_cannot_change_the_ledger(
-    application_role, one_site, submit
-):
-    with SamplePortal(one_site.directory, {}, faults=0) as portal:
-        batch = submit(one_site, portal)
+def test_a_packet_is_worked_by_a_role_that_cannot_change_the_ledger(application_role, few, submit):
+    with SamplePortal(few.directory, {}, faults=0) as portal:
+        batch = submit(few, portal)
         work_shift()
     assert sql("SELECT current_user") == [(APPLICATION,)]
     batch.refresh_from_db()
     assert batch.state == BatchState.COMPLETED
-    everything_is_as_expected(one_site, batch)
+    everything_is_as_expected(few, batch)
     each_was_filed_once()
     call_command("verify_audit", "--full")

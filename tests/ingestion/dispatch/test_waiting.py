@@ -84,13 +84,13 @@ def test_past_its_deadline_a_document_is_held():
     assert (document.state, document.code) == ("HELD", "PORTAL_UNAVAILABLE")
 
 
-def test_documents_are_fetched_when_their_portal_is_back(one_site, submit):
-    with SamplePortal(one_site.directory, {}, faults=0) as portal:
-        batch = submit(one_site, portal)
+def test_documents_are_fetched_when_their_portal_is_back(few, submit):
+    with SamplePortal(few.directory, {}, faults=0) as portal:
+        batch = submit(few, portal)
     work_shift()
     assert not batch.documents.exclude(state="RECEIVED").exists()
     port = int(portal.base_url.rpartition(":")[2])
-    with SamplePortal(one_site.directory, {}, faults=0, port=port) as portal:
+    with SamplePortal(few.directory, {}, faults=0, port=port) as portal:
         time_passes(batch)
         work_shift()  # one probe, and with its answer all are due again
     assert not batch.documents.unsettled().exists()
@@ -101,10 +101,10 @@ def test_documents_are_fetched_when_their_portal_is_back(one_site, submit):
     ]
 
 
-def test_a_portal_that_is_down_is_left_alone_and_costs_the_others_nothing(one_site, submit):
+def test_a_portal_that_is_down_is_left_alone_and_costs_the_others_nothing(few, submit):
     down = batch_at_a_portal_that_is_down(documents=20)
-    with SamplePortal(one_site.directory, {}, faults=0) as portal:
-        batch = submit(one_site, portal)
+    with SamplePortal(few.directory, {}, faults=0) as portal:
+        batch = submit(few, portal)
         work_shift()
     assert not batch.documents.unsettled().exists()
     assert down.documents.filter(state="RECEIVED", attempts=0).count() == 20
