@@ -117,8 +117,9 @@ def test_a_host_that_was_started_with_nohup_leaves_no_orphans(upload, settings):
         assert is_stopped_without_a_trace(host, settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "role", map(slower, ["worker", "cluster", "parser", "monitor", "pusher", "sentinel", "all"])
+    "role", ["worker", "cluster", "parser", "monitor", "pusher", "sentinel", "all"]
 )
 def test_a_busy_host_works_on_whichever_of_its_processes_is_killed(
     role, broker, one_site, submit, settings
