@@ -1,8 +1,19 @@
-"""Files that survive a power cut, and are never replaced by accident."""
+"""Files that survive a power cut, are hashed as they are written, and are replaced by nothing.
 
+Who makes a file `sync`s it, gives it its name, and then calls `fsync_folder`.
+"""
+
+import hashlib
 import os
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO, NamedTuple
+
+
+class Sum(NamedTuple):
+    sha256: str
+    size: int  # bytes
 
 
 def append(path: Path, text: str) -> None:
@@ -24,12 +35,42 @@ def write_secret(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as out:
             out.write(content)
-            out.flush()
-            os.fsync(out.fileno())
+            sync(out)
         os.link(name, path)  # unlike a rename it replaces nothing
     finally:
         Path(name).unlink()
     fsync_folder(path.parent)
+
+
+def write(out: IO[bytes], chunks: Iterable[bytes]) -> Sum:
+    """All of them into an open file."""
+
+    def written() -> Iterator[bytes]:
+        for chunk in chunks:
+            out.write(chunk)
+            yield chunk
+
+    return sum_of(written())
+
+
+def sum_of(chunks: Iterable[bytes]) -> Sum:
+    digest, size = hashlib.sha256(), 0
+    for chunk in chunks:
+        digest.update(chunk)
+        size += len(chunk)
+    return Sum(digest.hexdigest(), size)
+
+
+def sum_of_file(path: Path) -> Sum:
+    """What lies there. Raises OSError."""
+    with path.open("rb") as file:
+        return Sum(hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size)
+
+
+def sync(out: IO[bytes] | IO[str]) -> None:
+    """Make what was written to it durable."""
+    out.flush()
+    os.fsync(out.fileno())
 
 
 def fsync_folder(folder: Path) -> None:

@@ -14,7 +14,9 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -62,7 +64,10 @@ def _moto() -> Iterator[str]:
     server = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     lines: IO[str] = server.stderr  # type: ignore[assignment] # it is a pipe
     try:
-        yield next(found[0] for line in lines if (found := _ADDRESS.search(line)))
+        address = next(found[0] for line in lines if (found := _ADDRESS.search(line)))
+        # It says something of each request, and would wait for ever once the pipe was full.
+        threading.Thread(target=deque, args=(lines, 0), daemon=True).start()
+        yield address
     finally:
         server.kill()
         server.wait()

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from audit import history
+from audit.cells import inert
 from audit.history import Recorded, Search
 from audit.log import ledger, record
 from audit.signatures import Signature
@@ -146,7 +147,7 @@ def table(rows: Iterable[Account]) -> str:
     names = [field.name for field in fields(Row)]
     written.writerow(names)
     for row in map(_row, rows):
-        written.writerow([_inert(getattr(row, name)) for name in names])
+        written.writerow([inert(getattr(row, name)) for name in names])
     return out.getvalue()
 
 
@@ -174,11 +175,6 @@ def _row(account: Account) -> Row:
 
 def _time(at: datetime | None) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ") if at else ""
-
-
-def _inert(cell: str) -> str:
-    """Spreadsheets run what begins so (OWASP, CSV injection)."""
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
 def sign(rows: Iterable[Account], *, outcome: str, findings: str, by: Signature) -> None:

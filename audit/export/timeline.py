@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from audit import signatures
+from audit.cells import inert
 from audit.export.trail import Line
 
 FIELDS = [
@@ -22,9 +23,6 @@ HEADER = [
     "prev", "hash", "line",
 ]  # fmt: skip
 INVALID = "INVALID"
-# What a spreadsheet takes for a formula (owasp.org/www-community/attacks/CSV_Injection), and the
-# apostrophe itself, so that taking one away always gives back what was there.
-_MARKED = ("=", "+", "-", "@", "'")
 
 
 class Timeline:
@@ -52,7 +50,7 @@ class Timeline:
         copied = (fields[name] for name in FIELDS)
         signed = signature(line)
         last = line.detail, fields["prev"], line.hash, line.text
-        self._rows.writerow([_safe(cell) for cell in (line.seq, *times, *copied, *signed, *last)])
+        self._rows.writerow([inert(cell) for cell in (line.seq, *times, *copied, *signed, *last)])
 
 
 def signature(line: Line) -> tuple[str, str]:
@@ -66,8 +64,3 @@ def signature(line: Line) -> tuple[str, str]:
     if signatures.KEY in detail and not signatures.is_sound(detail, *of_entry):
         meaning = f"{INVALID}: {meaning}"
     return str(detail.get("printed_name", "")), meaning
-
-
-def _safe(cell: object) -> str:
-    text = str(cell)
-    return f"'{text}" if text.startswith(_MARKED) else text

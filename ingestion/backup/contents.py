@@ -3,7 +3,6 @@
 import fcntl
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,8 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from ingestion.backup.copying import weighed
-from ingestion.stores.archive import fsync_folder
+from audit import folders
 
 FORMAT = "siteledger-backup/1"
 POOL = "archive"  # of DIR, for all backups in it
@@ -88,9 +86,8 @@ class Manifest:
         text = json.dumps(asdict(self), indent=2, sort_keys=True) + "\n"
         with (folder / MANIFEST).open("x") as out:
             out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        fsync_folder(folder)
+            folders.sync(out)
+        folders.fsync_folder(folder)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @classmethod
@@ -129,8 +126,7 @@ class Listing:
 
     def seal(self) -> str:
         """Durable when this returns. Answers its SHA-256."""
-        self._out.flush()
-        os.fsync(self._out.fileno())
+        folders.sync(self._out)
         return self._digest.hexdigest()
 
     def close(self) -> None:
@@ -171,7 +167,7 @@ def items(folder: Path) -> Iterator[Item]:
 def refuse_changed(folder: Path, manifest: Manifest) -> None:
     """Read every file. Raises BackupProblem unless each is there, and what it was."""
     try:
-        is_the_list = weighed(folder / LIST).sha256 == manifest.list_sha256
+        is_the_list = folders.sum_of_file(folder / LIST).sha256 == manifest.list_sha256
     except OSError as error:
         raise BackupProblem(f"{folder / LIST} cannot be read: {error.strerror}.") from error
     if not is_the_list:
@@ -185,7 +181,7 @@ def refuse_changed(folder: Path, manifest: Manifest) -> None:
 def _fault(item: Item, folder: Path) -> str:
     path = item.path_in(folder)
     try:
-        found = weighed(path)
+        found = folders.sum_of_file(path)
     except FileNotFoundError:
         return f"{path} is missing."
     except OSError as error:

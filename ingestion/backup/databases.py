@@ -16,9 +16,9 @@ from pathlib import Path
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
+from audit import folders
 from ingestion.backup.contents import BackupProblem
 from ingestion.backup.copying import copied
-from ingestion.stores.archive import fsync_folder
 
 _PAGES = 4_000  # of SQLite's, that are copied before others may have a turn
 _TOLD = 2_000  # characters of what a program complains of
@@ -123,7 +123,7 @@ def _put(source: Path, target: Path) -> None:
     with source.open("rb") as opened:
         copied(opened, part)
     part.rename(target)
-    fsync_folder(target.parent)
+    folders.fsync_folder(target.parent)
 
 
 def refuse_older(program: str, than: int) -> None:

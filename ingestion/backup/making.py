@@ -5,7 +5,6 @@ which what is archived meanwhile goes; then the database as it was at that momen
 which only grows, so that each file that the database names is still there.
 """
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -19,7 +18,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Max
 
-from audit import anchors, carrying, checkpoints, history, roles
+from audit import anchors, carrying, checkpoints, folders, history, roles
 from audit.chain import BrokenChain
 from audit.export.job import sign_first
 from audit.keys import KeyProblem
@@ -27,13 +26,13 @@ from audit.log import ledger, record, written
 from audit.places.port import NotTaken
 from ingestion.backup import contents, databases
 from ingestion.backup.contents import BackupProblem, Item, Kind, Listing, Manifest
-from ingestion.backup.copying import copied, weighed
+from ingestion.backup.copying import copied
 from ingestion.core.errors import StorageUnavailable
 from ingestion.intake import gathering
 from ingestion.models import Document
 from ingestion.operations import retention
 from ingestion.stores import spool
-from ingestion.stores.archive import Archive, FolderArchive, archive, fsync_folder
+from ingestion.stores.archive import Archive, FolderArchive, archive
 from ingestion.stores.stocktaking import PARTS, STORED
 
 SPARE = 100_000_000  # bytes that a disk keeps free
@@ -89,7 +88,7 @@ def make(target: Path, *, actor: str) -> Made:
         sha256 = manifest.write(folder)
         # All of it is durable. With this name it is a backup; who dies before has made none.
         finished = folder.rename(target / folder.name.removeprefix(contents.UNFINISHED))
-        fsync_folder(target)
+        folders.fsync_folder(target)
     made = Made(finished, manifest, sha256, work.new)
     _enter(made, actor)
     return made
@@ -192,9 +191,9 @@ def _upload(key: str, sha256: str, folder: Path) -> IO[bytes]:
 def _list_the_database(work: _Under) -> None:
     path = work.folder / Kind.DATABASE / databases.name()
     with path.open("rb") as written_out:
-        os.fsync(written_out.fileno())
-    fsync_folder(path.parent)
-    work.listing.add(Item(Kind.DATABASE, path.name, *weighed(path)))
+        folders.sync(written_out)
+    folders.fsync_folder(path.parent)
+    work.listing.add(Item(Kind.DATABASE, path.name, *folders.sum_of_file(path)))
 
 
 def _keep_the_anchors(work: _Under, entries: int) -> None:
@@ -233,7 +232,7 @@ def _add_to_pool(work: _Under, store: Archive, sha256: str) -> None:
     part.chmod(0o444)
     target.parent.mkdir(parents=True, exist_ok=True)
     part.rename(target)
-    fsync_folder(target.parent)
+    folders.fsync_folder(target.parent)
     work.new += 1
 
 

@@ -2,18 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from io import BytesIO
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 from reportlab.lib.pagesizes import A4
 
 from audit.export.sheet import Sheet, heading, title
 from audit.export.trail import Line
-
-
-class Sum(NamedTuple):
-    sha256: str
-    size: int  # bytes
+from audit.folders import Sum
 
 
 def drawn(

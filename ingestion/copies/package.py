@@ -4,7 +4,6 @@ Nothing is compressed, so that no version of a library decides what it looks lik
 certificate is in memory. What the certificate says of the copy is read back from the package.
 """
 
-import hashlib
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -15,13 +14,14 @@ from zipfile import ZipFile, ZipInfo
 
 import orjson
 
+from audit import folders
 from audit.chain import expect
 from audit.export import trail
 from audit.export.since import Since
 from audit.export.trail import Line
+from audit.folders import Sum
 from audit.history import Recorded
 from ingestion.copies import certificate
-from ingestion.copies.certificate import Sum
 
 BLOCK = 1 << 20  # bytes
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
@@ -45,7 +45,7 @@ def write(target: IO[bytes], original: IO[bytes], certified: Recorded) -> None:
         name = f"original/{_UNFIT.sub('_', facts['file'])}"
         archived = add(name, _blocks(original))
         with package.open(name) as file:
-            copy = _sum(_blocks(file))
+            copy = folders.sum_of(_blocks(file))
         if not line.fields["sha256"] == archived.sha256 == copy.sha256:
             raise NotTheSame(certified.subject)
         files = {name: copy, "trail.ndjson": trail_, "document.json": document}
@@ -78,21 +78,7 @@ def _add(package: ZipFile, at: datetime, name: str, blocks: Iterable[bytes]) -> 
     info = ZipInfo(name, at.timetuple()[:6])
     info.external_attr = 0o644 << 16
     with package.open(info, "w", force_zip64=True) as member:
-        return _sum(_written(member, blocks))
-
-
-def _written(member: IO[bytes], blocks: Iterable[bytes]) -> Iterator[bytes]:
-    for block in blocks:
-        member.write(block)
-        yield block
-
-
-def _sum(blocks: Iterable[bytes]) -> Sum:
-    digest, size = hashlib.sha256(), 0
-    for block in blocks:
-        digest.update(block)
-        size += len(block)
-    return Sum(digest.hexdigest(), size)
+        return folders.write(member, blocks)
 
 
 def _blocks(file: IO[bytes]) -> Iterator[bytes]:

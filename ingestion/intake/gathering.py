@@ -6,9 +6,7 @@ beside and renamed, so that a file is there whole or not at all. Nothing of it i
 The id is made of owner and key: opening it again finds it, and nobody else can name it.
 """
 
-import hashlib
 import json
-import os
 import shutil
 import time
 import uuid
@@ -19,10 +17,10 @@ from pathlib import Path
 
 from django.core.files.base import File
 
+from audit import folders
 from ingestion.intake.register import KeyReused, Submission, UploadedDocument, register_files
 from ingestion.models import Packet
 from ingestion.stores import spool
-from ingestion.stores.archive import fsync_folder
 from sites.models import Site
 
 KEPT_SECONDS = 86_400  # since something came for it
@@ -159,18 +157,14 @@ def _read(packet_id: uuid.UUID) -> Gathered:
 def _write_whole(target: Path, chunks: Iterable[bytes], *, sha256: str = "") -> None:
     """Under its name when it is durable, and as declared; before, under nobody's."""
     part = target.with_name(f"{target.name}.{uuid.uuid4()}{_PART}")
-    digest = hashlib.sha256()
     try:
         with part.open("xb") as out:
-            for chunk in chunks:
-                out.write(chunk)
-                digest.update(chunk)
-            out.flush()
-            os.fsync(out.fileno())
-        if sha256 and digest.hexdigest() != sha256:
+            written = folders.write(out, chunks)
+            folders.sync(out)
+        if sha256 and written.sha256 != sha256:
             raise NotAsDeclared("the bytes have another SHA-256")
         part.rename(target)
-        fsync_folder(target.parent)
+        folders.fsync_folder(target.parent)
     finally:
         part.unlink(missing_ok=True)
 

@@ -5,7 +5,6 @@ A port (decision 8), which STORAGES["archive"] fills: the folder here, or S3 wit
 documents keep their bytes here too.
 """
 
-import hashlib
 import os
 import shutil
 import tempfile
@@ -18,6 +17,7 @@ from typing import IO, Protocol, cast
 from django.conf import settings
 from django.core.files.storage import storages
 
+from audit import folders
 from ingestion.core.errors import StorageUnavailable
 
 INCOMING = ".incoming-"  # begins the name of what is not yet whole
@@ -120,15 +120,14 @@ class FolderArchive:
         try:
             with source.open("rb") as incoming, os.fdopen(descriptor, "wb") as out:
                 shutil.copyfileobj(incoming, out, 1 << 20)
-                out.flush()
-                os.fsync(out.fileno())
+                folders.sync(out)
             # The copy and not its source: what is filed is what was hashed.
             refuse_changed(Path(name), target.name)
             Path(name).chmod(0o444)
             # The bytes are durable under their name after this rename and the directory's fsync.
             # If we die before, only a temporary file is left, and the document is fetched again.
             Path(name).rename(target)
-            fsync_folder(target.parent)
+            folders.fsync_folder(target.parent)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
@@ -136,19 +135,9 @@ class FolderArchive:
 
 def refuse_changed(path: Path, sha256: str) -> None:
     """Raises OSError unless the file has this hash."""
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = folders.sum_of_file(path).sha256
     if found != sha256:
         raise OSError(f"{path} changed on our disk: its bytes now hash to {found}")
-
-
-def fsync_folder(folder: Path) -> None:
-    """Make a rename in this folder durable: POSIX promises it only after the folder's own fsync."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def archive() -> Archive:

@@ -10,7 +10,6 @@ What S3 does not do is an OSError here, as a disk's refusal is.
 """
 
 import base64
-import hashlib
 import logging
 import shutil
 import tempfile
@@ -24,6 +23,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from storages.backends.s3 import S3Storage
 
+from audit import folders
 from ingestion.core.errors import StorageUnavailable
 from ingestion.stores.archive import Lock, Stored, refuse_changed
 
@@ -201,16 +201,12 @@ class BucketArchive(Bucket):
 class BucketSpool(Bucket):
     """`spool.Spool`, as STORAGES["spool"]. Its bucket locks nothing: it is emptied."""
 
-    def keep(self, key: str, chunks: Iterable[bytes]) -> tuple[str, int]:
-        digest, size = hashlib.sha256(), 0
+    def keep(self, key: str, chunks: Iterable[bytes]) -> folders.Sum:
         with tempfile.NamedTemporaryFile(prefix="siteledger-upload-") as local:
-            for chunk in chunks:
-                local.write(chunk)
-                digest.update(chunk)
-                size += len(chunk)
+            written = folders.write(local, chunks)
             local.flush()
-            self._put_new(key, Path(local.name), digest.hexdigest())
-        return digest.hexdigest(), size
+            self._put_new(key, Path(local.name), written.sha256)
+        return written
 
     def copy(self, key: str, other: str) -> None:
         source = {"Bucket": self.name, "Key": self._key(key)}

@@ -6,7 +6,6 @@ S3 (`buckets`) where what one host took in is read by another. `attempts/<lease>
 what a shift fetches, always on its own host, and goes when the lease ends.
 """
 
-import hashlib
 import os
 import shutil
 import uuid
@@ -19,8 +18,9 @@ from typing import Protocol, cast
 from django.conf import settings
 from django.core.files.storage import storages
 
+from audit import folders
+from audit.folders import Sum
 from ingestion.core.errors import StorageUnavailable
-from ingestion.stores.archive import fsync_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Spooled:
 class Spool(Protocol):
     """Uploads by their key, `uploads/<uuid>`. Nobody ever writes to what is kept."""
 
-    def keep(self, key: str, chunks: Iterable[bytes]) -> tuple[str, int]:
+    def keep(self, key: str, chunks: Iterable[bytes]) -> Sum:
         """Durable, with its SHA-256 and size; or not there at all. Raises OSError."""
         ...
 
@@ -57,27 +57,22 @@ class Spool(Protocol):
 class FolderSpool:
     """Below SPOOL_DIR."""
 
-    def keep(self, key: str, chunks: Iterable[bytes]) -> tuple[str, int]:
+    def keep(self, key: str, chunks: Iterable[bytes]) -> Sum:
         target = path_of(key)
         target.parent.mkdir(parents=True, exist_ok=True)
-        digest, size = hashlib.sha256(), 0
         try:
             with target.open("xb") as out:
-                for chunk in chunks:
-                    out.write(chunk)
-                    digest.update(chunk)
-                    size += len(chunk)
-                out.flush()
-                os.fsync(out.fileno())
-            fsync_folder(target.parent)
+                written = folders.write(out, chunks)
+                folders.sync(out)
+            folders.fsync_folder(target.parent)
         except BaseException:
             target.unlink(missing_ok=True)
             raise
-        return digest.hexdigest(), size
+        return written
 
     def copy(self, key: str, other: str) -> None:
         path_of(other).hardlink_to(path_of(key))
-        fsync_folder(path_of(other).parent)
+        folders.fsync_folder(path_of(other).parent)
 
     def local(self, key: str, folder: Path) -> Path:
         path = path_of(key)

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
+from audit.cells import inert
 from ingestion.validation.matrix import Row
 from ingestion.validation.steps import Taken
 
@@ -14,8 +15,6 @@ SCRIPT = (
     "step", "done", "expected", "observed", "result", "at (UTC)", "seconds", "by",
 )  # fmt: skip
 SETTINGS = ("setting", "value")
-# What a spreadsheet takes for a formula, and the apostrophe that says it is none: as timeline.csv.
-_MARKED = ("=", "+", "-", "@", "'")
 
 
 def matrix(rows: Iterable[Row]) -> bytes:
@@ -49,9 +48,5 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     target = io.StringIO(newline="")
     writer = csv.writer(target)
     writer.writerow(header)
-    writer.writerows([_plain(cell) for cell in row] for row in rows)
+    writer.writerows(map(inert, row) for row in rows)
     return target.getvalue().encode("utf-8-sig")
-
-
-def _plain(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(_MARKED) else cell

@@ -17,6 +17,7 @@ from django.db.models import Min, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
+from audit.cells import inert
 from ingestion.models import SiteSummary
 from ingestion.models.requirements import type_name
 from ingestion.operations import summaries
@@ -28,7 +29,6 @@ from sites.models import Site, Study, User
 
 ON_A_PAGE = 50
 SOON = timedelta(days=30)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
 KEY = (
     (STANDING_LOOKS[Standing.CURRENT], "Filed"),
     (STANDING_LOOKS[Standing.EXPIRING], "Due soon"),
@@ -215,7 +215,7 @@ def _worded(cell: Cell | None) -> str:
 
 def _line(write: Callable[[list[Any]], str], values: list[Any]) -> str:
     # A site's name is typed by people: a spreadsheet must show it, and not run it.
-    return write([f"'{v}" if str(v).startswith(_FORMULA) else v for v in values])
+    return write([inert(value) for value in values])
 
 
 class _Echo:

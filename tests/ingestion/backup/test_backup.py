@@ -13,10 +13,9 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connection
 
-from audit import anchors, checkpoints, history
+from audit import anchors, checkpoints, folders, history
 from ingestion.backup import contents, making
 from ingestion.backup.contents import BackupProblem, Item, Kind
-from ingestion.backup.copying import weighed
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import leases
 from ingestion.intake import drafts, gathering
@@ -60,7 +59,7 @@ def test_it_is_on_record_with_the_hash_of_its_manifest(target, filed):
     (entry,) = history.timeline(f"backup:{folder.name}")
     assert (entry.event, entry.role) == ("backup.made", "ops")
     assert entry.actor.startswith("system:backup@")
-    assert entry.sha256 == weighed(folder / "manifest.json").sha256
+    assert entry.sha256 == folders.sum_of_file(folder / "manifest.json").sha256
     assert entry.detail["head"] == manifest.head
     assert history.head()[0] == manifest.entries + 1
 

@@ -1,0 +1,11 @@
+"""Cells of tables that people open in a spreadsheet."""
+
+# What a spreadsheet takes for a formula (owasp.org/www-community/attacks/CSV_Injection), and the
+# apostrophe itself, so that taking one away always gives back what was there.
+_MARKED = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def inert(cell: object) -> str:
+    """With an apostrophe in front where a spreadsheet would run it, and not show it."""
+    text = str(cell)
+    return f"'{text}" if text.startswith(_MARKED) else text
