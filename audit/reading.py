@@ -31,7 +31,7 @@ Row = tuple[Any, ...]  # number, line, hash, salt, detail, and the columns that 
 Progress = Callable[[int, int], object]  # entries read, and how many there are to read
 
 LOWEST = -(2**63)  # nothing is to stand before the first entry
-PAGE = 1_000  # entries that are asked for at a time
+PAGE = 1_000  # numbers that are asked for at a time
 CHUNK = 100  # that are looked at together; more than the processor's cache holds take longer
 LATE = timedelta(seconds=5)  # between what happened and its entry; longer is told
 
@@ -178,23 +178,34 @@ def _chunks(after: int, upto: int) -> Iterator[Sequence[Row]]:
     numbers. Not by a cursor that PostgreSQL keeps: it would put all that it gives into a store
     first, which takes it longer than to find it.
     """
-    first, there = after + 1 if after else LOWEST, PAGE
-    while there == PAGE:
-        there = 0
+    found = _next(after + 1 if after else LOWEST)
+    while found is not None and found <= upto:
+        last = min(found + PAGE - 1, upto)
         with connection.cursor() as cursor:
-            cursor.execute(_statement(), [first, first, upto, PAGE])
+            cursor.execute(_statement(), [found, last, found, last])
             while chunk := cursor.fetchmany(CHUNK):
                 yield chunk
-                there += len(chunk)
-                first = chunk[-1][0] + 1
+        found = _next(last + 1)
+
+
+def _next(least: int) -> int | None:
+    """The lowest number from there on; they have no gaps unless somebody made one.
+
+    With both ends of a page known every plan is a good one. With a limit instead, PostgreSQL
+    without statistics (a trail that was just restored) read all that was left for each page.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT min(seq) FROM audit_entry WHERE seq >= %s", [least])
+        number: int | None = cursor.fetchone()[0]
+    return number
 
 
 def _statement() -> str:
     written = _AS_WRITTEN[connection.vendor]
     copies = [written if name == "recorded_at" else name for name in _COPIES]
     return f"""SELECT seq, body, hash, salt, detail, {", ".join(copies)} FROM audit_entry
-        LEFT JOIN audit_entrydetail ON entry_id = seq AND entry_id >= %s
-        WHERE seq BETWEEN %s AND %s ORDER BY seq LIMIT %s"""  # noqa: S608 - constants
+        LEFT JOIN audit_entrydetail ON entry_id = seq AND entry_id BETWEEN %s AND %s
+        WHERE seq BETWEEN %s AND %s ORDER BY seq"""  # noqa: S608 - constants
 
 
 # A time as lines have it. Made of a datetime here, it would be a third of the whole work.
