@@ -14,7 +14,7 @@ from django.db import connection
 from audit import verify
 from ingestion.core.states import DocumentState
 from ingestion.intake import register
-from ingestion.models import Chunk
+from ingestion.models import Chunk, WorkerHost
 from ingestion.operations import reconcile
 from ingestion.samples.portal import Limit, SamplePortal
 from ingestion.stores.stocktaking import take_stock
@@ -106,13 +106,15 @@ def test_two_hosts_with_nothing_in_common_but_database_and_buckets_do_a_batch_to
     one_site, submit, settings, terms, folders, tmp_path
 ):
     with (
-        strict_portal(one_site, submit) as (batch, portal, _),
         worker_host(settings, **terms | folders("one")) as one,
         worker_host(settings, **terms | folders("two")) as two,
     ):
-        eventually(lambda: at_work(one) and at_work(two))
-        sent = upload(one_site)
-        eventually(lambda: is_completed(batch) and is_completed(sent))
+        # Else the first might be done before the second has started.
+        eventually(lambda: WorkerHost.objects.count() == 2)
+        with strict_portal(one_site, submit) as (batch, portal, _):
+            eventually(lambda: at_work(one) and at_work(two))
+            sent = upload(one_site)
+            eventually(lambda: is_completed(batch) and is_completed(sent))
     nothing_is_lost_or_twice(one_site, batch, portal)
     assert sent.documents.get().state not in {DocumentState.HELD, DocumentState.CANCELLED}
     assert not batch.chunks.exclude(attempts=1).exists()
