@@ -67,12 +67,17 @@ class Command(BaseCommand):
         self.stdout.write(f"{drill}: it holds.")
 
     def _done(self, drill: str, folder: Path, documents: str) -> None:
-        temporary = folder / "tmp"
-        temporary.mkdir(parents=True)
+        folder.mkdir()
         command = manage("drill", drill, "--inside", str(folder), "--documents", documents)
-        changes = {"TMPDIR": str(temporary), **CHANGES.get(drill, {})}
-        environment = Sandbox(folder).environment | changes
-        with running(command, environment, stdout=subprocess.PIPE) as process:
+        with (
+            # Sockets are made in it, whose paths are short: not below the drill's own folder.
+            tempfile.TemporaryDirectory(prefix="sl-", ignore_cleanup_errors=True) as temporary,
+            running(
+                command,
+                Sandbox(folder).environment | {"TMPDIR": temporary, **CHANGES.get(drill, {})},
+                stdout=subprocess.PIPE,
+            ) as process,
+        ):
             for line in process.stdout or ():
                 self.stdout.write(line, ending="")
             if process.wait():

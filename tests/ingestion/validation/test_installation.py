@@ -5,9 +5,12 @@ import dataclasses
 import hashlib
 
 import pytest
+from django.core import checks
 from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
-from audit import guards, history
+from audit import anchors, guards, history, keys, rotation
+from audit.checkpoints import sign
 from ingestion.validation import installation, packages, steps, values
 from ingestion.validation.steps import Differs, Noted, Result, Step
 
@@ -59,6 +62,100 @@ def test_an_installation_to_try_things_out_is_not_passed(settings):
     assert look("Look how it is run").result is Result.FAIL
 
 
+def test_code_that_is_no_release_is_noted(settings, tmp_path, monkeypatch):
+    monkeypatch.setattr(installation.identity, "commit", lambda _: "0abc-dirty")
+    taken = look("Name the software")
+    assert (taken.result, "files changed since" in taken.observed) == (Result.NOTE, True)
+    monkeypatch.undo()
+    settings.BASE_DIR = tmp_path
+    assert "this is no checkout" in look("Name the software").observed
+
+
+def test_a_python_that_is_too_old_is_told(monkeypatch):
+    monkeypatch.setattr(installation, "PYTHON", (99, 0))
+    assert look("Ask for Python's version").result is Result.FAIL
+
+
+def test_without_tesseract_no_scan_can_be_read_and_that_is_told(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert look("Ask tesseract").observed == "tesseract is not installed: scans cannot be read"
+
+
+@pytest.mark.parametrize(
+    ("answers", "result"),
+    [
+        ({"synchronous": "2", "journal_mode": "wal", "fsync": "on"}, Result.PASS),
+        ({"synchronous": "1", "journal_mode": "wal", "fsync": "off"}, Result.FAIL),
+    ],
+)
+def test_a_database_that_loses_what_it_confirmed_is_told(monkeypatch, answers, result):
+    monkeypatch.setattr(installation, "_asked", lambda sql: answers.get(sql.split()[-1], "on"))
+    assert look("Ask the database").result is result
+
+
+def test_a_migration_that_waits_is_named():
+    assert look("Compare the database's schema").result is Result.PASS
+    recorder = MigrationRecorder(connection)
+    last = recorder.migration_qs.filter(app="ingestion").order_by("name").last()
+    recorder.record_unapplied("ingestion", last.name)
+    taken = look("Compare the database's schema")
+    assert (taken.result, f"ingestion.{last.name} waits" in taken.observed) == (Result.FAIL, True)
+
+
+@pytest.mark.parametrize(
+    ("found", "result"),
+    [
+        ([], Result.PASS),
+        ([checks.Warning("Look.", id="here.W001")], Result.NOTE),
+        ([checks.Warning("Look."), checks.Error("No.", id="here.E001")], Result.FAIL),
+    ],
+)
+def test_errors_of_the_checks_fail_and_warnings_are_for_a_person(monkeypatch, found, result):
+    monkeypatch.setattr(installation.checks, "run_checks", lambda **_: found)
+    assert look("Run all system checks").result is result
+
+
+@pytest.fixture
+def signed(settings, tmp_path):
+    """The ledger has a key and a checkpoint, held in a folder."""
+    settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
+    settings.ANCHOR_DIR = tmp_path / "anchors"
+    rotation.create(by="system:tests")
+    sign()
+    anchors.anchor_all()
+
+
+@pytest.mark.usefixtures("signed")
+def test_keys_and_where_the_newest_checkpoint_is_held_are_told():
+    assert "-rw-------" in look("Look for the ledger's keys").observed
+    taken = look("Ask where the newest checkpoint is held")
+    assert (taken.result, "no other place than a folder" in taken.observed) == (Result.NOTE, True)
+    keys.private_file().unlink()
+    assert "signs nothing" in look("Look for the ledger's keys").observed
+
+
+def test_clocks_that_differ_are_told(settings, monkeypatch):
+    settings.NTP_SERVER = "ntp.example.org"
+    assert look("Look for clocks").result is Result.PASS
+    monkeypatch.setattr(installation.clock, "apart", lambda: ["host one is 90 s ahead"])
+    assert look("Look for clocks").observed == "host one is 90 s ahead"
+
+
+def test_a_full_disk_and_a_folder_that_is_everybodys_are_told(settings, tmp_path, monkeypatch):
+    for name in installation.FOLDERS:
+        setattr(settings, name, tmp_path / name)
+    assert look("Look whose the folders are").observed.count("not made yet") == 4
+    settings.ARCHIVE_DIR.mkdir()
+    settings.ARCHIVE_DIR.chmod(0o777)
+    taken = look("Look whose the folders are")
+    assert (taken.result, "everybody may write: ARCHIVE_DIR" in taken.observed) == (
+        Result.FAIL,
+        True,
+    )
+    monkeypatch.setattr(installation.disks, "low", lambda: "ARCHIVE_DIR has 3 MB left")
+    assert look("Look for room").observed == "ARCHIVE_DIR has 3 MB left"
+
+
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """An installed package of one file."""
@@ -80,6 +177,17 @@ def test_a_package_whose_file_was_changed_or_removed_is_named(package):
     assert packages.altered(pins) == (1, ["paper: paper.py"])
     package.unlink()
     assert packages.altered(pins) == (1, ["paper: paper.py"])
+
+
+def test_the_script_fails_for_such_packages(package, settings):
+    settings.BASE_DIR = package.parent
+    (package.parent / "requirements.txt").write_text("paper==1.2 \\\n")
+    assert look("Compare the packages").result is Result.PASS
+    assert look("Hash the files").result is Result.PASS
+    package.write_text("SIZE = 'A5'\n")
+    assert look("Hash the files").observed == "1 of 1 files differ: paper: paper.py"
+    (package.parent / "requirements.txt").write_text("paper==1.3 \\\n")
+    assert look("Compare the packages").observed == "paper is 1.2, pinned is 1.3"
 
 
 @pytest.mark.usefixtures("package")

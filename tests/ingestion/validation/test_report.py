@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+import os
 import re
 import subprocess
 import sys
@@ -143,7 +144,7 @@ def test_the_operations_work_here_and_leave_nothing_behind(tmp_path, temporary):
         "DATA_DIR": str(data),
         "DATABASE_URL": f"sqlite:///{data}/siteledger.sqlite3",
         "DEBUG": "True",
-    }
+    } | {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
     command = [sys.executable, str(configured.BASE_DIR / "manage.py")]
     subprocess.run([*command, "migrate", "-v0"], env=environment, check=True)
     before = sorted(data.rglob("*"))
