@@ -178,21 +178,23 @@ def _chunks(after: int, upto: int) -> Iterator[Sequence[Row]]:
     numbers. Not by a cursor that PostgreSQL keeps: it would put all that it gives into a store
     first, which takes it longer than to find it.
     """
-    found = _next(after + 1 if after else LOWEST)
+    found = after + 1 if after else _next(LOWEST)
     while found is not None and found <= upto:
         last = min(found + PAGE - 1, upto)
+        is_empty = True
         with connection.cursor() as cursor:
             cursor.execute(_statement(), [found, last, found, last])
             while chunk := cursor.fetchmany(CHUNK):
+                is_empty = False
                 yield chunk
-        found = _next(last + 1)
+        found = _next(last + 1) if is_empty else last + 1
 
 
 def _next(least: int) -> int | None:
-    """The lowest number from there on; they have no gaps unless somebody made one.
+    """The lowest number from there on. They have no gaps, unless somebody made one.
 
-    With both ends of a page known every plan is a good one. With a limit instead, PostgreSQL
-    without statistics (a trail that was just restored) read all that was left for each page.
+    Not asked for each page, and a page is asked for by both its ends, not with a limit: PostgreSQL
+    without statistics (a trail that was just restored) may read all that is left for either.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT min(seq) FROM audit_entry WHERE seq >= %s", [least])

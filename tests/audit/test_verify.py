@@ -217,14 +217,27 @@ def rows_read():
     return number
 
 
-def test_no_entry_is_read_again_for_each_page_also_where_postgresql_has_no_statistics(
-    db, monkeypatch
+UNKNOWN, OF_AN_EMPTY_TRAIL = (-1, 0), (0, 1)  # rows and pages that PostgreSQL knows of
+
+
+@pytest.mark.parametrize("known", [UNKNOWN, OF_AN_EMPTY_TRAIL])
+def test_no_entry_is_read_again_for_each_page_whatever_statistics_postgresql_has(
+    db, monkeypatch, known
 ):
-    """As after a restore: with a limit for a page, it read all that was left for each of them."""
+    """As after a restore: it read all that was left for each page, or for the number after it."""
     if connection.vendor != "postgresql":
         pytest.skip("PostgreSQL's own count")
     write_many(2_000)
+    known_of = "UPDATE pg_class SET (reltuples, relpages) = (%s, %s) WHERE relname = %s"
+    sql(known_of, *known, "audit_entry")
     monkeypatch.setattr(reading, "PAGE", 50)
     before = rows_read()
     assert verify.verify().intact
     assert rows_read() - before < 5 * 2_000
+
+
+def test_a_gap_that_is_longer_than_a_page_is_told(db, monkeypatch):
+    write_many(20)
+    monkeypatch.setattr(reading, "PAGE", 5)
+    bad = tamper("DELETE FROM audit_entry WHERE seq BETWEEN 3 AND 16")
+    assert (bad.seq, bad.why) == (17, "the numbers have a gap")
