@@ -63,11 +63,18 @@ def is_kept(name: str, *, is_quick: bool) -> bool:
 def write_page(found: Sequence[Found], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     sections = [section for each in found for section in _section(each, folder)]
-    machines = "".join(f"- {said}\n" for said in dict.fromkeys(each.machine for each in found))
+    machines = "".join(f"- {said}\n" for said in _machines(found))
     absent = [BENCHES[name] for name in BENCHES if name not in {each.bench for each in found}]
     said = f"\nNot measured: {'; '.join(absent)}.\n" if absent else ""
     page = f"{HEAD}\nMeasured on\n\n{machines}{said}{''.join(sections)}"
     (folder / "index.md").write_text(page)
+
+
+def _machines(found: Sequence[Found]) -> Iterator[str]:
+    """What each was measured on, and of which commit: with their names where these differ."""
+    for said in (machines := dict.fromkeys(each.machine for each in found)):
+        names = ", ".join(each.bench for each in found if each.machine == said)
+        yield f"{names}: {said}" if len(machines) > 1 else said
 
 
 def _section(found: Found, folder: Path) -> Iterator[str]:
