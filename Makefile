@@ -50,6 +50,7 @@ lint: install-dev linters ## Style, types, import directions, templates, migrati
 	var/linters/bin/hadolint deploy/Containerfile
 	var/linters/bin/yamllint --strict --config-file deploy/.yamllint deploy/compose.yaml
 	var/linters/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+	var/linters/bin/shellcheck .ci/run deploy/make-* scripts/{demo,install,run,screenshots,with-postgresql}
 	@scripts/audit-packages
 
 format: install-dev ## Format code and templates
@@ -69,7 +70,7 @@ scanner: var/scanner/installed ## wapiti, apart from ours, which asks the signed
 bench: bench-rivals ## Everything measured beside its baseline, in docs/benchmarks (long; QUICK=1: short)
 	$(PY) -m bench $(if $(QUICK),--quick)
 
-linters: var/linters/installed ## hadolint, yamllint and check-jsonschema, apart from ours, for what is in deploy/
+linters: var/linters/installed ## Those of deploy/ and of shell scripts, apart from ours
 
 bench-rivals: install ## OCRmyPDF, apart from ours, for bench/reading.py to measure beside
 	@$(MAKE) --no-print-directory var/rivals/installed || echo 'OCRmyPDF could not be installed: it is left out'
