@@ -24,8 +24,18 @@ def _folders(settings, tmp_path):
 @pytest.fixture(scope="session")
 def one_site(tmp_path_factory):
     """The packet of one site, written once for all tests."""
+    return _corpus(tmp_path_factory, sites=1)
+
+
+@pytest.fixture(scope="session")
+def two_sites(tmp_path_factory):
+    """And of two, for the few tests that are about others."""
+    return _corpus(tmp_path_factory, sites=2)
+
+
+def _corpus(folders, *, sites):
     today = datetime.datetime.now(datetime.UTC).date()
-    return write_corpus(tmp_path_factory.mktemp("corpus"), base_url=NOWHERE, today=today, sites=1)
+    return write_corpus(folders.mktemp("corpus"), base_url=NOWHERE, today=today, sites=sites)
 
 
 @pytest.fixture(scope="session")

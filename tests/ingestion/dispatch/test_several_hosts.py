@@ -138,6 +138,28 @@ def test_what_a_killed_host_had_in_hand_is_done_by_the_other(
     nothing_is_lost_or_twice(one_site, batch, portal)
 
 
+@pytest.mark.slow
+def test_a_portal_that_gives_little_keeps_neither_host_from_the_documents_of_others(
+    two_sites, submit, settings, terms, folders
+):
+    slow = two_sites.expectations[0].site_id
+    several = {"SHIFT_MAX_CHUNKS": "4"}
+    with (
+        worker_host(settings, **terms | several | folders("one")),
+        worker_host(settings, **terms | several | folders("two")),
+        SamplePortal(two_sites.directory, {slow: Limit(0.25, 4)}, faults=0) as portal,
+    ):
+        eventually(lambda: WorkerHost.objects.count() == 2)
+        batch = submit(two_sites, portal)
+        Portal.objects.filter(sites__site_id=slow).update(rate_per_second=0.25, burst=1)
+        others = batch.documents.exclude(site__site_id=slow)
+        eventually(lambda: not others.filter(settled_at=None).exists())
+        its_own = batch.documents.filter(site__site_id=slow)
+        assert its_own.filter(settled_at=None).count() > its_own.count() / 2
+        eventually(lambda: is_completed(batch), seconds=120)
+    nothing_is_lost_or_twice(two_sites, batch, portal)
+
+
 def frozen_at_work(host):
     """Stop its worker where it stands, if it holds a chunk there."""
     kill(host, "worker", signal.SIGSTOP)
