@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
-from audit.kept import KeptAdmin
+from audit.kept import KeptAdmin, OnlyLookedAt
 from audit.log import ledger
 from audit.models import Entry
 from audit.reasons import FIELD
@@ -54,7 +54,7 @@ class TrailPaginator(Paginator):
 
 
 @admin.register(Entry)
-class EntryAdmin(KeptAdmin, admin.ModelAdmin):
+class EntryAdmin(OnlyLookedAt, KeptAdmin, admin.ModelAdmin):
     list_display = [
         "seq", "recorded", "event", "subject", "site", "doc_id", "move", "code", "actor",
         "short_hash",
@@ -95,15 +95,6 @@ class EntryAdmin(KeptAdmin, admin.ModelAdmin):
             return queryset, False
         looks = (queryset.filter(**{column: term}) for column in self.search_fields)
         return next((found for found in looks if found.exists()), queryset.none()), False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @admin.display(description="recorded (UTC)", ordering="recorded_at")
     def recorded(self, entry: Entry) -> str:

@@ -23,6 +23,19 @@ from audit.reasons import FIELD, ReasonedActions
 MOST = 100  # refusals that one request is answered with
 
 
+class OnlyLookedAt:
+    """What the admin neither adds, changes nor deletes. Comes first among the bases."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
 class KeptAdmin(ReasonedActions):
     """Comes first among the bases, and before LedgerAdminMixin."""
 

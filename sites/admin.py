@@ -17,7 +17,7 @@ from django_otp.plugins.otp_static.admin import StaticDevice
 from django_otp.plugins.otp_totp.admin import TOTPDevice
 
 from audit.changes import SECRET
-from audit.kept import KeptAdmin, is_referred_to
+from audit.kept import KeptAdmin, OnlyLookedAt, is_referred_to
 from audit.reasons import with_reason
 from audit.tracked import LedgerAdminMixin
 from sites import accounts, holds_admin, retention, tokens_admin
@@ -270,7 +270,7 @@ class PersonAdmin(AccountKeeping, KeptAdmin, LedgerAdminMixin, UserAdmin):
 
 
 @admin.register(Membership)
-class MembershipAdmin(admin.ModelAdmin):
+class MembershipAdmin(OnlyLookedAt, admin.ModelAdmin):
     """For looking up who works where. Edited on the person's page, and so on their record."""
 
     list_display = ["user", "site"]
@@ -278,12 +278,3 @@ class MembershipAdmin(admin.ModelAdmin):
     list_select_related = ["user", "site"]
     search_fields = ["user__username", "user__printed_name", "site__site_id"]
     actions = None
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False

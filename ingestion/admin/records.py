@@ -9,8 +9,8 @@ from typing import Any
 from django.contrib import admin
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
-from django.http import HttpRequest
 
+from audit.kept import OnlyLookedAt
 from audit.reasons import ReasonedActions
 
 
@@ -25,18 +25,9 @@ class KeysFirst(Paginator):
         return page
 
 
-class ReadOnlyAdmin(ReasonedActions, admin.ModelAdmin):
+class ReadOnlyAdmin(OnlyLookedAt, ReasonedActions, admin.ModelAdmin):
     actions: list[str] | None = None
     # Counting a large table twice for "of 1,204,331 in all" is not worth a slow page.
     show_full_result_count = False
     paginator = KeysFirst
     list_per_page = 50
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False

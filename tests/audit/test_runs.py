@@ -5,7 +5,6 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
@@ -15,6 +14,7 @@ from audit.verify import Mode
 from ingestion.operations import retention
 from tests.audit.signing import Notary
 from tests.audit.support import application_role, guards_down, sql, write, write_many
+from tests.commands import run
 
 __all__ = ["application_role"]
 
@@ -41,13 +41,7 @@ def last_event():
 
 
 def verify_audit(capsys, *options):
-    try:
-        call_command("verify_audit", *options)
-        code = 0
-    except SystemExit as stop:
-        code = stop.code
-    except CommandError as error:
-        code = error.returncode
+    code, _ = run("verify_audit", *options)
     return code, capsys.readouterr().out
 
 

@@ -4,13 +4,13 @@ import tracemalloc
 from datetime import datetime
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import connection
 
 from audit import appending, chain, guards, reading, verify
 from audit.models import Entry
 from audit.triggers import postgresql
 from tests.audit.support import guards_down, sql, write, write_many
+from tests.commands import run
 
 
 @pytest.fixture
@@ -27,13 +27,7 @@ def tamper(statement, *values):
 
 def verify_audit(capsys, *options):
     """Exit code and output of the command."""
-    try:
-        call_command("verify_audit", *options)
-        code = 0
-    except SystemExit as stop:
-        code = stop.code
-    except CommandError as error:
-        code = error.returncode
+    code, _ = run("verify_audit", *options)
     return code, capsys.readouterr().out
 
 

@@ -1,6 +1,5 @@
 """A place with documents in every stage, and other machines on which it comes back."""
 
-import hashlib
 import secrets
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from django.core.files.base import ContentFile
-from django.core.management import CommandError, call_command
 from django.db import connection
 
 from audit import rotation
 from ingestion.backup import making
 from ingestion.intake import register
-from ingestion.stores.archive import archive
+from tests import commands
 from tests.audit.support import sql
 from tests.factories import make_filed, make_site, make_user
+from tests.ingestion.stores.conftest import stored
 
 FOLDERS = {
     "ARCHIVE_DIR": "archive",
@@ -134,24 +133,11 @@ def in_a_thread(act):
         pool.submit(run).result()
 
 
-def stored(folder, content):
-    """Its hash, with the bytes in the archive."""
-    sha256 = hashlib.sha256(content).hexdigest()
-    (folder / "incoming").write_bytes(content)
-    archive().put(folder / "incoming", sha256)
-    return sha256
-
-
 def run(command, *arguments):
-    """Its exit code. What it complains of is printed, as from a shell."""
-    try:
-        call_command(command, *map(str, arguments))
-    except SystemExit as stop:
-        return stop.code
-    except CommandError as error:
-        sys.stdout.write(f"{error}\n")
-        return error.returncode
-    return 0
+    """Its exit code. What it complains of is printed, with the rest of what it says."""
+    code, complaint = commands.run(command, *arguments)
+    sys.stdout.write(f"{complaint}\n")
+    return code
 
 
 def backups(target):

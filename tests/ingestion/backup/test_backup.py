@@ -25,8 +25,9 @@ from ingestion.stores.archive import archive
 from tests import steps
 from tests.audit.support import guards_down, sql, write
 from tests.factories import verdict
-from tests.ingestion.backup.conftest import backups, run, stored
+from tests.ingestion.backup.conftest import backups, run
 from tests.ingestion.hosts import environment, eventually
+from tests.ingestion.stores.conftest import stored
 
 pytestmark = pytest.mark.requirement("R31")
 

@@ -16,8 +16,9 @@ from ingestion.stores import bucket_checks, disks, spool, stocktaking
 from ingestion.stores.archive import archive
 from ingestion.stores.stocktaking import Fault, take_stock
 from tests.audit.buckets import free_port
-from tests.factories import make_filed, make_site
+from tests.commands import run
 from tests.ingestion.stores.buckets import in_s3, make_bucket
+from tests.ingestion.stores.conftest import stored
 
 BYTES = b"%PDF-1.7 signed"
 SHA256 = hashlib.sha256(BYTES).hexdigest()
@@ -35,13 +36,6 @@ def kept_in(where):
     return where["ARCHIVE_S3_BUCKET"]
 
 
-def store(tmp_path, content=BYTES):
-    (tmp_path / "incoming").write_bytes(content)
-    sha256 = hashlib.sha256(content).hexdigest()
-    archive().put(tmp_path / "incoming", sha256)
-    return sha256
-
-
 def change(settings, name, **options):
     stores = json.loads(json.dumps(settings.STORAGES))
     stores[name]["OPTIONS"] |= options
@@ -52,7 +46,7 @@ def change(settings, name, **options):
 
 
 def test_what_was_put_is_given_back_under_the_names_of_the_folder(tmp_path, s3, kept_in):
-    store(tmp_path)
+    stored(tmp_path, BYTES)
     with archive().open(SHA256) as file:
         assert file.read() == BYTES
         assert file.seek(0) == 0
@@ -70,7 +64,7 @@ def test_what_is_not_there_is_missing_and_no_error_of_the_bucket():
 
 @pytest.mark.requirement("R33")
 def test_nobody_can_delete_what_was_filed_before_its_time(tmp_path, s3, kept_in):
-    store(tmp_path)
+    stored(tmp_path, BYTES)
     there = s3.head_object(Bucket=kept_in, Key=KEY)
     assert there["ObjectLockMode"] == "COMPLIANCE"
     assert there["ObjectLockRetainUntilDate"] > datetime.now(UTC) + timedelta(days=25 * 365)
@@ -91,22 +85,22 @@ def test_the_same_bytes_put_by_many_at_once_are_one_version(tmp_path, s3, kept_i
 def test_nothing_is_laid_on_top_of_a_strangers_bytes(tmp_path, s3, kept_in):
     s3.put_object(Bucket=kept_in, Key=KEY, Body=b"something else")
     with pytest.raises(StorageUnavailable, match="other bytes lie there"):
-        store(tmp_path)
+        stored(tmp_path, BYTES)
     assert len(s3.list_object_versions(Bucket=kept_in)["Versions"]) == 1
 
 
 def test_what_a_delete_marker_hid_is_put_again(tmp_path, s3, kept_in):
-    store(tmp_path)
+    stored(tmp_path, BYTES)
     s3.delete_object(Bucket=kept_in, Key=KEY)
     assert not archive().has(SHA256)
-    store(tmp_path)
+    stored(tmp_path, BYTES)
     assert archive().has(SHA256)
 
 
 def test_a_bucket_that_does_not_answer_is_our_fault_and_nothing_is_missing(tmp_path, settings):
     change(settings, "archive", endpoint_url=f"http://127.0.0.1:{free_port()}")
     with pytest.raises(StorageUnavailable, match="the archive refused"):
-        store(tmp_path)
+        stored(tmp_path, BYTES)
     for ask in (archive().has, archive().open, lambda part: list(archive().contents(part[:2]))):
         with pytest.raises(OSError, match="the bucket") as failed:
             ask(SHA256)
@@ -116,7 +110,7 @@ def test_a_bucket_that_does_not_answer_is_our_fault_and_nothing_is_missing(tmp_p
 def test_a_bucket_without_object_lock_takes_no_document(tmp_path, s3, settings):
     change(settings, "archive", bucket_name=make_bucket(s3, locks=False))
     with pytest.raises(StorageUnavailable):
-        store(tmp_path)
+        stored(tmp_path, BYTES)
 
 
 def test_an_archive_in_a_bucket_has_no_disk_that_could_fill_up():
@@ -134,24 +128,8 @@ def verify_archive(capsys, monkeypatch, filed):
 
 
 def _verified(capsys):
-    try:
-        call_command("verify_archive", "--json")
-        code = 0
-    except SystemExit as stop:
-        code = stop.code
-    except CommandError as error:
-        code = error.returncode
+    code, _ = run("verify_archive", "--json")
     return code, json.loads(capsys.readouterr().out.splitlines()[0])
-
-
-@pytest.fixture
-def filed(tmp_path):
-    """Three documents on file, with their bytes."""
-    site = make_site("1001")
-    hashes = [store(tmp_path, f"%PDF {n}".encode()) for n in range(3)]
-    for number, sha256 in enumerate(hashes):
-        make_filed(site, f"doc-{number}", sha256)
-    return hashes
 
 
 def key_of(sha256):

@@ -1,17 +1,16 @@
 """The archive's files are read again, and held against the documents."""
 
-import hashlib
 import json
 from datetime import date, timedelta
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from audit import history, jobs
 from ingestion.stores import stocktaking
 from ingestion.stores.archive import archive
 from ingestion.stores.stocktaking import Fault, take_stock
-from tests.factories import make_filed, make_site
+from tests.commands import run
+from tests.ingestion.stores.conftest import stored
 
 pytestmark = pytest.mark.django_db
 
@@ -19,24 +18,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _folders(settings, tmp_path):
     settings.ARCHIVE_DIR = tmp_path / "archive"
-
-
-def store(tmp_path, content):
-    """Its hash, with the bytes in the archive."""
-    sha256 = hashlib.sha256(content).hexdigest()
-    (tmp_path / "incoming").write_bytes(content)
-    archive().put(tmp_path / "incoming", sha256)
-    return sha256
-
-
-@pytest.fixture
-def filed(tmp_path):
-    """Three documents on file, with their bytes."""
-    site = make_site("1001")
-    hashes = [store(tmp_path, f"%PDF {n}".encode()) for n in range(3)]
-    for number, sha256 in enumerate(hashes):
-        make_filed(site, f"doc-{number}", sha256)
-    return hashes
 
 
 def change(sha256, content=b"other"):
@@ -51,13 +32,7 @@ def take():
 
 
 def verify_archive(capsys, *options):
-    try:
-        call_command("verify_archive", *options)
-        code = 0
-    except SystemExit as stop:
-        code = stop.code
-    except CommandError as error:
-        code = error.returncode
+    code, _ = run("verify_archive", *options)
     return code, capsys.readouterr().out
 
 
@@ -92,7 +67,7 @@ def test_a_file_that_somebody_may_write_to_is_named(filed):
 
 
 def test_a_file_of_no_document_is_told_and_breaks_nothing(filed, tmp_path):
-    orphan = store(tmp_path, b"left by a crash")
+    orphan = stored(tmp_path, b"left by a crash")
     stock = take()
     assert (stock.intact, stock.named[Fault.ORPHANED]) == (True, [orphan])
 
