@@ -74,7 +74,8 @@ class Postgresql:
         if not found:
             raise FileNotFoundError("PostgreSQL is not installed: sudo apt-get install postgresql")
         self._binaries = found[-1]
-        self._home = Path(tempfile.mkdtemp(prefix="chaos-pg-"))
+        # Not in TMPDIR: only its owner may be allowed in there, and that is not the server's user.
+        self._home = Path(tempfile.mkdtemp(prefix="chaos-pg-", dir="/tmp"))
         # The server refuses to run as root.
         self._before = [] if os.geteuid() else ["runuser", "-u", "postgres", "--"]
         if self._before:

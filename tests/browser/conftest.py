@@ -62,6 +62,8 @@ def open_page(browser, live_server):
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(15_000)
+        # A submission first waits for a look at its files, which may take GUESS_SECONDS (15).
+        page.set_default_navigation_timeout(40_000)
         page.on("pageerror", lambda error: bad.append(str(error)))
         page.on(
             "console",

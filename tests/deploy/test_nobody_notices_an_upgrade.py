@@ -49,10 +49,10 @@ def test_somebody_signs_in_through_the_proxy_and_uploads(deployment):
     )
     assert (plain.status_code, plain.headers["location"]) == (301, f"https://{NAME}/login/")
     browser = deployment.signed_in()
-    assert send(browser, body(browser, A_FILE)).status_code == 201
+    assert send(browser, body(browser, A_FILE + b"% own", "own.pdf")).status_code == 201
     page = browser.get("/packets/new/")
     assert page.status_code == 200
-    assert "cv.pdf" in page.text
+    assert "own.pdf" in page.text
     style = re.search(r'href="(/static/[^"]+\.css)"', page.text)[1]
     assert browser.get(style).status_code == 200
     assert browser.get("/metrics").status_code in {401, 403}  # nginx is on the same machine

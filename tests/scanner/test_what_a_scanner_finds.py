@@ -11,9 +11,9 @@ import pytest
 from django.conf import settings as deployed
 from django.test import Client
 
-from ingestion.stores.archive import archive
 from tests.ingestion.api.servers import web_server
 from tests.ingestion.review.scenes import lead
+from tests.ingestion.stores.conftest import stored
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet
 
 WAPITI = deployed.BASE_DIR / "var" / "scanner" / "bin" / "wapiti"
@@ -33,11 +33,10 @@ pytestmark = [
 @pytest.fixture
 def packet(site, mara, settings, tmp_path):
     settings.SPOOL_DIR.mkdir()
-    content = b"%PDF-1.7 the approval"
+    content = [f"%PDF-1.7 the approval, page {n}".encode() for n in range(3)]
     packet = make_packet(site, mara, FILED, REJECTED, IN_REVIEW, content=content)
-    for document in packet.documents.all():
-        (tmp_path / "incoming").write_bytes(content)
-        archive().put(tmp_path / "incoming", document.sha256)
+    for each in content:
+        stored(tmp_path, each)
     return packet
 
 

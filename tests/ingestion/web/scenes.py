@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import timedelta
+from itertools import repeat
 
 from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -39,16 +40,17 @@ def send(client, **fields):
 def make_packet(site, user, *verdicts, kinds=KINDS, reading=READ, content=b""):
     """An uploaded packet; each verdict settles one document, None leaves one waiting.
 
-    `content`: the bytes of every file; by default each has its own.
+    `content`: the bytes of every file, or a list of each one's; by default each has its own.
     """
+    each = content if isinstance(content, list) else repeat(content)
     packet = register.upload_packet(
         site=site,
         user=user,
         files=[
             register.UploadedDocument(
-                f"{kind}.pdf", kind, "", ContentFile(content or uuid.uuid4().bytes, f"{kind}.pdf")
+                f"{kind}.pdf", kind, "", ContentFile(own or uuid.uuid4().bytes, f"{kind}.pdf")
             )
-            for kind, _ in zip(kinds, verdicts, strict=False)
+            for kind, own, _ in zip(kinds, each, verdicts, strict=False)
         ],
     )
     settle(packet, *verdicts, reading=reading)
