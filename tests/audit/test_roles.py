@@ -146,18 +146,20 @@ def test_an_owner_of_another_database_is_refused(settings):
 
 
 @pytest.mark.slow
-def test_a_new_database_is_made_by_two_roles(application_role, settings):
+def test_a_new_database_is_made_by_two_roles(application_role, settings, tmp_path):
     owner, name = application_role, "siteledger_by_two_roles"
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "tests.settings",
         "DATABASE_URL": owner_url({**owner, "USER": f"{APPLICATION}:x"}, name),
         "DATABASE_OWNER_URL": owner_url(owner, name),
+        "AUDIT_KEY_FILE": str(tmp_path / "audit.pem"),
     }
+    checked = ["check", "--database", "default", "--fail-level", "WARNING"]
     settings.DATABASE_OWNER = owner
     with roles.as_owner("default"):
         sql(f"CREATE DATABASE {name}")
     try:
-        for command in (["migrate"], ["check", "--database", "default", "--fail-level", "WARNING"]):
+        for command in (["migrate"], ["audit_keys", "create"], checked):
             manage = [sys.executable, str(settings.BASE_DIR / "manage.py"), *command]
             subprocess.run(manage, env=environment, check=True, capture_output=True)
     finally:
