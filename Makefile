@@ -41,7 +41,7 @@ chaos: install-dev ## A storm of kills over 2,000 documents, and what is left (d
 lint: install-dev linters ## Style, types, import directions, templates, migrations
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/mypy
+	DEBUG=True .venv/bin/mypy
 	.venv/bin/lint-imports --no-cache
 	.venv/bin/djade --check $$(git ls-files 'templates/*.html')
 	DEBUG=True $(PY) manage.py makemigrations --check --dry-run
