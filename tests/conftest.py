@@ -1,5 +1,7 @@
 """What every test relies on: no network beyond this machine, and marks that set themselves."""
 
+import os
+import shutil
 import socket
 from pathlib import Path
 
@@ -80,6 +82,17 @@ def _no_network(monkeypatch):
         return connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_signed_for_others():
+    """A checkpoint in the folder that all tests share would contradict each ledger after it."""
+    yield
+    shared = Path(os.environ["SITELEDGER_TESTS"])
+    left = [path for path in (shared / "anchors", shared / "keys") if path.exists()]
+    for path in left:
+        shutil.rmtree(path)
+    assert not left, f"this test keeps keys or checkpoints where all others look: {left}"
 
 
 @pytest.fixture(scope="session")

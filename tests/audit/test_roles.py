@@ -146,13 +146,14 @@ def test_an_owner_of_another_database_is_refused(settings):
 
 
 @pytest.mark.slow
-def test_a_new_database_is_made_by_two_roles(application_role, settings, tmp_path):
+def test_a_new_database_is_made_by_two_roles(application_role, settings):
     owner, name = application_role, "siteledger_by_two_roles"
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "tests.settings",
         "DATABASE_URL": owner_url({**owner, "USER": f"{APPLICATION}:x"}, name),
         "DATABASE_OWNER_URL": owner_url(owner, name),
-        "AUDIT_KEY_FILE": str(tmp_path / "audit.pem"),
+        "AUDIT_KEY_FILE": str(settings.AUDIT_KEY_FILE),
+        "ANCHOR_DIR": str(settings.ANCHOR_DIR),
     }
     checked = ["check", "--database", "default", "--fail-level", "WARNING"]
     settings.DATABASE_OWNER = owner
