@@ -20,8 +20,33 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# RFC 6052: an IPv4 address in the last 32 bits, which a gateway in our network would connect to.
+# The well-known prefix of RFC 6052: an IPv4 address in the last 32 bits, to which a gateway of our
+# network connects. Hosts without IPv4 reach public portals this way.
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+_LOOPBACK = ipaddress.IPv6Address("::1")  # lies in ::/96, and is no IPv4-compatible address
+
+# Addresses that no portal has, whatever its rate configuration allows.
+_REFUSED_ALWAYS = [
+    ipaddress.ip_network(network)
+    for network in (
+        "::/96",  # IPv4-compatible (RFC 4291, 2.5.5.1; deprecated)
+        "::ffff:0:0/96",  # IPv4-mapped (RFC 4291, 2.5.5.2): inside a host, never on the wire
+        "::ffff:0:0:0/96",  # IPv4-translated (RFC 7915)
+        "64:ff9b:1::/48",  # NAT64 with a prefix of the local network (RFC 8215)
+        "2001::/32",  # Teredo (RFC 4380)
+        "fec0::/10",  # site-local (RFC 3879; deprecated)
+        # The metadata services of cloud providers, which hand out a host's credentials. Those at
+        # link-local addresses, as 169.254.169.254, are refused with all link-local addresses.
+        "fd00:ec2::/32",  # AWS
+        "fd20:ce::/32",  # Google Cloud
+        "fd00:c1::/32",  # Oracle Cloud
+        "fd00:42::42/128",  # Scaleway
+        "100.100.100.200/32",  # Alibaba Cloud
+        "168.63.129.16/32",  # Azure
+        "192.0.0.192/32",  # Oracle Cloud
+    )
+]
 
 
 async def system_resolver(host: str, port: int) -> list[str]:
@@ -32,23 +57,31 @@ async def system_resolver(host: str, port: int) -> list[str]:
 
 
 def refuse_address(text: str, *, allow_private: bool) -> None:
-    """Raises OffLimits unless it is a public address, or a private one that may be asked."""
-    address = _bare(ipaddress.ip_address(text))
-    if address.is_multicast or address.is_link_local or address.is_unspecified:
-        # No portal lives there; 169.254.169.254 hands out the credentials of a cloud host.
-        raise OffLimits(f"{text} is nobody's portal")
+    """Raise OffLimits unless `text` is a public address, or a private one and these are allowed.
+
+    Multicast, link-local and unspecified addresses, cloud metadata services and the forms of IPv6
+    in which an IPv4 address is wrapped are refused even if private addresses are allowed.
+    """
+    given = ipaddress.ip_address(text)
+    address = _bare(given)
+    is_refused_always = any(
+        each in network for network in _REFUSED_ALWAYS for each in {given, address} - {_LOOPBACK}
+    )
+    is_special = address.is_multicast or address.is_link_local or address.is_unspecified
+    if is_refused_always or is_special:
+        raise OffLimits(f"{text} cannot be the address of a portal")
     # Not `is_private`: that one misses the carriers' 100.64.0.0/10 (RFC 6598).
     if not allow_private and not address.is_global:
         raise OffLimits(f"{text} is not a public address")
 
 
 def _bare(address: _Address) -> _Address:
-    """The IPv4 address that an IPv6 address wraps, where it does: it is the one that answers."""
+    """Return the IPv4 address to which a NAT64 or 6to4 address leads; others as they are."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour or address
+    return address.sixtofour or address
 
 
 def refuse_numeric(host: str) -> None:
