@@ -3,7 +3,6 @@
 All or nothing, with every fault named; each difference is a ledger entry with old and new values.
 """
 
-import json
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +23,9 @@ from pydantic import (
     ValidationError,
 )
 
+from audit import strict_json
 from audit.log import ledger, record
+from audit.strict_json import InvalidJSON
 from sites.models import (
     Portal,
     Site,
@@ -121,9 +122,10 @@ class Loaded:
 def read(text: str) -> list[SiteRow]:
     """Raises RosterRefused."""
     try:
-        rows = TypeAdapter(list[SiteRow]).validate_python(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise RosterRefused(f"line {error.lineno}: not JSON: {error.msg}") from error
+        rows = TypeAdapter(list[SiteRow]).validate_python(strict_json.loads(text))
+    except InvalidJSON as error:
+        where = f"line {error.line}" if error.line else "the file"
+        raise RosterRefused(f"{where}: not JSON: {error.message}") from error
     except ValidationError as error:
         raise RosterRefused("\n".join(_sentence(detail) for detail in error.errors())) from error
     if not rows:

@@ -2,14 +2,16 @@
 
 from typing import Any, TypeVar
 
-import orjson
 from django.conf import settings
 from django.http import HttpRequest
 from ninja.openapi.schema import REF_TEMPLATE
 from pydantic import BaseModel, ValidationError
 
+from audit import strict_json
+from audit.strict_json import InvalidJSON
 from ingestion.api.problems import Problem
 from ingestion.intake.register import Fault, Refused
+from ingestion.web.bounds import whole_number
 
 Shape = TypeVar("Shape", bound=BaseModel)
 COMPONENTS: dict[str, Any] = {}  # ninja collects those of what it parses itself, and no others
@@ -27,9 +29,10 @@ def length(request: HttpRequest, *, megabytes: int) -> int:
     declared = request.META.get("CONTENT_LENGTH") or ""
     if not declared.isdecimal():
         raise Problem(411, "Say how long the body is: Content-Length.")
-    if int(declared) > megabytes * 1_000_000:
-        raise Problem(413, f"The body is larger than the {megabytes} MB that are taken in.")
-    return int(declared)
+    size = whole_number(declared)
+    if size is None or size > megabytes * 1_000_000:
+        raise Problem(413, f"The body is larger than {megabytes} MB, the most that is accepted.")
+    return size
 
 
 def sent_json(request: HttpRequest) -> Any:
@@ -37,10 +40,14 @@ def sent_json(request: HttpRequest) -> Any:
 
 
 def parsed(text: bytes) -> Any:
+    """Return the value of a JSON body. Raises Problem 400, which names the line."""
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise Problem(400, f"That is not JSON: {error.msg}, line {error.lineno}.") from None
+        return strict_json.loads(text.decode())
+    except UnicodeDecodeError:
+        raise Problem(400, "The body is not valid JSON: it is not encoded as UTF-8.") from None
+    except InvalidJSON as error:
+        where = f" (line {error.line})" if error.line else ""
+        raise Problem(400, f"The body is not valid JSON: {error.message}{where}.") from None
 
 
 def shaped(model: type[Shape], value: Any) -> Shape:

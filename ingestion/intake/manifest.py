@@ -4,7 +4,6 @@ NDJSON, or one JSON list. One bad line refuses the whole file: a sender mends it
 is registered twice. Descriptors only, never bytes.
 """
 
-import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from urllib.parse import urlsplit
 from django.db.models import QuerySet
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from audit import strict_json
+from audit.strict_json import InvalidJSON
 from ingestion.rules.checks import SCHEMA_VERSIONS
 from ingestion.rules.types import TYPES
 from sites.models import Portal, Site
@@ -89,17 +90,18 @@ def _lines(text: str, faults: list[Fault]) -> Iterator[tuple[int, Any]]:
     """(number, value) of each line or list element; what is not JSON becomes a fault."""
     if text.lstrip().startswith("["):
         try:
-            yield from enumerate(json.loads(text), start=1)
-        except json.JSONDecodeError as error:
-            faults.append(Fault(error.lineno, "", f"the list is not JSON: {error.msg}"))
+            yield from enumerate(strict_json.loads(text), start=1)
+        except InvalidJSON as error:
+            faults.append(Fault(error.line, "", f"the list is not JSON: {error.message}"))
         return
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         try:
-            yield number, json.loads(line)
-        except json.JSONDecodeError as error:
-            faults.append(Fault(number, "", f"not JSON: {error.msg} at column {error.colno}"))
+            yield number, strict_json.loads(line)
+        except InvalidJSON as error:
+            where = f" at column {error.column}" if error.column else ""
+            faults.append(Fault(number, "", f"not JSON: {error.message}{where}"))
 
 
 _PLAIN = {

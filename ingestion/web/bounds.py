@@ -4,6 +4,7 @@ Without this whoever is not even signed in could fill the disk, for Django reads
 token. Programs are bounded in `ingestion.api.bodies`, once their token is known.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,16 @@ from django.shortcuts import render
 from ingestion.web.account.people import FOR_PROGRAMS, name_of_page, person_of
 
 MEGABYTE = 1_000_000  # bytes
+_NUMBER = re.compile(r"[0-9]{1,18}").fullmatch  # fits into a column of 64 bits
 _TAKE_FILES = {"upload", "correct", "draft_files"}
+
+
+def whole_number(text: str) -> int | None:
+    """Return the whole number that a request parameter writes, or None if it does not write one.
+
+    Python refuses to convert more than 4300 digits, and a database more than about 18.
+    """
+    return int(text) if _NUMBER(text) else None
 
 
 class BoundedFile(TemporaryFileUploadHandler):
@@ -45,14 +55,16 @@ class BodyBounds:
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
         # A body without a length is not read at all (WSGI), so that this is all of it.
-        length = request.META.get("CONTENT_LENGTH") or "0"
-        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        if not length.isdecimal() or int(length) <= most or request.path.startswith(FOR_PROGRAMS):
+        declared = request.META.get("CONTENT_LENGTH") or "0"
+        if not declared.isdecimal() or request.path.startswith(FOR_PROGRAMS):
+            return None
+        length = whole_number(declared)
+        if length is not None and length <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             return None
         takes_files = name_of_page(request) in _TAKE_FILES
         if takes_files and person_of(request) is None:
             return redirect_to_login(request.get_full_path())
         whole = (settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1) * MEGABYTE
-        if takes_files and int(length) <= whole:
+        if takes_files and length is not None and length <= whole:
             return None
         return render(request, "413.html", {"is_upload": takes_files}, status=413)

@@ -27,6 +27,7 @@ from ingestion.models import Document, Draft, DraftFile, Packet
 from ingestion.reading.facts import SUFFIXES
 from ingestion.rules.classify import guess_type
 from ingestion.rules.types import TYPES
+from ingestion.web.bounds import whole_number
 from sites.models import Site, User
 
 ACCEPTED = tuple(SUFFIXES)
@@ -97,8 +98,7 @@ class Form:
         self.token = self.draft.token if self.draft else uuid.uuid4().hex
         left = self.draft.site.site_id if self.draft and self.draft.site else ""
         self.site = self._chosen(asked.get("site", "") or left)
-        wanted = asked.get("rows", "")
-        count = int(wanted) if wanted.isdecimal() else PLAIN_ROWS
+        count = whole_number(asked.get("rows", "")) or PLAIN_ROWS
         first = Row("0", asked.get("type", ""), asked.get("person", ""))
         self._show([first, *(Row(str(number)) for number in range(1, min(count, self.most)))])
 
@@ -114,8 +114,8 @@ class Form:
         matches = (_INPUT(name) for name in (*sent, *request.FILES))
         numbers = sorted({int(match[1]) for match in matches if match})
         taken = [self._take(request, str(number)) for number in numbers]
-        if (removed := sent.get("remove", "")).isdecimal():
-            drafts.remove(self.draft, int(removed))
+        if removed := whole_number(sent.get("remove", "")):
+            drafts.remove(self.draft, removed)
         self._show([row for row in taken if row])
 
     def register(self) -> Packet | None:

@@ -18,6 +18,7 @@ from audit import prompts
 from ingestion.intake import drafts
 from ingestion.models import Document, DraftFile
 from ingestion.web.access import SignedIn, of_own_site
+from ingestion.web.bounds import whole_number
 from ingestion.web.drafts import left_out, unacceptable
 from sites import fitness
 
@@ -90,7 +91,8 @@ def _refused(request: SignedIn, name: str, message: str, code: str) -> JsonRespo
 
 
 def _corrected(request: SignedIn, number: str) -> Document | None:
-    return of_own_site(request.user, int(number)) if number.isdecimal() else None
+    pk = whole_number(number)
+    return None if pk is None else of_own_site(request.user, pk)
 
 
 def _mine(request: SignedIn) -> Any:

@@ -20,6 +20,7 @@ from ingestion.readiness import kinds
 from ingestion.rules.sentences import reason
 from ingestion.web import charts
 from ingestion.web.access import SignedIn
+from ingestion.web.bounds import whole_number
 from ingestion.web.charts import Bar
 from ingestion.web.matrix import KEY, Chosen, Wishes, as_csv, chosen, matrix
 from sites.models import Site
@@ -86,7 +87,8 @@ def figures(request: SignedIn) -> HttpResponse:
 
 
 def _days(given: str) -> int:
-    return int(given) if given.isdecimal() and int(given) in PERIODS else 90
+    days = whole_number(given)
+    return days if days in PERIODS else 90
 
 
 def _documents(request: SignedIn, wishes: Wishes, places: "QuerySet[Site]") -> "QuerySet[Document]":

@@ -103,7 +103,15 @@ def test_a_fault_names_the_site_and_the_field_and_nothing_is_loaded(load, change
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("[", "line 1: not JSON"), ("[]", "the list is empty"), ("17", "site")]
+    ("text", "why"),
+    [
+        ("[", "line 1: not JSON"),
+        ('[\n{"site_id": "1", "site_id": "2"}]', 'line 2: .* "site_id" is given twice'),
+        ("[" + "9" * 5_000 + "]", "more than 300 digits"),
+        ("[]", "the list is empty"),
+        ("17", "site"),
+    ],
+    ids=["cut", "twice", "long", "empty", "number"],
 )
 def test_a_file_that_is_no_list_of_sites_is_refused(load, text, why):
     with pytest.raises(CommandError, match=why):

@@ -20,6 +20,7 @@ from ingestion.filing import By
 from ingestion.operations import stuck as lying
 from ingestion.rules.sentences import reason as words_of
 from ingestion.web.access import SignedIn, for_staff_with
+from ingestion.web.bounds import whole_number
 from ingestion.web.forms import PlainForm
 from ingestion.web.ops.dashboard import OPERATE, SEE
 
@@ -45,7 +46,7 @@ class ReasonForm(PlainForm):
         super().__init__(data, auto_id=f"id_{name}_%s", initial={"code": code})
         self.name = name
         chosen = data.getlist("chosen") if data else []
-        self.chosen = [int(key) for key in chosen if key.isdecimal()]
+        self.chosen = [key for each in chosen if (key := whole_number(each)) is not None]
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}

@@ -19,6 +19,7 @@ from ingestion.review import NotDecided, desk
 from ingestion.review.table import RULES, open_to
 from ingestion.rules.sentences import reason
 from ingestion.web.access import SignedIn
+from ingestion.web.bounds import whole_number
 from ingestion.web.review.forms import DecisionForm
 from ingestion.web.review.queue import for_reviewers
 from ingestion.web.review.sign import signature
@@ -77,7 +78,8 @@ def _return(request: SignedIn, chosen: Sequence[Document]) -> HttpResponse:
 
 def _chosen(request: SignedIn) -> list[Document]:
     """Those that this person may return, in the order of the queue."""
-    given = [key for key in request.POST.getlist("document") if key.isdecimal()][:MOST]
+    keys = map(whole_number, request.POST.getlist("document"))
+    given = [key for key in keys if key is not None][:MOST]
     rows = Document.objects.filter(pk__in=given).order_by("settled_at", "pk")
     rows = rows.select_related("site", "packet", "batch").prefetch_related("findings")
     return [each for each in rows if Action.RETURN in open_to(request.user, each)]
@@ -90,4 +92,5 @@ def _joined(versions: dict[int, str]) -> str:
 
 
 def _split(joined: str) -> dict[int, str]:
-    return {int(key): str(on) for key, on in QueryDict(joined).items() if key.isdecimal()}
+    versions = {whole_number(key): str(on) for key, on in QueryDict(joined).items()}
+    return {key: on for key, on in versions.items() if key is not None}

@@ -11,6 +11,7 @@ from ingestion.models import Document
 from ingestion.review import desk
 from ingestion.review.table import is_own
 from ingestion.web.access import SignedIn
+from ingestion.web.bounds import whole_number
 from ingestion.web.extracted import extracted, extraction_of, ways
 from ingestion.web.outcomes import remarks
 from ingestion.web.pictures import marked_picture
@@ -79,7 +80,8 @@ def _page(request: SignedIn, document: Document) -> tuple[int, int]:
     pages = max(document.pages or 0, len(last.pages) if last else 0, 1)
     wanted = request.GET.get("page", "")
     first = next((each.page for each in document.current_findings if each.page), 1)
-    return min(max(int(wanted), 1) if wanted.isdecimal() else first, pages), pages
+    number = whole_number(wanted)
+    return min(first if number is None else max(number, 1), pages), pages
 
 
 def _filters(request: SignedIn) -> str:

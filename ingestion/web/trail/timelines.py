@@ -11,6 +11,7 @@ from audit import history
 from audit.history import Recorded, Search
 from ingestion.models import Document, Packet
 from ingestion.web.access import SignedIn, for_staff_with
+from ingestion.web.bounds import whole_number
 from ingestion.web.trail.doors import SEE
 from ingestion.web.trail.entries import Line, lines
 from ingestion.web.trail.forms import SearchForm
@@ -76,9 +77,7 @@ def subjects_of(packet: Packet) -> list[str]:
 
 def _page(request: HttpRequest, search: Search) -> dict[str, object]:
     before = request.GET.get("before", "")
-    found = history.find(
-        search, before=int(before) if before.isdecimal() else None, limit=ON_A_PAGE + 1
-    )
+    found = history.find(search, before=whole_number(before), limit=ON_A_PAGE + 1)
     shown = found[:ON_A_PAGE]
     return {
         "lines": lines(shown),

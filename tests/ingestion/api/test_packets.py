@@ -330,3 +330,19 @@ def test_over_the_wire_a_submission_is_waited_for_until_it_is_done(
     assert answer.headers["Preference-Applied"] == "wait=20"
     said = json.loads(answer.body)
     assert (said["status"], said["states"]) == ("COMPLETED", {"HELD": 1})
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ('{"documents": [],\n "documents": []}', 'the name "documents" is given twice'),
+        ('{"priority": %s}' % ("9" * 5_000), "more than 300 digits"),
+        ('{"priority": NaN}', "NaN is not a JSON number"),
+        (b'{"priority": "\xff"}', "not encoded as UTF-8"),
+    ],
+    ids=["twice", "long", "nan", "bytes"],
+)
+def test_json_that_can_be_read_in_two_ways_is_refused(program, body, why):
+    answer = program.send(body)
+    assert answer.status_code == 400
+    assert why in answer.json()["detail"]

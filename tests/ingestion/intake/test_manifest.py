@@ -53,6 +53,20 @@ def test_every_fault_is_named_with_its_line_and_field():
     assert found[3].startswith("line 5: schema_version: 'v9' is not supported; supported: ")
 
 
+def test_a_field_that_is_given_twice_refuses_the_file_and_names_the_line():
+    twice = line().replace('"doc_id"', '"doc_id": "cv-9", "doc_id"')
+    said = 'not JSON: the name "doc_id" is given twice in one object'
+    assert faults(f"{line(doc_id='cv-2')}\n{twice}") == [f"line 2: {said}"]
+    in_a_list = faults(f"[{line(doc_id='cv-2')},\n{twice}]")
+    assert in_a_list[0] == f"line 2: the list is {said}"
+
+
+@pytest.mark.parametrize("text", ['{"site_id": %s}', '[{"site_id": %s}]'])
+def test_a_number_of_any_length_is_a_fault_of_its_line(text):
+    (found,) = faults(text % ("9" * 5_000))
+    assert "a number has more than 300 digits" in found
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "[]"])
 def test_an_empty_manifest_is_refused(text):
     assert faults(text) == ["the file: it is empty; a manifest names at least one document"]
