@@ -6,8 +6,8 @@ has written nothing. The moves themselves are made by `filing`.
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, Self
 from uuid import UUID
@@ -18,7 +18,7 @@ from audit.log import ledger
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.filing import move
-from ingestion.models import Document, Extraction
+from ingestion.models import Document, Extraction, Packet
 from ingestion.reading.provenance import Provenance
 from ingestion.rules.checks import Verdict
 from ingestion.rules.findings import Finding as Seen
@@ -119,31 +119,29 @@ class Conclude(Step):
 
     verdict: Verdict
     read: Provenance | None  # None for what could not be read
-    was_refused: bool = False  # the constraint said that the same bytes are on file
 
     def take(self, document: Document, on_file: "OnFile") -> DocumentState:
         verdict = self.verdict
         if verdict.state is DocumentState.ARCHIVED and (twin := on_file.twin(document)):
             return _dedupe(document, twin)
+        elsewhere = on_file.under_another_name(document)
         move(
             document,
             verdict.state,
-            findings=verdict.findings,
+            findings=[*verdict.findings, *_noted(elsewhere)],
             primary=verdict.primary,
             pages=len(self.read.pages) if self.read else None,
             document_type=document.document_type or verdict.document_type,
             rules_version=verdict.rules_version,
+            duplicate_of_id=elsewhere.pk if elsewhere else None,
         )
+        if verdict.state is DocumentState.ARCHIVED:
+            on_file.add(document)
         return verdict.state
 
     def repeats(self, document: Document) -> str:
-        """What a portal gave is looked for when its checking starts, and not once more.
-
-        Should the same bytes have been filed meanwhile, `document_is_filed_once` refuses, and the
-        step is taken again. Between an upload and what a portal gave under another name no
-        constraint can stand: an upload is looked for twice.
-        """
-        return document.sha256 if self.was_refused or not document.url else ""
+        """Look once more: the same bytes may have been filed since its checking started."""
+        return document.sha256
 
     def extraction(self, document: Document) -> Extraction | None:
         return Extraction.of(document, self.verdict, self.read) if self.read else None
@@ -185,8 +183,7 @@ def take_alone(step: Step) -> Any:
         return take([step])[0]
     except IntegrityError:
         # Somebody filed the same bytes since we looked, and a constraint refused us.
-        again = replace(step, was_refused=True) if isinstance(step, Conclude) else step
-        return take([again])[0]
+        return take([step])[0]
 
 
 def ours(document_id: int, lease: UUID) -> Document:
@@ -215,7 +212,7 @@ class Filed(NamedTuple):
     sha256: str
     doc_id: str
     size: int | None
-    packet: str  # its reference
+    packet: str  # its reference; "" for one that was filed in this very transaction
 
 
 _FILED = ("pk", "site", "sha256", "doc_id", "size", "packet__reference")
@@ -257,6 +254,27 @@ class OnFile:
             if is_same and filed.pk != document.pk:
                 return filed
         return None
+
+    def under_another_name(self, document: Document) -> Filed | None:
+        """The filed document with the same bytes under another doc_id, where this one may be filed.
+
+        Decision 12: a portal's document is filed under each of its names, and told of the other.
+        """
+        same = self._filed[document.site_id, document.sha256]
+        return next((filed for filed in same if filed.doc_id != document.doc_id), None)
+
+    def add(self, document: Document) -> None:
+        """It was filed: the next step of this transaction may repeat it."""
+        key, sha256 = document.site_id, document.sha256
+        filed = Filed(document.pk, key, sha256, document.doc_id, document.size, "")
+        self._filed[key, sha256].append(filed)
+
+
+def _noted(elsewhere: Filed | None) -> Iterator[Seen]:
+    """The information that the same bytes are on file under another doc_id."""
+    if elsewhere:
+        reference = elsewhere.packet or Packet.objects.get(documents=elsewhere.pk).reference
+        yield Seen("DUPLICATE_CONTENT", facts={"also": elsewhere.doc_id, "reference": reference})
 
 
 def _dedupe(

@@ -104,7 +104,7 @@ def _state(document: Document) -> str:
     said = DocumentState(document.state).word
     if document.code and document.state != DocumentState.DEDUPED:
         said += f": {reason(document.code)}"
-    if twin := document.duplicate_of:
+    if (twin := document.duplicate_of) and document.state == DocumentState.DEDUPED:
         said += f", as {twin.doc_id}"
     return f"{said}, {_utc(document.settled_at)}" if document.settled_at else said
 

@@ -7,9 +7,9 @@ so that a registered document can always be worked, whatever dies afterwards.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from django.core.files.base import File
 
@@ -155,21 +155,60 @@ def refuse_faulty(files: Sequence[UploadedDocument]) -> None:
 
 
 def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:
-    """The files of a folder, each under its stem. Raises Refused for none, or two alike."""
+    """Register the files of a folder, each under the doc_id that `folder_doc_ids` gives it.
+
+    Raises Refused when there is no file, or when a doc_id is too long or stands for two files; and
+    KeyReused and AtCapacity, as `register_manifest` does.
+    """
     files = sorted(path for path in folder.iterdir() if path.is_file())
-    repeated = [stem for stem, n in Counter(path.stem for path in files).items() if n > 1]
     if not files:
         raise Refused([Fault(0, "", f"{folder} holds no file")])
-    if repeated:
-        raise Refused([Fault(0, stem, "is the name of several files") for stem in repeated])
+    doc_ids = folder_doc_ids(path.name for path in files)
     _admit([site.site_id] * len(files), submission)
     documents = []
     for path in files:
         with path.open("rb") as content:
             documents.append(
-                _spooled(site, File(content), path.name, path.stem, guess_type(path.name))
+                _spooled(site, File(content), path.name, doc_ids[path.name], guess_type(path.name))
             )
     return enter(documents, [folder.name[:120]] * len(documents), submission)
+
+
+def folder_doc_ids(names: Iterable[str]) -> dict[str, str]:
+    """Return the doc_id of each file of a folder, by the file's name.
+
+    It is the file's stem (decision 12). Where several files share a stem, the only PDF among them
+    keeps it, and each of the others goes by its whole name: `x.pdf` is `x`, and `x.tiff` beside it
+    is `x.tiff`. So the doc_id of a PDF never depends on scans beside it.
+
+    Raises Refused, with a fault for each, when a doc_id is longer than the model allows, or when
+    two files still share one (`x.tiff` and `x.tiff.pdf` beside `x.pdf`).
+    """
+    stems: dict[str, list[PurePath]] = {}
+    for name in names:
+        stems.setdefault(PurePath(name).stem, []).append(PurePath(name))
+    doc_ids: dict[str, str] = {}
+    for stem, paths in stems.items():
+        pdfs = [path.name for path in paths if path.suffix.casefold() == ".pdf"]
+        keeps = paths[0].name if len(paths) == 1 else pdfs[0] if len(pdfs) == 1 else ""
+        doc_ids |= {path.name: stem if path.name == keeps else path.name for path in paths}
+    if faults := list(_folder_faults(doc_ids)):
+        raise Refused(faults)
+    return doc_ids
+
+
+def _folder_faults(doc_ids: Mapping[str, str]) -> Iterable[Fault]:
+    longest = Document._meta.get_field("doc_id").max_length or 0
+    files: dict[str, list[str]] = {}
+    for name, doc_id in doc_ids.items():
+        files.setdefault(doc_id, []).append(name)
+    for doc_id, names in files.items():
+        if len(names) > 1:
+            message = f"{' and '.join(names)} would both be the document {doc_id}. Rename one."
+            yield Fault(0, "", message)
+        if len(doc_id) > longest:
+            message = f"the name of {names[0]} is longer than {longest} characters. Shorten it."
+            yield Fault(0, "", message)
 
 
 def _upload_faults(files: Sequence[UploadedDocument]) -> Iterable[Fault]:

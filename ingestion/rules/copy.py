@@ -81,13 +81,20 @@ COPY: Mapping[str, Copy] = {
     "DUPLICATE_CONTENT": Copy(
         "Already on file",
         (
+            "The same file is also on file for this site, as {also}.",
             "This {type} is already on file since {since}, as {twin}.",
             "This {type} is already on file, as {twin}.",
             "This {type} is already on file since {since}.",
             "This {type} is already on file.",
         ),
-        ("It is the same file from the same site, and one copy is enough.",),
-        ("Do nothing: the copy on file counts.",),
+        (
+            "The portal sent it under two names; this one is kept apart from {also}.",
+            "It is the same file from the same site, and one copy is enough.",
+        ),
+        (
+            "Do nothing if this file belongs under both names, {also} and this one.",
+            "Do nothing: the copy on file counts.",
+        ),
     ),
     "MALWARE_SUSPECTED": Copy(
         "The scanner raised an alarm",

@@ -114,6 +114,9 @@ def remarks(document: Document) -> tuple[Remark, ...]:
 
 def _remark(finding: Finding, document: Document, tone: str) -> Remark:
     said = sentences(finding.code, finding.facts, type_name=document.type_name)
+    known = CODES.get(finding.code)  # records outlive codes
+    if known and known.disposition is Disposition.INFO:
+        tone = "info"
     return Remark(finding.code, finding.page, said, tone, finding)
 
 

@@ -13,7 +13,10 @@ from sites.models import Site
 
 
 class Command(BaseCommand):
-    help = "Registers the files of a folder for one site; a file's stem is its document's identity."
+    help = (
+        "Registers the files of a folder for one site. A file's stem is its document's identity; "
+        "of several files with one stem the only PDF keeps it, the others go by their whole names."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("folder", type=Path)

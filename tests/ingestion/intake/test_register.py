@@ -140,3 +140,46 @@ def test_an_empty_folder_is_refused(tmp_path):
     submission = register.Submission(register.Source.FOLDER, "system:tests", "ops")
     with pytest.raises(register.Refused, match="holds no file"):
         register.register_folder(tmp_path / "empty", make_site(), submission)
+
+
+def folder_of(tmp_path, *names):
+    folder = tmp_path / "packet"
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_bytes(name.encode())
+    return folder
+
+
+def registered(folder):
+    submission = register.Submission(register.Source.FOLDER, "system:tests", "ops")
+    batch = register.register_folder(folder, make_site(), submission)
+    return dict(batch.documents.values_list("filename", "doc_id"))
+
+
+def test_files_of_one_stem_are_different_documents_and_the_pdf_keeps_the_stem(tmp_path):
+    folder = folder_of(tmp_path, "x.pdf", "x.tiff", "x.png", "y.tiff")
+    assert registered(folder) == {
+        "x.pdf": "x", "x.tiff": "x.tiff", "x.png": "x.png", "y.tiff": "y",
+    }  # fmt: skip
+
+
+def test_without_a_pdf_all_files_of_one_stem_go_by_their_whole_names(tmp_path):
+    folder = folder_of(tmp_path, "x.jpg", "x.tiff")
+    assert registered(folder) == {"x.jpg": "x.jpg", "x.tiff": "x.tiff"}
+
+
+def test_two_pdfs_of_one_stem_go_by_their_whole_names(tmp_path):
+    folder = folder_of(tmp_path, "x.pdf", "x.PDF")
+    assert registered(folder) == {"x.pdf": "x.pdf", "x.PDF": "x.PDF"}
+
+
+def test_files_that_would_still_be_one_document_are_named(tmp_path):
+    folder = folder_of(tmp_path, "x.pdf", "x.tiff", "x.tiff.pdf")
+    with pytest.raises(register.Refused, match=r"x\.tiff and x\.tiff\.pdf would both be"):
+        registered(folder)
+
+
+def test_a_name_that_is_too_long_for_a_document_is_refused_by_name(tmp_path):
+    folder = folder_of(tmp_path, f"{'x' * 121}.pdf")
+    with pytest.raises(register.Refused, match="is longer than 120 characters"):
+        registered(folder)

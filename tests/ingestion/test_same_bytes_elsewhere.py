@@ -1,0 +1,87 @@
+"""A manifest line whose bytes the site has on file under another doc_id: filed, and told of it."""
+
+import pytest
+
+from audit.history import timeline
+from ingestion.models import Document
+from ingestion.rules.findings import Finding
+from ingestion.steps import Conclude, take
+from tests import steps
+from tests.factories import make_filed, make_leased, make_site, make_user, verdict
+from tests.ingestion.web.scenes import READ
+
+pytestmark = pytest.mark.django_db
+SHA = "a" * 64
+DOUBT = verdict("IN_REVIEW", Finding("SITE_MISMATCH", 1, {"named": "0417", "expected": "0203"}))
+
+
+@pytest.fixture
+def site():
+    return make_site("0203")
+
+
+def filed_twice(site, decided=None, doc_id="cv-again"):
+    """The bytes are on file as cv; a line of a later manifest brings them as another document."""
+    first = make_filed(site, "cv", SHA)
+    chunk, lease = make_leased(site=site)
+    second = chunk.documents.get()
+    Document.objects.filter(pk=second.pk).update(doc_id=doc_id)
+    assert steps.start_checking(second.pk, lease, sha256=SHA, size=10)
+    steps.conclude(second.pk, lease, decided or verdict(), reading=READ)
+    return first, Document.objects.get(pk=second.pk)
+
+
+def test_the_line_is_filed_and_its_finding_links_the_twin(site):
+    first, second = filed_twice(site)
+    assert second.state == "ARCHIVED"
+    assert second.code == ""
+    (finding,) = second.current_findings
+    assert (finding.code, finding.is_primary) == ("DUPLICATE_CONTENT", False)
+    assert finding.facts == {"also": "cv", "reference": first.packet.reference}
+    assert second.duplicate_of == first
+    entry = timeline(second.subject)[-1]
+    assert entry.event == "document.filed"
+    assert entry.detail["findings"][0]["facts"]["also"] == "cv"
+
+
+def test_a_line_that_goes_to_review_is_told_of_its_twin_too(site):
+    first, second = filed_twice(site, DOUBT)
+    assert (second.state, second.code) == ("IN_REVIEW", "SITE_MISMATCH")
+    assert [each.code for each in second.current_findings] == ["SITE_MISMATCH", "DUPLICATE_CONTENT"]
+    assert second.duplicate_of == first
+
+
+def test_lines_of_one_manifest_that_are_filed_in_one_transaction_see_each_other(site):
+    chunk, lease = make_leased(documents=2, site=site)
+    one, other = chunk.documents.order_by("pk")
+    for document in (one, other):
+        assert steps.start_checking(document.pk, lease, sha256=SHA, size=10)
+    take(
+        [
+            Conclude(document=document.pk, lease=lease, verdict=verdict(), read=None)
+            for document in (one, other)
+        ]
+    )
+    other.refresh_from_db()
+    (finding,) = other.current_findings
+    assert finding.facts == {"also": one.doc_id, "reference": one.packet.reference}
+    assert not Document.objects.get(pk=one.pk).current_findings
+
+
+def test_the_same_bytes_at_another_site_are_nobodys_twin(site):
+    make_filed(make_site("0417"), "cv", SHA)
+    document = make_filed(site, "cv-again", SHA)
+    assert document.current_findings == []
+    assert document.duplicate_of is None
+
+
+def test_the_page_says_so_and_links_the_twin(client, site):
+    first, second = filed_twice(site)
+    client.force_login(make_user("mara", sites=(site,)))
+    page = client.get(f"/documents/{second.pk}/").content.decode()
+    assert "The same file is also on file for this site, as cv." in page
+    assert f'href="/documents/{first.pk}/"' in page
+    assert "sl-finding-info" in page
+    packet = client.get(f"/packets/{second.packet.reference}/").content.decode()
+    assert "The same file is also on file for this site, as cv." in packet
+    assert "Everything is on file" in packet
