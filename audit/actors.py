@@ -10,6 +10,7 @@ import socket
 from functools import cache
 
 SYSTEM = "system:"
+OPERATIONS = "operations"  # the role of commands: whoever runs this installation
 _HOST_NAME_MAX = 64  # characters: Linux, gethostname(2)
 _ODD = re.compile(r"[^A-Za-z0-9._-]")  # a host's name may be any bytes, and this goes into lines
 

@@ -4,6 +4,7 @@ A review covers whole days of UTC. What no review of the whole trail covers is d
 site stand beside them, and put nothing off.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -104,6 +105,12 @@ def no_longer_as_signed(review: AuditReview) -> list[str]:
     """What its signature does not hold for any more, by name; nothing: it holds (R26)."""
     entries = history.timeline(_subject(review))
     return signatures.changed(entries[0], _facts(review)) if entries else [signatures.KEY]
+
+
+def roles_of(signed: Iterable[AuditReview]) -> dict[int, str]:
+    """Return the role that each of these was signed in, by primary key. One query."""
+    by_subject = {_subject(review): review.pk for review in signed}
+    return {by_subject[entry.subject]: entry.role for entry in history.timeline(*by_subject)}
 
 
 def _subject(review: AuditReview) -> str:

@@ -10,6 +10,7 @@ A change goes in steps, each of which may be the last before a power cut; starti
 """
 
 from audit import anchors, checkpoints, history, keys
+from audit.actors import OPERATIONS
 from audit.keys import KeyProblem
 from audit.log import ledger, record
 from audit.notes import Verifier
@@ -64,7 +65,7 @@ def _enter(event: str, verifier: Verifier, *, by: str, follows: Verifier | None)
     detail = {"vkey": verifier.text} | ({"follows": follows.text} if follows else {})
     with ledger():
         n = history.entries_of(subject)
-        record(event, subject=subject, n=n, actor=by, role="ops", detail=detail)
+        record(event, subject=subject, n=n, actor=by, role=OPERATIONS, detail=detail)
 
 
 def _anchor_last_word(size: int) -> None:

@@ -25,6 +25,7 @@ import django
 from django.core.files.base import ContentFile
 from django.core.management import call_command
 
+from audit.actors import OPERATIONS
 from bench import process
 
 LOOK_SECONDS = 0.02  # between two looks at a row
@@ -80,7 +81,7 @@ def submit(offer: Path) -> Any:
     from ingestion.models import Source
 
     lines = manifest.read((offer / "manifest.ndjson").read_text())
-    return register_manifest(lines, Submission(Source.MANIFEST, "system:bench", "ops"))
+    return register_manifest(lines, Submission(Source.MANIFEST, "system:bench", OPERATIONS))
 
 
 def is_final(batch: Any) -> bool:
@@ -125,7 +126,9 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
         for number, line in enumerate(lines):
             bare.append(_bare_task())
             start = time.monotonic()
-            batch = register_manifest([line], Submission(Source.MANIFEST, "system:bench", "ops"))
+            batch = register_manifest(
+                [line], Submission(Source.MANIFEST, "system:bench", OPERATIONS)
+            )
             waits.append(until(partial(_asked_at, portal, number)) - start)
             until(partial(is_final, batch))
     return {"waits": waits, "bare": bare}
@@ -191,7 +194,7 @@ def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
         beside = [_upload(next(numbers)) for _ in range(UPLOADS * rounds)]
         if is_final(batch):
             raise SystemExit("the large batch ended before the uploads did: take a larger one")
-        batches.cancel(batch, by=By("system:bench", "ops"))
+        batches.cancel(batch, by=By("system:bench", OPERATIONS))
         until(partial(is_final, batch))
         after = [_upload(next(numbers)) for _ in range(rounds)]
     return {"alone": [*before, *after], "beside": beside}

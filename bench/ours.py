@@ -15,6 +15,7 @@ from pathlib import Path
 import django
 from django.core.management import call_command
 
+from audit.actors import OPERATIONS
 from bench.outcome import outcome, write
 from bench.watch import SlowCallbacks
 
@@ -32,7 +33,7 @@ def register(offer: Path) -> float:
     call_command("load_sites", str(offer / "sites.json"), verbosity=0)
     start = time.monotonic()
     lines = manifest.read((offer / "manifest.ndjson").read_text())
-    register_manifest(lines, Submission(Source.MANIFEST, "system:bench", "ops"))
+    register_manifest(lines, Submission(Source.MANIFEST, "system:bench", OPERATIONS))
     return time.monotonic() - start
 
 

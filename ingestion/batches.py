@@ -24,6 +24,7 @@ from django.db.models import Count, F, QuerySet, Sum
 from django.utils import timezone
 
 from audit import actors, runs
+from audit.actors import OPERATIONS
 from audit.log import ledger, record
 from ingestion import filing
 from ingestion.core import completion
@@ -172,7 +173,7 @@ def look_again(batch_ids: set[int]) -> None:
 def prune(batch: Batch, told: dict[str, Any]) -> None:
     """Its chunks are gone; what they told stays as its summary. Inside ledger()."""
     _change(batch, pruned_at=timezone.now(), summary=told)
-    _enter(batch, "batch.pruned", n=batch.transitions, by=By("system:prune", "ops"))
+    _enter(batch, "batch.pruned", n=batch.transitions, by=By("system:prune", OPERATIONS))
 
 
 def summary(batch: Batch) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from django.db.models import Q
 from audit import history
 from audit.log import ledger, record
 from sites import accounts
-from sites.person import AUDITORS
+from sites.roles import AUDITORS, OPERATORS, QA_LEADS, QA_REVIEWERS, REGULATORY_AFFAIRS
 
 
 def _may(verbs: str, *models: str) -> frozenset[str]:
@@ -49,10 +49,10 @@ _QA = (
 
 ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "QA reviewers": _QA,
+        QA_REVIEWERS: _QA,
         # With the second permission: they may file in spite of a finding.
-        "QA leads": _QA | _may("override", "ingestion.document"),
-        "Regulatory affairs": _RECORDS
+        QA_LEADS: _QA | _may("override", "ingestion.document"),
+        REGULATORY_AFFAIRS: _RECORDS
         | _PLACES
         | _PEOPLE
         | _REVIEWS_PEOPLE
@@ -63,7 +63,7 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         | _NEEDS
         | _WAIVES
         | _LAYS_DOWN,
-        "Operations": _RECORDS
+        OPERATORS: _RECORDS
         | _NEEDS
         | _may("view", "ingestion.chunk")
         | _may("retry", "ingestion.document")

@@ -22,7 +22,7 @@ from audit.log import ledger, record
 from audit.signatures import Signature
 from sites import lockout
 from sites.models import User
-from sites.person import ADMINISTRATORS, COORDINATORS
+from sites.roles import ADMINISTRATORS, COORDINATORS, label
 
 EVENT = "access.reviewed"
 OUTCOMES = {"in_order": "Every account is as it should be", "to_change": "Some have to change"}
@@ -73,6 +73,7 @@ class Row:
 class Review:
     at: datetime
     printed_name: str
+    role: str
     meaning: str
     outcome: str  # in words
     findings: str
@@ -208,6 +209,7 @@ def _review(entry: Recorded) -> Review:
     return Review(
         at=entry.recorded_at,
         printed_name=detail.get("printed_name", entry.actor),
+        role=label(entry.role),
         meaning=detail.get("meaning", ""),
         outcome=OUTCOMES[entry.code.lower()],
         findings=detail.get("findings", ""),

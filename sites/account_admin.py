@@ -14,7 +14,7 @@ from audit.tracked import LedgerAdminMixin
 from sites import lockout, second_step
 from sites.counts import Tries
 from sites.models import User
-from sites.person import AUDITORS
+from sites.roles import AUDITORS
 
 if TYPE_CHECKING:
     _Base = LedgerAdminMixin

@@ -7,13 +7,14 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
+from audit.actors import OPERATIONS
 from audit.changes import differences, values_of
 from audit.context import origin
 from audit.log import ledger, record
 from sites.fitness import Missing
 
 SHELL = "system:shell"  # nobody said what is running: not a command of ours, not a request
-ROLE = "ops"
+ROLE = OPERATIONS
 
 
 def actor() -> str:

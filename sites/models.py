@@ -15,6 +15,7 @@ from sites.api_tokens import TOKEN_LIFE, ApiToken, Scope, in_a_year
 from sites.counts import PageViews, Tries
 from sites.holds import LegalHold
 from sites.person import Person
+from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS, NAMES, NO_ROLE, named
 
 # Django looks for models here.
 __all__ = ["TOKEN_LIFE", "ApiToken", "LegalHold", "PageViews", "Scope", "Tries", "in_a_year"]
@@ -70,12 +71,28 @@ class User(Person):
 
     @property
     def role(self) -> str:
-        """The ledger's word for what the person acts as."""
-        if self.is_auditor:
-            return "auditor"
-        if self.is_superuser:
-            return "administrator"
-        return "staff" if self.is_staff else "site coordinator"
+        """All roles that the person acts as, in the words of the ledger.
+
+        An auditor is nothing else, whatever other groups the account has.
+        """
+        groups = self.roles if self.is_staff or self.is_superuser else [COORDINATORS]
+        if self.is_staff and AUDITORS in groups:
+            return NAMES[AUDITORS]
+        return ", ".join(named(groups)) or NO_ROLE
+
+    def role_with(self, permission: str) -> str:
+        """The role by which the person holds `permission` ("app.codename"); `role` where none does.
+
+        Of several roles that give it, the first in the order of `sites.roles`.
+        """
+        app, codename = permission.split(".")
+        giving = self.groups.filter(
+            permissions__content_type__app_label=app, permissions__codename=codename
+        )
+        held = [group for group in giving.values_list("name", flat=True) if group in self.roles]
+        if self.is_superuser and not held:
+            held = [ADMINISTRATORS]
+        return next(iter(named(held)), self.role)
 
 
 class FailedSignIns(models.Model):

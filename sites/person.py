@@ -11,7 +11,7 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils import timezone
 
-ADMINISTRATORS, AUDITORS, COORDINATORS = "Administrators", "Auditors", "Site coordinators"
+from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS
 
 
 class NameIsKept(Exception):

@@ -24,6 +24,7 @@ from pydantic import (
 )
 
 from audit import strict_json
+from audit.actors import OPERATIONS
 from audit.log import ledger, record
 from audit.strict_json import InvalidJSON
 from sites.models import (
@@ -152,7 +153,7 @@ def _sentence(detail: Any) -> str:
     return f"site {number}: {'.'.join(path) or 'the element'}: {detail['msg']}"
 
 
-def load(rows: list[SiteRow], *, actor: str, role: str = "ops") -> Loaded:
+def load(rows: list[SiteRow], *, actor: str, role: str = OPERATIONS) -> Loaded:
     """Create or update. The same file again changes nothing and records nothing."""
     loaded = Loaded()
     with ledger():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from django.core.management import call_command
 
+from audit.actors import OPERATIONS
 from bench.chaos import processes
 from bench.chaos.clock import Clock
 from bench.chaos.offer import PORTAL, Offer
@@ -136,5 +137,5 @@ def make_portal(offer: Offer, *, seed: int, port: int) -> SamplePortal:
 
 def submit(offer: Offer) -> None:
     call_command("load_sites", str(offer.sites), verbosity=0)
-    submission = register.Submission(Source.MANIFEST, "system:chaos", "ops")
+    submission = register.Submission(Source.MANIFEST, "system:chaos", OPERATIONS)
     register.register_manifest(manifest.read(offer.manifest), submission)

@@ -14,6 +14,7 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 
+from audit.actors import OPERATIONS
 from bench.chaos import processes, uploads
 from bench.chaos.installation import Installation, send
 from bench.chaos.schedule import DISK, KILLS, Harm
@@ -31,7 +32,7 @@ PATIENCE_SECONDS = 3.0  # for the work to come to where the next harm is due
 FIND_SECONDS = 8.0  # for a process to be there that can be killed
 CLOCK_SECONDS = 60  # by which a clock jumps; what is put off by it is waited for
 RETRY_SECONDS = 20.0  # between two looks of somebody from operations at what is held
-OPS = By("system:chaos", "ops")
+OPS = By("system:chaos", OPERATIONS)
 FREEZABLE = ("worker", "monitor", "pusher", "sentinel", "cluster", "host")
 
 

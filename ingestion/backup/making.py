@@ -19,6 +19,7 @@ from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Max
 
 from audit import anchors, carrying, checkpoints, folders, history, roles
+from audit.actors import OPERATIONS
 from audit.chain import BrokenChain
 from audit.export.job import sign_first
 from audit.keys import KeyProblem
@@ -259,7 +260,7 @@ def _enter(made: Made, actor: str) -> None:
             subject=f"backup:{made.folder.name}",
             n=0,
             actor=actor,
-            role="ops",
+            role=OPERATIONS,
             sha256=made.sha256,
             detail={
                 "place": str(made.folder),

@@ -19,6 +19,7 @@ from django.db import DEFAULT_DB_ALIAS, Error, connections
 from django.utils import timezone
 
 from audit import carrying, history, roles, runs
+from audit.actors import OPERATIONS
 from audit.heads import CannotCheck
 from audit.log import ledger, record, written
 from audit.starts import Mode
@@ -189,7 +190,7 @@ def _enter(restored: Restored, actor: str) -> None:
             subject=subject,
             n=history.entries_of(subject),
             actor=actor,
-            role="ops",
+            role=OPERATIONS,
             detail={
                 "made_at": restored.manifest.began_at,
                 "restored_at": written(datetime.now(UTC)),

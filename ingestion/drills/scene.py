@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.core.management import call_command
 
+from audit.actors import OPERATIONS
 from ingestion.core.states import BatchState
 from ingestion.intake import manifest, register
 from ingestion.models import Batch, Document, Source
@@ -45,7 +46,7 @@ def offered(
 
 def submit(text: str) -> Batch:
     """Raises AtCapacity."""
-    submission = register.Submission(Source.MANIFEST, "system:drill", "ops")
+    submission = register.Submission(Source.MANIFEST, "system:drill", OPERATIONS)
     return register.register_manifest(manifest.read(text), submission)
 
 

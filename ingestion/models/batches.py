@@ -56,7 +56,7 @@ class Batch(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
     cancel_requested_by = models.CharField(max_length=200, blank=True)  # as in the ledger
-    cancel_requested_role = models.CharField(max_length=40, blank=True)
+    cancel_requested_role = models.CharField(max_length=200, blank=True)
     error_code = models.CharField(max_length=40, blank=True)  # why it ended with work undone
     # What one look at its completion leaves to the next: core.completion.
     next_poll_at = models.DateTimeField(null=True, blank=True, editable=False)

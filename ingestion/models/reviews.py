@@ -51,7 +51,7 @@ class Decision(models.Model):
     sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that were looked at
     decided_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="decisions")
     printed_name = models.CharField(max_length=150)
-    role = models.CharField(max_length=40)
+    role = models.CharField(max_length=200)
     meaning = models.CharField(max_length=300, blank=True)  # 21 CFR 11.50(a)(3)
     decided_at = models.DateTimeField(default=timezone.now)
 

@@ -12,12 +12,14 @@ from django.utils.timesince import timesince
 from ingestion.rules.sentences import reason
 from ingestion.web import look
 from ingestion.web.account import limits
+from sites.roles import label
 
 _JUST_NOW = timedelta(minutes=1)
 
 register = template.Library()
 register.simple_tag(look.icon)
 register.filter(reason)
+register.filter("role_label", label)
 register.simple_tag(look.state_chip)
 register.simple_tag(limits.session_terms, takes_context=True)
 

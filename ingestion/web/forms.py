@@ -31,12 +31,16 @@ class SignedForm(PlainForm):
         self.fields["password"].widget.attrs["autocomplete"] = "current-password"
         self.order_fields([name for name in self.fields if name not in SignedForm.base_fields])
 
-    def signed(self, person: User, meaning: str) -> Signature | None:
-        """After `is_valid()`. None, and an error of the form, where it is not this person."""
+    def signed(self, person: User, meaning: str, permission: str = "") -> Signature | None:
+        """After `is_valid()`. None, and an error of the form, where it is not this person.
+
+        They sign in the role that gives them `permission`; without one, in all that they have.
+        """
         given = self.cleaned_data
         try:
             signing.confirm(person, username=given["username"], password=given["password"])
         except signing.NotSigned as refused:
             self.add_error("password", str(refused))
             return None
-        return Signature(person.actor, person.role, str(person), meaning)
+        role = person.role_with(permission) if permission else person.role
+        return Signature(person.actor, role, str(person), meaning)

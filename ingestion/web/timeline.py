@@ -12,6 +12,7 @@ from ingestion.review.table import RULES
 from ingestion.rules.sentences import reason
 from ingestion.web.look import LOOKS, Look
 from ingestion.web.trail.words import EVENTS, people
+from sites.roles import label
 
 # Said as events; a state that has none of its own is said by its word.
 _SAID: Mapping[DocumentState, str] = MappingProxyType(
@@ -43,7 +44,7 @@ def steps(subject: str) -> list[Step]:
 
 
 def _step(entry: Recorded, names: Mapping[str, str]) -> Step:
-    who = names.get(entry.actor) or _SYSTEMS.get(entry.role) or entry.role
+    who = names.get(entry.actor) or _SYSTEMS.get(entry.role) or label(entry.role)
     who = who or actors.in_short(entry.actor)
     if not entry.to_state:
         plain = entry.event.rpartition(".")[2].replace("_", " ").capitalize()

@@ -43,7 +43,7 @@ def test_the_first_administrator_is_on_record_with_who_made_them(settings):
     person = User.objects.get(username="ada")
     assert person.check_password(NEW)
     (entry,) = timeline(person.actor)
-    assert (entry.event, entry.role) == ("user.created", "ops")
+    assert (entry.event, entry.role) == ("user.created", "operations")
     assert in_short(entry.actor) == "system:createsuperuser"
     assert entry.detail["os_user"] == "otto"
     assert entry.detail["host"]

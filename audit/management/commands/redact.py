@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
+from audit.actors import OPERATIONS
 from audit.models import Entry
 from audit.reasons import ReasonForm
 from audit.redaction import NotRedacted, redact
@@ -35,7 +36,7 @@ class Command(BaseCommand):
             self.stdout.write(f"The detail of {int(there)} entries would be taken out.")
             return
         reason = form.cleaned_data["reason_for_change"]
-        actor, role = "system:redact", "ops"
+        actor, role = "system:redact", OPERATIONS
         try:
             redact(seq, reason=reason, actor=actor, role=role, authorised_by=person.actor)
         except NotRedacted as error:

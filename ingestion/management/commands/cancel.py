@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from audit.actors import OPERATIONS
 from ingestion import batches
 from ingestion.filing import By
 from ingestion.management import waiting
@@ -23,7 +24,7 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"there is no batch {batch!r}")
         try:
-            batches.cancel(found, by=By("system:cancel", "ops"))
+            batches.cancel(found, by=By("system:cancel", OPERATIONS))
         except batches.AlreadyFinal as error:
             raise CommandError(str(error)) from error
         waiting.report(found, self, options)

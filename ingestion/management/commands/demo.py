@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from audit import keys, rotation
+from audit.actors import OPERATIONS
 from ingestion import progress
 from ingestion.intake import manifest, register
 from ingestion.management import showing
@@ -91,7 +92,7 @@ def _ingest(console: Console, title: str, file: Path) -> Batch:
     """Register a manifest and show the batch's progress until it is final."""
     descriptors = manifest.read(file.read_text(encoding="utf-8"))
     batch = register.register_manifest(
-        descriptors, register.Submission(Source.MANIFEST, "system:demo", "ops")
+        descriptors, register.Submission(Source.MANIFEST, "system:demo", OPERATIONS)
     )
     columns = (
         TextColumn("{task.description:<10}"),

@@ -17,7 +17,7 @@ from audit.log import ledger
 from ingestion import roles
 from sites import accounts
 from sites.models import Membership, Site, User
-from sites.person import AUDITORS
+from sites.roles import AUDITORS, OPERATORS, QA_LEADS, QA_REVIEWERS, REGULATORY_AFFAIRS
 
 AUDIT = timedelta(days=90)  # how long the demo's auditor has access
 PASSWORD = "try-siteledger"  # noqa: S105 - known on purpose, and refused outside DEBUG
@@ -41,10 +41,10 @@ class Person:
 PEOPLE = (
     Person("mara", "Mara Lindqvist", sites=1),
     Person("jonas", "Jonas Weber", sites=3),
-    Person("ines", "Ines Okafor", group="QA reviewers"),
-    Person("helena", "Helena Vogt", group="QA leads"),
-    Person("rafael", "Rafael Duarte", group="Regulatory affairs"),
-    Person("olu", "Olu Adeyemi", group="Operations"),
+    Person("ines", "Ines Okafor", group=QA_REVIEWERS),
+    Person("helena", "Helena Vogt", group=QA_LEADS),
+    Person("rafael", "Rafael Duarte", group=REGULATORY_AFFAIRS),
+    Person("olu", "Olu Adeyemi", group=OPERATORS),
     Person("vera", "Vera Novak", group=AUDITORS),
     Person("admin", "Ada Hartmann", is_superuser=True),
 )

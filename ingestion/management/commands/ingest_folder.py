@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from audit.actors import OPERATIONS
 from ingestion.intake import register
 from ingestion.management import waiting
 from ingestion.models import PRIORITIES, Source
@@ -32,7 +33,7 @@ class Command(BaseCommand):
         submission = register.Submission(
             Source.FOLDER,
             "system:ingest_folder",
-            "ops",
+            OPERATIONS,
             priority=options["priority"],
             idempotency_key=options["key"],
         )

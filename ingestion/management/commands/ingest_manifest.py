@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from audit.actors import OPERATIONS
 from ingestion.intake import manifest, register
 from ingestion.management import waiting
 from ingestion.models import PRIORITIES, Source
@@ -36,7 +37,7 @@ class Command(BaseCommand):
         submission = register.Submission(
             Source.MANIFEST,
             "system:ingest_manifest",
-            "ops",
+            OPERATIONS,
             priority=options["priority"],
             idempotency_key=options["key"],
         )

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from audit.actors import OPERATIONS
 from ingestion.intake.pulling import NothingToPull, PortalSilent, pull
 from ingestion.intake.submission import Submission
 from ingestion.management import waiting
@@ -31,7 +32,7 @@ class Command(BaseCommand):
         submission = Submission(
             Source.PULL,
             "system:pull",
-            "ops",
+            OPERATIONS,
             priority=options["priority"],
             idempotency_key=options["key"],
             asks_for=found.site_id,

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from audit.actors import OPERATIONS
 from ingestion import retrying
 from ingestion.filing import By
 from ingestion.models import Document
@@ -31,5 +32,5 @@ class Command(BaseCommand):
             if not Site.objects.filter(site_id=site).exists():
                 raise CommandError(f"there is no site {site!r}")
             held = held.filter(site__site_id=site)
-        retried = retrying.try_again(held, by=By("system:retry", "ops"))
+        retried = retrying.try_again(held, by=By("system:retry", OPERATIONS))
         self.stdout.write(f"{retried} documents are in the queue again.")

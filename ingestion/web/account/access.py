@@ -37,7 +37,7 @@ class ReviewForm(SignedForm):
 def review(request: SignedIn) -> HttpResponse:
     may_sign = request.user.has_perm(SIGN) and not request.user.is_auditor
     form = ReviewForm(request.POST or None) if may_sign else None
-    if form and form.is_valid() and (signature := form.signed(request.user, MEANING)):
+    if form and form.is_valid() and (signature := form.signed(request.user, MEANING, SIGN)):
         given = form.cleaned_data
         access.sign(
             access.accounts(), outcome=given["outcome"], findings=given["findings"], by=signature

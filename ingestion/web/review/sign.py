@@ -57,8 +57,8 @@ def signature(request: SignedIn, form: DecisionForm) -> Signature | None:
     """Of the person who is signed in. Its meaning is empty where nothing is signed."""
     person, rule = request.user, RULES[form.action]
     if form.is_signed:
-        return form.signed(person, rule.meaning)
-    return Signature(person.actor, person.role, str(person), "")
+        return form.signed(person, rule.meaning, rule.permission)
+    return Signature(person.actor, person.role_with(rule.permission), str(person), "")
 
 
 def _action(request: SignedIn) -> Action:

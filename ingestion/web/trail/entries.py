@@ -8,6 +8,7 @@ from datetime import datetime
 from audit.history import Recorded
 from ingestion.web.look import Look
 from ingestion.web.trail import words
+from sites.roles import label
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def _line(entry: Recorded, names: Mapping[str, str]) -> Line:
         # As it was written then: a person may be called otherwise today.
         who=detail.get("printed_name") or names.get(entry.actor, entry.actor),
         actor=entry.actor,
-        role=entry.role,
+        role=label(entry.role),
         why=_why(entry),
         code=entry.code,
         subject=entry.subject,

@@ -13,6 +13,7 @@ from audit.reviews import DAY, Outcome
 from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.trail.doors import REVIEW, SEE_REVIEWS
 from ingestion.web.trail.forms import ReviewForm
+from sites.roles import label
 
 ON_A_PAGE = 20
 MEANING = "review"  # what the signature means, 21 CFR 11.50(a)(3)
@@ -22,10 +23,13 @@ MEANING = "review"  # what the signature means, 21 CFR 11.50(a)(3)
 @require_safe
 def listed(request: SignedIn) -> HttpResponse:
     due = reviews.due()
+    page = Paginator(reviews.listed(), ON_A_PAGE).get_page(request.GET.get("page"))
+    roles = reviews.roles_of(page.object_list)
     context = {
         "due": due,
         "is_overdue": due.is_overdue(timezone.now().date()),
-        "page": Paginator(reviews.listed(), ON_A_PAGE).get_page(request.GET.get("page")),
+        "page": page,
+        "signed": [(each, label(roles.get(each.pk, ""))) for each in page.object_list],
         "may_review": request.user.has_perm(REVIEW),
     }
     return render(request, "trail/reviews.html", context)
@@ -37,7 +41,11 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
     found = reviews.one(pk)
     if found is None:
         raise Http404
-    context = {"review": found, "changed": reviews.no_longer_as_signed(found)}
+    context = {
+        "review": found,
+        "role": label(reviews.roles_of([found]).get(found.pk, "")),
+        "changed": reviews.no_longer_as_signed(found),
+    }
     return render(request, "trail/review.html", context)
 
 
@@ -46,7 +54,7 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: SignedIn) -> HttpResponse:
     form = ReviewForm(request.POST or None, initial=_next_period())
-    if form.is_valid() and (signature := form.signed(request.user, MEANING)):
+    if form.is_valid() and (signature := form.signed(request.user, MEANING, REVIEW)):
         given = form.cleaned_data
         made = reviews.sign(
             form.scope,

@@ -12,6 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.dateparse import parse_date, parse_datetime
 
+from audit.actors import OPERATIONS
 from audit.chain import BrokenChain
 from audit.export.job import sign_first
 from audit.export.package import Made, export
@@ -58,7 +59,7 @@ class Command(BaseCommand):
                 options["target"],
                 selection,
                 actor="system:command",
-                role="ops",
+                role=OPERATIONS,
                 size=options["size"],
                 progress=self._show if self.stdout.isatty() else _quiet,
             )

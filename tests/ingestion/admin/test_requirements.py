@@ -45,7 +45,7 @@ def test_a_studys_terms_are_on_record_with_their_reason(regulatory, site):
     row = ValidityOverride.objects.get()
     assert row.override == Override(12, (120, 14), warns_only=False)
     entry = last(row)
-    assert (entry.event, entry.role) == ("validityoverride.created", "staff")
+    assert (entry.event, entry.role) == ("validityoverride.created", "regulatory affairs")
     assert entry.detail["changes"]["max_age_months"] == {"old": None, "new": "12"}
     assert entry.detail["changes"]["reason"]["new"] == "Sponsor SOP 12"
 

@@ -58,7 +58,7 @@ def test_it_is_on_record_with_the_hash_of_its_manifest(target, filed):
     run("backup", target)
     folder, manifest = made(target)
     (entry,) = history.timeline(f"backup:{folder.name}")
-    assert (entry.event, entry.role) == ("backup.made", "ops")
+    assert (entry.event, entry.role) == ("backup.made", "operations")
     assert entry.actor.startswith("system:backup@")
     assert entry.sha256 == folders.sum_of_file(folder / "manifest.json").sha256
     assert entry.detail["head"] == manifest.head

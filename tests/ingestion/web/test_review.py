@@ -1,6 +1,7 @@
 """The pages of QA: who may open them, what they show, and how a decision is signed on them."""
 
 import pytest
+from django.contrib.auth.models import Group
 
 from audit.history import timeline
 from ingestion import review
@@ -149,6 +150,14 @@ def test_a_signed_decision_leads_to_the_next_document(reviewing, sent):
     assert Document.objects.get(pk=document.pk).state == "ARCHIVED"
     answer = sign(reviewing, other, "release", fragment=True, reason=REASON, **SIGNED)
     assert (answer.status_code, answer.headers["X-Go-To"]) == (204, "/admin/review/")
+
+
+def test_a_signature_shows_the_role_that_allows_it(reviewing, sent, ines):
+    ines.groups.add(Group.objects.get(name="Operations"))
+    document = sent(IN_REVIEW)
+    sign(reviewing, document, "release", reason=REASON, **SIGNED)
+    assert "Inês Duarte (QA lead), " in text(reviewing.get(f"/documents/{document.pk}/"))
+    assert timeline(document.subject)[-1].role == "QA lead"
 
 
 def test_a_return_asks_for_a_note_and_for_no_password(reviewing, sent):

@@ -111,7 +111,7 @@ def test_a_review_is_signed_and_names_the_list_that_was_looked_at(ra, mara, rafa
     assert entry.detail["user_names"] == ["mara", "rafael"]
     page = ra.get("/access/").content.decode()
     assert FINDINGS in page
-    assert "Rafael Duarte" in page
+    assert "Rafael Duarte (regulatory affairs), " in page
 
 
 def test_a_wrong_password_signs_nothing_and_keeps_what_was_written(ra):
