@@ -228,9 +228,9 @@ def _message(person: User, news: list[News], server: BaseEmailBackend) -> EmailM
     done = (
         f"{news[0].packet.reference} is done" if len(news) == 1 else f"{len(news)} packets are done"
     )
-    left = f"{count} document{' needs' if count == 1 else 's need'} you"
+    left = f"{count} document{' needs' if count == 1 else 's need'} your attention"
     return EmailMessage(
-        subject=f"{done}: {left}" if count else f"{done}: nothing needs you",
+        subject=f"{done}: {left}" if count else f"{done}: nothing needs your attention",
         body=render_to_string("mail/digest.txt", context),
         to=[person.email],
         headers={"Auto-Submitted": "auto-generated"},  # RFC 3834: out-of-office replies stay away

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from ingestion.models import WorkerHost
 
+MISSED_HEARTBEATS = 2.5  # after which people who wait are told that no worker is running
 FORGOTTEN = timedelta(days=1)  # after which a host that fell silent is not listed any more
 
 
@@ -51,6 +52,16 @@ def hosts() -> list[WorkerHost]:
 
 def is_alive(host: WorkerHost) -> bool:
     return timezone.now() - host.seen_at <= timedelta(seconds=settings.WORKER_SILENT_SECONDS)
+
+
+def is_any_running() -> bool:
+    """Return whether a worker host gave one of its last heartbeats, for pages on which people wait.
+
+    Sooner than `is_alive`, which raises an alarm: with the usual settings a page that asks every
+    two seconds tells within half a minute that the last worker is gone.
+    """
+    patience = timedelta(seconds=MISSED_HEARTBEATS * settings.HEARTBEAT_SECONDS)
+    return WorkerHost.objects.filter(seen_at__gt=timezone.now() - patience).exists()
 
 
 def last_seen() -> datetime | None:

@@ -25,6 +25,8 @@ def refusal(document: Document) -> str:
         return f"Only what was rejected or returned is corrected, and this document is not: {word}."
     if correction(document):
         return "A corrected file was sent already."
+    if newer_version(document):
+        return "A newer version was sent already."
     return ""
 
 
@@ -32,6 +34,16 @@ def correction(document: Document) -> Document | None:
     """What was sent in its place. What was cancelled before it was checked does not count."""
     sent = document.corrections.exclude(state=DocumentState.CANCELLED)
     return sent.select_related("packet").order_by("pk").last()
+
+
+def newer_version(document: Document) -> Document | None:
+    """Return the last document that was sent under the same doc_id since; cancelled do not count.
+
+    Like a correction, it takes the place of one that came back (`needing_site`).
+    """
+    same = Document.objects.filter(site=document.site_id, doc_id=document.doc_id)
+    newer = same.filter(pk__gt=document.pk).exclude(state=DocumentState.CANCELLED)
+    return newer.select_related("packet").order_by("pk").last()
 
 
 def locked(document: Document) -> Document:

@@ -7,7 +7,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from ingestion import originals, review
-from ingestion.core.states import DocumentState
+from ingestion.core.states import UNSETTLED, DocumentState
+from ingestion.dispatch import heartbeat
 from ingestion.filing import By
 from ingestion.models import Document
 from ingestion.review.table import AFTERWARDS
@@ -40,7 +41,7 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "document": document,
         "each": pictured(outcome(document), request.user, read),
         "requests": document.review_requests.select_related("asked_by"),
-        "plain_outcome": _PLAIN_OUTCOMES.get(DocumentState(document.state), ""),
+        "plain_outcome": _plain_outcome(DocumentState(document.state)),
         "extracted": extracted(document),
         "steps": steps(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
@@ -53,6 +54,15 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "may_certify": originals.is_open(document),
     }
     return render(request, "documents/page.html", context)
+
+
+def _plain_outcome(state: DocumentState) -> str:
+    if state in UNSETTLED and not heartbeat.is_any_running():
+        return (
+            "No worker is running. The file is kept, and checking goes on by itself as soon as a "
+            "worker runs again. If this message stays, tell the people who run SiteLedger."
+        )
+    return _PLAIN_OUTCOMES.get(state, "")
 
 
 def _kept(document: Document, user: User) -> str:

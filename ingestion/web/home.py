@@ -1,20 +1,22 @@
 """A coordinator's start page, `/`: what needs them, and their packets."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from ingestion.core.states import DocumentState
+from ingestion.dispatch import heartbeat
 from ingestion.models import Document, Packet
 from ingestion.operations import watch
 from ingestion.web.access import SignedIn
-from ingestion.web.outcomes import outcome
+from ingestion.web.outcomes import Outcome, outcome
 from ingestion.web.progress import Progress
 from ingestion.web.start import start_page
 from sites.models import Site
@@ -30,16 +32,13 @@ def home(request: SignedIn) -> HttpResponse:
     if request.user.is_staff:
         return redirect(start_page(request.user))
     waiting = Document.objects.visible_to(request.user).needing_site()
-    shown = waiting.select_related("site", "duplicate_of").prefetch_related(
-        "findings", "corrections"
-    )
     packets = Packet.objects.visible_to(request.user).select_related("site", "batch__submitted_by")
     page = Paginator(packets, PACKETS_ON_A_PAGE).get_page(request.GET.get("page"))
     own_sites = Site.objects.of(request.user)
     context = {
         "has_site": own_sites.exists(),
         "silent": watch.silent(own_sites),
-        "waiting": [outcome(document) for document in shown[:MOST_NEEDS]],
+        "waiting": needed(waiting),
         "waiting_count": waiting.count(),
         "page": page,
         "packets": _with_progress(page.object_list),
@@ -47,11 +46,25 @@ def home(request: SignedIn) -> HttpResponse:
     return render(request, "home.html", context)
 
 
+def needed(waiting: "QuerySet[Document]") -> list[Outcome]:
+    """What came of those that wait longest, at most MOST_NEEDS, for `documents/_needing.html`."""
+    rows = waiting.select_related("site", "duplicate_of")
+    shown = rows.prefetch_related("findings", "corrections")[:MOST_NEEDS]
+    return [outcome(document, needs_site=True) for document in shown]
+
+
 def _with_progress(packets: Iterable[Packet]) -> list[tuple[Packet, Progress]]:
-    """One query for all packets of the page."""
+    """The same few queries for any number of packets."""
     shown = list(packets)
     counts: dict[int, dict[DocumentState, int]] = {packet.pk: {} for packet in shown}
     states = Document.objects.filter(packet__in=shown).order_by().values_list("packet", "state")
     for packet, state, number in states.annotate(Count("pk")):
         counts[packet][DocumentState(state)] = number
-    return [(packet, Progress(counts[packet.pk])) for packet in shown]
+    needing = Counter(
+        Document.objects.needing_site().filter(packet__in=shown).values_list("packet", flat=True)
+    )
+    has_worker = heartbeat.is_any_running()
+    return [
+        (packet, Progress(counts[packet.pk], needing[packet.pk], has_worker=has_worker))
+        for packet in shown
+    ]

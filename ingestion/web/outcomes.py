@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingestion.core.states import NEEDS_SITE, DocumentState
+from ingestion.intake import correcting
 from ingestion.models import Document, Finding
 from ingestion.review.table import FILES
 from ingestion.rules.codes import CODES, Disposition
@@ -33,12 +34,13 @@ class Outcome:
     document: Document
     note: str  # one line that suffices when nothing is to be done
     remarks: tuple[Remark, ...]
-    needs_site: bool
+    needs_site: bool  # nothing was sent in its place yet
     correction: Document | None = None  # what was sent in its place
+    newer: Document | None = None  # or under the same doc_id
 
     @property
     def can_be_corrected(self) -> bool:
-        return self.needs_site and self.correction is None
+        return self.needs_site
 
     @property
     def can_be_retried(self) -> bool:
@@ -76,14 +78,24 @@ _TONES = {
 _SILENT = {DocumentState.RECEIVED, DocumentState.VALIDATING, DocumentState.DEDUPED}
 
 
-def outcome(document: Document) -> Outcome:
+def outcome(document: Document, *, needs_site: bool | None = None) -> Outcome:
+    """Return what the pages say of a document.
+
+    `needs_site`: whether it is one of `needing_site()`, for callers who asked for many at once.
+    """
     state = DocumentState(document.state)
+    correction = _correction(document)
+    if needs_site is None:
+        own = Document.objects.needing_site().filter(pk=document.pk)
+        needs_site = state in NEEDS_SITE and own.exists()
+    is_replaced = state in NEEDS_SITE and not needs_site and correction is None
     return Outcome(
         document=document,
         note=_note(document, state),
         remarks=() if state in _SILENT or is_overruled(document) else remarks(document),
-        needs_site=state in NEEDS_SITE,
-        correction=_correction(document),
+        needs_site=needs_site,
+        correction=correction,
+        newer=correcting.newer_version(document) if is_replaced else None,
     )
 
 

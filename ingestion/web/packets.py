@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from ingestion import mailing
 from ingestion.core.states import DocumentState
+from ingestion.dispatch import heartbeat
 from ingestion.filing import By
 from ingestion.intake import receipts
 from ingestion.models import Document, Extraction, Packet
@@ -34,12 +35,13 @@ MOST_PICTURES = 40  # on one page; a document's own page has the others
 @require_safe
 def packet_page(request: SignedIn, reference: str) -> HttpResponse:
     packet = _visible(request.user, reference)
-    etag = _etag(packet)
+    has_worker = heartbeat.is_any_running()
+    etag = _etag(packet, has_worker=has_worker)
     is_fragment = bool(request.headers.get("X-Fragment"))
     if is_fragment and (unchanged := get_conditional_response(request, etag=etag)):
         return unchanged
     context = {"packet": packet, "etag": etag, "poll": POLL_MILLISECONDS}
-    context |= _results(packet, request.user)
+    context |= _results(packet, request.user, has_worker=has_worker)
     template = "packets/_live.html" if is_fragment else "packets/page.html"
     response = render(request, template, context)
     if is_fragment:
@@ -76,25 +78,29 @@ def _documents(packet: Packet) -> list[Document]:
 
 def _outcomes(documents: list[Document], person: User) -> list[Outcome]:
     """With pictures of what has to be put right."""
-    came = [outcome(document) for document in documents]
+    own = [document.pk for document in documents]
+    needing = set(Document.objects.needing_site().filter(pk__in=own).values_list("pk", flat=True))
+    came = [outcome(document, needs_site=document.pk in needing) for document in documents]
     wanting = [each.document for each in came if each.can_be_corrected][:MOST_PICTURES]
     rows = Extraction.objects.filter(document__in=wanting).order_by("attempt")
     read = {row.document_id: row for row in rows.defer("words")} if wanting else {}
     return [pictured(each, person, read.get(each.document.pk)) for each in came]
 
 
-def _results(packet: Packet, person: User) -> dict[str, object]:
+def _results(packet: Packet, person: User, *, has_worker: bool) -> dict[str, object]:
     documents = _documents(packet)
     counts: dict[DocumentState, int] = {}
     for document in documents:
         state = DocumentState(document.state)
         counts[state] = counts.get(state, 0) + 1
-    progress = Progress(counts)
+    outcomes = _outcomes(documents, person)
+    needing = sum(each.needs_site for each in outcomes)
+    progress = Progress(counts, needing, has_worker=has_worker)
     settled = [document.settled_at for document in documents if document.settled_at]
     return {
         "gaps": _gaps(packet, documents) if progress.is_done else [],
         "progress": progress,
-        "outcomes": _outcomes(documents, person),
+        "outcomes": outcomes,
         "mails": not progress.is_done and mailing.is_on() and mailing.wanted_by(person),
         "finished_at": max(settled, default=None) if progress.is_done else None,
     }
@@ -108,7 +114,10 @@ def _gaps(packet: Packet, documents: list[Document]) -> list[Disagreement]:
     return disagreements(stand, found)
 
 
-def _etag(packet: Packet) -> str:
-    """Grows with every recorded transition of any document: 304 needs no row to be read."""
+def _etag(packet: Packet, *, has_worker: bool) -> str:
+    """Grows with every recorded transition of any document: 304 needs no row to be read.
+
+    It also changes when the last worker is gone, and when one is back.
+    """
     seen = packet.documents.aggregate(number=Count("pk"), transitions=Sum("transitions"))
-    return f'"{packet.pk}-{seen["number"]}-{seen["transitions"]}"'
+    return f'"{packet.pk}-{seen["number"]}-{seen["transitions"]}-{int(has_worker)}"'

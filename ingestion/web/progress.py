@@ -1,4 +1,4 @@
-"""How far a packet is, in words and numbers. Made from counts by state alone."""
+"""How far a packet is, in words and numbers. Made from counts alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,14 @@ _ALWAYS_SAID = (DocumentState.ARCHIVED, DocumentState.REJECTED)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
+    """`needing`: documents that the site has to do something about (`needing_site`).
+
+    `has_worker`: whether a worker is running; it matters while documents wait for one.
+    """
+
     counts: Mapping[DocumentState, int]
+    needing: int
+    has_worker: bool = True
 
     @property
     def total(self) -> int:
@@ -26,23 +33,40 @@ class Progress:
         return self.settled == self.total
 
     @property
-    def needing(self) -> int:
-        """Documents that the site itself has to do something about."""
-        return sum(self.counts.get(state, 0) for state in NEEDS_SITE)
+    def replaced(self) -> int:
+        """Documents that came back, and in whose place something else was sent since."""
+        gone = (*NEEDS_SITE, DocumentState.WITHDRAWN)
+        return sum(self.counts.get(state, 0) for state in gone) - self.needing
+
+    @property
+    def is_stopped(self) -> bool:
+        return not self.is_done and not self.has_worker
 
     @property
     def headline(self) -> str:
+        if self.is_stopped:
+            return "Checking has stopped: no worker is running"
         if not self.is_done:
             return "Checking your documents"
         if self.needing:
             verb = "needs" if self.needing == 1 else "need"
             noun = "document" if self.total == 1 else "documents"
-            return f"{self.needing} of {self.total} {noun} {verb} you"
+            return f"{self.needing} of {self.total} {noun} {verb} your attention"
+        return self._end
+
+    @property
+    def _end(self) -> str:
+        """The headline of a packet that needs nothing of its site."""
         if self.counts.get(DocumentState.HELD):
             return "Held by us: nothing for you to do"
         if self.counts.get(DocumentState.IN_REVIEW):
             return "Checked: QA looks at the rest"
-        return "Everything is on file" if self.on_file == self.total else "Finished"
+        if self.on_file == self.total:
+            return "Everything is on file"
+        if self.replaced:
+            noun = "document was" if self.replaced == 1 else "documents were"
+            return f"Finished: {self.replaced} {noun} replaced since"
+        return "Finished"
 
     @property
     def on_file(self) -> int:
@@ -63,9 +87,13 @@ class Progress:
         """The result in one chip, the most pressing first."""
         if self.needing:
             return LOOKS[DocumentState.REJECTED], f"{self.needing} to correct"
+        if self.is_stopped:
+            return LOOKS[DocumentState.HELD], "Waits for a worker"
         if not self.is_done:
             return LOOKS[DocumentState.VALIDATING], DocumentState.VALIDATING.word
         for state in (DocumentState.HELD, DocumentState.IN_REVIEW, DocumentState.CANCELLED):
             if count := self.counts.get(state):
                 return LOOKS[state], f"{count} {state.word.lower()}"
+        if self.replaced:
+            return LOOKS[DocumentState.WITHDRAWN], f"{self.replaced} replaced"
         return LOOKS[DocumentState.ARCHIVED], "All on file"

@@ -18,6 +18,7 @@ from ingestion.rules.requirements import Requirement, Standing
 from ingestion.rules.sentences import Sentences, sentences
 from ingestion.rules.types import TYPES
 from ingestion.web.access import SignedIn
+from ingestion.web.home import needed
 from ingestion.web.look import LOOKS, STANDING_LOOKS, Look
 from ingestion.web.wording import day
 from sites.models import Site
@@ -64,8 +65,14 @@ def required_of(request: SignedIn, site_id: str) -> HttpResponse:
     """Another site does not exist."""
     visible = Site.objects.visible_to(request.user).select_related("study")
     stand = readiness_of(get_object_or_404(visible, site_id=site_id))
-    gaps = disagreements(stand, stand.contradictions)
-    context = {"stand": stand, "lines": lines(stand), "gaps": gaps}
+    waiting = Document.objects.needing_site().filter(site=stand.site)
+    context = {
+        "stand": stand,
+        "lines": lines(stand),
+        "gaps": disagreements(stand, stand.contradictions),
+        "waiting": needed(waiting),
+        "waiting_count": waiting.count(),
+    }
     return render(request, "sites/page.html", context)
 
 

@@ -57,7 +57,7 @@ def correct(request: SignedIn, pk: int) -> HttpResponse:
     if request.method == "POST":
         return _sent(request, form)
     if why := correcting.refusal(document):
-        newer = correcting.correction(document)
+        newer = correcting.correction(document) or correcting.newer_version(document)
         context = {"document": document, "why": why, "newer": newer}
         return render(request, "documents/not_to_correct.html", context, status=409)
     form.open({"type": document.document_type, "person": person_of(document)})

@@ -43,7 +43,7 @@ def page(signed_in, mara, tmp_path):
     opened.get_by_role("button", name="Send 1 document").click()
     opened.wait_for_url("**/packets/PKT-*/")
     work()
-    expect(opened.locator("h2").first).to_have_text("1 of 1 document needs you")
+    expect(opened.locator("h2").first).to_have_text("1 of 1 document needs your attention")
     return opened
 
 
@@ -83,7 +83,7 @@ def test_a_corrected_file_takes_its_place_and_both_say_so(page, tmp_path):
     page.goto(f"/documents/{old.pk}/correct/")
     expect(page.get_by_text("A corrected file was sent already.")).to_be_visible()
     page.goto("/")
-    expect(page.locator("h2").first).to_have_text("Nothing needs you")
+    expect(page.locator("h2").first).to_have_text("Nothing needs your attention")
 
 
 def test_a_site_asks_for_a_review_in_its_own_words(page):

@@ -61,7 +61,7 @@ def test_who_sent_a_packet_is_told_when_it_is_done(site, mara, jo):
     (sent,) = mail.outbox
     assert (sent.to, sent.subject) == (
         ["mara@site.org"],
-        f"{packet.reference} is done: nothing needs you",
+        f"{packet.reference} is done: nothing needs your attention",
     )
     assert "Hello Mara Lindqvist,\n" in sent.body
     assert "2 documents: 2 filed." in sent.body
@@ -74,7 +74,7 @@ def test_what_needs_the_site_is_told_to_all_who_coordinate_it(site, mara, jo):
     assert mailing.send_due() == 2
     for person in (mara, jo):
         (sent,) = to(person)
-        assert sent.subject.endswith("is done: 1 document needs you")
+        assert sent.subject.endswith("is done: 1 document needs your attention")
         assert f"https://ledger.example.org/documents/{document.pk}/" in sent.body
 
 
@@ -108,7 +108,7 @@ def test_what_changes_later_is_told_once_more(site, mara):
     with ledger():
         filing.move(packet.documents.get(), DocumentState.RETURNED, by=filing.By("user:9", "staff"))
     assert mailing.send_due() == 1
-    assert mail.outbox[-1].subject.endswith("1 document needs you")
+    assert mail.outbox[-1].subject.endswith("1 document needs your attention")
     later()
     assert mailing.send_due() == 0
 
@@ -129,7 +129,7 @@ def test_several_packets_are_one_mail(site, mara):
         make_packet(site, mara, FILED)
     assert mailing.send_due() == 1
     (sent,) = mail.outbox
-    assert sent.subject == "3 packets are done: nothing needs you"
+    assert sent.subject == "3 packets are done: nothing needs your attention"
 
 
 def test_so_soon_again_nobody_is_told(site, mara):

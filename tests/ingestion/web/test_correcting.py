@@ -50,7 +50,7 @@ def test_old_and_new_name_each_other(signed_in, rejected):
     assert f'Corrected by <a id="correction-of-{rejected.pk}"' in old
     assert "Upload a corrected file" not in old
     assert "Ask for a review" not in old
-    assert "Nothing needs you" in signed_in.get("/").content.decode()
+    assert "Nothing needs your attention" in signed_in.get("/").content.decode()
 
 
 @pytest.mark.requirement("R07")
@@ -100,14 +100,14 @@ def test_what_its_portal_calls_otherwise_keeps_its_name(signed_in, site):
 def test_a_correction_of_another_type_is_another_document(signed_in, rejected):
     new = sent(signed_in, rejected, kind="cv", **{"person-0": "Jo Brandt"})
     assert (new.doc_id, new.corrects) == ("cv.jo-brandt", rejected)
-    assert "Nothing needs you" in signed_in.get("/").content.decode()
+    assert "Nothing needs your attention" in signed_in.get("/").content.decode()
 
 
 def test_a_correction_that_was_cancelled_may_be_sent_anew(signed_in, rejected):
     new = sent(signed_in, rejected)
     batches.cancel(new.batch, by=By("user:1", "ops"))
     assert correcting.refusal(rejected) == ""
-    assert "Needs you: 1 document<" in signed_in.get("/").content.decode()
+    assert "Needs your attention: 1 document<" in signed_in.get("/").content.decode()
 
 
 @pytest.mark.requirement("R15")

@@ -4,7 +4,7 @@ import pytest
 
 from ingestion.models import PortalGate
 from tests.factories import make_user
-from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet
+from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet, pdf
 
 
 def page(client):
@@ -23,7 +23,7 @@ def test_without_packets_it_leads_to_the_upload(signed_in):
 def test_a_rejected_document_needs_somebody(signed_in, site, mara):
     make_packet(site, mara, FILED, REJECTED)
     shown = page(signed_in)
-    assert "Needs you: 1 document<" in shown
+    assert "Needs your attention: 1 document<" in shown
     assert "Page 2 is not signed." in shown
     assert "1 to correct" in shown
 
@@ -31,13 +31,50 @@ def test_a_rejected_document_needs_somebody(signed_in, site, mara):
 def test_a_rejected_document_that_was_sent_again_needs_nobody(signed_in, site, mara):
     make_packet(site, mara, REJECTED)
     make_packet(site, mara, FILED)
-    assert "Nothing needs you" in page(signed_in)
+    assert "Nothing needs your attention" in page(signed_in)
+
+
+def test_the_counts_of_home_packet_and_site_page_agree(signed_in, site, mara):
+    rejected = make_packet(site, mara, REJECTED)
+    document = rejected.documents.get()
+    packet_page, site_page = f"/packets/{rejected.reference}/", "/sites/0203/"
+
+    def shown(address):
+        return " ".join(signed_in.get(address).content.decode().split())
+
+    assert "Needs your attention: 1 document<" in shown("/")
+    assert "1 to correct" in shown("/")
+    assert "1 of 1 document needs your attention" in shown(packet_page)
+    assert "Needs your attention: 1 document<" in shown(site_page)
+    make_packet(site, mara, FILED)  # the same document, in a packet of its own
+    assert "Nothing needs your attention" in shown("/")
+    assert "to correct" not in shown("/")
+    assert "1 replaced" in shown("/")
+    assert "Finished: 1 document was replaced since" in shown(packet_page)
+    assert "Upload a corrected file" not in shown(packet_page)
+    assert "A newer version was sent" in shown(packet_page)
+    assert "Needs your attention" not in shown(site_page)
+    answer = signed_in.get(f"/documents/{document.pk}/correct/")
+    assert answer.status_code == 409
+    assert "A newer version was sent already." in answer.content.decode()
+
+
+def test_what_is_corrected_needs_nobody_on_any_page(signed_in, site, mara):
+    packet = make_packet(site, mara, REJECTED)
+    document = packet.documents.get()
+    form = {"token": "t-1", "file-0": pdf("letter.pdf"), "type-0": "irb-approval"}
+    assert signed_in.post(f"/documents/{document.pk}/correct/", form).status_code == 302
+    assert "Nothing needs your attention" in page(signed_in)
+    assert "1 replaced" in page(signed_in)
+    shown = signed_in.get(f"/packets/{packet.reference}/").content.decode()
+    assert "Finished: 1 document was replaced since" in shown
+    assert "Needs your attention" not in signed_in.get("/sites/0203/").content.decode()
 
 
 def test_what_qa_looks_at_needs_nobody_else(signed_in, site, mara):
     make_packet(site, mara, IN_REVIEW)
     shown = page(signed_in)
-    assert "Nothing needs you" in shown
+    assert "Nothing needs your attention" in shown
     assert "1 in review" in shown
 
 

@@ -1,12 +1,24 @@
 """A packet's page: how far it is while it is checked, and then what came of each document."""
 
+from datetime import timedelta
+
 import pytest
+from django.conf import settings as configured
 from django.utils import timezone
 
 from ingestion.core.states import DocumentState
+from ingestion.dispatch import heartbeat
+from ingestion.models import WorkerHost
 from ingestion.rules.findings import Finding
+from ingestion.web.packets import POLL_MILLISECONDS
 from tests.factories import verdict
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet, settle
+
+
+@pytest.fixture(autouse=True)
+def host(db):
+    """A worker host that has just given a heartbeat."""
+    return WorkerHost.objects.create(name="h", host="worker-01", workers=1, software="1")
 
 
 def page(client, packet, **headers):
@@ -27,7 +39,7 @@ def test_it_says_how_many_are_checked(signed_in, site, mara):
 
 def test_a_rejection_says_what_happened_why_what_to_do_and_its_code(signed_in, site, mara):
     text = shown(signed_in, make_packet(site, mara, REJECTED))
-    assert "1 of 1 document needs you" in text
+    assert "1 of 1 document needs your attention" in text
     for part in ["Page 2 is not signed.", "counts only once", "Ask the chair", "SIGNATURE_MISSING"]:
         assert part in text
     assert "Upload a corrected file" in text
@@ -71,7 +83,7 @@ def test_an_unchanged_packet_is_not_sent_again(
 ):
     packet = make_packet(site, mara, None, None)
     etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
-    with django_assert_max_num_queries(4):  # session, user, packet, one sum
+    with django_assert_max_num_queries(5):  # session, user, packet, one sum, the worker hosts
         answer = page(signed_in, packet, X_Fragment="1", If_None_Match=etag)
     assert (answer.status_code, answer.content) == (304, b"")
 
@@ -111,7 +123,7 @@ def test_the_number_of_queries_does_not_grow_with_the_documents(
     signed_in, site, mara, django_assert_max_num_queries
 ):
     packet = make_packet(site, mara, REJECTED, FILED, IN_REVIEW)
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(17):
         page(signed_in, packet)
 
 
@@ -130,3 +142,50 @@ def test_a_document_that_its_portal_does_not_give_yet_says_that_we_ask_again(sig
     packet = make_packet(site, mara, None)
     packet.documents.update(failing_since=timezone.now())
     assert "We ask again; you can also upload it here." in shown(signed_in, packet)
+
+
+def silent_for(host, seconds):
+    WorkerHost.objects.filter(pk=host.pk).update(
+        seen_at=timezone.now() - timedelta(seconds=seconds)
+    )
+
+
+@pytest.mark.parametrize("is_gone", [True, False], ids=["drained", "silent"])
+def test_without_a_worker_the_page_says_so_and_not_that_it_checks(
+    signed_in, site, mara, host, is_gone
+):
+    packet = make_packet(site, mara, None)
+    etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
+    if is_gone:
+        host.delete()
+    else:
+        silent_for(host, 28)
+    answer = page(signed_in, packet, X_Fragment="1", If_None_Match=etag)
+    assert answer.status_code == 200, "the open page is told, though no document moved"
+    text = answer.content.decode()
+    assert "Checking your documents" not in text
+    assert "Checking has stopped: no worker is running" in text
+    assert "Your files are kept." in text
+
+
+def test_a_worker_that_comes_back_is_told_too(signed_in, site, mara, host):
+    packet = make_packet(site, mara, None)
+    silent_for(host, 28)
+    etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
+    silent_for(host, 1)
+    text = page(signed_in, packet, X_Fragment="1", If_None_Match=etag).content.decode()
+    assert "Checking your documents" in text
+
+
+def test_two_heartbeats_late_and_a_poll_are_told_within_thirty_seconds():
+    late = configured.HEARTBEAT_SECONDS * heartbeat.MISSED_HEARTBEATS
+    assert late + POLL_MILLISECONDS / 1000 <= 30
+
+
+def test_a_document_that_waits_says_that_no_worker_is_running(signed_in, site, mara, host):
+    document = make_packet(site, mara, None).documents.get()
+    assert "It waits for its turn." in signed_in.get(f"/documents/{document.pk}/").content.decode()
+    host.delete()
+    text = signed_in.get(f"/documents/{document.pk}/").content.decode()
+    assert "No worker is running." in text
+    assert "It waits for its turn." not in text
