@@ -1,4 +1,4 @@
-"""What a PDF could do or carry besides showing pages: scripts, launches, attachments, XFA.
+"""What a PDF could do or carry besides showing pages: scripts, launches, attachments, links, XFA.
 
 Every object of the file is looked at, whatever it hangs on: an action may wait at an outline item,
 behind a hundred others, or where only another reader's repair would find it. Nothing is ever
@@ -8,7 +8,7 @@ plainly `inert`: pikepdf takes longer to start than a file to read.
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pikepdf
 
@@ -25,7 +25,7 @@ KINDS = {
     "/RichMedia": "embedded-file",
     "/RichMediaExecute": "embedded-file",
     "/FileAttachment": "embedded-file",
-    "/GoToR": "remote",
+    "/GoToR": "file-link",
     "/ImportData": "remote",
     "/SubmitForm": "remote",
 }
@@ -38,11 +38,30 @@ KEYS = {
     "/EmbeddedFiles": "embedded-file",
 }
 FOR_LETTERS_TOO = {"/AF", "/EF"}  # a font may call its 175th letter so, which is a stream
+ADDRESSES = {"/URI", "/Base"}  # of a link, and what it is relative to: it may be a script
+SCRIPT_SCHEMES = ("javascript:", "vbscript:", "data:")  # of addresses that a viewer may run
+# Links to such files show another document; a launch of any other file may start a program.
+DOCUMENT_SUFFIXES = frozenset({
+    ".pdf", ".doc", ".docx", ".odt", ".rtf", ".txt", ".xls", ".xlsx", ".ods", ".csv", ".ppt",
+    ".pptx", ".odp", ".jpg", ".jpeg", ".png", ".tif", ".tiff",
+})  # fmt: skip
+MAX_SCRIPT_CHARACTERS = 2_000  # of a field's format; a longer script is not looked through
+# Calls of the functions with which Acrobat formats and checks the entries of a form (JavaScript
+# for Acrobat API Reference, "AF" functions), with plain values as arguments, and nothing else.
+_VALUE = r"""(?:-?(?:\d++(?:\.\d*+)?|\.\d++)|true|false|null|"[^"\\\r\n]*"|'[^'\\\r\n]*')"""
+_VALUES = rf"(?:\s*+{_VALUE}\s*+(?:,\s*+{_VALUE}\s*+)*+)?"
+_ARGUMENT = rf"(?:{_VALUE}|new\s++Array\s*+\({_VALUES}\))"
+_FORMAT_CALL = (
+    r"AF(?:(?:Number|Percent|Date|Time|Special)_(?:Format|Keystroke)(?:Ex)?"
+    r"|Range_Validate|Simple_Calculate)"
+    rf"\s*+\((?:\s*+{_ARGUMENT}\s*+(?:,\s*+{_ARGUMENT}\s*+)*+)?\)\s*+;?\s*+"
+)
+_ONLY_FORMATS = re.compile(rf"\s*+(?:{_FORMAT_CALL})++")
 _SIGNATURE = b"/Sig"
 # As qpdf writes names: without the escapes that a file may hide them behind.
 _TELLING = re.compile(
     rb"/(?:%b)(?![^\s()<>\[\]{}/%%])"
-    % b"|".join(sorted(name[1:].encode() for name in {*KINDS, *KEYS}))
+    % b"|".join(sorted(name[1:].encode() for name in {*KINDS, *KEYS, *ADDRESSES}))
 )
 _SCRIPT = re.compile(rb"<(?:[\w.-]+:)?script\b")  # of an XFA form, which is XML
 
@@ -107,13 +126,63 @@ def _own_flags(found: pikepdf.Object) -> Iterator[str]:
         if isinstance(each, pikepdf.Array):
             waiting += [inner for inner in each if _is_within(inner)]
         elif isinstance(each, pikepdf.Dictionary | pikepdf.Stream):
-            yield from _known(KINDS, each.get("/S"))
-            yield from _known(KINDS, each.get("/Subtype"))
-            for key, inner in each.items():
-                if not (isinstance(inner, pikepdf.Stream) and key in FOR_LETTERS_TOO):
-                    yield from _known(KEYS, key)
-                if _is_within(inner):
-                    waiting.append(inner)
+            yield from _flags_of(each)
+            waiting += [inner for inner in each.values() if _is_within(inner)]
+
+
+def _flags_of(each: pikepdf.Dictionary | pikepdf.Stream) -> Iterator[str]:
+    """Of one dictionary, without those within it."""
+    is_format, is_link = _is_field_format(each), _is_document_link(each)
+    if is_link:
+        yield "file-link"
+    if not (is_format or is_link):
+        yield from _known(KINDS, each.get("/S"))
+    yield from _known(KINDS, each.get("/Subtype"))
+    for key, inner in each.items():
+        is_letter = isinstance(inner, pikepdf.Stream) and key in FOR_LETTERS_TOO
+        if not (is_letter or (is_format and key == "/JS")):
+            yield from _known(KEYS, key)
+        if key in ADDRESSES and _runs_script(inner):
+            yield "javascript"
+
+
+def _is_field_format(action: pikepdf.Object) -> bool:
+    """Return whether an action only formats or checks a field's entry with Acrobat's functions.
+
+    Blank forms are full of them: a date, a number with two decimals.
+    """
+    script = action.get("/JS")
+    if action.get("/S") != "/JavaScript" or not isinstance(script, pikepdf.String):
+        return False
+    text = str(script)
+    return len(text) <= MAX_SCRIPT_CHARACTERS and _ONLY_FORMATS.fullmatch(text) is not None
+
+
+def _is_document_link(action: pikepdf.Object) -> bool:
+    """Return whether an action launches a document beside the file, as converters write links.
+
+    Such a launch names a document by a relative path, and gives no program any parameters.
+    """
+    if action.get("/S") != "/Launch" or any(key in action for key in ("/Win", "/Unix", "/Mac")):
+        return False
+    target = action.get("/F")
+    names = [target]
+    if isinstance(target, pikepdf.Dictionary):
+        keys = ("/F", "/UF", "/DOS", "/Unix", "/Mac", "/FS")
+        names = [target[key] for key in keys if key in target]
+    return bool(names) and all(map(_is_document_beside, names))
+
+
+def _is_document_beside(name: object) -> bool:
+    path = PureWindowsPath(str(name)) if isinstance(name, pikepdf.String) else PureWindowsPath()
+    is_relative = str(path).isprintable() and not path.anchor and ":" not in str(path)
+    return is_relative and path.suffix.casefold() in DOCUMENT_SUFFIXES
+
+
+def _runs_script(address: object) -> bool:
+    """Return whether a viewer that opens this address may run it: blanks and case are ignored."""
+    plain = re.sub(r"[\x00-\x20]", "", str(address)).casefold()
+    return isinstance(address, pikepdf.String) and plain.startswith(SCRIPT_SCHEMES)
 
 
 def _known(flags: dict[str, str], name: object) -> Iterator[str]:

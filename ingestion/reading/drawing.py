@@ -45,19 +45,25 @@ async def drawn(path: Path, sheet: Sheet, limits: ReadingLimits) -> bytes | NotD
     try:
         repaired = children.scratch / "repaired.pdf"
         answer = await children.run(draw_page, path, repaired, sheet, limits)
+        if isinstance(answer, Killed):
+            answer = await children.run(draw_page, path, repaired, sheet, limits, with_form=False)
     finally:
         await children.close()
     return NotDrawn(answer.reason) if isinstance(answer, Killed) else answer
 
 
-def draw_page(path: Path, repaired: Path, sheet: Sheet, limits: ReadingLimits) -> bytes | NotDrawn:
+def draw_page(
+    path: Path, repaired: Path, sheet: Sheet, limits: ReadingLimits, *, with_form: bool = True
+) -> bytes | NotDrawn:
+    """Draw a page as WebP. `with_form` False leaves out entries that take too long to draw."""
     media_type = sniff(path, limits)
     if isinstance(media_type, Unreadable):
         return NotDrawn(media_type.code)
-    with page_alarm(limits.page_seconds):
+    seconds = min(limits.look_seconds, limits.page_seconds) if with_form else limits.page_seconds
+    with page_alarm(seconds):
         try:
             if media_type is MediaType.PDF:
-                picture = _of_pdf(path, repaired, sheet, limits)
+                picture = _of_pdf(path, repaired, sheet, limits, with_form=with_form)
             else:
                 picture = _of_frame(path, sheet.page, limits)
         except UNREADABLE as error:
@@ -65,8 +71,10 @@ def draw_page(path: Path, repaired: Path, sheet: Sheet, limits: ReadingLimits) -
         return _as_webp(picture, sheet)
 
 
-def _of_pdf(path: Path, repaired: Path, sheet: Sheet, limits: ReadingLimits) -> Image.Image:
-    opened = open_pdf(path, repaired, limits)
+def _of_pdf(
+    path: Path, repaired: Path, sheet: Sheet, limits: ReadingLimits, *, with_form: bool
+) -> Image.Image:
+    opened = open_pdf(path, repaired, limits, with_form=with_form)
     if isinstance(opened, Unreadable):
         raise PageUnreadable(opened.code)
     try:

@@ -97,8 +97,9 @@ class Reading:
     media_type: MediaType
     pages: tuple[Page, ...]
     fields: Mapping[str, str] = field(default_factory=dict)
-    # javascript, launch, embedded-file, remote (it leads outside the file: another's pages, or a
-    # place that data goes to or comes from), unsearched, xfa, digital-signature
+    # javascript, launch, embedded-file, file-link (it opens another document), remote (data goes to
+    # a place outside the file, or comes from there), unsearched, xfa, digital-signature,
+    # unread-form (it took too long to draw)
     flags: frozenset[str] = frozenset()
     repaired: bool = False
     engine: str = ""  # "pytesseract 0.3.13, tesseract 5.3.0, eng" when a page went through OCR
@@ -116,8 +117,9 @@ class Reading:
 class Unreadable:
     """A file that cannot be read, and the finding code that says why.
 
-    `code` is one of EMPTY_FILE, FILE_TOO_LARGE, UNSUPPORTED_TYPE, ENCRYPTED_DOCUMENT,
-    CORRUPT_DOCUMENT, PARSER_FAILURE. `facts` fill the placeholders of its sentences.
+    `code` is one of EMPTY_FILE, FILE_TOO_LARGE, UNSUPPORTED_TYPE, DYNAMIC_XFA_FORM,
+    ENCRYPTED_DOCUMENT, CORRUPT_DOCUMENT, PARSER_FAILURE. `facts` fill the placeholders of its
+    sentences.
     """
 
     code: str

@@ -11,7 +11,9 @@ from pathlib import Path
 LARGEST = 1_000_000  # bytes; reading through more of them costs as much as the walk
 
 _TELLING = re.compile(
-    rb"/(?:JavaScript|Launch|GoToE|GoToR|SubmitForm|ImportData|Rendition|RichMedia|OnInstantiate"
+    # An address that a viewer may run as a script; plain ones of the web are in many files.
+    rb"/(?:URI(?![\s\0]*(?:\((?:https?:|mailto:|tel:|www\.)|[/>]))"
+    rb"|JavaScript|Launch|GoToE|GoToR|SubmitForm|ImportData|Rendition|RichMedia|OnInstantiate"
     rb"|EmbeddedFiles|AF|EF|FileAttachment|XFA|NeedsRendering|Sig|XRef|ObjStm"
     # The file that a stream's contents are in; a small number is what an annotation has there.
     rb"|F(?![^\s\0()<>\[\]{}/%])(?![\s\0]*\d+[\s\0]*[/>]))"

@@ -18,12 +18,13 @@ class FirstLook:
     fields: Mapping[str, str] = field(default_factory=dict)
     flags: frozenset[str] = frozenset()
     repaired: bool = False
+    with_form: bool = True  # False: opened and drawn without its form, which took too long
 
     def part(self, numbers: Iterable[int]) -> "FirstLook":
         """The same document with these pages only: what one task has to know."""
         wanted = frozenset(numbers)
         pages = tuple(page for page in self.pages if page.number in wanted)
-        return FirstLook(self.media_type, self.path, pages)
+        return FirstLook(self.media_type, self.path, pages, with_form=self.with_form)
 
     def without(self, number: int, error: str) -> "FirstLook":
         """With a page that cannot be read in the place of one."""

@@ -8,6 +8,7 @@ import pypdfium2
 from .guards import page_alarm
 from .late import LateUnreadableError
 from .limits import ReadingLimits
+from .objects import annotations
 from .render import UNREADABLE, reason
 
 MOST_LOADED = 8  # more are not seen again before their marks are asked for, and fill the memory
@@ -39,6 +40,13 @@ class OpenPages:
         if number not in self._layers:
             self._layers[number] = page.get_textpage()
         return self._layers[number]
+
+    def has_annotations(self, number: int) -> bool:
+        """Return whether any is on the page, fields among them. True where it cannot be loaded."""
+        try:
+            return any(True for _ in annotations(self.load(number)))
+        except pypdfium2.PdfiumError:
+            return True
 
     def unload(self, number: int) -> None:
         if layer := self._layers.pop(number, None):

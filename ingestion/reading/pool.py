@@ -93,9 +93,14 @@ class Reader:
     async def _look(
         self, then: Callable[[Reading | Unreadable], Answer], path: Path, rewritten: Path
     ) -> FirstLook | tasks.Concluded[Answer] | Killed:
+        """Once more where the child died; without the document's form where that did not help."""
         task = partial(tasks.look_and_conclude, then, path, rewritten, self._limits)
         look = await self._children.run(task)
-        return await self._children.run(task) if isinstance(look, Killed) else look
+        if isinstance(look, Killed) and not look.by_alarm:
+            look = await self._children.run(task)
+        if isinstance(look, Killed):
+            look = await self._children.run(task, with_form=False)
+        return look
 
     async def _read_scans(self, look: FirstLook) -> list[ReadPages]:
         parts = _parts(look, self._limits.processes)

@@ -32,12 +32,19 @@ class PageLook:
     needs_ocr: bool = False
 
 
-def first_look(pages: OpenPages, number: int, limits: ReadingLimits) -> PageLook:
-    """Raises PageUnreadable, PdfiumError, MemoryError."""
+def first_look(
+    pages: OpenPages, number: int, limits: ReadingLimits, *, with_form: bool = True
+) -> PageLook:
+    """Raises PageUnreadable, PdfiumError, MemoryError.
+
+    `with_form` False leaves annotations and form fields out: some take for ever to be drawn.
+    """
     page = pages.load(number)
     placed = placed_pictures(page, limits)
     typed = False
-    if kinds := {pdfium.FPDFAnnot_GetSubtype(each) for each in annotations(page)} - SILENT:
+    if with_form and (
+        kinds := {pdfium.FPDFAnnot_GetSubtype(each) for each in annotations(page)} - SILENT
+    ):
         with closing(page.get_textpage()) as layer:
             printed = layer.count_chars()
         if pdfium.FPDF_ANNOT_INK in kinds:  # once drawn, it has a look to be flattened

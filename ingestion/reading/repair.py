@@ -4,6 +4,7 @@ Imported where a file is damaged, which few are: pikepdf takes longer to start t
 to read.
 """
 
+from itertools import takewhile
 from pathlib import Path
 
 import pikepdf
@@ -11,6 +12,8 @@ import pikepdf
 from .active import QPDF_ERRORS, dictionary
 from .facts import Unreadable
 from .limits import ReadingLimits, too_long
+
+LOST_PAGE = "Pages tree includes non-dictionary object"  # in qpdf's warnings
 
 
 def repair(path: Path, rewritten: Path, limits: ReadingLimits) -> Unreadable | None:
@@ -22,8 +25,9 @@ def repair(path: Path, rewritten: Path, limits: ReadingLimits) -> Unreadable | N
             pages = len(damaged.pages)
             if pages > limits.max_pages:
                 return too_long(pages, limits)
-            if not _is_whole(damaged):
-                return Unreadable("CORRUPT_DOCUMENT")
+            lost = _lost_pages(damaged)
+            if lost or not _is_whole(damaged):
+                return Unreadable("CORRUPT_DOCUMENT", _last_page(damaged, is_all=not lost))
             damaged.save(rewritten, encryption=False)
     except pikepdf.PasswordError:
         return Unreadable("ENCRYPTED_DOCUMENT")
@@ -37,6 +41,29 @@ def _is_whole(damaged: pikepdf.Pdf) -> bool:
     pages = list(damaged.pages)
     counted = damaged.Root.Pages.get("/Count")
     return 0 < len(pages) == counted and all(_has_contents(page.obj) for page in pages)
+
+
+def _lost_pages(damaged: pikepdf.Pdf) -> int:
+    """Return how many entries of its list of pages lead nowhere. qpdf counts without them."""
+    return sum(LOST_PAGE in warning for warning in damaged.get_warnings())  # which it then forgets
+
+
+def _last_page(damaged: pikepdf.Pdf, *, is_all: bool) -> dict[str, int]:
+    """Return the number of the last page that can be read with all before it, if there is one.
+
+    `is_all` says that its list of pages is whole: then the number of its pages is returned too.
+    """
+    readable = sum(1 for _ in takewhile(_is_readable, damaged.pages))
+    if not readable:
+        return {}
+    return {"last_page": readable} | ({"total": len(damaged.pages)} if is_all else {})
+
+
+def _is_readable(page: pikepdf.Page) -> bool:
+    try:
+        return _has_contents(page.obj)
+    except QPDF_ERRORS:
+        return False
 
 
 def _has_contents(page: pikepdf.Object) -> bool:

@@ -37,8 +37,6 @@ from .sniff import sniff
 
 Answer = TypeVar("Answer")
 
-# What its pages show is "please wait", until Adobe's reader draws the form in their place.
-DRAWN_BY_ADOBE = "a form that only Adobe Reader can draw (dynamic XFA)"
 ENGINE_SHARE = 0.8  # of a page's time is the engine's; the rest is rendering and looking for marks
 
 
@@ -74,12 +72,15 @@ def look_and_conclude(
     path: Path,
     rewritten: Path,
     limits: ReadingLimits,
+    *,
+    with_form: bool = True,
 ) -> FirstLook | Concluded[Answer]:
     """The first task. Without scans it is the last one too: then only the answer travels.
 
     `then` is given the document while it is open: words and marks are looked for where it asks.
+    `with_form` False after a look that took too long: `_look_at_pdf`.
     """
-    with _looked_at(path, rewritten, limits) as seen:
+    with _looked_at(path, rewritten, limits, with_form=with_form) as seen:
         if isinstance(seen, FirstLook) and seen.scans:
             return _settled(seen)
         rewritten.unlink(missing_ok=True)  # as long as it is open, it can be read all the same
@@ -108,13 +109,14 @@ def read_scans(part: FirstLook, limits: ReadingLimits, *, coarsely: bool = False
                 page = read_picture(picture, page, reader, limits.page_seconds * ENGINE_SHARE)
             except UNREADABLE as error:
                 page = replace(native, error=reason(error))
-        pages.append(page)
+        # What a form that was not drawn would show is not known: nobody says that it is nothing.
+        pages.append(page if part.with_form else replace(page, is_blank=False))
     return ReadPages(tuple(pages), reader.version if any(page.dpi for page in pages) else "")
 
 
 @contextmanager
 def _looked_at(
-    path: Path, rewritten: Path, limits: ReadingLimits
+    path: Path, rewritten: Path, limits: ReadingLimits, *, with_form: bool = True
 ) -> Iterator[FirstLook | Unreadable]:
     """Open within the block, for words and marks may still be looked for."""
     media_type = sniff(path, limits)
@@ -124,12 +126,12 @@ def _looked_at(
         yield _look_at_scans(path, media_type, limits)
     else:
         with page_alarm(limits.page_seconds):
-            opened = open_pdf(path, rewritten, limits)
+            opened = open_pdf(path, rewritten, limits, with_form=with_form)
         if isinstance(opened, Unreadable):
             yield opened
         else:
             with closing(opened.pdf):
-                yield _look_at_pdf(opened, path, limits)
+                yield _look_at_pdf(opened, path, limits, with_form=with_form)
 
 
 def _late(seen: FirstLook, use: Callable[[FirstLook], Answer]) -> Answer:
@@ -158,18 +160,27 @@ def _look_at_scans(
     return FirstLook(media_type, path, pages, scans=numbers)
 
 
-def _look_at_pdf(opened: Opened, original: Path, limits: ReadingLimits) -> FirstLook | Unreadable:
+def _look_at_pdf(
+    opened: Opened, original: Path, limits: ReadingLimits, *, with_form: bool
+) -> FirstLook | Unreadable:
+    """Look at every page. Without its form a document keeps its printed text, and says so.
+
+    Then entries and annotations are not seen: `unread-form` among the flags tells the rules.
+    """
     looks, pages = [], OpenPages(opened.pdf)
     has_form = opened.pdf.get_formtype() != pdfium.FORMTYPE_NONE  # before pages are flattened
     with page_alarm(limits.page_seconds):
         found = _flags(original)  # of what is filed: a repaired copy may have lost some of it
     if "xfa-dynamic" in found:
-        return Unreadable("UNSUPPORTED_TYPE", {"found": DRAWN_BY_ADOBE})
+        # What its pages show is "please wait", until Adobe's reader draws the form in their place.
+        return Unreadable("DYNAMIC_XFA_FORM")
     for number in range(1, len(opened.pdf) + 1):
-        with page_alarm(limits.page_seconds):
-            looks.append(_look_of(pages, number, limits))
+        with page_alarm(min(limits.look_seconds, limits.page_seconds)):
+            looks.append(_look_of(pages, number, limits, with_form=with_form))
     with page_alarm(limits.page_seconds):
-        values = _form_values(opened.path) if has_form else {}
+        values = _form_values(opened.path) if has_form and with_form else {}
+    if not with_form and (has_form or any(map(pages.has_annotations, range(1, len(looks) + 1)))):
+        found |= {"unread-form"}
     return FirstLook(
         MediaType.PDF,
         opened.path,
@@ -178,6 +189,7 @@ def _look_at_pdf(opened: Opened, original: Path, limits: ReadingLimits) -> First
         fields=values,
         flags=found,
         repaired=opened.repaired,
+        with_form=with_form,
     )
 
 
@@ -195,9 +207,9 @@ def _form_values(path: Path) -> Mapping[str, str]:
     return form_values(path)
 
 
-def _look_of(pages: OpenPages, number: int, limits: ReadingLimits) -> PageLook:
+def _look_of(pages: OpenPages, number: int, limits: ReadingLimits, *, with_form: bool) -> PageLook:
     try:
-        return first_look(pages, number, limits)
+        return first_look(pages, number, limits, with_form=with_form)
     except UNREADABLE as error:
         return PageLook(not_read(number, reason(error)))
 
@@ -205,7 +217,7 @@ def _look_of(pages: OpenPages, number: int, limits: ReadingLimits) -> PageLook:
 def _picture(part: FirstLook, number: int, limits: ReadingLimits) -> Picture:
     if part.media_type is not MediaType.PDF:
         return frame_picture(part.path, number, limits)
-    with document(part.path) as pdf:
+    with document(part.path, with_form=part.with_form) as pdf:
         page = pdf.get_page(number - 1)
         try:
             placed = placed_pictures(page, limits)

@@ -122,7 +122,8 @@ def check(reading: Reading, sent: Sent, *, site: SiteFacts, today: date) -> Verd
 
 
 def _of_its_type(reading: Reading) -> Iterator[Callable[[Case], Iterator[Finding]]]:
-    is_whole = not any(page.error for page in reading.pages)
+    is_whole = "unread-form" not in reading.flags
+    is_whole = is_whole and not any(page.error for page in reading.pages)
     return (rule for rule in OF_ITS_TYPE if is_whole or rule not in NEED_EVERY_PAGE)
 
 

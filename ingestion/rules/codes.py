@@ -51,6 +51,7 @@ _REGISTRY = (
     FindingCode("EMPTY_FILE", _CRITICAL, _REJECT),
     FindingCode("FILE_TOO_LARGE", _CRITICAL, _REJECT),
     FindingCode("UNSUPPORTED_TYPE", _CRITICAL, _REJECT),
+    FindingCode("DYNAMIC_XFA_FORM", _CRITICAL, _REJECT),
     FindingCode("TYPE_MISMATCH", _MAJOR, _REJECT),
     FindingCode("CHECKSUM_MISMATCH", _CRITICAL, _REJECT),
     FindingCode("ACTIVE_CONTENT", _CRITICAL, _REVIEW, quarantine=True),

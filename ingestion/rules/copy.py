@@ -130,6 +130,12 @@ COPY: Mapping[str, Copy] = {
         ("Only PDF, JPEG, PNG and TIFF files can be read and archived.",),
         ("Save or print the document as a PDF, open that once to check it, then upload it.",),
     ),
+    "DYNAMIC_XFA_FORM": Copy(
+        "A form that only Adobe Reader displays",
+        ("The PDF holds a form that only Adobe Reader displays (dynamic XFA).",),
+        ("Other programs show nothing of it, and a record has to open now and in many years.",),
+        ("Open it in Adobe Reader, print it to PDF, and upload that copy.",),
+    ),
     "TYPE_MISMATCH": Copy(
         "Name and content of the file differ",
         (
@@ -159,9 +165,16 @@ COPY: Mapping[str, Copy] = {
     ),
     "CORRUPT_DOCUMENT": Copy(
         "The file is damaged",
-        ("The file is damaged: it cannot be opened to its end.",),
+        (
+            "The file is damaged. The last page that can be read is page {last_page} of {total}.",
+            "The file is damaged. The last page that can be read is page {last_page}.",
+            "The file is damaged: it cannot be opened to its end.",
+        ),
         ("A record has to open, now and in many years.",),
-        ("Save or print it to a new PDF, open that once to check it, then upload it.",),
+        (
+            "Open the file on your side, check that no page is missing in it, and upload it again.",
+            "Save or print it to a new PDF, open that once to check it, then upload it.",
+        ),
     ),
     "PARSER_FAILURE": Copy(
         "We could not read the file",

@@ -14,6 +14,7 @@ _KINDS = {
     "javascript": "scripts",
     "launch": "a command that starts a program",
     "embedded-file": "attached files",
+    "file-link": "links to other files",
     "remote": "commands that reach outside the file",
     "unsearched": "parts that cannot be searched",
 }
@@ -66,6 +67,8 @@ def illegible_pages(reading: Reading) -> Iterator[Finding]:
 
 
 def doubtful_pages(reading: Reading) -> Iterator[Finding]:
+    if "unread-form" in reading.flags:
+        yield Finding("OCR_LOW_CONFIDENCE", facts={"what": "the entries of its form"})
     for page in reading.pages:
         if page.error or (_is_poor(page) and not _is_illegible(page)):
             yield _doubtful("the text", page)

@@ -73,6 +73,22 @@ def zeros(size: int, head: bytes = b"") -> bytes:
     return first + block * (size // MEGABYTE) + end + struct.pack(">I", check)
 
 
+def fields_of_fields(depth: int = 30, contents: bytes | None = None) -> bytes:
+    """Fields that list their only child twice, many levels deep: 2 to the 30th are to be drawn."""
+    fields = [
+        b"<</Kids [%d 0 R %d 0 R]>>" % (number + 1, number + 1) for number in range(6, 6 + depth)
+    ]
+    last = b"<</FT /Tx /T (last) /V (typed) /Type /Annot /Subtype /Widget /Rect [72 600 300 620]>>"
+    return sheet(
+        SOMETHING if contents is None else stream(contents),
+        b"<</Fields [6 0 R] /NeedAppearances true>>",
+        *fields,
+        last,
+        catalogue=b"/AcroForm 5 0 R",
+        page=b"/Annots [%d 0 R]" % (6 + depth),
+    )
+
+
 def flate_bomb() -> bytes:
     return sheet(stream(zeros(GIGABYTE), b"/Filter /FlateDecode"))
 

@@ -197,3 +197,178 @@ def test_a_signature_that_no_form_has_signs_nothing(tmp_path):
         pdf.Root.PieceInfo = pikepdf.Dictionary(X=pdf.make_indirect(left))
 
     assert flags(save(tmp_path, rewritten(typed(), write))) == frozenset()
+
+
+def link_to(address):
+    def add(pdf):
+        action = pikepdf.Dictionary(S=pikepdf.Name.URI, URI=pikepdf.String(address))
+        link = pikepdf.Dictionary(Subtype=pikepdf.Name.Link, Rect=[0, 0, 9, 9], A=action)
+        pdf.pages[0].Annots = pikepdf.Array([pdf.make_indirect(link)])
+
+    return add
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(document.cookie)",
+        " JaVaScRiPt:alert(1)",
+        "java\tscript:alert(1)",
+        "\x01javascript:alert(1)",
+        "vbscript:msgbox(1)",
+        "data:text/html,<script>alert(1)</script>",
+        "javascript:alert('\u0416')",  # written as UTF-16
+    ],
+)
+def test_a_link_that_runs_a_script_is_found(tmp_path, address, how):
+    path = tmp_path / "paper.pdf"
+    with pikepdf.open(io.BytesIO(typed())) as pdf:
+        link_to(address)(pdf)
+        pdf.save(path, **WRITTEN[how])
+    assert not is_inert(path)
+    assert flags(path) == {"javascript"}
+
+
+@pytest.mark.parametrize(
+    "escape", [rb"(\152avascript:alert\(1\))", b"<6a6176617363726970743a782829>"]
+)
+def test_a_link_that_hides_its_script_behind_escapes_is_found(tmp_path, escape):
+    link = b"<</Type /Annot /Subtype /Link /Rect [0 0 9 9] /A <</S /URI /URI %b>>>>" % escape
+    content = hostile.sheet(hostile.SOMETHING, link, page=b"/Annots [5 0 R]")
+    assert not is_inert(path := save(tmp_path, content))
+    assert flags(path) == {"javascript"}
+
+
+def test_a_link_whose_script_is_an_object_of_its_own_is_found(tmp_path):
+    link = b"<</Type /Annot /Subtype /Link /Rect [0 0 9 9] /A <</S /URI /URI 6 0 R>>>>"
+    content = hostile.sheet(
+        hostile.SOMETHING, link, b"(javascript:alert\\(1\\))", page=b"/Annots [5 0 R]"
+    )
+    assert not is_inert(path := save(tmp_path, content))
+    assert flags(path) == {"javascript"}
+
+
+@pytest.mark.parametrize(
+    "address", ["https://www.fda.gov/", "http://example.org/javascript:x", "mailto:irb@example.org"]
+)
+def test_a_link_to_the_web_does_nothing_and_needs_no_search(tmp_path, address):
+    path = save(tmp_path, rewritten(typed(), link_to(address)))
+    assert is_inert(path)
+    assert flags(path) == frozenset()
+
+
+def launches(**action):
+    def add(pdf):
+        pdf.Root.OpenAction = pikepdf.Dictionary(S=pikepdf.Name.Launch, **action)
+
+    return add
+
+
+@pytest.mark.parametrize("name", ["protocol.pdf", "../annex/Table 1.DOCX", "site/labs.xlsx"])
+def test_a_link_to_a_document_beside_it_starts_no_program(tmp_path, name):
+    for target in (name, pikepdf.Dictionary(Type=pikepdf.Name.Filespec, F=name, UF=name)):
+        path = save(tmp_path, rewritten(typed(), launches(F=target)))
+        assert flags(path) == {"file-link"}
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"F": "setup.exe"},
+        {"F": "protocol.pdf.exe"},
+        {"F": "setup.exe\x00.pdf"},
+        {"F": "C:\\windows\\notes.txt"},
+        {"F": "\\\\server\\share\\protocol.pdf"},
+        {"F": "//server/share/protocol.pdf"},
+        {"F": "file:protocol.pdf"},
+        {"F": pikepdf.Dictionary(F="protocol.pdf", UF="setup.exe")},
+        {"F": pikepdf.Dictionary(FS=pikepdf.Name.URL, F="protocol.pdf")},
+        {"F": "protocol.pdf", "Win": pikepdf.Dictionary(F="cmd.exe", P="/c calc")},
+        {},
+    ],
+)
+def test_any_other_launch_may_start_a_program(tmp_path, action):
+    path = save(tmp_path, rewritten(typed(), launches(**action)))
+    assert flags(path) == {"launch"}
+
+
+def formatted(*scripts, trigger="F"):
+    def add(pdf):
+        fields = [
+            pdf.make_indirect(
+                pikepdf.Dictionary(
+                    FT=pikepdf.Name.Tx,
+                    T=f"field {number}",
+                    AA=pikepdf.Dictionary({f"/{trigger}": action(text)}),
+                )
+            )
+            for number, text in enumerate(scripts)
+        ]
+        pdf.Root.AcroForm = pikepdf.Dictionary(Fields=fields)
+
+    return add
+
+
+def action(text):
+    return pikepdf.Dictionary(S=pikepdf.Name.JavaScript, JS=text)
+
+
+FORMATS = (
+    'AFNumber_Format(2, 0, 0, 0, "", true);',
+    "AFNumber_Keystroke(2, 0, 0, 0, '', true)",
+    "AFPercent_Format(1.5, 0)",
+    'AFDate_FormatEx("mm/dd/yyyy");',
+    'AFDate_KeystrokeEx("mm/dd/yyyy");\nAFDate_FormatEx("mm/dd/yyyy");',
+    "AFTime_Format(0)",
+    "AFSpecial_Keystroke(2);",
+    "AFRange_Validate(true, 0, true, 100);",
+    'AFSimple_Calculate("SUM", new Array ("a", "b"));',
+)
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+def test_a_blank_form_that_formats_its_fields_is_not_active(tmp_path, how):
+    path = tmp_path / "form.pdf"
+    with pikepdf.open(io.BytesIO(typed())) as pdf:
+        formatted(*FORMATS)(pdf)
+        pdf.save(path, **WRITTEN[how])
+    assert flags(path) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "app.alert(1)",
+        "AFNumber_Format(2, 0, 0, 0, '', true); app.alert(1)",
+        "AFNumber_Format(app.alert(1))",
+        "AFNumber_Format(this.submitForm('http://example.org'), 0)",
+        'AFDate_FormatEx("mm" + app.alert(1))',
+        'AFDate_FormatEx("\\" + app.alert(1) + "")',
+        'AFSimple_Calculate("SUM", new Array(app))',
+        "AFNumber_Format = app.alert",
+        "AFOwn_Format(1)",
+        "",
+        "AFNumber_Format(2);" + " " * 2_000,
+        "AFNumber_Format(" + "1" * 1_900,
+        "AFNumber_Format(1) " * 100 + "!",
+    ],
+)
+def test_any_other_script_of_a_field_is_active(tmp_path, text):
+    assert flags(save(tmp_path, rewritten(typed(), formatted(text)))) == {"javascript"}
+
+
+def test_what_follows_a_format_is_looked_at(tmp_path):
+    def add(pdf):
+        first = action(FORMATS[0])
+        first.Next = pikepdf.Array([action(FORMATS[1]), script()])
+        pdf.Root.OpenAction = first
+
+    assert flags(save(tmp_path, rewritten(typed(), add))) == {"javascript"}
+
+
+def test_a_format_in_a_stream_is_looked_at_by_a_person(tmp_path):
+    def add(pdf):
+        pdf.Root.OpenAction = action(pdf.make_stream(FORMATS[0].encode()))
+
+    assert flags(save(tmp_path, rewritten(typed(), add))) == {"javascript"}

@@ -4,7 +4,8 @@ import pypdf
 import pytest
 
 from ingestion.reading.facts import TextSource, Unreadable
-from tests.ingestion.reading.papers import read
+from ingestion.reading.pool import Reader
+from tests.ingestion.reading.papers import LIMITS, read
 
 
 def filled(form, path, *, appearances):
@@ -38,8 +39,15 @@ def test_a_real_digital_signature_is_flagged_and_seen(corpus):
 
 def test_a_form_that_only_adobe_reader_draws_is_not_read_as_please_wait(corpus):
     outcome = read(corpus / "ocrmypdf__livecycle.pdf")
-    assert outcome.code == "UNSUPPORTED_TYPE"
-    assert "dynamic XFA" in outcome.facts["found"]
+    assert outcome.code == "DYNAMIC_XFA_FORM"
+
+
+@pytest.mark.slow
+async def test_a_form_that_never_ends_is_given_ten_seconds_and_read_without(corpus):
+    async with Reader(LIMITS) as reader:
+        reading = await reader.read(corpus / "qpdf__shared-unnamed-field.pdf", "0" * 64)
+    assert [page.error for page in reading.pages] == [""]
+    assert reading.flags == {"unread-form"}
 
 
 def test_a_form_that_xfa_only_describes_again_is_read(corpus):

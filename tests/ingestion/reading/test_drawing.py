@@ -6,9 +6,10 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from ingestion.reading.drawing import TALLEST, WIDTH, NotDrawn, Sheet, draw_page
+from ingestion.reading.drawing import TALLEST, WIDTH, NotDrawn, Sheet, draw_page, drawn
 from ingestion.reading.limits import ReadingLimits
-from tests.ingestion.reading.papers import typed
+from tests.ingestion.reading import hostile
+from tests.ingestion.reading.papers import save, typed
 
 LIMITS = ReadingLimits()
 
@@ -71,3 +72,9 @@ def test_a_picture_of_too_many_pixels_is_not_decoded(draw):
 def test_what_is_no_document_or_cannot_be_opened_is_told_by_its_code(draw):
     assert draw(b"MZ, a program", Sheet(1)).reason.isupper()
     assert draw(b"%PDF-1.7\n and then nothing", Sheet(1)).reason.isupper()
+
+
+async def test_a_page_whose_form_takes_too_long_is_drawn_without_it(tmp_path):
+    path = save(tmp_path, hostile.fields_of_fields())
+    answer = await drawn(path, Sheet(1), dataclasses.replace(LIMITS, look_seconds=1))
+    assert Image.open(BytesIO(answer)).width == WIDTH

@@ -50,7 +50,7 @@ READ = {
     hostile.table_of_two_billion: set(),
     hostile.script: {"javascript"},
     hostile.launch: {"launch"},
-    hostile.remote_file: {"remote"},
+    hostile.remote_file: {"file-link"},
 }
 WITHOUT_WORDS = {
     hostile.jbig2_bomb: set(),

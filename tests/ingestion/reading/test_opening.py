@@ -1,9 +1,13 @@
+import io
+
 import pikepdf
+import pypdf
 import pytest
 from PIL import Image
 
 from ingestion.reading.facts import Reading, Unreadable
 from ingestion.reading.limits import ReadingLimits
+from ingestion.rules.sentences import reason, sentences
 from tests.ingestion.reading.papers import (
     encrypted,
     picture_of,
@@ -30,7 +34,26 @@ def test_a_document_locked_for_printing_only_is_read(tmp_path):
 def test_a_truncated_document_is_corrupt(tmp_path, share):
     content = typed(pages=3)
     reading = read(save(tmp_path, content[: int(len(content) * share)]))
-    assert reading == Unreadable("CORRUPT_DOCUMENT")
+    assert (type(reading), reading.code) == (Unreadable, "CORRUPT_DOCUMENT")
+
+
+def test_a_truncated_document_names_its_last_readable_page(tmp_path):
+    content = typed(pages=3)
+    third = [at for at in range(len(content)) if content.startswith(b"endstream", at)][2]
+    reading = read(save(tmp_path, content[: third - 1]))
+    assert reading == Unreadable("CORRUPT_DOCUMENT", {"last_page": 2, "total": 3})
+    said = sentences(reading.code, reading.facts)
+    assert said.what == "The file is damaged. The last page that can be read is page 2 of 3."
+
+
+def test_a_truncated_document_that_lost_pages_is_not_taken_for_a_shorter_one(tmp_path):
+    written = io.BytesIO()
+    pypdf.PdfWriter(clone_from=io.BytesIO(typed(pages=5))).write(written)  # page by page
+    content = written.getvalue()
+    reading = read(save(tmp_path, content[: int(len(content) * 0.4)]))
+    assert reading == Unreadable("CORRUPT_DOCUMENT", {"last_page": 2})
+    said = sentences(reading.code, reading.facts)
+    assert said.what == "The file is damaged. The last page that can be read is page 2."
 
 
 def test_a_document_without_its_last_lines_is_repaired_and_says_so(tmp_path):
@@ -45,7 +68,8 @@ def test_a_repaired_document_that_lost_a_page_is_corrupt(tmp_path):
     content = typed(pages=2)
     lost = content.replace(b"/Contents 9 0 R", b"/Contents 99 0 R")
     assert lost != content
-    assert read(save(tmp_path, lost[: lost.rindex(b"trailer")])) == Unreadable("CORRUPT_DOCUMENT")
+    reading = read(save(tmp_path, lost[: lost.rindex(b"trailer")]))
+    assert reading.code == "CORRUPT_DOCUMENT"
 
 
 def test_a_document_of_too_many_pages_is_told_the_limit(tmp_path):
@@ -77,9 +101,12 @@ def test_a_form_that_only_adobe_reader_draws_is_not_read_as_please_wait(tmp_path
     def draw(document: pikepdf.Pdf) -> None:
         document.Root.AcroForm = pikepdf.Dictionary(**form)
 
-    found = {"found": "a form that only Adobe Reader can draw (dynamic XFA)"}
     please_wait = rewritten(typed(lines=("Please wait...",)), draw)
-    assert read(save(tmp_path, please_wait)) == Unreadable("UNSUPPORTED_TYPE", found)
+    reading = read(save(tmp_path, please_wait))
+    assert reading == Unreadable("DYNAMIC_XFA_FORM")
+    said = sentences(reading.code, reading.facts)
+    assert said.what == "The PDF holds a form that only Adobe Reader displays (dynamic XFA)."
+    assert "not a PDF" not in f"{said} {reason(reading.code)}"
 
 
 def test_a_scanned_please_wait_page_is_not_read_either(tmp_path):
@@ -87,7 +114,7 @@ def test_a_scanned_please_wait_page_is_not_read_either(tmp_path):
         document.Root.NeedsRendering = True
 
     scan = rewritten(pictured(picture_of(typed(lines=("Please wait...",)))), draw)
-    assert read(save(tmp_path, scan)).code == "UNSUPPORTED_TYPE"
+    assert read(save(tmp_path, scan)).code == "DYNAMIC_XFA_FORM"
 
 
 def test_a_page_larger_than_a_wall_fails_alone(tmp_path):

@@ -80,6 +80,21 @@ async def test_a_page_that_never_ends_costs_only_its_own_document(tmp_path):
     assert all(isinstance(reading, Reading) for reading in (first, *others))
 
 
+async def test_a_form_that_takes_too_long_to_draw_is_left_out_and_said_to_be(tmp_path):
+    path = save(tmp_path, hostile.fields_of_fields())
+    async with Reader(ReadingLimits(look_seconds=1)) as reader:
+        reading = await reader.read(path, SHA256)
+    assert isinstance(reading, Reading)
+    assert (reading.text, reading.flags) == (hostile.WORDS, {"unread-form"})
+
+
+async def test_nothing_is_said_of_a_page_whose_form_was_not_drawn(tmp_path):
+    path = save(tmp_path, hostile.fields_of_fields(contents=b""))
+    async with Reader(ReadingLimits(look_seconds=1)) as reader:
+        reading = await reader.read(path, SHA256)
+    assert [(page.text, page.is_blank) for page in reading.pages] == [("", False)]
+
+
 async def test_a_child_that_takes_too_much_memory_costs_only_its_own_document(tmp_path):
     sound, bomb = (
         save(tmp_path, typed(), "sound.pdf"),

@@ -182,7 +182,14 @@ def test_an_unknown_schema_version_is_rejected_with_those_that_we_take(version):
     assert verdict.primary.facts["supported"] == " and ".join(SCHEMA_VERSIONS)
 
 
-@pytest.mark.parametrize("flag", ["javascript", "launch", "embedded-file", "remote", "unsearched"])
+def test_a_form_that_was_not_drawn_is_for_a_person_and_not_said_to_lack_anything():
+    seen = make_document("irb-approval", {"Approval Date: 14 Aug 2026": ""}, flags=["unread-form"])
+    assert codes(checked(seen, declared="irb-approval")) == ["OCR_LOW_CONFIDENCE"]
+
+
+@pytest.mark.parametrize(
+    "flag", ["javascript", "launch", "embedded-file", "file-link", "remote", "unsearched"]
+)
 def test_active_content_is_withheld_until_qa_has_looked(flag):
     verdict = checked(make_document("cv", flags=[flag]))
     assert (verdict.state, codes(verdict)) == (DocumentState.IN_REVIEW, ["ACTIVE_CONTENT"])
@@ -387,7 +394,7 @@ def test_a_picture_under_the_name_of_a_pdf_goes_back():
 def test_every_code_that_a_check_can_give_has_a_document_here_that_gives_it():
     given = {finding.code for verdict in FAULTY for finding in verdict.findings}
     unread = {"EMPTY_FILE", "FILE_TOO_LARGE", "UNSUPPORTED_TYPE", "ENCRYPTED_DOCUMENT"}
-    unread |= {"CORRUPT_DOCUMENT", "PARSER_FAILURE"}
+    unread |= {"DYNAMIC_XFA_FORM", "CORRUPT_DOCUMENT", "PARSER_FAILURE"}
     elsewhere = {"DOWNLOAD_FAILED", "DUPLICATE_CONTENT", "CHECKSUM_MISMATCH", "MALWARE_SUSPECTED"}
     elsewhere |= {"LAB_MISMATCH", "IRB_MISMATCH", "PACKET_INCOMPLETE"}  # of a packet as a whole
     elsewhere.add("QA_REJECTED")  # of a person
