@@ -9,19 +9,23 @@ What is counted, each for LOCKOUT_MINUTES from its first failure:
   a whole hospital may come from one address;
 - a person whose password or session is good, and whose code or signature is not.
 
+An attempt is counted before the password or the code is looked at, and taken off again when it was
+right. Attempts that come at once therefore have no more tries than those that come one by one.
+
 What is locked opens LOCKOUT_MINUTES later; tries meanwhile are refused unlooked at, and do not put
 that off, so that the time that was named is true. Whether a name exists makes no difference. Rows
 of what is over are removed by the next failure: there are never more than failed in that time.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from axes.handlers.base import AbstractAxesHandler, AxesBaseHandler
 from django.conf import settings
+from django.db import transaction
 from django.db.models import F, Q
 from django.dispatch import Signal
 from django.http import HttpRequest
@@ -35,6 +39,8 @@ from sites.models import User
 
 logger = logging.getLogger(__name__)
 Kind = Tries.Kind
+
+WAIT_SECONDS = 10  # while as many attempts as are allowed are being looked at
 
 locked = Signal()  # `lock`: a Lock, just made. For whoever tells people at once
 
@@ -82,15 +88,15 @@ def of_person(person: User) -> Count:
 
 
 def prove(person: User, proof: Callable[[], Any]) -> Any:
-    """What somebody whom we know has to prove again: a password, a code.
+    """Return what `proof` returns, if it is true: a person proves a password or a code again.
 
-    Answers what `proof` does, when it is true; else that is counted. Raises Refused.
+    Raises Refused if it is false, which counts as a failure, or if the person is locked out.
     """
     one = of_person(person)
-    if until := locked_until(one):
+    if until := begin_attempt([one], person):
         raise Refused(until)
     if not (found := proof()):
-        raise Refused(count([one], person.get_username(), person))
+        raise Refused(record_failure([one], person.get_username(), person))
     forget(one)
     return found
 
@@ -102,25 +108,46 @@ def locked_until(*counts: Count) -> datetime | None:
     return last.ends_at if last else None
 
 
-def count(counts: Iterable[Count], name: str, person: User | None) -> datetime | None:
-    """One more failure. Answers until when that locks, if it does."""
+def begin_attempt(counts: Sequence[Count], person: User | None) -> datetime | None:
+    """Count an attempt before it is looked at. Return None if it may be looked at.
+
+    Otherwise nothing is counted, and the time of the next attempt is returned: the end of the
+    lock, or a few seconds if as many attempts as are allowed are being looked at.
+    """
     now = timezone.now()
     Tries.objects.filter(ends_at__lte=now).delete()
     end = now + timedelta(minutes=settings.LOCKOUT_MINUTES)
-    made = [each for each in counts if _one_more(each, person, end)]
-    for each in made:
-        _tell(each, name, person, end)
-    return end if made else None
+    with transaction.atomic():
+        is_counted = all(_count(each, person, end) for each in counts)
+        transaction.set_rollback(not is_counted)  # none of them, where one has none left
+    if is_counted:
+        return None
+    return locked_until(*counts) or now + timedelta(seconds=WAIT_SECONDS)
 
 
-def _one_more(each: Count, person: User | None, end: datetime) -> bool:
-    """Whether it was one too many, and the first that was."""
+def _count(each: Count, person: User | None, end: datetime) -> bool:
+    """Whether there was an attempt left to count."""
     given = {"ends_at": end, "user": None if each.kind is Kind.ADDRESS else person}
-    row, _ = Tries.objects.get_or_create(kind=each.kind, value=each.value, defaults=given)
-    same = Tries.objects.filter(pk=row.pk)
-    same.update(failures=F("failures") + 1)
-    too_many = same.filter(failures__gte=each.most, is_locked=False)
-    return bool(too_many.update(is_locked=True, ends_at=end))
+    Tries.objects.get_or_create(kind=each.kind, value=each.value, defaults=given)
+    left = _rows([each]).filter(is_locked=False, failures__lt=each.most)
+    return bool(left.update(failures=F("failures") + 1))
+
+
+def end_attempt(*counts: Count) -> None:
+    """Take back what `begin_attempt` counted: it was right."""
+    _rows(counts).filter(failures__gt=0, is_locked=False).update(failures=F("failures") - 1)
+
+
+def record_failure(counts: Iterable[Count], name: str, person: User | None) -> datetime | None:
+    """An attempt that was counted has failed. Return until when that locks, if it does."""
+    end = timezone.now() + timedelta(minutes=settings.LOCKOUT_MINUTES)
+    made = []
+    for each in counts:
+        too_many = _rows([each]).filter(failures__gte=each.most, is_locked=False)
+        if too_many.update(is_locked=True, ends_at=end):
+            made.append(each)
+            _tell(each, name, person, end)
+    return end if made else None
 
 
 def _tell(each: Count, name: str, person: User | None, until: datetime) -> None:
@@ -180,8 +207,9 @@ class Handler(AxesBaseHandler, AbstractAxesHandler):  # type: ignore[misc] # axe
         raise NotImplementedError("is_locked() answers by itself: there is no one number")
 
     def is_locked(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> bool:
-        counts, _person = counts_of(_name(credentials), request)
-        until = locked_until(*counts)
+        """Whether the attempt is refused. If not, it is counted; axes asks once for each."""
+        counts, person = counts_of(_name(credentials), request)
+        until = begin_attempt(counts, person)
         vars(request)["locked_until"] = until
         return until is not None
 
@@ -192,7 +220,7 @@ class Handler(AxesBaseHandler, AbstractAxesHandler):  # type: ignore[misc] # axe
             return
         name = _name(credentials)
         counts, person = counts_of(name, request)
-        vars(request)["locked_until"] = count(counts, name, person)
+        vars(request)["locked_until"] = record_failure(counts, name, person)
 
     def user_logged_in(self, sender: Any, request: Any, user: User, **signal: Any) -> None:
         counts, _person = counts_of(user.get_username(), request)

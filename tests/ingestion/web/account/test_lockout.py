@@ -1,10 +1,14 @@
 """Who fails too often has to wait, and is told until when; nobody can make others wait."""
 
 import re
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
@@ -12,6 +16,7 @@ from audit.history import find as latest
 from audit.history import timeline
 from sites import lockout, signins
 from sites.counts import Tries
+from sites.models import User
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -217,3 +222,72 @@ def test_an_open_session_is_no_place_to_guess_passwords(client, mara, site):
     right = client.post("/password/", wrong | {"old": "correct horse"})
     assert "wrong too often" in right.content.decode()
     assert [each.event for each in timeline(mara.actor)] == ["user.locked"]
+
+
+def at_once(attempt, count):
+    """Call `attempt` in as many threads at once; return what each call returned."""
+
+    def one():
+        try:
+            return attempt()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(count) as threads:
+        return [each.result() for each in [threads.submit(one) for _ in range(count)]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.requirement("R19")
+def test_attempts_that_come_at_once_are_counted_before_a_password_is_looked_at():
+    person = make_user("mara")
+    looked_at = Counter()
+    all_have_begun = threading.Event()
+
+    def proof():
+        looked_at["password"] += 1  # of the proofs that are let through, all wait here together
+        all_have_begun.wait(2)
+        return False
+
+    def attempt():
+        with pytest.raises(lockout.Refused) as refused:
+            lockout.prove(person, proof)
+        return refused.value.until
+
+    until = at_once(attempt, 12)
+    assert looked_at["password"] == 5
+    assert sum(each is not None for each in until) >= 8  # the fifth, and those not looked at
+    assert Tries.objects.get(kind=lockout.Kind.PERSON).is_locked
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.requirement("R19")
+def test_of_sign_ins_that_come_at_once_no_more_than_the_limit_are_looked_at(monkeypatch):
+    make_user("mara")
+    looked_at = []
+    check = User.check_password
+    monkeypatch.setattr(
+        User, "check_password", lambda self, typed: looked_at.append(typed) or check(self, typed)
+    )
+    answers = at_once(lambda: sign_in(Client(), typed="wrong").status_code, 12)
+    assert len(looked_at) == 5
+    assert answers.count(429) >= 8  # the fifth failure, and those that were not looked at
+    assert sign_in(Client()).status_code == 429
+
+
+@pytest.mark.django_db(transaction=True)
+def test_people_who_sign_in_at_once_from_one_address_do_not_lock_it(settings):
+    settings.LOCKOUT_ADDRESS_FAILURES = 6
+    names = [make_user(f"person-{number}").username for number in range(6)]
+    queue = iter(names * 2)
+    answers = at_once(lambda: sign_in(Client(), next(queue)).status_code, 4)
+    answers += [sign_in(Client(), name).status_code for name in names]
+    assert set(answers) == {302}
+    assert not Tries.objects.filter(failures__gt=0).exists()
+
+
+def test_a_right_password_that_still_wants_a_code_is_no_failure(client, mara, settings):
+    User.objects.filter(pk=mara.pk).update(second_step_since=timezone.now())
+    for _ in range(7):
+        assert sign_in(Client()).status_code == 302
+    assert not Tries.objects.filter(failures__gt=0).exists()
