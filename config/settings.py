@@ -61,6 +61,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "ingestion.web.response_headers.ResponseHeaders",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "ingestion.web.bounds.BodyBounds",
@@ -412,7 +413,10 @@ WORKER_SILENT_SECONDS = env.int("WORKER_SILENT_SECONDS", default=60)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "audit.context.WithRequestId"}},
+    "filters": {
+        "request_id": {"()": "audit.context.WithRequestId"},
+        "refusals": {"()": "config.logs.RefusalsInOneLine"},
+    },
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s]: %(message)s"}
     },
@@ -420,7 +424,7 @@ LOGGING = {
         "console": {
             "class": "logging.StreamHandler",
             "formatter": "line",
-            "filters": ["request_id"],
+            "filters": ["request_id", "refusals"],
         }
     },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},

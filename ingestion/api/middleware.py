@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 
 from ingestion.api import problems
 from ingestion.api.problems import Problem
+from ingestion.web.response_headers import FILE_POLICY
 
 PREFIX = "/api/"  # and /api itself
 _OF_THE_PAGE = ("content-type", "content-length")  # of what is put in its place
@@ -48,6 +49,7 @@ def _as_api(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBas
 def _as_problem(request: HttpRequest, response: HttpResponseBase) -> HttpResponse:
     status = response.status_code
     headers = {name: value for name, value in response.items() if name.lower() not in _OF_THE_PAGE}
+    headers["Content-Security-Policy"] = FILE_POLICY
     if "Allow" in headers:  # ninja has them in the order of a set
         headers["Allow"] = ", ".join(sorted(headers["Allow"].split(", ")))
     said = _SAID.get(status, "The request cannot be answered.")

@@ -73,6 +73,10 @@ def test_the_whole_comes_with_what_proves_it(over_the_wire):
     assert answer.headers["Content-Type"] == "application/pdf"
     assert answer.headers["Content-Disposition"].startswith("attachment; filename*=utf-8''Lettre")
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "camera=()" in answer.headers["Permissions-Policy"]
     assert answer.headers["Cache-Control"] == "no-store"
     assert "Content-Encoding" not in answer.headers
 

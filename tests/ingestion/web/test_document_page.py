@@ -124,6 +124,10 @@ def test_a_filed_document_is_given_as_an_attachment(signed_in, site, mara, tmp_p
     assert b"".join(answer.streaming_content) == content
     assert answer.headers["Content-Disposition"] == 'attachment; filename="irb-approval.pdf"'
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "camera=()" in answer.headers["Permissions-Policy"]
     assert answer.headers["Content-Type"] == "application/pdf"
 
 

@@ -50,6 +50,10 @@ def test_a_page_is_a_picture_that_only_their_own_browser_keeps(signed_in, sent):
     assert answer.content[:4] == b"RIFF"
     assert "private" in answer.headers["Cache-Control"]
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "camera=()" in answer.headers["Permissions-Policy"]
 
 
 @pytest.mark.requirement("R07")
