@@ -79,6 +79,13 @@ def _passwords() -> Iterator[CheckMessage]:
             hint="Leave it out: 12.",
             id="config.E014",
         )
+    service = settings.PASSWORD_BREACH_SERVICE
+    if service and not service.startswith("https:"):
+        yield Error(
+            "PASSWORD_BREACH_SERVICE has to be an https address.",
+            hint="Leave it out: no service is asked.",
+            id="config.E019",
+        )
     if settings.PASSWORD_DAYS < 0:
         yield Error("PASSWORD_DAYS may not be negative; 0 means never.", id="config.E015")
     if settings.ACCESS_REVIEW_DAYS < 1:

@@ -141,12 +141,15 @@ PASSWORD_HASHERS = [
 ]
 PASSWORD_LENGTH = env.int("PASSWORD_LENGTH", default=12)  # at least, of new ones
 PASSWORD_DAYS = env.int("PASSWORD_DAYS", default=0)  # after which one is changed; 0: never
+PASSWORD_BREACH_SERVICE = env.str("PASSWORD_BREACH_SERVICE", default="")  # "": none is asked
 _RULES = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_RULES}.MinimumLengthValidator", "OPTIONS": {"min_length": PASSWORD_LENGTH}},
     {"NAME": f"{_RULES}.UserAttributeSimilarityValidator"},
     {"NAME": f"{_RULES}.CommonPasswordValidator"},
     {"NAME": f"{_RULES}.NumericPasswordValidator"},
+    {"NAME": "sites.passwords.GuessablePasswordValidator"},
+    {"NAME": "sites.passwords.BreachedPasswordValidator"},
 ]
 # In roles a code at sign-in is needed (R21): groups, Administrators, Site coordinators.
 OTP_REQUIRED_ROLES = env.list("OTP_REQUIRED_ROLES", default=[])

@@ -6,10 +6,12 @@ one who has waited asks more often. A queue of `flock` tickets is as fair, but s
 has no end when a holder hangs (docs/adr/0021).
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
@@ -19,6 +21,14 @@ PATIENCE = 0.03  # seconds, after which one counts as having waited
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        """Create the database file with mode 0600; SQLite gives the files beside it the same."""
+        path = str(conn_params["database"])
+        if not path.startswith(("file:", ":memory:")):
+            with suppress(OSError):  # it exists, or SQLite says what is wrong
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        return super().get_new_connection(conn_params)
+
     def _start_transaction_under_autocommit(self) -> None:
         """Raises OperationalError ("database is locked") after `timeout` seconds, as SQLite."""
         begun = time.monotonic()

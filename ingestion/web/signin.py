@@ -44,8 +44,9 @@ class SignInForm(AuthenticationForm):
 
     def confirm_login_allowed(self, user: User) -> None:
         """After the password was right: only its owner learns of the account's days."""
-        counts, _person = lockout.counts_of(user.get_username(), self.request)
-        lockout.end_attempt(*counts)
+        if self.request is not None:
+            counts, _person = lockout.counts_of(user.get_username(), self.request)
+            lockout.end_attempt(*counts)
         super().confirm_login_allowed(user)
         if not user.has_access():
             signins.failed(user.get_username())

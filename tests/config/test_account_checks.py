@@ -17,6 +17,7 @@ from config.account_checks import check_accounts
         ("SESSION_IDLE_MINUTES", 90, "config.W011"),
         ("SESSIONS_AT_A_TIME", 0, "config.E018"),
         ("PASSWORD_LENGTH", 7, "config.E014"),
+        ("PASSWORD_BREACH_SERVICE", "http://breaches.example/range", "config.E019"),
         ("PASSWORD_DAYS", -1, "config.E015"),
         ("ACCESS_REVIEW_DAYS", 0, "config.E016"),
         ("OTP_REQUIRED_ROLES", ["QA reviewer"], "config.E017"),

@@ -1,5 +1,6 @@
 """The wait for SQLite's one writer."""
 
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -31,6 +32,21 @@ def end(wrapper):
 
 def test_the_settings_name_the_backend_that_is_fair():
     assert isinstance(connections["default"], DatabaseWrapper)
+
+
+def test_the_database_file_is_created_for_its_owner_alone(db, tmp_path):
+    path = tmp_path / "new.sqlite3"
+    wrapper = DatabaseWrapper(connection.settings_dict | {"NAME": str(path)}, "new")
+    before = os.umask(0o022)
+    try:
+        with wrapper.cursor() as cursor:
+            cursor.execute("CREATE TABLE one (number integer)")
+            modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+        wrapper.close()
+    assert modes.keys() == {"new.sqlite3", "new.sqlite3-wal", "new.sqlite3-shm"}
+    assert set(modes.values()) == {0o600}
 
 
 def test_a_writer_waits_until_the_other_is_done(other, monkeypatch):

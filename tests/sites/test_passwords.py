@@ -1,0 +1,101 @@
+"""Passwords that many people choose, or that were published, are refused; others are not."""
+
+import hashlib
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+
+from sites.models import User
+
+MARA = User(username="mara", printed_name="Mara Lindqvist", email="mara@site.example")
+GOOD = "a heron in the reeds"
+
+
+def codes(password):
+    try:
+        validate_password(password, MARA)
+    except ValidationError as refused:
+        return {error.code for error in refused.error_list}
+    return set()
+
+
+@pytest.mark.requirement("R19")
+@pytest.mark.parametrize(
+    "password",
+    [
+        "Password1234!",
+        "P@ssw0rd1234",
+        "passwordpassword",
+        "qwertyuiop12",
+        "abcdefghijkl",
+        "letmeinletmein",
+        "iloveyou1234",
+        "Welcome2Hospital",
+        "SiteLedger2026",
+        "lindqvist2026",
+    ],
+)
+def test_a_variant_of_a_common_password_is_refused(password):
+    assert "password_guessable" in codes(password)
+
+
+@pytest.mark.parametrize("password", [GOOD, "Tr0ub4dour&3xyz", "x9$Kp2!vQw7z", "ünïcode reiher 7"])
+def test_a_password_that_is_hard_to_guess_is_accepted(password):
+    assert codes(password) == set()
+
+
+@pytest.fixture
+def service(settings):
+    """A breach service that knows some passwords; and what it was asked."""
+    known = {GOOD: 17, "x9$Kp2!vQw7z": 0}
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            lines = []
+            for password, count in known.items():
+                digest = hashlib.sha1(password.encode(), usedforsecurity=False).hexdigest().upper()
+                if digest.startswith(self.path[-5:]):
+                    lines.append(f"{digest[5:]}:{count}")
+            self.send_response(200 if known else 503)
+            self.end_headers()
+            self.wfile.write("\r\n".join(["0" * 35 + ":3", *lines]).encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    settings.PASSWORD_BREACH_SERVICE = f"http://127.0.0.1:{server.server_port}/range/"
+    yield known, asked
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_published_password_is_refused_and_the_service_never_learns_it(service):
+    _known, asked = service
+    assert codes(GOOD) == {"password_published"}
+    digest = hashlib.sha1(GOOD.encode(), usedforsecurity=False).hexdigest().upper()
+    assert asked == [f"/range/{digest[:5]}"]
+
+
+def test_a_password_that_only_pads_the_answer_is_accepted(service):
+    assert codes("x9$Kp2!vQw7z") == set()
+
+
+def test_a_service_that_does_not_answer_refuses_nothing_and_is_logged(service, settings, caplog):
+    known, _asked = service
+    known.clear()
+    assert codes(GOOD) == set()
+    assert "the breach service did not answer" in caplog.text
+    settings.PASSWORD_BREACH_SERVICE = "http://127.0.0.1:9/range"
+    assert codes(GOOD) == set()
+
+
+def test_no_service_is_asked_by_default(settings):
+    assert settings.PASSWORD_BREACH_SERVICE == ""
+    assert codes(GOOD) == set()
