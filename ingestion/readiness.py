@@ -180,7 +180,7 @@ def paper_of(document: Document, extraction: Extraction | None, terms: Terms, to
         kind=kind,
         state=DocumentState(document.state),
         values=values,
-        person=person if of == kind else "",
+        person=person.replace("-", " ").title() if of == kind else "",
         expires=last,
         is_due=last is not None and terms.step((last - today).days) is not None,
         may_run_out=terms.warns_only,

@@ -129,13 +129,17 @@ def must_be_signed(action: Action) -> bool:
 
 
 def filing_of(document: Document) -> Action:
-    """As which of the three it would be filed: they ask for different permissions."""
+    """As which of the three it would be filed: they ask for different permissions.
+
+    A wrong or unread name is never simply released: who files it all the same overrules a finding.
+    """
     if originals.is_quarantined(document):
         return Action.UNSEAL
-    found = {CODES[each.code].disposition for each in document.current_findings}
-    rejects = not found.isdisjoint({Disposition.REJECT, Disposition.HOLD})
+    found = [CODES[each.code] for each in document.current_findings]
+    rejects = any(code.disposition in {Disposition.REJECT, Disposition.HOLD} for code in found)
     is_doubt = document.state == _D.IN_REVIEW and not rejects
-    return Action.RELEASE if is_doubt else Action.OVERRIDE
+    is_overruled = any(code.only_overridden for code in found)
+    return Action.RELEASE if is_doubt and not is_overruled else Action.OVERRIDE
 
 
 def open_to(person: User, document: Document) -> list[Action]:

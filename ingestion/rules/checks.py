@@ -51,7 +51,7 @@ OF_ITS_TYPE: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     identity.site_mismatch,
     identity.protocol_mismatch,
     identity.protocol_version_mismatch,
-    identity.person_mismatch,
+    identity.whose,
 )
 # A page that we could not read may hold what is not on the others.
 NEED_EVERY_PAGE = frozenset({
@@ -60,6 +60,7 @@ NEED_EVERY_PAGE = frozenset({
     presence.undated,
     identity.protocol_mismatch,
     identity.protocol_version_mismatch,
+    identity.whose,
 })  # fmt: skip
 
 _FOUND = {

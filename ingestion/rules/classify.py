@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
+from operator import attrgetter
 
 from ingestion.reading.facts import MediaType, Page, Reading, TextSource
 from ingestion.rules import wording
@@ -18,6 +20,7 @@ from ingestion.rules.types import THRESHOLD, TYPES, DocumentType, Landmark
 
 MARGIN = 2
 _HEADING_LINES = 12  # within which a title stands, below letterhead, stickers and page furniture
+_COURSE_LINES = 4  # below a caption of a course within which its name and its group stand
 _PATIENT_PAGES = 3  # that are searched for misread landmarks
 _STRONG = 3  # the weight from which a landmark is worth a slow look for misread letters
 
@@ -110,13 +113,14 @@ def _sightings(
             continue
         pages = reading.pages[:1] if landmark.where == "heading" else reading.pages
         for page in pages:
-            if _shows(page, landmark, patient=patient and page.number <= _PATIENT_PAGES):
+            if _shows(page, landmark, kind, patient=patient and page.number <= _PATIENT_PAGES):
                 yield Sighting(landmark.phrases[0].upper(), page.number, landmark.weight)
                 break
 
 
-def _shows(page: Page, landmark: Landmark, *, patient: bool) -> bool:
-    text = _heading(page) if landmark.where == "heading" else page.text
+def _shows(page: Page, landmark: Landmark, kind: DocumentType, *, patient: bool) -> bool:
+    where = {"heading": _heading, "course": partial(_course, kind=kind)}
+    text = where.get(landmark.where, attrgetter("text"))(page)
     if any(wording.holds(text, words) for words in landmark.phrases):
         return True
     if not patient or landmark.weight < _STRONG or page.source not in SCANS:
@@ -127,3 +131,14 @@ def _shows(page: Page, landmark: Landmark, *, patient: bool) -> bool:
 def _heading(page: Page) -> str:
     lines = [line for line in page.text.splitlines() if line.strip()]
     return "\n".join(lines[:_HEADING_LINES])
+
+
+def _course(page: Page, *, kind: DocumentType) -> str:
+    """The lines that name the course: those with a caption of it, and the next few below each."""
+    labels = [label for spec in kind.fields if spec.name == "course" for label in spec.labels]
+    lines = [line for line in page.text.splitlines() if line.strip()]
+    captions = (
+        at for at, line in enumerate(lines) if any(wording.holds(line, label) for label in labels)
+    )
+    named = {at + below for at in captions for below in range(_COURSE_LINES + 1)}
+    return "\n".join(line for at, line in enumerate(lines) if at in named)

@@ -33,6 +33,7 @@ class FindingCode:
     severity: Severity
     disposition: Disposition
     quarantine: bool = False  # the bytes are withheld from all but QA (decision 16)
+    only_overridden: bool = False  # a simple release does not file it: somebody has to overrule it
 
 
 _CRITICAL, _MAJOR, _MINOR, _INFO = Severity
@@ -75,7 +76,8 @@ _REGISTRY = (
     FindingCode("SITE_MISMATCH", _MAJOR, _REVIEW),
     FindingCode("PROTOCOL_MISMATCH", _MAJOR, _REVIEW),
     FindingCode("PROTOCOL_VERSION_MISMATCH", _MAJOR, _REVIEW),
-    FindingCode("PERSON_MISMATCH", _MAJOR, _REVIEW),
+    FindingCode("PERSON_MISMATCH", _MAJOR, _REVIEW, only_overridden=True),
+    FindingCode("PERSON_NOT_READ", _MAJOR, _REVIEW, only_overridden=True),
     FindingCode("LAB_MISMATCH", _MAJOR, _REVIEW),
     FindingCode("IRB_MISMATCH", _MAJOR, _REVIEW),
     FindingCode("OCR_LOW_CONFIDENCE", _MINOR, _REVIEW),

@@ -377,8 +377,8 @@ COPY: Mapping[str, Copy] = {
         (
             "The {one} names {absent}; the {other} lists {listed}.",
             "The {one} names {expected}; the {other} names {named}.",
-            "This document names {named}; we expected {expected}.",
-            "This document names another person than the one we expected.",
+            "This document names {named}; it was sent for {expected}.",
+            "This document names another person than the one it was sent for.",
         ),
         (
             "What {absent} does at the site has to be delegated on record.",
@@ -388,7 +388,21 @@ COPY: Mapping[str, Copy] = {
         (
             "Add {absent} to the {other} and upload it, or upload a corrected {one}.",
             "Check which name is right, and upload a corrected {other} or {one}.",
-            "Check the file; upload the right one if it belongs to somebody else.",
+            "Check the file. Upload the right one, or correct the name of the person it was sent for.",
+        ),
+    ),
+    "PERSON_NOT_READ": Copy(
+        "Whose document it is was not read",
+        (
+            "We could not read for certain whose {type} this is: “{read}”. It was sent for"
+            " {expected}.",
+            "We could not read whose {type} this is. It was sent for {expected}.",
+            "We could not read for certain whose {type} this is: “{read}”.",
+            "We could not read whose {type} this is.",
+        ),
+        ("Each person's documents are filed under their own name.",),
+        (
+            "Wait for QA to compare the names, or upload a sharper copy that shows the full name.",
         ),
     ),
     "LAB_MISMATCH": Copy(

@@ -8,7 +8,7 @@ nothing is guessed.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain, islice
 
@@ -19,6 +19,7 @@ from ingestion.rules.types import DocumentType, FieldSpec
 FORM = "acroform"  # the source of a named form field; else it is the page's own source
 SURE = 80.0  # of 100: below this, nothing is rejected on the strength of a value
 LISTS = frozenset({"lines", "names"})
+_WORDS = frozenset({"text", "name", *LISTS})
 SCANS = frozenset({TextSource.OCR, TextSource.OCR_LAYER})
 
 _UNSURE = 40.0  # of a date that may mean two days
@@ -26,6 +27,7 @@ _CONTEXT = 12  # words before a caption in which `near` and `not_near` look
 _MOST_CAPTIONS = 200  # looked at for one field: a document of nothing but captions costs no more
 _MOST_LISTS = 20  # captions of lists: each may have many lines
 _DATE_WITHIN = 40  # characters behind a caption within which its date begins
+_MOST_ALONE = 8  # lines from the top among which a name may stand alone
 _HEADING = 0.4  # of a page's height: a letterhead stands above
 _BETWEEN = r"[\s:.#_*)(-]*"  # what may stand between a caption and its value
 _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
@@ -65,11 +67,13 @@ class FieldValue:
 
 def read_fields(reading: Reading, kind: DocumentType) -> tuple[FieldValue, ...]:
     """One value for each field that was found, in the order of the type's fields."""
-    found = (read_field(reading, spec, month_first=kind.us_dates) for spec in kind.fields)
+    found = (read_field(reading, spec, kind) for spec in kind.fields)
     return tuple(value for value in found if value is not None)
 
 
-def read_field(reading: Reading, spec: FieldSpec, *, month_first: bool) -> FieldValue | None:
+def read_field(reading: Reading, spec: FieldSpec, kind: DocumentType) -> FieldValue | None:
+    """The first value that is not a part of the blank form itself."""
+    is_name, month_first = spec.kind in {"name", "names"}, kind.us_dates
     most = _MOST_LISTS if spec.kind in LISTS else _MOST_CAPTIONS
     values = chain(
         _from_form(reading, spec, month_first=month_first),
@@ -80,8 +84,24 @@ def read_field(reading: Reading, spec: FieldSpec, *, month_first: bool) -> Field
             for page, place in islice(_captions(reading, spec), most)
             for value in _at_caption(page, place, spec, month_first=month_first)
         ),
+        _alone(reading, spec),
     )
-    return next(values, None)
+    if spec.kind not in _WORDS:
+        return next(values, None)
+    filled = (_without_captions(value, kind, is_name=is_name) for value in values)
+    return next((value for value in filled if value), None)
+
+
+def _without_captions(
+    value: FieldValue, kind: DocumentType, *, is_name: bool
+) -> FieldValue | None:
+    """With those of its entries that are not printed on the blank form."""
+    entries = [
+        each
+        for each in value.entries
+        if each == lists.NONE or not kind.prints(each, is_name=is_name)
+    ]
+    return replace(value, value=lists.joined(entries)) if entries else None
 
 
 def form_value(reading: Reading, names: tuple[str, ...]) -> str:
@@ -206,6 +226,22 @@ def _in_heading(reading: Reading, spec: FieldSpec) -> Iterator[FieldValue]:
             line = places.run(page, min(high, key=lambda spot: spot.box.top))
             text, box = " ".join(word.text for word in line), places.around(line)
             yield FieldValue(spec.name, text, page.number, page.source, _worst(line), box)
+
+
+def _alone(reading: Reading, spec: FieldSpec) -> Iterator[FieldValue]:
+    """A name on a line of its own at the head of page 1: surely meant on the topmost line."""
+    if not spec.alone or not reading.pages:
+        return
+    page = reading.pages[0]
+    high = [word for word in page.words if word.box.bottom < _HEADING * page.height]
+    begin = [word for word in high if not any(places.joins(each.box, word.box) for each in high)]
+    for number, word in enumerate(sorted(begin, key=lambda word: word.box.top)[:_MOST_ALONE]):
+        line = places.run(page, places.at(page, word))
+        text = " ".join(word.text for word in line)
+        if len(line) > 1 and re.fullmatch(_PATTERNS["name"], text):
+            confidence = _worst(line) if number == 0 else _UNSURE
+            box = places.around(line)
+            yield FieldValue(spec.name, text, page.number, page.source, confidence, box)
 
 
 def _value_in(

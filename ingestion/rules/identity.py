@@ -7,7 +7,7 @@ from ingestion.rules import names, wording
 from ingestion.rules.case import Case, sure
 from ingestion.rules.findings import Facts, Finding
 
-_TITLES = {"dr", "prof", "mr", "mrs", "ms", "md", "phd"}
+_LONGEST_LINE = 60  # characters of a line that is nothing but a name, with titles and degrees
 
 
 def site_mismatch(case: Case) -> Iterator[Finding]:
@@ -35,19 +35,48 @@ def protocol_version_mismatch(case: Case) -> Iterator[Finding]:
         yield sure(value, "the protocol version", "PROTOCOL_VERSION_MISMATCH", facts)
 
 
-def person_mismatch(case: Case) -> Iterator[Finding]:
-    """Only where somebody else is named, and the person of whom it was said to be nowhere.
+def whose(case: Case) -> Iterator[Finding]:
+    """Yield PERSON_NOT_READ or PERSON_MISMATCH for a document that each person has of their own.
 
-    One common name suffices: people are called Meg, marry, and write their names in any order.
+    The name that was read has to be the declared one in full: surname and first name, or its
+    initial. A manifest declares nobody; then the name has to be read for certain, because the
+    document is filed under it.
     """
-    value = case.fields.get("person") or case.fields.get("investigator")
-    said = _names(case.person)
-    if not value or not said or not case.kind.per_person or said & _names(value.value):
+    if not case.kind.per_person:
         return
-    typed = "\n".join(case.reading.fields.values())
-    if not said <= _names(f"{case.reading.text}\n{typed}"):
-        facts: Facts = {"named": value.value, "expected": case.person.title()}
-        yield sure(value, "the name", "PERSON_MISMATCH", facts)
+    value = case.fields.get("person") or case.fields.get("investigator")
+    declared = case.person.strip()
+    if declared and (value is None or "person" not in case.fields) and _names(case, declared):
+        return
+    expected: Facts = {"expected": declared.title()} if declared else {}
+    if value is None:
+        yield Finding("PERSON_NOT_READ", facts=expected)
+    elif declared and names.is_same_person(value.value, declared):
+        return
+    elif not value.is_sure:
+        where: Facts = {"page": value.page} if value.page else {}
+        yield Finding("PERSON_NOT_READ", value.page, {**expected, "read": value.value, **where})
+    elif declared:
+        yield Finding("PERSON_MISMATCH", value.page, {"named": value.value, **expected})
+
+
+def _names(case: Case, declared: str) -> bool:
+    """Whether the declared name stands on the document, where no caption says whose it is.
+
+    As a line of its own, or in a form field. A form that has no entry for the person, and names the
+    principal investigator too, may have the name within a line.
+    """
+    words = [word for word in wording.unaccented(declared).split() if len(word) > 1]
+    lines = [*case.reading.text.splitlines(), *case.reading.fields.values()]
+    plain = {line: wording.unaccented(line) for line in lines}
+    near = [line for line in lines if any(wording.may_hold(plain[line], word) for word in words)]
+    if any(names.is_same_person(line, declared) for line in near if len(line) <= _LONGEST_LINE):
+        return True
+    if any(spec.name == "person" for spec in case.kind.fields) or len(declared.split()) < 2:
+        return False
+    *first, last = wording.unaccented(declared).split()
+    orders = (" ".join([*first, last]), " ".join([last, *first]))
+    return any(wording.holds(plain[line], name) for line in near for name in orders)
 
 
 def same_number(written: str, known: str) -> bool:
@@ -57,12 +86,6 @@ def same_number(written: str, known: str) -> bool:
     """
     digits = re.sub(r"\D", "", known).lstrip("0")
     return _plain(written) in {_plain(known), digits or _plain(known)}
-
-
-def _names(text: str) -> set[str]:
-    """Its words in plain letters, without titles and initials."""
-    words = re.findall(r"[^\W\d_]+", wording.unaccented(text))
-    return {word for word in words if len(word) > 1} - _TITLES
 
 
 def _plain(number: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ingestion.core.states import DocumentState
 from ingestion.rules.findings import Facts
 from ingestion.rules.identity import same_number
-from ingestion.rules.names import same_body, same_person, same_version
+from ingestion.rules.names import may_be_same_person, same_body, same_version
 from ingestion.rules.requirements import (
     FORM_1572,
     LOG,
@@ -69,7 +69,9 @@ def _same_protocol(one: str, other: str) -> bool:
 _NAME_PROTOCOL = tuple(slug for slug, kind in TYPES.items() if kind.names_protocol)
 _VERSION, _NUMBER = "protocol_version", "protocol_number"
 _SHARED = (
-    Shared("PERSON_MISMATCH", ("investigator",), (FORM_1572, _PAGE, LOG, _LETTER), same_person),
+    Shared(
+        "PERSON_MISMATCH", ("investigator",), (FORM_1572, _PAGE, LOG, _LETTER), may_be_same_person
+    ),
     Shared("PROTOCOL_VERSION_MISMATCH", (_VERSION,), (_PAGE, _LETTER), same_version),
     Shared("IRB_MISMATCH", ("irb_name", "irb"), (_LETTER, FORM_1572), same_body),
     Shared("PROTOCOL_MISMATCH", (_NUMBER,), _NAME_PROTOCOL, _same_protocol),
@@ -159,7 +161,7 @@ def _not_on_the_log(papers: Sequence[Paper]) -> Iterator[Gap]:
     if form is None or log is None or not listed:
         return
     for person in named(papers, Each.TEAM):
-        if not any(same_person(person, each) for each in listed):
+        if not any(may_be_same_person(person, each) for each in listed):
             facts = {"one": _noun(form), "other": _noun(log), "absent": person}
             yield Gap("PERSON_MISMATCH", form, log, {**facts, "listed": _listed(listed)})
 

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from itertools import islice
 
 from ingestion.core.states import DocumentState
 from ingestion.rules.fields import FieldValue
-from ingestion.rules.names import same_body, same_person
+from ingestion.rules.names import is_same_person, may_be_same_person, same_body
+from ingestion.rules.types import TYPES
 
 FORM_1572, LOG = "form-fda-1572", "delegation-log"
 _NOBODY = re.compile(r"(?i)^\W*(none|not applicable|n/?a|nil)?\W*$")
@@ -91,9 +93,14 @@ class Paper:
     may_run_out: bool = False  # the study takes it even after its last day
 
     def sure(self, name: str) -> list[str]:
-        """What was read with certainty under this name, one item of a list after the other."""
+        """What was read with certainty under this name, one item of a list after the other.
+
+        Without what an earlier version of the rules took from the text of the blank form.
+        """
         read = (value.value for value in self.values if value.name == name and value.is_sure)
-        return [item for text in read for item in _BETWEEN.split(text) if not _NOBODY.match(item)]
+        items = (item for text in read for item in _BETWEEN.split(text) if not _NOBODY.match(item))
+        kind, is_name = TYPES.get(self.kind), name in _NAMES_OF_PEOPLE
+        return [item for item in items if not (kind and kind.prints(item, is_name=is_name))]
 
     def first(self, *names: str) -> str:
         return next((item for name in names for item in self.sure(name)), "")
@@ -109,8 +116,13 @@ class Paper:
         if self.kind in _OF_A_LABORATORY:
             number = self.first("clia_number")
             return self.first("lab_name") + (f", CLIA {number}" if number else "")
-        # A disclosure names the principal investigator too: whose it was sent as comes first.
-        return self.first("person") or self.person or self.first("investigator")
+        read = [name for name in (self.first("person"), self.first("investigator")) if name]
+        if not self.person:
+            return next(iter(read), "")
+        # Whose it was sent as was checked, or somebody decided so, on record. A disclosure names
+        # the principal investigator too.
+        fitting = (name for name in read if may_be_same_person(name, self.person))
+        return max((*islice(fitting, 1), self.person), key=len)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +135,7 @@ class Requirement:
     reason: str = ""  # of a waiver
 
 
+_NAMES_OF_PEOPLE = frozenset({"person", "investigator", "persons", "subinvestigators"})
 _OF_A_LABORATORY = frozenset({"lab-certification", "lab-normal-ranges"})
 _GONE = {DocumentState.WITHDRAWN, DocumentState.CANCELLED, DocumentState.DEDUPED}
 _SENT_BACK = {DocumentState.REJECTED, DocumentState.RETURNED}
@@ -169,7 +182,8 @@ def named(papers: Sequence[Paper], each: Each) -> list[str]:
 def sorted_out(wanted: Wanted, papers: Sequence[Paper]) -> Iterator[tuple[str, list[Paper]]]:
     """Each for whom it is needed, with the papers of this type that are theirs.
 
-    One that does not say whose it is counts for whoever has none: it is not called missing.
+    One that does not say whose it is counts for a laboratory that has none. For a person it counts
+    only once it is on file and nobody else lacks one: it is listed under nobody by a guess.
     """
     own = [paper for paper in papers if paper.kind == wanted.kind]
     people = named(papers, wanted.each)
@@ -177,10 +191,16 @@ def sorted_out(wanted: Wanted, papers: Sequence[Paper]) -> Iterator[tuple[str, l
         yield "", own
         return
     unnamed = [paper for paper in own if not paper.names]
-    for whose in people:
-        theirs = [paper for paper in own if paper.names and _same(wanted.each, paper.names, whose)]
-        yield whose, theirs or unnamed[:1]
-        if not theirs:
+    theirs = {
+        whose: [paper for paper in own if paper.names and _same(wanted.each, paper.names, whose)]
+        for whose in people
+    }
+    if wanted.each.is_person:
+        is_clear = sum(not papers for papers in theirs.values()) == 1
+        unnamed = _in(unnamed, {DocumentState.ARCHIVED}) if is_clear else []
+    for whose, papers_of in theirs.items():
+        yield whose, papers_of or unnamed[:1]
+        if not papers_of:
             unnamed = unnamed[1:]
 
 
@@ -192,7 +212,7 @@ def strays(wanted: Wanted, papers: Sequence[Paper]) -> list[Paper]:
     return [
         paper
         for paper in own
-        if known and paper.names and not any(_same(wanted.each, paper.names, n) for n in known)
+        if known and paper.names and not any(_may_be(wanted.each, paper.names, n) for n in known)
     ]
 
 
@@ -259,13 +279,18 @@ def _laboratories(lines: Iterable[str]) -> list[str]:
 def _different(names: Iterable[str], each: Each) -> list[str]:
     different: list[str] = []
     for name in names:
-        if not any(_same(each, name, other) for other in different):
+        if not any(_may_be(each, name, other) for other in different):
             different.append(name)
     return different
 
 
 def _same(each: Each, one: str, other: str) -> bool:
-    return same_person(one, other) if each.is_person else same_body(one, other)
+    return is_same_person(one, other) if each.is_person else same_body(one, other)
+
+
+def _may_be(each: Each, one: str, other: str) -> bool:
+    """Whether nothing says that they are two."""
+    return may_be_same_person(one, other) if each.is_person else same_body(one, other)
 
 
 def _in(papers: Iterable[Paper], states: Iterable[DocumentState]) -> list[Paper]:

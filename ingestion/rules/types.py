@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ SETTING = "DOCUMENT_TYPES_FILE"
 THRESHOLD = 6  # points of landmarks from which a type may be recognised
 
 _STRICT = ConfigDict(extra="forbid")
+_WORD = re.compile(r"[^\W_]+")
 Phrases = tuple[str, ...]
 
 
@@ -56,14 +57,15 @@ class FieldSpec:
     past: bool = False  # a date that cannot lie ahead
     until: Phrases = ()  # for lines and names: what stands below the last of them
     heading: Phrases = ()  # the first line of the heading that holds one of these is the value
-    name: str = ""  # its key in the file
+    alone: bool = False  # a name that heads page 1, on a line of its own, needs no caption
+    name: str = ""  # under which it is kept: its key in the file, unless the table says another
 
 
 @dataclass(frozen=True, config=_STRICT)
 class Landmark:
     text: str | Phrases  # several phrases count once, whichever is found
     weight: int
-    where: Literal["anywhere", "heading"] = "anywhere"
+    where: Literal["anywhere", "heading", "course"] = "anywhere"
 
     @cached_property
     def phrases(self) -> Phrases:
@@ -109,7 +111,7 @@ class DocumentType:
     slug: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,40}$")]
     name: str  # as people see it
     noun: str  # as it stands within a sentence
-    tmf: Artifact
+    tmf: Artifact | None  # None: its place in the Reference Model is not established
     dating: str  # the Reference Model's convention for the artifact's date
     dated_by: str  # the field that holds that date
     landmarks: Annotated[tuple[Landmark, ...], Field(min_length=1)]
@@ -124,6 +126,32 @@ class DocumentType:
     names_site: bool = True  # a site number on it has to be this site's
     names_protocol: bool = False
     names_version: bool = False  # a protocol version on it has to be the study's current one
+    printed: Phrases = ()  # further text of the blank form: none of it is ever a value
+
+    @cached_property
+    def captions(self) -> str:
+        """What the blank form prints beside its entries, as words between blanks."""
+        signature = self.signature.labels if self.signature else ()
+        labels = (label for spec in self.fields for label in spec.labels)
+        return _in_words([*labels, *signature, *self.printed])
+
+    @cached_property
+    def headings(self) -> str:
+        """The same of the phrases by which the type is recognised."""
+        return _in_words(phrase for mark in self.landmarks for phrase in mark.phrases)
+
+    def prints(self, value: str, *, is_name: bool = False) -> bool:
+        """Whether a text is part of the blank form: a caption, or a piece of its wording.
+
+        For a name, a heading is none either: nobody is called Curriculum Vitae.
+        """
+        words = _in_words([value])
+        return words in self.captions or (is_name and words in self.headings)
+
+
+def _in_words(phrases: Iterable[str]) -> str:
+    """The letters and digits of each phrase, with a blank on either side of every word."""
+    return "\n".join(f" {' '.join(_WORD.findall(each.casefold()))} " for each in phrases)
 
 
 class Source(NamedTuple):
@@ -154,7 +182,7 @@ def load(*sources: Source) -> Mapping[str, DocumentType]:
     files = [(source.name, _parsed(source)) for source in sources]
     version = files[0][1].tmf_rm_version
     specs = {
-        key: _read(FieldSpec, f"{name}: fields.{key}", {**table, "name": key})
+        key: _read(FieldSpec, f"{name}: fields.{key}", {"name": key, **table})
         for name, file in files
         for key, table in file.fields.items()
     }
@@ -184,7 +212,7 @@ def _document_type(
     own = {
         "slug": slug,
         "fields": [specs[name] for name in needs.fields],
-        "tmf": {**needs.tmf, "tmf_rm_version": version},
+        "tmf": {**needs.tmf, "tmf_rm_version": version} if needs.tmf else None,
     }
     kind = _read(DocumentType, where, {**table, **own})
     for fault in _faults(kind):
@@ -212,6 +240,8 @@ def _faults(kind: DocumentType) -> Iterator[str]:
     most = sum(landmark.weight for landmark in kind.landmarks if landmark.weight > 0)
     if most < THRESHOLD:
         yield f"landmarks: together they weigh {most}; {THRESHOLD} is the least that is recognised"
+    if "course" not in known and any(mark.where == "course" for mark in kind.landmarks):
+        yield "landmarks: where = 'course' needs the field 'course'"
     if kind.validity.max_age_months and not kind.validity.from_:
         yield "validity.from: say which date the age is counted from"
 

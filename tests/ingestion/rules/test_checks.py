@@ -101,7 +101,10 @@ def test_what_is_in_doubt_goes_to_review(slug, change, code):
 )
 def test_nothing_is_rejected_on_words_that_may_be_misread(slug, change):
     verdict = checked(make_document(slug, change, **BLURRED), declared=slug)
-    assert (verdict.state, verdict.primary.code) == ("IN_REVIEW", "OCR_LOW_CONFIDENCE")
+    assert verdict.state == "IN_REVIEW"
+    # The name may be misread as well, and a document is filed under it.
+    assert set(codes(verdict)) <= {"OCR_LOW_CONFIDENCE", "PERSON_NOT_READ"}
+    assert "OCR_LOW_CONFIDENCE" in codes(verdict)
 
 
 @pytest.mark.parametrize(

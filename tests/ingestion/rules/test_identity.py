@@ -5,8 +5,12 @@ import dataclasses
 import pytest
 
 from ingestion.reading.facts import TextSource
+from ingestion.rules.sentences import sentences
+from ingestion.rules.types import TYPES
 from tests.ingestion.rules.documents import SOUND, make_document
-from tests.ingestion.rules.pages import SITE, checked, codes
+from tests.ingestion.rules.pages import SITE, checked, codes, make_page, make_reading
+
+PER_PERSON = [slug for slug, kind in TYPES.items() if kind.per_person]
 
 CURRENT = dataclasses.replace(SITE, protocol_version="3.0")
 BLURRED = {"source": TextSource.OCR, "confidence": 72.0}
@@ -65,7 +69,20 @@ def test_the_version_of_another_protocol_is_not_told_as_well():
     assert codes(verdict) == ["PROTOCOL_MISMATCH"]
 
 
-@pytest.mark.parametrize("said", ["daniel okafor", "Helena Brandt", "Jo"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "daniel okafor",
+        "Helena Brandt",
+        "Jo",
+        "whitfield",
+        "margaret",
+        "Dr Whitfield",
+        "Jane Whitfield",
+        "Margaret Smith",
+        "Meg Whitfield",
+    ],
+)
 def test_a_document_of_somebody_else_goes_to_review(said):
     verdict = checked(make_document("cv"), declared="cv", person=said)
     assert (verdict.state, codes(verdict)) == ("IN_REVIEW", ["PERSON_MISMATCH"])
@@ -77,10 +94,10 @@ def test_a_document_of_somebody_else_goes_to_review(said):
     "said",
     [
         "Margaret Whitfield",
-        "whitfield",
-        "Dr Whitfield",
+        "Dr Margaret Whitfield",
+        "M. Whitfield",
+        "Whitfield, Margaret",
         "Whitfield Margaret A",
-        "Meg Whitfield",
         "",
     ],
 )
@@ -104,18 +121,67 @@ def test_a_form_that_names_the_investigator_and_the_person_beside_it_is_the_pers
 
 
 def test_what_is_typed_into_a_form_names_a_person_too():
-    reading = make_document("cv", fields={"remarks": "of Daniel Okafor"})
+    reading = make_document("cv", {"Name: Margaret Whitfield, MD": ""}, fields={"who": "D. Okafor"})
     assert checked(reading, person="Daniel Okafor").state == "ARCHIVED"
+    assert codes(checked(reading, person="Lauren Beck")) == ["PERSON_NOT_READ"]
 
 
-def test_a_paper_without_a_name_names_nobody_else():
-    reading = make_document("cv", {"Name: Margaret Whitfield, MD": ""})
-    assert checked(reading, person="Helena Brandt").state == "ARCHIVED"
+def test_a_coauthor_does_not_make_it_somebody_elses_cv():
+    reading = make_document("cv", {"PUBLICATIONS": "PUBLICATIONS by Daniel Okafor"})
+    assert codes(checked(reading, person="Daniel Okafor")) == ["PERSON_MISMATCH"]
+
+
+@pytest.mark.parametrize("slug", PER_PERSON)
+@pytest.mark.parametrize("said", ["", "Helena Brandt"])
+def test_a_document_of_a_person_whose_name_was_not_read_is_not_filed(slug, said):
+    verdict = checked(without_a_name(slug), declared=slug, person=said)
+    assert (verdict.state, codes(verdict)) == ("IN_REVIEW", ["PERSON_NOT_READ"])
+    told = sentences("PERSON_NOT_READ", verdict.primary.facts, type_name=TYPES[slug].name)
+    assert told.what.startswith("We could not read whose")
+    assert ("Helena Brandt" in told.what) == bool(said)
+
+
+@pytest.mark.parametrize("slug", PER_PERSON)
+def test_a_name_on_a_line_of_its_own_needs_no_caption(slug):
+    reading = without_a_name(slug, {"Whitfield": "Margaret A. Whitfield, MD"})
+    assert checked(reading, declared=slug, person="Margaret Whitfield").state == "ARCHIVED"
+    assert codes(checked(reading, declared=slug, person="Jane Whitfield")) != []
+
+
+def without_a_name(slug, instead=None):
+    """The sound document without its line that names the person, or with another in its place."""
+    lines, caption = SOUND[slug]
+    captions = ("certify", "course")  # of a line of its own
+    named = next(line for line in lines if "Whitfield" in line)
+    put = [line for line in [(instead or {}).get("Whitfield", "")] if line]
+    kept = [
+        each
+        for line in lines
+        for each in (put if line == named else [line])
+        if not any(word in each for word in captions)
+    ]
+    return make_reading(make_page(*kept, signed=caption))
+
+
+def test_a_cv_that_begins_with_the_name_is_that_persons():
+    lines = ["Margaret A. Whitfield, MD", *SOUND["cv"][0][:1], *SOUND["cv"][0][2:]]
+    reading = make_reading(make_page(*lines, signed="Signature:"))
+    assert checked(reading, person="Margaret Whitfield").state == "ARCHIVED"
+    verdict = checked(reading)
+    assert verdict.state == "ARCHIVED"
+    assert next(f.value for f in verdict.fields if f.name == "person").startswith("Margaret A.")
+    assert codes(checked(reading, person="Daniel Okafor")) == ["PERSON_MISMATCH"]
 
 
 def test_a_name_that_may_be_misread_is_not_called_another_one():
-    reading = make_document("cv", **BLURRED)
-    assert codes(checked(reading, person="Helena Brandt")) == ["OCR_LOW_CONFIDENCE"]
+    verdict = checked(make_document("cv", **BLURRED), person="Helena Brandt")
+    assert set(codes(verdict)) <= {"PERSON_NOT_READ", "OCR_LOW_CONFIDENCE"}
+    assert verdict.primary.facts["read"] == "Margaret Whitfield, MD"
+
+
+def test_a_misread_name_that_agrees_with_the_declared_one_was_read():
+    codes_of = codes(checked(make_document("cv", **BLURRED), person="Margaret Whitfield"))
+    assert "PERSON_NOT_READ" not in codes_of
 
 
 def test_what_is_not_of_one_person_is_not_compared_with_one():

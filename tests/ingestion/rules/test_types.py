@@ -13,6 +13,10 @@ SLUGS = [
     "cv",
     "medical-licence",
     "gcp-certificate",
+    "human-subjects-certificate",
+    "social-behavioral-certificate",
+    "data-specimens-certificate",
+    "rcr-certificate",
     "lab-certification",
     "lab-normal-ranges",
     "financial-disclosure",
@@ -36,12 +40,14 @@ def test_the_common_types_are_there():
 def test_a_type_can_be_recognised_and_filed(slug):
     kind = TYPES[slug]
     assert sum(mark.weight for mark in kind.landmarks if mark.weight > 0) >= 6
-    assert kind.tmf.tmf_rm_version == "3.3.1"
+    assert kind.tmf is None or kind.tmf.tmf_rm_version == "3.3.1"
     assert kind.signature is None or kind.signature.labels
 
 
 def test_artifacts_are_those_of_the_reference_model():
-    filed = {slug: (kind.tmf.artifact, kind.tmf.uid) for slug, kind in TYPES.items()}
+    filed = {s: (kind.tmf.artifact, kind.tmf.uid) for s, kind in TYPES.items() if kind.tmf}
+    assert set(TYPES) - set(filed) == {"rcr-certificate"}  # whose place is not established
+    assert filed["human-subjects-certificate"] == ("05.02.07", "090")
     assert filed["form-fda-1572"] == ("05.02.08", "091")
     assert filed["irb-approval"] == ("04.01.02", "066")
     assert filed["gcp-certificate"] == ("05.02.07", "090")
@@ -60,6 +66,10 @@ def test_only_documents_of_one_person_are_per_person():
         "cv",
         "medical-licence",
         "gcp-certificate",
+        "human-subjects-certificate",
+        "social-behavioral-certificate",
+        "data-specimens-certificate",
+        "rcr-certificate",
         "financial-disclosure",
     ]
 
@@ -73,7 +83,12 @@ def test_only_documents_of_one_person_are_per_person():
         ('kind = "number"', 'kind = "numbr"', "fields.protocol_number: kind"),
         ('expires = "expiry_date"', 'expires = "expires"', "types.irb-approval: validity.expires"),
         ('required = ["approval_date"]', 'required = ["approved"]', "types.irb-approval: required"),
-        ('fields = ["person"', 'fields = ["persn"', "types.cv: fields: there is no [fields.persn]"),
+        (
+            'fields = ["cv_person"',
+            'fields = ["persn"',
+            "types.cv: fields: there is no [fields.persn]",
+        ),
+        ('fields = ["person", "course"', 'fields = ["person"', "types.gcp-certificate: landmarks"),
         ("[types.cv]", "[types.cv", "types.toml: "),
         ('from = "approval_date"\n', "", "types.irb-approval: validity.from"),
     ],
