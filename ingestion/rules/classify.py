@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
-from operator import attrgetter
 
 from ingestion.reading.facts import MediaType, Page, Reading, TextSource
 from ingestion.rules import wording
@@ -119,8 +117,7 @@ def _sightings(
 
 
 def _shows(page: Page, landmark: Landmark, kind: DocumentType, *, patient: bool) -> bool:
-    where = {"heading": _heading, "course": partial(_course, kind=kind)}
-    text = where.get(landmark.where, attrgetter("text"))(page)
+    text = _searched(page, landmark, kind)
     if any(wording.holds(text, words) for words in landmark.phrases):
         return True
     if not patient or landmark.weight < _STRONG or page.source not in SCANS:
@@ -128,14 +125,21 @@ def _shows(page: Page, landmark: Landmark, kind: DocumentType, *, patient: bool)
     return any(wording.resembles(words, text.splitlines()) for words in landmark.phrases)
 
 
+def _searched(page: Page, landmark: Landmark, kind: DocumentType) -> str:
+    if landmark.where == "anywhere":
+        return page.text
+    return _heading(page) if landmark.where == "heading" else _course(page, kind)
+
+
 def _heading(page: Page) -> str:
     lines = [line for line in page.text.splitlines() if line.strip()]
     return "\n".join(lines[:_HEADING_LINES])
 
 
-def _course(page: Page, *, kind: DocumentType) -> str:
+def _course(page: Page, kind: DocumentType) -> str:
     """The lines that name the course: those with a caption of it, and the next few below each."""
-    labels = [label for spec in kind.fields if spec.name == "course" for label in spec.labels]
+    captions_of = (spec.labels for spec in kind.fields if spec.name == "course")
+    labels = [label for each in captions_of for label in each if " " in label]  # "course" is a word
     lines = [line for line in page.text.splitlines() if line.strip()]
     captions = (
         at for at, line in enumerate(lines) if any(wording.holds(line, label) for label in labels)

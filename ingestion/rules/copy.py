@@ -388,22 +388,19 @@ COPY: Mapping[str, Copy] = {
         (
             "Add {absent} to the {other} and upload it, or upload a corrected {one}.",
             "Check which name is right, and upload a corrected {other} or {one}.",
-            "Check the file. Upload the right one, or correct the name of the person it was sent for.",
+            "Check the file. Upload the right one, or correct the name it was sent under.",
         ),
     ),
     "PERSON_NOT_READ": Copy(
         "Whose document it is was not read",
         (
-            "We could not read for certain whose {type} this is: “{read}”. It was sent for"
-            " {expected}.",
+            "We may have misread whose {type} this is: “{read}”. It was sent for {expected}.",
             "We could not read whose {type} this is. It was sent for {expected}.",
-            "We could not read for certain whose {type} this is: “{read}”.",
+            "We may have misread whose {type} this is: “{read}”.",
             "We could not read whose {type} this is.",
         ),
         ("Each person's documents are filed under their own name.",),
-        (
-            "Wait for QA to compare the names, or upload a sharper copy that shows the full name.",
-        ),
+        ("Wait for QA to compare the names, or upload a sharper copy that shows the full name.",),
     ),
     "LAB_MISMATCH": Copy(
         "Names another laboratory",

@@ -92,9 +92,7 @@ def read_field(reading: Reading, spec: FieldSpec, kind: DocumentType) -> FieldVa
     return next((value for value in filled if value), None)
 
 
-def _without_captions(
-    value: FieldValue, kind: DocumentType, *, is_name: bool
-) -> FieldValue | None:
+def _without_captions(value: FieldValue, kind: DocumentType, *, is_name: bool) -> FieldValue | None:
     """With those of its entries that are not printed on the blank form."""
     entries = [
         each

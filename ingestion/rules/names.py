@@ -163,8 +163,10 @@ def _joined(name: Name) -> str:
 
 
 def _readings(text: str) -> Iterator[Name]:
-    """A name as it may be meant: with and without what is a degree or a family name, and with
-    particles as words of their own or as part of the word behind them.
+    """Yield the name as it may be meant.
+
+    With and without what is a degree or a family name, and with particles as words of their own or
+    as part of the word behind them.
     """
     surname, comma, rest = text.partition(",")
     groups, behind = _groups(surname), _groups(rest)
