@@ -107,6 +107,13 @@ def no_longer_as_signed(review: AuditReview) -> list[str]:
     return signatures.changed(entries[0], _facts(review)) if entries else [signatures.KEY]
 
 
+def account_of(review: AuditReview) -> str:
+    """Return what the signature says about the signer's account; "" where it says nothing."""
+    entries = history.timeline(_subject(review))
+    detail = (entries[0].detail if entries else None) or {}
+    return str(detail.get(signatures.ACCOUNT, ""))
+
+
 def roles_of(signed: Iterable[AuditReview]) -> dict[int, str]:
     """Return the role that each of these was signed in, by primary key. One query."""
     by_subject = {_subject(review): review.pk for review in signed}

@@ -18,6 +18,7 @@ from audit.log import composed, written
 
 KEY = "signature"  # of an entry's detail: what it is over, and the digest
 SHOWN = ("printed_name", "meaning")
+ACCOUNT = "signer_account"  # what is on record about the signer's account, where there is anything
 BYTES = "file"  # what is named when the bytes are others
 
 
@@ -29,11 +30,13 @@ class Signature:
     role: str
     printed_name: str
     meaning: str
+    account: str = ""  # who changed how the signer signs in, and who verified the identity again
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
     def shown(self) -> dict[str, str]:
-        return dict(zip(SHOWN, (self.printed_name, self.meaning), strict=True))
+        shown = dict(zip(SHOWN, (self.printed_name, self.meaning), strict=True))
+        return shown | ({ACCOUNT: self.account} if self.account else {})
 
     def over(self, facts: Mapping[str, Any], *, sha256: str = "") -> dict[str, Any]:
         """The detail of the entry that is signed: which has this SHA-256, and occurred at `at`.
@@ -53,7 +56,7 @@ def changed(entry: Recorded, now: Mapping[str, Any], *, sha256: str = "") -> lis
     detail = entry.detail or {}
     if not is_sound(detail, entry.sha256, written(entry.occurred_at)):
         return [KEY]
-    names = [name for name in detail[KEY]["over"] if name not in SHOWN]
+    names = [name for name in detail[KEY]["over"] if name not in (*SHOWN, ACCOUNT)]
     facts: dict[str, Any] = composed(dict(now))
     differing = [name for name in names if facts.get(name) != detail[name]]
     return differing + ([BYTES] if sha256 != entry.sha256 else [])

@@ -27,6 +27,7 @@ from ingestion.core.work import Fetched, PortalTerms, Unchanged, WorkItem
 from ingestion.dispatch.checking import CheckingReader
 from ingestion.portal import HttpPortals
 from ingestion.stores.archive import archive
+from sites.portal_origin import origin_of
 
 
 class MemoryDesk:
@@ -95,7 +96,8 @@ def items_of(offer: Path) -> list[WorkItem]:
 
 def _terms(portal: Mapping[str, Any]) -> dict[str, Any]:
     known = PortalTerms.__dataclass_fields__
-    return {name: value for name, value in portal.items() if name in known and name != "key"}
+    terms = {name: value for name, value in portal.items() if name in known and name != "key"}
+    return terms | {"approved_origin": origin_of(portal["base_url"])}
 
 
 async def run(items: Sequence[WorkItem], folder: Path, limits: Limits) -> MemoryDesk:

@@ -141,9 +141,10 @@ def measure(limit: Limit, size: Size) -> Iterator[Row]:
 
 def _introduce(key: str, url: str, limit: Limit) -> None:
     from sites.models import Portal
+    from sites.portal_origin import origin_of
 
     own = {"rate_per_second": limit.rate_per_second, "burst": limit.burst}
-    Portal.objects.create(key=key, base_url=url, **own)
+    Portal.objects.create(key=key, base_url=url, approved_origin=origin_of(url), **own)
 
 
 def _steady(times: Sequence[float]) -> float:

@@ -80,7 +80,7 @@ def every_page() -> Iterator[tuple[Any, str, str]]:
         client.force_login(person)
         yield from ((client, who, page) for page in pages)
     own = {"user": chief, "scopes": [Scope.READ], "last_used_at": timezone.now()}
-    token = ApiToken(name="bench", **own)
+    token = ApiToken(approved_at=timezone.now(), name="bench", **own)
     program = Client(headers={"Authorization": f"Bearer {token.draw_secret()}"})
     token.save()
     yield from ((program, "program", page) for page in LISTS)

@@ -88,6 +88,19 @@ def _passwords() -> Iterator[CheckMessage]:
         )
     if settings.PASSWORD_DAYS < 0:
         yield Error("PASSWORD_DAYS may not be negative; 0 means never.", id="config.E015")
+    if settings.ACCOUNT_LINK_HOURS < 1:
+        yield Error(
+            f"ACCOUNT_LINK_HOURS is {settings.ACCOUNT_LINK_HOURS}: no link for a password could "
+            "be used.",
+            hint="Leave it out: 24.",
+            id="config.E025",
+        )
+    if settings.APPROVAL_DAYS < 1:
+        yield Error(
+            f"APPROVAL_DAYS is {settings.APPROVAL_DAYS}: no request could be approved.",
+            hint="Leave it out: 14.",
+            id="config.E026",
+        )
     if settings.ACCESS_REVIEW_DAYS < 1:
         yield Error(
             "ACCESS_REVIEW_DAYS has to be at least 1: reviews of accounts have to come round.",

@@ -142,6 +142,9 @@ PASSWORD_HASHERS = [
 PASSWORD_LENGTH = env.int("PASSWORD_LENGTH", default=12)  # at least, of new ones
 PASSWORD_DAYS = env.int("PASSWORD_DAYS", default=0)  # after which one is changed; 0: never
 PASSWORD_BREACH_SERVICE = env.str("PASSWORD_BREACH_SERVICE", default="")  # "": none is asked
+ACCOUNT_LINK_HOURS = env.int("ACCOUNT_LINK_HOURS", default=24)  # a link for a password is good
+PASSWORD_RESET_TIMEOUT = ACCOUNT_LINK_HOURS * 3600  # Django's name for it, in seconds
+APPROVAL_DAYS = env.int("APPROVAL_DAYS", default=14)  # a request waits for a second person
 _RULES = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_RULES}.MinimumLengthValidator", "OPTIONS": {"min_length": PASSWORD_LENGTH}},
@@ -260,10 +263,6 @@ if BEHIND_PROXY:
 FILE_UPLOAD_HANDLERS = ["ingestion.web.bounds.BoundedFile"]
 MAX_UPLOAD_FILES = env.int("MAX_UPLOAD_FILES", default=40)
 MAX_DOCUMENT_MB = env.int("MAX_DOCUMENT_MB", default=50)
-# What one person or token may leave unfinished: open packets and drafts, and megabytes of them.
-OPEN_UPLOADS = env.int("OPEN_UPLOADS", default=10)
-OPEN_UPLOAD_MB = env.int("OPEN_UPLOAD_MB", default=4_000)
-OPEN_UPLOAD_MB_IN_ALL = env.int("OPEN_UPLOAD_MB_IN_ALL", default=20_000)  # of everybody
 # An uploaded file is looked at for so long, to say what it may be; 0: its name alone says so.
 GUESS_SECONDS = env.float("GUESS_SECONDS", default=15.0)
 # Empty inputs of the form without JavaScript count too; the form itself names the real limit.

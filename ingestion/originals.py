@@ -17,6 +17,7 @@ from ingestion.reading.facts import SUFFIXES
 from ingestion.rules.codes import CODES
 from ingestion.stores.archive import archive
 from sites.models import User
+from sites.roles import OPERATORS
 
 UNKNOWN = "application/octet-stream"
 DOWNLOADED = "document.downloaded"
@@ -78,10 +79,27 @@ def record_view(document: Document, *, by: By) -> None:
             filing.enter_next(row, VIEWED, detail={}, by=by)
 
 
+def must_give_reason(person: User) -> bool:
+    """Whether the person says why they want an original: operations and administrators.
+
+    Their work is the installation, and not what documents say (R23).
+    """
+    is_ours = person.is_superuser or OPERATORS in person.roles
+    return person.is_staff and not person.is_auditor and is_ours
+
+
 def record_download(
-    document: Document, content: IO[bytes], *, by: By, part: str = "", goes_on: bool = False
+    document: Document,
+    content: IO[bytes],
+    *,
+    by: By,
+    part: str = "",
+    goes_on: bool = False,
+    reason: str = "",
 ) -> None:
     """Enter that `content` is given out, before the first byte of it leaves: no entry, no bytes.
+
+    `reason`: what the person wants it for, where they had to say so (`must_give_reason`).
 
     A `part` that `goes_on` behind the beginning belongs to the download of these bytes by the same
     that began within the last hour, where there is one: that is on record already. Closes the
@@ -90,13 +108,14 @@ def record_download(
     with ExitStack() as refused:
         refused.callback(content.close)
         with ledger():
-            _enter_download(document, by, part, goes_on)
+            _enter_download(document, by, part, goes_on, reason)
         refused.pop_all()
 
 
-def _enter_download(document: Document, by: By, part: str, goes_on: bool) -> None:
+def _enter_download(document: Document, by: By, part: str, goes_on: bool, reason: str) -> None:
     row = filing.locked(document)
     began = timezone.now() - GOES_ON
     if goes_on and history.happened(row.subject, DOWNLOADED, by.actor, since=began):
         return
-    filing.enter_next(row, DOWNLOADED, detail={"range": part}, by=by)
+    detail = {"range": part} | ({"reason": reason} if reason else {})
+    filing.enter_next(row, DOWNLOADED, detail=detail, by=by)

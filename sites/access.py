@@ -7,7 +7,7 @@ SHA-256 of the list that was looked at.
 import csv
 import hashlib
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
@@ -20,8 +20,9 @@ from audit.cells import inert
 from audit.history import Recorded, Search
 from audit.log import ledger, record
 from audit.signatures import Signature
-from sites import lockout
-from sites.models import User
+from sites import identity, lockout
+from sites.approvals import State
+from sites.models import ApprovalRequest, User
 from sites.roles import ADMINISTRATORS, COORDINATORS, label
 
 EVENT = "access.reviewed"
@@ -45,6 +46,8 @@ class Account:
     grants: tuple[Grant, ...]
     sites: tuple[str, ...]
     locked_until: datetime | None
+    verified_by: str  # who verified the identity last, at whose request; "" before there was this
+    remarks: tuple[str, ...]  # what a reviewer has to look at, in sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,9 @@ class Row:
     training_acknowledged: str
     policy_acknowledged: str
     password_changed: str
+    identity_verified_by: str
+    signing_suspended_since: str
+    remarks: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +96,41 @@ def people() -> "QuerySet[User]":
 def accounts(of: Iterable[User] | None = None) -> list[Account]:
     """Of these people, or of all. A handful of queries, however many they are."""
     chosen = list(people() if of is None else of)
-    grants, locks = _grants(chosen), lockout.locks()
+    grants, locks, verified = _grants(chosen), lockout.locks(), identity.requests_by_subject()
     return [
         Account(
             person,
             tuple(_grant(role, grants.get((person.actor, role))) for role in person.roles),
             tuple(sorted(one.site.site_id for one in person.memberships.all())),
             locks.get(person.pk),
+            _verified_by(verified.get(person.actor, ())),
+            tuple(_remarks(person, verified)),
         )
         for person in chosen
     ]
+
+
+def _verified_by(requests: Iterable[ApprovalRequest]) -> str:
+    last = next((each for each in requests if each.state == State.APPROVED), None)
+    return f"{last.decided_by_name}, asked by {last.asked_by_name}" if last else ""
+
+
+def _remarks(person: User, requests: Mapping[str, list[ApprovalRequest]]) -> Iterator[str]:
+    """Sentences about what lets one human being act as two."""
+    if person.has_role_conflict:
+        yield "Administrator with a QA role: the QA role gives nothing."
+    own = requests.get(person.actor, [])
+    if person.signing_suspended_at:
+        causes = [identity.Cause(each.cause).label for each in own if each.state == State.OPEN]
+        yield f"Signing is suspended: {', '.join(causes) or 'the request was refused'}."
+    last = next((each for each in own if each.state == State.APPROVED), None)
+    if last and last.asked_by_id and last.decided_by:
+        makers = {each.asked_by_id for each in requests.get(last.decided_by.actor, [])}
+        if last.asked_by_id in makers:
+            yield (
+                f"{last.asked_by_name} asked to verify this identity, and had made or changed the "
+                f"account of {last.decided_by_name}, who verified it. Check that both exist."
+            )
 
 
 def _grant(role: str, entry: Recorded | None) -> Grant:
@@ -171,6 +202,9 @@ def _row(account: Account) -> Row:
         training_acknowledged=_time(person.training_acknowledged_at),
         policy_acknowledged=_time(person.policy_acknowledged_at),
         password_changed=_time(person.password_changed_at),
+        identity_verified_by=account.verified_by,
+        signing_suspended_since=_time(person.signing_suspended_at),
+        remarks=" ".join(account.remarks),
     )
 
 

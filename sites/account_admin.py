@@ -3,17 +3,20 @@
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.contrib import admin
-from django.contrib.auth.forms import UserChangeForm
+from django.contrib import admin, messages
+from django.contrib.auth.forms import UserChangeForm, UsernameField
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from audit.changes import SECRET
+from audit.reasons import FIELD
 from audit.tracked import LedgerAdminMixin
-from sites import lockout, second_step
+from sites import account_notices, identity, lockout, password_changes, second_step
 from sites.counts import Tries
+from sites.identity import Cause
 from sites.models import User
+from sites.person import QA_ROLES
 from sites.roles import AUDITORS
 
 if TYPE_CHECKING:
@@ -25,11 +28,6 @@ else:
 class PersonForm(UserChangeForm):  # type: ignore[type-arg] # generic for mypy alone
     """An auditor's account has an end, and what begins ends later."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        if "identity_evidence" in self.fields:
-            self.fields["identity_evidence"].widget.attrs["rows"] = 3
-
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
         since, until = given.get("access_from"), given.get("access_until")
@@ -38,7 +36,17 @@ class PersonForm(UserChangeForm):  # type: ignore[type-arg] # generic for mypy a
         groups = given.get("groups")
         if groups is not None and groups.filter(name=AUDITORS).exists():
             self._check_auditor(given)
+        if groups is not None and given.get("is_superuser"):
+            self._check_separation([group.name for group in groups])
         return given
+
+    def _check_separation(self, roles: list[str]) -> None:
+        if not QA_ROLES.isdisjoint(roles):
+            said = (
+                "An administrator cannot hold a role of QA: whoever makes accounts would decide "
+                "about documents with them. Choose one of the two."
+            )
+            self.add_error("groups", forms.ValidationError(said, code="role_conflict"))
 
     def _check_auditor(self, given: dict[str, Any]) -> None:
         if given.get("access_until") is None:
@@ -49,8 +57,94 @@ class PersonForm(UserChangeForm):  # type: ignore[type-arg] # generic for mypy a
             self.add_error("is_staff", forms.ValidationError(said, code="required"))
 
 
+class NewPersonForm(forms.ModelForm):  # type: ignore[type-arg] # generic for mypy alone
+    """A new account has no password: its person chooses one with a link."""
+
+    class Meta:
+        model = User
+        fields = ["username", "printed_name", "email"]
+        field_classes = {"username": UsernameField}
+
+    def save(self, commit: bool = True) -> Any:
+        self.instance.set_unusable_password()
+        return super().save(commit)
+
+
+# What an administrator may change that lets somebody sign as the person, or under another name.
+_CAUSES = {
+    "email": Cause.EMAIL,
+    "printed_name": Cause.NAME,
+    "is_superuser": Cause.ADMINISTRATOR,
+}
+
+
+def causes_of(form: Any, *, is_new: bool) -> list[Cause]:
+    """Why the identity has to be verified after this form is saved."""
+    if is_new:
+        return [Cause.CREATED]
+    return [
+        cause
+        for name, cause in _CAUSES.items()
+        if name in form.changed_data and (name != "is_superuser" or form.instance.is_superuser)
+    ]
+
+
 class AccountKeeping(_Base):
     """For the ModelAdmin of people."""
+
+    def suspend_and_tell(
+        self, request: HttpRequest, person: User, cause: Cause, *, old_address: str = ""
+    ) -> None:
+        """Have the identity verified by another administrator, and tell the person.
+
+        The person's `signing_suspended_at` is saved already. Inside `ledger()`.
+        """
+        by: Any = request.user
+        identity.ask(person, cause, by=by, reason=request.POST.get(FIELD, "").strip())
+        if cause is Cause.CREATED:
+            return
+        for address in dict.fromkeys([old_address or person.email, person.email]):
+            identity.tell(person, cause, by=str(by), to=address)
+        self.message_user(
+            request,
+            f"{person} cannot sign until another administrator has verified the identity.",
+            messages.WARNING,
+        )
+
+    def send_password_link(self, request: HttpRequest, person: User) -> None:
+        """Queue the mail with the link, or say how else the person gets one. Inside `ledger()`."""
+        text = f"{request.user} asks you to choose a password for your account {person.username}."
+        about = "Choose the password of your account"
+        if account_notices.write(person, about, text, has_link=True):
+            self.message_user(request, f"A link for a password is sent to {person.email}.")
+            return
+        missing = "has no email address" if account_notices.is_mail_on() else "gets no mail"
+        why = "" if account_notices.is_mail_on() else " (SITE_URL or EMAIL_HOST is not set)"
+        self.message_user(
+            request,
+            f"{person} {missing}{why}: whoever runs the server prints the link with "
+            f"manage.py account_link {person.username}.",
+            messages.WARNING,
+        )
+
+    @admin.action(description="Send a link for a new password", permissions=["change"])
+    def send_link(self, request: HttpRequest, people: QuerySet[User]) -> None:
+        for person in people.select_for_update():
+            if person == request.user:
+                said = "Change your own password on your account page."
+                self.message_user(request, said, messages.ERROR)
+                continue
+            before = {name: getattr(person, name) for name in _LINK_FIELDS}
+            password_changes.issue_link(person)
+            person.save(update_fields=_LINK_FIELDS)
+            changes = {
+                name: {"old": _text(old), "new": _text(getattr(person, name))}
+                for name, old in before.items()
+                if old != getattr(person, name)
+            }
+            self.record_change(request, person, changes)
+            self.suspend_and_tell(request, person, Cause.PASSWORD)
+            self.send_password_link(request, person)
 
     @admin.action(description="Unlock sign-in", permissions=["change"])
     def unlock(self, request: HttpRequest, people: QuerySet[User]) -> None:
@@ -65,16 +159,21 @@ class AccountKeeping(_Base):
     @admin.action(description="Take away the code at sign-in", permissions=["change"])
     def reset_second_step(self, request: HttpRequest, people: QuerySet[User]) -> None:
         for person in people.select_for_update():
-            old = person.second_step_since
+            old, suspended = person.second_step_since, person.signing_suspended_at
             if not second_step.reset(person):
                 continue
             person.second_step_since = None
-            person.save(update_fields=["second_step_since"])
+            person.signing_suspended_at = suspended or timezone.now()
+            person.save(update_fields=["second_step_since", "signing_suspended_at"])
             changes = {
                 "second_step_since": {"old": str(old), "new": None},
                 "key": {"old": SECRET, "new": None},
             }
+            if not suspended:
+                since = {"old": None, "new": str(person.signing_suspended_at)}
+                changes["signing_suspended_at"] = since
             self.record_change(request, person, changes)
+            self.suspend_and_tell(request, person, Cause.SECOND_FACTOR)
         self.message_user(request, "The codes are taken away. They can set up new ones.")
 
     @admin.action(description="Ask for training again", permissions=["change"])
@@ -89,9 +188,18 @@ class AccountKeeping(_Base):
     @admin.display(description="sign-in")
     def sign_in(self, person: Any) -> str:
         facts = ["Locked"] if person.is_locked_out else []
+        if person.signing_suspended_at:
+            facts.append("Signing suspended")
         if person.second_step_since:
             facts.append("With code")
         return ", ".join(facts) or "-"
+
+
+_LINK_FIELDS = ["link_issued_at", "signing_suspended_at"]
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def with_locks(people: QuerySet[User]) -> QuerySet[User]:

@@ -78,27 +78,6 @@ def by_themselves(person: Any) -> Iterator[Any]:
         )
 
 
-def change_own_password(person: Any, password: str) -> None:
-    """Its other sessions end: they carry a hash of the old one."""
-    with by_themselves(person) as row:
-        row.set_password(password)
-        row.password_changed_at, row.password_is_temporary = timezone.now(), False
-    person.refresh_from_db()
-
-
-def give_password(person: Any, password: str) -> None:
-    """Chosen by somebody else: to be changed at the first sign-in. Inside `on_record()`."""
-    person.set_password(password)
-    person.save(update_fields=["password"])
-    mark_given(person)
-
-
-def mark_given(person: Any) -> None:
-    """The password that is saved was chosen by somebody else."""
-    person.password_changed_at, person.password_is_temporary = timezone.now(), True
-    person.save(update_fields=["password_changed_at", "password_is_temporary"])
-
-
 def acknowledge(person: Any, what: Missing) -> None:
     """That they are trained, or have read the policy (R36, R37). Once."""
     column = {

@@ -1,28 +1,33 @@
 """Studies, sites, portals and people in the admin. Every change is an entry in the ledger."""
 
-from collections.abc import Callable
 from datetime import date
 from typing import Any, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.contrib.auth.models import Group
 from django.db.models import Count, QuerySet, URLField
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django_otp.plugins.otp_static.admin import StaticDevice
 from django_otp.plugins.otp_totp.admin import TOTPDevice
 
-from audit.changes import SECRET
 from audit.kept import KeptAdmin, OnlyLookedAt, is_referred_to
-from audit.reasons import with_reason
+from audit.reasons import FIELD
 from audit.tracked import LedgerAdminMixin
-from sites import accounts, holds_admin, retention, tokens_admin
-from sites.account_admin import AccountKeeping, PersonForm, with_locks
+from sites import holds_admin, password_changes, portal_approval, retention, tokens_admin
+from sites.account_admin import (
+    AccountKeeping,
+    NewPersonForm,
+    PersonForm,
+    causes_of,
+    with_locks,
+)
+from sites.identity import Cause
 from sites.models import Membership, Portal, Site, Study, User
+from sites.portal_origin import origin_of
 
 __all__ = ["holds_admin", "tokens_admin"]  # which register what is their own
 
@@ -130,7 +135,55 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
     ]
 
     def ledger_site(self, obj: Any) -> str:
-        return _only(Site.objects.filter(portal=obj))
+        return portal_approval.site_of(obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Portal | None = None) -> list[str]:
+        # The key names the portal's secret: under another one it would be sent elsewhere.
+        return ["key", "approved_origin", "waiting"] if obj else []
+
+    def get_fieldsets(self, request: HttpRequest, obj: Portal | None = None) -> Any:
+        fieldsets = super().get_fieldsets(request, obj)
+        if obj is None:
+            return fieldsets
+        approval = ("Second person", {"fields": ["approved_origin", "waiting"]})
+        return [*fieldsets[:1], approval, *fieldsets[1:]]
+
+    @admin.display(description="waiting for a second person")
+    def waiting(self, portal: Portal) -> str:
+        waits = portal_approval.open_request(portal)
+        if waits is None:
+            return "Nothing"
+        return format_html('<a href="{}">{}</a>', reverse("approval", args=[waits.pk]), waits)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save all but what a second person has to approve, and ask for that."""
+        wanted = {name: getattr(obj, name) for name in portal_approval.GUARDED}
+        if change:
+            row = self._locked(obj)
+            kept = {name: getattr(row, name) for name in wanted}
+        else:
+            kept = {"base_url": obj.base_url, "allow_http": False, "allow_private_hosts": False}
+        for name, value in kept.items():
+            setattr(obj, name, value)
+        super().save_model(request, obj, form, change)
+        is_approved = obj.approved_origin == origin_of(wanted["base_url"])
+        if wanted == kept and is_approved:
+            return
+        if wanted == kept and portal_approval.open_request(obj):
+            return
+        by: Any = request.user
+        reason = request.POST.get(FIELD, "").strip()
+        asked = portal_approval.ask(obj, wanted, by=by, reason=reason)
+        self.message_user(
+            request,
+            format_html(
+                "The address of the portal, and its exceptions, change when a second person "
+                'approves: <a href="{}">{}</a>.',
+                reverse("approval", args=[asked.pk]),
+                asked,
+            ),
+            messages.WARNING,
+        )
 
 
 @admin.register(Site)
@@ -166,6 +219,17 @@ _ON_RECORD: list[Any] = [
 ]
 
 
+# Changed by other ways than the form, perhaps while it is open.
+_NOT_OF_THE_FORM = [
+    "password",
+    "identity_evidence",
+    "identity_verified_at",
+    "link_issued_at",
+    "second_step_since",
+    "signing_suspended_at",
+]
+
+
 @admin.register(User)
 class PersonAdmin(AccountKeeping, KeptAdmin, LedgerAdminMixin, UserAdmin):
     """People are never deleted and never renamed: the ledger names them. They are deactivated."""
@@ -179,38 +243,31 @@ class PersonAdmin(AccountKeeping, KeptAdmin, LedgerAdminMixin, UserAdmin):
         "sign_in",
         "last_login",
     ]
-    actions = ["unlock", "reset_second_step", "train_again"]
-    form = PersonForm
+    actions = ["unlock", "send_link", "reset_second_step", "train_again"]
+    form, add_form = PersonForm, NewPersonForm
     list_filter = ["is_active", "is_staff", "is_superuser", "groups"]
     search_fields = ["username", "printed_name", "email"]
     inlines = [SitesInline]
     filter_horizontal = ()
-    change_password_form = with_reason(AdminPasswordChangeForm)
     fieldsets = [
-        (None, {"fields": ["username", "password"]}),
+        (None, {"fields": ["username"]}),
         ("Person", {"fields": ["printed_name", "email"]}),
         ("May do", {"fields": ["is_active", "is_staff", "is_superuser", "groups"]}),
         ("From when to when", {"fields": ["access_from", "access_until"]}),
-        ("Identity", {"fields": ["identity_evidence", "identity_verified_at"]}),
+        (
+            "Identity",
+            {"fields": ["identity_evidence", "identity_verified_at", "signing_suspended_at"]},
+        ),
         ("On record", {"fields": _ON_RECORD}),
     ]
-    add_fieldsets = [
-        (
-            None,
-            {
-                "fields": [
-                    "username",
-                    "printed_name",
-                    "email",
-                    "usable_password",
-                    "password1",
-                    "password2",
-                ]
-            },
-        )
+    add_fieldsets = [(None, {"fields": ["username", "printed_name", "email"]})]
+    # Set by what people do, each on record; an identity is verified at /approvals/.
+    readonly_fields = [
+        "identity_evidence",
+        "identity_verified_at",
+        "signing_suspended_at",
+        *_ON_RECORD,
     ]
-    # Stock date inputs have no labels (Django ticket 36203), and nobody sets these by hand.
-    readonly_fields = ["identity_verified_at", *_ON_RECORD]
 
     def ledger_site(self, obj: Any) -> str:
         return _only(Site.objects.filter(memberships__user=obj))
@@ -219,10 +276,11 @@ class PersonAdmin(AccountKeeping, KeptAdmin, LedgerAdminMixin, UserAdmin):
         return with_locks(super().get_queryset(request).prefetch_related("groups"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
-        fixed = ["username"] if obj else []
-        if obj == request.user:  # nobody vouches for themselves
-            fixed.append("identity_evidence")
-        return [*self.readonly_fields, *fixed]
+        return [*self.readonly_fields, *(["username"] if obj else [])]
+
+    def get_urls(self) -> list[Any]:
+        # No one types a password for another person: there is no such page.
+        return [url for url in super().get_urls() if url.name != "auth_user_password_change"]
 
     def kept_because(self, obj: Any) -> str:
         return (
@@ -231,36 +289,25 @@ class PersonAdmin(AccountKeeping, KeptAdmin, LedgerAdminMixin, UserAdmin):
         )
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        if "identity_evidence" in form.changed_data:
-            obj.identity_verified_at = timezone.now() if obj.identity_evidence.strip() else None
+        causes = causes_of(form, is_new=not change)
+        old_address = ""
+        if change:
+            row = self._locked(obj)
+            old_address = row.email
+            for name in _NOT_OF_THE_FORM:  # the form may be older than the row
+                setattr(obj, name, getattr(row, name))
+        else:
+            password_changes.issue_link(obj)
+        if causes:
+            obj.signing_suspended_at = obj.signing_suspended_at or timezone.now()
         super().save_model(request, obj, form, change)
-        if not change:
-            accounts.mark_given(obj)
+        for cause in causes:
+            self.suspend_and_tell(request, obj, cause, old_address=old_address)
+        if Cause.CREATED in causes:
+            self.send_password_link(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
-
-    def user_change_password(
-        self,
-        request: HttpRequest,
-        id: str,  # noqa: A002 - Django's own name
-        form_url: str = "",
-    ) -> HttpResponse:
-        """The one view of UserAdmin that the mixin does not know."""
-        change = super().user_change_password
-        return self.on_record(request, self._password_changed, change, id, form_url)
-
-    def _password_changed(
-        self, request: HttpRequest, change: Callable[..., HttpResponse], number: str, form_url: str
-    ) -> HttpResponse:
-        before = User.objects.filter(pk=number).values_list("password", flat=True).first()
-        response = change(request, number, form_url)
-        person = User.objects.filter(pk=number).first()
-        if person and person.password != before:
-            if person != request.user:
-                accounts.mark_given(person)
-            self.record_change(request, person, {"password": {"old": SECRET, "new": SECRET}})
-        return response
 
     @admin.display(description="roles")
     def roles(self, person: User) -> str:

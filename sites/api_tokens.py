@@ -72,6 +72,7 @@ class ApiToken(models.Model):
         editable=False,
         related_name="+",
     )
+    approved_at = models.DateTimeField(null=True, blank=True, editable=False)
     expires_at = models.DateTimeField(default=in_a_year)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)  # ten minutes' grain
@@ -123,7 +124,7 @@ class ApiToken(models.Model):
 
     @property
     def is_usable(self) -> bool:
-        if self.revoked_at or self.expires_at <= timezone.now():
+        if self.revoked_at or not self.approved_at or self.expires_at <= timezone.now():
             return False
         person = self.user
         if person is None:

@@ -12,8 +12,10 @@ class SitesConfig(AppConfig):
 
     def ready(self) -> None:
         from sites import checks as our_checks
-        from sites import sessions, signins
+        from sites import identity, portal_approval, sessions, signins, token_approval
 
+        for kind in (identity, portal_approval, token_approval):
+            kind.register()
         signins.connect()
         sessions.connect()
         checks.register(our_checks.check_settings)

@@ -11,6 +11,7 @@ class Missing(StrEnum):
     TRAINING = "training"
     POLICY = "policy"
     IDENTITY = "identity"
+    SUSPENDED = "suspended"
     SECOND_STEP = "second_step"
 
     @property
@@ -23,8 +24,10 @@ _SENTENCES = {
     Missing.TRAINING: "Confirm on your account page that you have been trained.",
     Missing.POLICY: "Read the policy on electronic signatures, and confirm it on your account "
     "page.",
-    Missing.IDENTITY: "Your identity has to be verified once before you sign. Ask your "
-    "administrator to do that.",
+    Missing.IDENTITY: "Your identity has to be verified once before you sign. An administrator "
+    "who did not make your account does that.",
+    Missing.SUSPENDED: "Your signing is suspended, because another person changed how you sign in. "
+    "A second administrator has to verify your identity again.",
     Missing.SECOND_STEP: "Your role needs a code at sign-in. Set it up on your account page.",
 }
 
@@ -44,6 +47,7 @@ def may_sign(person: Any) -> list[Missing]:
         Missing.TRAINING: not person.training_acknowledged_at,
         Missing.POLICY: not person.policy_acknowledged_at,
         Missing.IDENTITY: not person.identity_verified_at,
+        Missing.SUSPENDED: bool(person.signing_suspended_at),
         Missing.SECOND_STEP: person.needs_second_step and not person.second_step_since,
     }
     return [each for each, is_missing in unmet.items() if is_missing]

@@ -11,14 +11,26 @@ from django.db.models import Q, Value
 from django.db.models.functions import Lower, Replace, Upper
 
 from sites import accounts
+from sites.account_notices import AccountNotice
 from sites.api_tokens import TOKEN_LIFE, ApiToken, Scope, in_a_year
+from sites.approval_requests import ApprovalRequest
 from sites.counts import PageViews, Tries
 from sites.holds import LegalHold
 from sites.person import Person
 from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS, NAMES, NO_ROLE, named
 
 # Django looks for models here.
-__all__ = ["TOKEN_LIFE", "ApiToken", "LegalHold", "PageViews", "Scope", "Tries", "in_a_year"]
+__all__ = [
+    "TOKEN_LIFE",
+    "AccountNotice",
+    "ApiToken",
+    "ApprovalRequest",
+    "LegalHold",
+    "PageViews",
+    "Scope",
+    "Tries",
+    "in_a_year",
+]
 
 
 class PeopleManager(UserManager["User"]):
@@ -218,6 +230,15 @@ class Portal(models.Model):
     allow_http = models.BooleanField(default=False, help_text="Only for tests and closed networks.")
     allow_private_hosts = models.BooleanField(
         default=False, help_text="Let this portal be on a private or loopback address."
+    )
+    approved_origin = models.CharField(
+        "approved scheme, host and port",
+        max_length=300,
+        blank=True,
+        db_default="",
+        editable=False,
+        help_text="A second person approved that the portal is asked there, with its secret. "
+        "Nothing is asked of another origin.",
     )
     revision = models.PositiveIntegerField(default=0, editable=False)
 

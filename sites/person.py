@@ -11,7 +11,20 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils import timezone
 
-from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS
+from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS, QA_LEADS, QA_REVIEWERS
+
+# What QA does. An administrator makes the accounts that may do it, and so never does it, also not
+# by a role of QA; nor does a person whose signing is suspended (R23).
+QA_PERMISSIONS = frozenset(
+    {
+        "ingestion.review_document",
+        "ingestion.override_document",
+        "ingestion.add_waiver",
+        "ingestion.change_waiver",
+        "audit.add_auditreview",
+    }
+)
+QA_ROLES = frozenset({QA_LEADS, QA_REVIEWERS})
 
 
 class NameIsKept(Exception):
@@ -23,8 +36,8 @@ class Person(AbstractUser):
         "how the identity was verified",
         blank=True,
         max_length=1000,
-        help_text="Which document was seen, by whom and when. Once this is written the identity "
-        "counts as verified; without it nobody signs (21 CFR 11.100(b)).",
+        help_text="Which document an administrator saw, where and when. No one signs before that "
+        "(21 CFR 11.100(b)).",
     )
     training_acknowledged_at = models.DateTimeField(null=True, blank=True)
     password_changed_at = models.DateTimeField(null=True, blank=True)
@@ -32,6 +45,12 @@ class Person(AbstractUser):
         "has to choose a new password", default=False, editable=False
     )
     second_step_since = models.DateTimeField("code at sign-in since", null=True, blank=True)
+    link_issued_at = models.DateTimeField(
+        "link for a password issued", null=True, blank=True, editable=False
+    )  # null: no link is out, or it has been used
+    signing_suspended_at = models.DateTimeField(
+        "signing suspended since", null=True, blank=True, editable=False
+    )
     session_marks = models.JSONField(default=list, editable=False)  # of those that may go on
     access_from = models.DateField(
         null=True, blank=True, help_text="The first day (UTC). Empty: from the beginning."
@@ -61,6 +80,17 @@ class Person(AbstractUser):
 
     def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
         raise NameIsKept(NameIsKept.__doc__)
+
+    def has_perm(self, perm: str, obj: Any = None) -> bool:
+        """As Django says, but without the permissions of QA for administrators."""
+        if perm in QA_PERMISSIONS and (self.is_superuser or self.signing_suspended_at):
+            return False
+        return super().has_perm(perm, obj)
+
+    @property
+    def has_role_conflict(self) -> bool:
+        """Whether an administrator also holds a role of QA."""
+        return self.is_superuser and not QA_ROLES.isdisjoint(self.roles)
 
     @property
     def roles(self) -> list[str]:

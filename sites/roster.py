@@ -35,6 +35,7 @@ from sites.models import (
     header_name,
     version_number,
 )
+from sites.portal_origin import origin_of
 
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 # A ledger line names the site: in Unicode normal form C, without control characters.
@@ -163,7 +164,10 @@ def load(rows: list[SiteRow], *, actor: str, role: str = OPERATIONS) -> Loaded:
             known = {} if version is None else {"protocol_version": version}
             study = keep(Study, {"protocol_number": row.study}, known)
             key = row.portal.key or f"site-{slugify(row.site_id)}"
-            portal = keep(Portal, {"key": key}, row.portal.model_dump(exclude={"key"}))
+            terms = row.portal.model_dump(exclude={"key"})
+            # Whoever runs the server may read the secrets: no second person is asked.
+            terms["approved_origin"] = origin_of(row.portal.base_url)
+            portal = keep(Portal, {"key": key}, terms)
             columns = {"study": study, "portal": portal, "name": row.name, "country": row.country}
             if "activated_on" in row.model_fields_set:
                 columns["activated_on"] = row.activated_on

@@ -10,7 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
+from audit.reasons import FIELD
 from audit.tracked import LedgerAdminMixin
+from sites import token_approval
 from sites.models import TOKEN_LIFE, ApiToken, Scope, User
 
 
@@ -45,7 +47,7 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
     actions = ["revoke"]
     fields: ClassVar = [
         "name", "shown_prefix", "site", "user", "scopes", "state", "created_at", "created_by",
-        "expires_at", "revoked_at", "last_used_at",
+        "approved_at", "expires_at", "revoked_at", "last_used_at",
     ]  # fmt: skip
 
     def ledger_site(self, obj: Any) -> str:
@@ -76,11 +78,17 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
         return super().formfield_for_foreignkey(db_field, request, **options)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        person: Any = request.user
+        needs_approval = not change and token_approval.needs_approval(obj, person)
         if not change:
             obj.expires_at = timezone.now() + timedelta(days=form.cleaned_data["days"])
             obj.created_by = request.user
             vars(obj)["shown_once"] = obj.draw_secret()
+            obj.approved_at = None if needs_approval else timezone.now()
         super().save_model(request, obj, form, change)
+        if needs_approval:
+            why = request.POST.get(FIELD, "").strip()
+            token_approval.ask(obj, by=person, reason=why)
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
@@ -112,4 +120,6 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
     def state(self, token: ApiToken) -> str:
         if token.revoked_at:
             return "Revoked"
+        if not token.approved_at:
+            return "Waiting for approval"
         return "In use" if token.is_usable else "Expired"

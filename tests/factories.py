@@ -17,6 +17,7 @@ from ingestion.rules.fields import FieldValue
 from ingestion.rules.types import TYPES
 from ingestion.rules.validity import runs_out
 from sites.models import Membership, Portal, Site, Study, User
+from sites.portal_origin import origin_of
 from tests import steps
 
 _numbers = count(1)
@@ -35,7 +36,9 @@ def make_site(site_id: str = "", **portal) -> Site:
         "allow_http": True,
         "allow_private_hosts": True,
     }
-    row = Portal.objects.create(key=f"site-{site_id}", **terms | portal)
+    terms |= portal
+    approved = {"approved_origin": origin_of(terms["base_url"])}
+    row = Portal.objects.create(key=f"site-{site_id}", **approved | terms)
     return Site.objects.create(
         study=study, portal=row, site_id=site_id, name="St. Brigid's Hospital", country="Ireland"
     )

@@ -56,11 +56,14 @@ class Timeline:
 def signature(line: Line) -> tuple[str, str]:
     """Printed name and meaning (21 CFR 11.50), empty where the detail has none.
 
-    A signature whose digest is not that of what it is over is shown as INVALID (11.70).
+    A signature whose digest is not that of what it is over is shown as INVALID (11.70). What is on
+    record about the signer's account follows the meaning, in brackets.
     """
     detail: dict[str, Any] = orjson.loads(line.detail) if line.detail else {}
     meaning = str(detail.get("meaning", ""))
     of_entry = line.fields["sha256"], line.fields["occurred_at"]
     if signatures.KEY in detail and not signatures.is_sound(detail, *of_entry):
         meaning = f"{INVALID}: {meaning}"
+    if account := detail.get(signatures.ACCOUNT):
+        meaning = f"{meaning} [{account}]"
     return str(detail.get("printed_name", "")), meaning

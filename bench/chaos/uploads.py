@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from django.utils import timezone
+
 from ingestion.samples.people_and_sites import SITES
 from ingestion.samples.specimens import specimen
 from sites.models import ApiToken, Scope, Site
@@ -38,7 +40,12 @@ class Sender:
     def __init__(self, port: int, tend: Callable[[], None]) -> None:
         """`tend` is called while it waits: somebody has to start the web server again."""
         self._port, self._tend = port, tend
-        token = ApiToken(name="chaos", site=Site.objects.get(site_id=SITE), scopes=[Scope.SUBMIT])
+        token = ApiToken(
+            approved_at=timezone.now(),
+            name="chaos",
+            site=Site.objects.get(site_id=SITE),
+            scopes=[Scope.SUBMIT],
+        )
         self._secret = token.draw_secret()
         token.save()
         self._original = specimen(KIND, today=datetime.now(UTC).date(), site=SITES[0])

@@ -80,6 +80,6 @@ def _refusal(request: HttpRequest) -> Problem:
     if tried > settings.API_BAD_TOKENS_PER_MINUTE:
         detail = "Too many bad tokens from this address. Wait, and send a good one."
         return Problem(429, detail, headers={"Retry-After": str(MINUTE)})
-    detail = "The token is not known, or is revoked or expired."
+    detail = "The token is not known, not approved yet, revoked or expired."
     challenge = {"WWW-Authenticate": CHALLENGE["WWW-Authenticate"] + ', error="invalid_token"'}
     return Problem(401, detail, headers=challenge)

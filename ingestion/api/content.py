@@ -6,6 +6,7 @@ Content-Encoding, so that a part is a part of the file itself.
 
 import base64
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import IO, Any
 
 from django.http import FileResponse, HttpResponse, StreamingHttpResponse
@@ -13,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
+from audit.reasons import LEAST, MOST
 from ingestion import originals
 from ingestion.api import problems
 from ingestion.api.auth import ApiRequest
@@ -22,6 +24,7 @@ from ingestion.filing import By
 from ingestion.models import Document
 from ingestion.reading.facts import SUFFIXES
 
+REASON = "X-Reason"  # the header in which a token of operations says why
 _BLOCK = 1 << 16  # bytes
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _KINDS = sorted({*SUFFIXES.values(), originals.UNKNOWN})
@@ -34,6 +37,10 @@ def given(request: ApiRequest, document: Document) -> HttpResponseBase:
         content = originals.open_original(document)
     except FileNotFoundError:
         raise problems.not_found("content") from None
+    with ExitStack() as refused:
+        refused.callback(content.close)
+        _refuse_without_reason(request)
+        refused.pop_all()
     size = content.seek(0, 2)
     etag = f'"{document.sha256}"'
     if conditional := get_conditional_response(request, etag=etag):
@@ -46,6 +53,20 @@ def given(request: ApiRequest, document: Document) -> HttpResponseBase:
         detail = f"The document has {size} bytes; the range begins behind them."
         raise Problem(416, detail, headers={"Content-Range": f"bytes */{size}"}) from None
     return _described(_answer(request, document, content, part, size), document)
+
+
+def _refuse_without_reason(request: ApiRequest) -> None:
+    """Raises Problem for a token of operations that does not say what the bytes are for."""
+    person = request.auth.user
+    if person is None or request.method != "GET" or not originals.must_give_reason(person):
+        return
+    if len(_reason(request)) < LEAST:
+        detail = f"Send your reason in the header {REASON}, in at least {LEAST} characters."
+        raise Problem(403, detail)
+
+
+def _reason(request: ApiRequest) -> str:
+    return request.headers.get(REASON, "").strip()[:MOST]
 
 
 def _asked(request: ApiRequest, etag: str, size: int) -> Part | None:
@@ -74,10 +95,12 @@ def _answer(
 def _record(request: ApiRequest, document: Document, content: IO[bytes], part: Part | None) -> None:
     by = By(request.auth.actor, request.auth.role)
     if part is None:
-        originals.record_download(document, content, by=by)
+        originals.record_download(document, content, by=by, reason=_reason(request))
     else:
         said, goes_on = part.content_range, part.first > 0
-        originals.record_download(document, content, by=by, part=said, goes_on=goes_on)
+        originals.record_download(
+            document, content, by=by, part=said, goes_on=goes_on, reason=_reason(request)
+        )
 
 
 def _blocks(content: IO[bytes], left: int) -> Iterator[bytes]:

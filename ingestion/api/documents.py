@@ -66,7 +66,7 @@ def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
 @router.api_operation(
     ["GET", "HEAD"],
     "/{document_id}/content",
-    response=answers(None, 200, 206, 304, errors=(404, 412, 416)),
+    response=answers(None, 200, 206, 304, errors=(403, 404, 412, 416)),
     auth=Bearer(Scope.DOWNLOAD),
     summary="The bytes as they were sent",
     openapi_extra=content.DESCRIBED,

@@ -93,7 +93,6 @@ class FileOut(Schema):
     filename: str
     sha256: str
     received: bool
-    received_bytes: int  # from the beginning of the file on
     url: str
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from reportlab.lib.pagesizes import A4
 
+from audit import signatures
 from audit.export.sheet import Sheet, heading, title
 from audit.export.trail import Line
 from audit.folders import Sum
@@ -75,6 +76,8 @@ def _signature(line: Line) -> dict[str, str]:
         "Meaning": detail["meaning"],
         "Reason": detail["reason"],
     }
+    if account := detail.get(signatures.ACCOUNT):
+        shown["Account"] = account
     if seal := detail.get("signature"):  # not in the first entries of an old trail
         bound = f"the original by its SHA-256, and these facts by the digest\n{seal['digest']}"
         shown["Bound to"] = bound
@@ -96,8 +99,8 @@ def _checks() -> dict[str, str]:
         "The signature": "tail -n 1 trail.ndjson | tr -d '\\n' | sha256sum\n"
         "prints the head of this page: the last line is the entry that certifies.",
         "The ledger": "python3 verify_trail.py EXPORT --known HEAD\n"
-        "ends with exit code 0 if an export of the whole trail has this entry, and with 1 if it "
-        "has not. Ask whoever keeps the trail for one, and take verify_trail.py from elsewhere.",
+        "shows, with the head of this page, that an export of the trail has this entry. Ask "
+        "whoever keeps the trail for one, and take verify_trail.py from somewhere else.",
     }
 
 

@@ -22,6 +22,7 @@ class PortalTerms:
     allow_private_hosts: bool = False
     allowed_hosts: tuple[str, ...] = ()  # name or name:port; besides the one of `base_url`
     secret_header: str = "Authorization"  # noqa: S105 - a name; the secret is never in the terms
+    approved_origin: str = ""  # scheme, host and port that a second person approved
 
 
 @dataclass(frozen=True, slots=True)

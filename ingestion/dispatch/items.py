@@ -87,4 +87,5 @@ def portal_terms(portal: Portal) -> PortalTerms:
         allow_private_hosts=portal.allow_private_hosts,
         allowed_hosts=tuple(portal.allowed_hosts.split()),
         secret_header=portal.secret_header,
+        approved_origin=portal.approved_origin,
     )

@@ -20,6 +20,7 @@ from ingestion.dispatch import heartbeat
 from ingestion.models import AlarmMessage, Document, LockChange, Mailbox
 from ingestion.rules.sentences import reason
 from ingestion.stores import disks
+from sites.models import AccountNotice
 
 logger = logging.getLogger(__name__)
 
@@ -180,6 +181,20 @@ def _telling() -> Iterator[Alarm]:
         )
 
 
+def _account_mail() -> Iterator[Alarm]:
+    """Links for passwords, and notices of what another person changed in an account."""
+    unsent = AccountNotice.objects.unsent().exclude(error="").order_by("pk")
+    if first := unsent.first():
+        yield Alarm(
+            "account_mail",
+            _without_addresses(
+                f"{unsent.count()} mail about accounts could not be sent. {first.error}"
+            ),
+            "Check EMAIL_HOST and the mail server. The mail is tried again for three days. Until "
+            "it is sent, `manage.py account_link USER` prints a link for a password.",
+        )
+
+
 def _digests() -> Iterator[Alarm]:
     failing = Mailbox.objects.exclude(error="").filter(is_wanted=True).select_related("user")
     if boxes := list(failing.order_by("pk")[:MOST_NAMED]):
@@ -226,6 +241,7 @@ _SOURCES: Mapping[str, Callable[[], Iterable[Alarm]]] = {
     "held": _held,
     "locked": _locked,
     "telling": _telling,
+    "account_mail": _account_mail,
     "digests": _digests,
     "locks": _locks,
 }

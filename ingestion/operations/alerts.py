@@ -28,6 +28,7 @@ from django.utils import timezone
 from ingestion.models import AlarmMessage, AlarmRow, Channel
 from ingestion.operations import alarms
 from ingestion.operations.alarms import Alarm
+from sites import account_notices, approvals
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +68,8 @@ class Watchman:
         try:
             look()
             deliver()
+            approvals.expire_due()
+            account_notices.deliver_due()
         except Exception:
             # The outermost line of this thread.
             logger.exception("alarms could not be looked after; it is tried again")

@@ -13,12 +13,14 @@ from typing import Any, Self
 import httpcore2 as httpcore
 import httpx2 as httpx
 
+from ingestion.core.errors import Misconfigured
 from ingestion.core.gate import KEPT_SECONDS
 from ingestion.core.limits import Limits
 from ingestion.core.work import PortalTerms
 from ingestion.portal.credentials import Credentials
 from ingestion.portal.guard import GuardedBackend, Resolve, system_resolver
 from ingestion.portal.hosts import Hosts
+from sites.portal_origin import origin_of
 
 ALWAYS = {
     "Accept": "*/*",
@@ -68,6 +70,15 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
         return response
 
 
+def _refuse_unapproved(terms: PortalTerms) -> None:
+    """Raises Misconfigured where the base address has another origin than the approved one."""
+    if origin_of(terms.base_url) != terms.approved_origin:
+        raise Misconfigured(
+            f"the address {terms.base_url} of portal {terms.key} is not approved: a second person "
+            "has to approve it (/approvals/)"
+        )
+
+
 @dataclass(slots=True)
 class Line:
     """How one portal is asked. An async context manager: leaving it closes every connection."""
@@ -80,7 +91,11 @@ class Line:
 
     @classmethod
     def open(cls, terms: PortalTerms, limits: Limits, resolve: Resolve = system_resolver) -> Self:
-        """Reads certificates and secrets from the disk: for a thread. Raises Misconfigured."""
+        """Reads certificates and secrets from the disk: for a thread. Raises Misconfigured.
+
+        Nothing is asked, and no secret is sent, where no second person has approved the origin.
+        """
+        _refuse_unapproved(terms)
         credentials = Credentials.of(terms.key)
 
         timeout = httpx.Timeout(limits.read_seconds, connect=limits.connect_seconds, pool=None)

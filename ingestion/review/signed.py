@@ -47,8 +47,17 @@ def changed(decision: Decision, *, with_bytes: bool = True) -> list[str]:
 
     `with_bytes`: the file is read from the archive and hashed, else its row is believed.
     """
-    entries = history.timeline(decision.document.subject)
-    return _changed(decision, _entry_of(decision, entries), with_bytes=with_bytes)
+    return compared(decision, entry_of(decision), with_bytes=with_bytes)
+
+
+def entry_of(decision: Decision) -> Recorded | None:
+    """The entry of the ledger that a decision is in; None where there is none."""
+    return _entry_of(decision, history.timeline(decision.document.subject))
+
+
+def account_of(entry: Recorded | None) -> str:
+    """What the entry says about the signer's account; "" where it says nothing."""
+    return str((entry.detail or {}).get(signatures.ACCOUNT, "")) if entry else ""
 
 
 def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
@@ -64,7 +73,7 @@ def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
         for decision in page:
             subject = decision.document.subject
             own = _entry_of(decision, entries[subject])
-            if differing := _changed(decision, own, with_bytes=False):
+            if differing := compared(decision, own, with_bytes=False):
                 named = ", ".join(differing)
                 yield f"decision {decision.pk} on {subject} is not as it was signed: {named}."
 
@@ -74,7 +83,8 @@ def _entry_of(decision: Decision, entries: Iterable[Recorded]) -> Recorded | Non
     return next(own, None)
 
 
-def _changed(decision: Decision, entry: Recorded | None, *, with_bytes: bool) -> list[str]:
+def compared(decision: Decision, entry: Recorded | None, *, with_bytes: bool = True) -> list[str]:
+    """The same as `changed`, for whoever has the decision's entry at hand."""
     if entry is None:
         return [signatures.KEY]
     sha256 = decision.document.sha256

@@ -170,8 +170,8 @@ class _Round:
             self.followed.in_a_row = 0
 
 
-def work(job: AuditJob) -> Mapping[str, Any]:
-    """Have the bucket's locks follow the ledger for the parts that the job names."""
+@jobs.kind(KIND)
+def _work(job: AuditJob) -> Mapping[str, Any]:
     return follow(_changed(), _of_the_night(job.arguments["parts"])).as_json()
 
 

@@ -1,11 +1,14 @@
 """One document: `/documents/<id>/`, and its original as a download."""
 
+from django import forms
 from django.contrib.auth.decorators import login_required
-from django.http import FileResponse, Http404, HttpResponse
+from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
+from audit.reasons import LEAST, MOST
 from ingestion import originals, review
 from ingestion.core.states import UNSETTLED, DocumentState
 from ingestion.dispatch import heartbeat
@@ -14,6 +17,7 @@ from ingestion.models import Document
 from ingestion.review.table import AFTERWARDS
 from ingestion.web.access import SignedIn, visible
 from ingestion.web.extracted import extracted
+from ingestion.web.forms import PlainForm
 from ingestion.web.outcomes import outcome
 from ingestion.web.pictures import pictured
 from ingestion.web.review.shown import choices, took_the_place_of, with_signatures
@@ -70,22 +74,50 @@ def _kept(document: Document, user: User) -> str:
     return retention.said(study) if user.is_staff else retention.term(study)
 
 
+class DownloadForm(PlainForm):
+    reason = forms.CharField(
+        label="Reason for the download",
+        help_text="It stays on record beside the download.",
+        min_length=LEAST,
+        max_length=MOST,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+
 @never_cache
 @login_required
-@require_safe
-def original(request: SignedIn, pk: int) -> FileResponse:
+@require_http_methods(["GET", "HEAD", "POST"])
+def original(request: SignedIn, pk: int) -> HttpResponseBase:
     """The bytes as they were sent: always an attachment, never shown inside our own pages.
 
-    SecurityMiddleware adds nosniff, so a browser takes the type from us alone.
+    Operations and administrators say why first, on a page, and send that. SecurityMiddleware adds
+    nosniff, so a browser takes the type from us alone.
     """
     document = visible(request.user, pk)
+    if not originals.must_give_reason(request.user):
+        return _given(request, document) if request.method != "POST" else _only_read()
+    if not originals.may_see(request.user, document):
+        raise Http404
+    form = DownloadForm(request.POST or None)
+    if form.is_valid():
+        return _given(request, document, form.cleaned_data["reason"])
+    context = {"document": document, "form": form}
+    status = 400 if form.errors else 200
+    return render(request, "documents/download.html", context, status=status)
+
+
+def _only_read() -> HttpResponse:
+    return HttpResponseNotAllowed(["GET", "HEAD"])
+
+
+def _given(request: SignedIn, document: Document, reason: str = "") -> FileResponse:
     try:
         content = originals.open_original(document, request.user)
     except FileNotFoundError as error:
         raise Http404 from error
-    if request.method == "GET":
+    if request.method != "HEAD":
         by = By(request.user.actor, request.user.role)
-        originals.record_download(document, content, by=by)
+        originals.record_download(document, content, by=by, reason=reason)
     filename = originals.name_of(document)
     kind = originals.media_type(filename)
     return FileResponse(content, as_attachment=True, filename=filename, content_type=kind)

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from audit.signatures import Signature
-from sites import signing
+from sites import identity, signing
 from sites.models import User
 
 
@@ -43,4 +43,6 @@ class SignedForm(PlainForm):
             self.add_error("password", str(refused))
             return None
         role = person.role_with(permission) if permission else person.role
-        return Signature(person.actor, role, str(person), meaning)
+        return Signature(
+            person.actor, role, str(person), meaning, account=identity.signer_note(person)
+        )

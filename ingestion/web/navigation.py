@@ -6,11 +6,13 @@ a role that gains one gains the item.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from django.http import HttpRequest
 from django.urls import reverse
 
 from ingestion.review import desk
+from sites import approvals
 from sites.models import User
 
 
@@ -20,7 +22,7 @@ class Item:
     url_name: str
     shown_to: Callable[[User], bool]
     also: tuple[str, ...] = ()  # other pages of its section
-    waiting: Callable[[], int] | None = None  # how many things; asked where it is shown
+    waiting: Callable[[User], int] | None = None  # how many things; asked where it is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ ITEMS = (
         "Review",
         "review_queue",
         _staff_with("ingestion.review_document"),
-        waiting=desk.waiting,
+        waiting=lambda _user: desk.waiting(),
     ),
     Item(
         "Records",
@@ -86,6 +88,12 @@ ITEMS = (
         _staff_with("clinical_sites.view_user"),
         ("/access/",),
     ),
+    Item(
+        "Approvals",
+        "approvals",
+        _staff_with("clinical_sites.change_portal"),
+        waiting=approvals.count_waiting_for,
+    ),
     Item("Help", "help", _everybody),
 )
 
@@ -99,9 +107,14 @@ def navigation(request: HttpRequest) -> dict[str, list[Link]]:
     fits = {url: _fit(request.path, (url, *item.also)) for item, url in shown}
     current = max(fits, key=fits.__getitem__, default="")
     links = [
-        Link(item.label, url, url == current and fits[url] > 0, item.waiting) for item, url in shown
+        Link(item.label, url, url == current and fits[url] > 0, _asked_of(item, user))
+        for item, url in shown
     ]
     return {"navigation": links}
+
+
+def _asked_of(item: Item, user: User) -> Callable[[], int] | None:
+    return partial(item.waiting, user) if item.waiting else None
 
 
 def _fit(path: str, sections: tuple[str, ...]) -> int:

@@ -25,8 +25,8 @@ CHANGES = {"set", "add", "remove", "clear", *WRITES}
 DOORS = {
     "ingestion/management/commands/demo_users.py": "inside accounts.on_record()",
     "ingestion/roles.py": "enters what an upgrade changes",
-    "sites/accounts.py": "inside on_record(), or enters it",
     "sites/api_tokens.py": "when a token was last used: no change of the token",
+    "sites/password_changes.py": "inside accounts.by_themselves()",
     "sites/roster.py": "enters each row that it keeps",
     "sites/sessions.py": "marks of sessions: their beginnings and ends are entries",
 }

@@ -133,6 +133,7 @@ SIGNED_OUT = [
     Page("/login/", sign_in("lena"), leads="login_code"),
     Page("/login/", code_wrong),
     Page("/session/"),
+    Page("/password/link/MQ/c0ffee-0123/", status=410),
     Page("/help/rejections/"),
     Page("/packets/", status=404),
 ]
@@ -145,6 +146,8 @@ BEFORE_ANYTHING = {
 }
 WITH_EVERYTHING: dict[str, list[Page]] = {
     "new": [
+        Page("{link}"),
+        Page("{link}", refused("Set the password")),
         Page("/account/"),
         Page("/account/policy/"),
         Page("/packets/new/", status=403),
@@ -254,6 +257,11 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page(f"{_OPS}stuck/", press("Try the chosen ones again"), leads="ops_retry"),
         Page(f"{_OPS}stuck/", press("Do not wait any longer"), leads="ops_at_once"),
         Page(f"{_OPS}stuck/", press("Release the chosen ones"), leads="ops_release"),
+        Page("/documents/{filed}/file/"),
+        Page("/documents/{filed}/file/", refused("Download the file")),
+        Page("/approvals/"),
+        Page("/approvals/{request}/"),
+        Page("/approvals/{request}/", refused("Approve the request")),
         Page("/admin/"),
         Page("/admin/ingestion/batch/", choose_action("cancel")),
         Page(_AUDIT, status=403),
@@ -271,7 +279,8 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page("/admin/"),
         Page("/access/"),
         Page("/admin/clinical_sites/"),
-        Page("/admin/clinical_sites/user/{mara}/password/"),
+        Page("/approvals/{request}/"),  # her own
+        Page("/admin/clinical_sites/user/", choose_action("send_link")),
         Page("/admin/clinical_sites/user/add/", nothing_typed),
         Page("/admin/clinical_sites/user/{mara}/change/", nothing_typed),
         Page("/admin/clinical_sites/apitoken/add/", make_token),
@@ -286,10 +295,11 @@ NO_PAGES = {
     # They lead elsewhere.
     "admin:login", "admin:logout", "admin:password_change", "admin:view_on_site", "logout",
     # They change something, and lead to a page.
-    "account_training", "draft_file", "draft_file_guess", "draft_file_remove", "draft_files",
+    "account_identity", "account_training", "draft_file", "draft_file_guess", "draft_file_remove",
+    "draft_files",
     "retry", "review_take", "trail_check_now",
     # They are answered by a file or a picture.
-    "access_table", "certified_copy", "original", "page_image", "receipt", "required_csv",
+    "access_table", "certified_copy", "page_image", "receipt", "required_csv",
     "trail_export_file",
     # They are for scripts and for whoever watches over us.
     "admin:autocomplete", "admin:jsi18n", "healthz", "readyz", "metrics",

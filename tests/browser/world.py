@@ -13,6 +13,7 @@ from django_q.brokers import get_broker
 from django_q.models import OrmQ, Schedule, Task
 
 from audit import jobs, rotation
+from audit.log import ledger
 from ingestion import roles
 from ingestion.models import (
     Action,
@@ -29,6 +30,7 @@ from ingestion.review import ask
 from ingestion.rules.findings import Finding
 from ingestion.rules.signatures import Ink, Signature
 from ingestion.stores.archive import archive
+from sites import password_links, portal_approval
 from sites.holds import LegalHold
 from sites.models import ApiToken, Study, User
 from tests.factories import make_batch, make_leased, make_read, make_site, make_user
@@ -179,10 +181,22 @@ class World:
         ended = Study.objects.create(protocol_number="SLX-900", ended_on="2026-01-31")
         LegalHold.objects.create(study=ended, reason=WHY, set_by=ada)
         token = ApiToken(
-            name="eTMF of the sponsor", site=self.site, created_by=ada, scopes=["read"]
+            approved_at=timezone.now(),
+            name="eTMF of the sponsor",
+            site=self.site,
+            created_by=ada,
+            scopes=["read"],
         )
         token.draw_secret()
         token.save()
+        otto = self.people["otto"]
+        otto.link_issued_at = timezone.now()
+        otto.save()
+        self.names["link"] = password_links.path_for(otto)
+        wanted = {"base_url": "https://new.example.org/", "allow_http": False}
+        with ledger():
+            asked = portal_approval.ask(self.site.portal, wanted, by=ada, reason=WHY)
+        self.names["request"] = asked.pk
 
     def _asked_for(self) -> None:
         """A check, an export and two reviews: asked for by pages, done by a worker's function."""

@@ -15,6 +15,7 @@ from django_q.models import OrmQ, Schedule, Task
 
 from audit import history, jobs, reviews, runs
 from audit.export import job as export_job
+from audit.log import ledger
 from audit.reviews import Outcome, Scope
 from audit.signatures import Signature
 from ingestion import copies
@@ -28,6 +29,7 @@ from ingestion.models import (
     Waiver,
 )
 from ingestion.rules.findings import Finding
+from sites import portal_approval
 from sites.models import ApiToken, LegalHold
 from sites.models import Scope as TokenScope
 from tests.config import doors
@@ -66,7 +68,7 @@ def make_house() -> House:
     kept = _kept(mara)
     gathered = _gathered(site)
     known = {
-        **_rows(site, document, admin),
+        **_rows(site, document, admin, people[doors.QA]),
         **_trail(document, mara, admin),
         "admin:app_list": "/admin/ingestion/",
         "admin:admin/(?P<url>.*)$": "/admin/nothing/here",
@@ -74,6 +76,9 @@ def make_house() -> House:
         "reference": packet.reference,
         "site_id": site.site_id,
         "page": 1,
+        "approval.pk": _asked(site, people[doors.OPS]).pk,
+        "uidb64": "MQ",
+        "token": "c0ffee-0123456789abcdef",
         "draft_file.pk": kept.pk,
         "draft_file_guess.pk": kept.pk,
         "draft_file_remove.pk": kept.pk,
@@ -107,6 +112,13 @@ def _people(site, other):
     return people
 
 
+def _asked(site, ops):
+    """Something that waits for a second person."""
+    with ledger():
+        wanted = {"base_url": "https://new.example.org/", "allow_http": False}
+        return portal_approval.ask(site.portal, wanted, by=ops, reason="It has moved.")
+
+
 def _filed(site, mara):
     """A document that is on file, with a remark and its bytes."""
     document = sender(site, mara, settings.SPOOL_DIR)(REMARKED, typed())
@@ -129,7 +141,7 @@ def _gathered(site):
     )
 
 
-def _rows(site, document, admin):
+def _rows(site, document, admin, qa):
     """A row for each model that the admin has, by the name of its page."""
     now, study, why = timezone.now(), site.study, "Agreed with the sponsor."
     decided = sender(site, site.memberships.get().user, settings.SPOOL_DIR)(IN_REVIEW)
@@ -141,7 +153,7 @@ def _rows(site, document, admin):
         for done in (True, False)
     ]  # fmt: skip
     rows = {
-        "ingestion_decision": decide(decided, Action.RELEASE, admin),
+        "ingestion_decision": decide(decided, Action.RELEASE, qa),
         "ingestion_document": document,
         "ingestion_finding": document.findings.get(),
         "ingestion_batch": document.batch,
@@ -169,9 +181,7 @@ def _rows(site, document, admin):
         if row.pk is None:
             row.save()
     keys = {name: row.pk for name, row in rows.items()} | {"audit_entry": history.head()[0]}
-    user = rows["clinical_sites_user"]
     return _pages_of(keys) | {
-        "admin:auth_user_password_change.id": user.pk,
         "admin:view_on_site.content_type_id": ContentType.objects.get_for_model(document).pk,
         "admin:view_on_site.object_id": document.pk,
     }
@@ -215,7 +225,9 @@ def _trail(document, mara, admin):
 
 
 def _token(*scopes, **whose):
-    token = ApiToken(name="its system", scopes=list(scopes or TokenScope), **whose)
+    token = ApiToken(
+        approved_at=timezone.now(), name="its system", scopes=list(scopes or TokenScope), **whose
+    )
     secret = token.draw_secret()
     token.save()
     return token, secret

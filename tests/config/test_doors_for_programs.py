@@ -25,6 +25,7 @@ def _asked(house):
 
 def _ask(secret, method, path):
     headers = {"authorization": f"Bearer {secret}"} if secret else {}
+    headers["x-reason"] = "The site says that its copy is damaged."
     return Client(raise_request_exception=False).generic(method, path, headers=headers)
 
 

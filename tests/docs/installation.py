@@ -23,10 +23,11 @@ from tests.docs.pages import ROOT
 ADDRESS = "http://127.0.0.1:8000"  # on every page; ours is a free port
 PROGRAM, HUMAN = SITES[1], SITES[0]  # whose packets come over HTTP, and by hand
 TOKENS = """
+from django.utils import timezone
 from audit.log import ledger
 from sites.models import ApiToken, Scope, Site, User
 def write(file, scopes, **whose):
-    token = ApiToken(name=file, scopes=scopes, **whose)
+    token = ApiToken(approved_at=timezone.now(), name=file, scopes=scopes, **whose)
     open(file, "w").write(token.draw_secret())
     token.save()
 write("site.token", ["read", "download", "submit"], site=Site.objects.get(site_id="{site}"))

@@ -5,7 +5,7 @@ from django.contrib.auth.models import Group
 
 from audit.history import find as latest
 from ingestion.roles import ROLES
-from sites import accounts
+from sites import password_changes
 from sites.models import User
 from sites.roles import NAMES, NO_ROLE, label
 from tests.factories import make_site, make_staff, make_user
@@ -23,7 +23,7 @@ GROUPS = {
 
 def role_on_record(person: User) -> str:
     """The role of the entry that the person's own change leaves."""
-    accounts.change_own_password(person, "horse battery staple")
+    password_changes.change_own(person, "horse battery staple")
     return latest(limit=1)[0].role
 
 

@@ -47,6 +47,7 @@ PEOPLE = (
     Person("olu", "Olu Adeyemi", group=OPERATORS),
     Person("vera", "Vera Novak", group=AUDITORS),
     Person("admin", "Ada Hartmann", is_superuser=True),
+    Person("noor", "Noor Haddad", is_superuser=True),
 )
 
 

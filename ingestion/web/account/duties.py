@@ -14,7 +14,7 @@ from ingestion.web.account.people import FOR_PROGRAMS, name_of_page, person_of
 from sites import second_step
 from sites.models import User
 
-_OPEN = {"login", "login_code", "logout", "session", "help_rejections"}
+_OPEN = {"login", "login_code", "logout", "session", "help_rejections", "password_link"}
 
 
 class FirstThings:

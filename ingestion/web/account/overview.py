@@ -9,9 +9,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from audit.log import ledger
 from ingestion.web.access import SignedIn
 from ingestion.web.account.people import wanted
-from sites import accounts, fitness, second_step
+from sites import accounts, fitness, identity, second_step
 from sites.fitness import Missing
 
 _THANKS = {
@@ -38,6 +39,7 @@ def account(request: SignedIn) -> HttpResponse:
         "needs": _needs(request),
         "roles": person.roles,
         "sites": person.memberships.select_related("site").order_by("site__site_id"),
+        "is_waiting_for_identity": identity.is_waiting(person),
         "codes_left": second_step.recovery_codes_left(person),
     }
     return render(request, "account/account.html", context)
@@ -69,6 +71,23 @@ def policy(request: SignedIn) -> HttpResponse:
     if request.method == "POST":
         return _acknowledged(request, Missing.POLICY)
     return render(request, "account/policy.html", {"next": wanted(request)})
+
+
+@never_cache
+@login_required
+@require_POST
+def ask_for_identity(request: SignedIn) -> HttpResponse:
+    """Ask the administrators to verify one's own identity (R27)."""
+    person = request.user
+    if person.is_auditor or not (person.signing_suspended_at or not person.identity_verified_at):
+        messages.error(request, "Your identity is verified. There is nothing to ask for.")
+    elif identity.is_waiting(person):
+        messages.error(request, "The administrators have been asked already.")
+    else:
+        with ledger():
+            identity.ask(person, identity.Cause.ASKED, by=person)
+        messages.success(request, "The administrators are asked to verify your identity.")
+    return redirect("account")
 
 
 def _acknowledged(request: SignedIn, what: Missing) -> HttpResponse:

@@ -19,7 +19,7 @@ from ingestion.web.account.people import wanted
 from ingestion.web.forms import PlainForm
 from ingestion.web.start import start_page
 from ingestion.web.wording import clock
-from sites import accounts, lockout
+from sites import lockout, password_changes
 from sites.models import User
 
 CHANGED = "Your password is changed. Wherever else you were signed in, you are signed out."
@@ -83,7 +83,7 @@ def password(request: SignedIn) -> HttpResponse:
     person = request.user
     form = PasswordForm(person, request.POST or None)
     if form.is_valid():
-        accounts.change_own_password(person, form.cleaned_data["new"])
+        password_changes.change_own(person, form.cleaned_data["new"])
         update_session_auth_hash(request, person)
         messages.success(request, CHANGED)
         return HttpResponseRedirect(wanted(request) or start_page(request.user))

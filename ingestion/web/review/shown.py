@@ -24,6 +24,7 @@ class Signed:
 
     decision: Decision
     changed: list[str]
+    account: str  # what is on record about the signer's account
 
 
 def choices(person: User, document: Document, among: Collection[Action] = ()) -> list[Choice]:
@@ -37,7 +38,12 @@ def choices(person: User, document: Document, among: Collection[Action] = ()) ->
 
 def with_signatures(document: Document) -> list[Signed]:
     made = document.qa_decisions.select_related("document__site", "other__site")
-    return [Signed(decision, signed.changed(decision)) for decision in made]
+    return [_with_signature(decision) for decision in made]
+
+
+def _with_signature(decision: Decision) -> Signed:
+    entry = signed.entry_of(decision)
+    return Signed(decision, signed.compared(decision, entry), signed.account_of(entry))
 
 
 def took_the_place_of(document: Document) -> list[Decision]:

@@ -44,6 +44,7 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
     context = {
         "review": found,
         "role": label(reviews.roles_of([found]).get(found.pk, "")),
+        "account": reviews.account_of(found),
         "changed": reviews.no_longer_as_signed(found),
     }
     return render(request, "trail/review.html", context)

@@ -59,8 +59,7 @@ def test_a_person_joins_a_site_on_record(as_role, site):
 
 @pytest.mark.requirement("R09")
 def test_a_new_person_is_on_record(as_role):
-    form = {"username": "otto", "usable_password": "true", "password1": NEW,
-            "password2": NEW, "printed_name": "Otto", "email": "",
+    form = {"username": "otto", "printed_name": "Otto", "email": "",
             "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}  # fmt: skip
     assert as_role("").post("/admin/clinical_sites/user/add/", form).status_code == 302
     person = User.objects.get(username="otto")
@@ -73,23 +72,6 @@ def test_a_person_keeps_name_and_place_for_ever(as_role):
     client.post(f"{address}/change/", person_form(person, username="other"))
     assert client.post(f"{address}/delete/", {"post": "yes"}).status_code == 403
     assert User.objects.filter(username="new").exists()
-
-
-def test_a_new_password_is_on_record_without_the_password(as_role):
-    person, client = make_user("new"), as_role("")
-    form = {"usable_password": "true", "password1": NEW, "password2": NEW, "reason_for_change": WHY}
-    address = f"/admin/clinical_sites/user/{person.pk}/password/"
-    assert client.get(address).status_code == 200
-    assert client.post(address, form).status_code == 302
-    entry = timeline(person.actor)[-1]
-    assert entry.detail["changes"] == {"password": {"old": "(not shown)", "new": "(not shown)"}}
-
-
-def test_a_password_that_is_refused_leaves_no_entry(as_role):
-    person = make_user("new")
-    form = {"usable_password": "true", "password1": "short", "password2": "other"}
-    as_role("").post(f"/admin/clinical_sites/user/{person.pk}/password/", form)
-    assert timeline(person.actor) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from ingestion.core.states import BatchState
 from ingestion.models import Batch, RequiredDocument
 from sites.models import Site, Study, User
 from tests.factories import make_batch, make_user
-from tests.ingestion.admin.test_people_and_sites import NEW, WHY, person_form, site_form
+from tests.ingestion.admin.test_people_and_sites import WHY, person_form, site_form
 
 STUDIES = "/admin/clinical_sites/study/"
 UNSAID = ("", " ", "typo", "         x", "\n\n \t \n\n \t")
@@ -121,17 +121,6 @@ def test_an_action_does_not_slip_through_behind_a_deletion(as_role):
 
 
 @pytest.mark.requirement("R03")
-@without_reason
-def test_no_password_is_set_without_a_reason(administrator, why):
-    person = make_user("new")
-    form = {"usable_password": "true", "password1": NEW, "password2": NEW}
-    address = f"/admin/clinical_sites/user/{person.pk}/password/"
-    assert 'name="reason_for_change"' in text(administrator.get(address))
-    assert "Write why" in text(administrator.post(address, form | {"reason_for_change": why}))
-    assert not User.objects.get(pk=person.pk).check_password(NEW)
-
-
-@pytest.mark.requirement("R03")
 @pytest.mark.requirement("R09")
 @pytest.mark.parametrize("column", ["is_active", "is_staff", "is_superuser"])
 def test_what_a_person_may_do_is_changed_on_record_and_with_a_reason(administrator, column):
@@ -142,7 +131,8 @@ def test_what_a_person_may_do_is_changed_on_record_and_with_a_reason(administrat
     assert [entry.event for entry in timeline(person.actor)] == []
     administrator.post(address, person_form(person, **change))
     (entry,) = timeline(person.actor)
-    assert list(entry.detail["changes"]) == [column]
+    suspended = ["signing_suspended_at"] if column == "is_superuser" else []
+    assert list(entry.detail["changes"]) == [column, *suspended]
     assert entry.detail["reason"] == WHY
 
 
@@ -170,18 +160,6 @@ def test_a_form_that_comes_back_is_on_record_without_what_was_typed_in_the_line(
         "each:invalid_choice",
     )
     assert {"field": "each", "value": "moon"} in entry.detail["typed"]
-
-
-@pytest.mark.requirement("R08")
-def test_a_password_that_was_refused_is_in_no_entry(administrator):
-    person = make_user("new")
-    form = {"usable_password": "true", "password1": "hunter2", "password2": "hunter3",
-            "reason_for_change": WHY}  # fmt: skip
-    administrator.post(f"/admin/clinical_sites/user/{person.pk}/password/", form)
-    (entry,) = latest(limit=1)
-    assert entry.event == "user.form_came_back"
-    assert "password2:password_mismatch" in entry.reason_code
-    assert "hunter" not in str(entry)
 
 
 @pytest.mark.requirement("R03")

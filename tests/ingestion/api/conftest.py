@@ -5,6 +5,7 @@ import uuid
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from sites.models import ApiToken, Scope
 from tests.factories import make_site, make_user
@@ -19,7 +20,12 @@ def _folders(settings, tmp_path):
 
 def make_token(*scopes, **columns):
     """The token and its secret."""
-    token = ApiToken(name="the site's document system", scopes=list(scopes or Scope), **columns)
+    token = ApiToken(
+        approved_at=timezone.now(),
+        name="the site's document system",
+        scopes=list(scopes or Scope),
+        **columns,
+    )
     secret = token.draw_secret()
     token.save()
     return token, secret

@@ -9,6 +9,7 @@ import pytest
 from ingestion.core.limits import Limits
 from ingestion.core.work import PortalTerms, WorkItem
 from ingestion.portal import FolderOf, HttpPortals
+from sites.portal_origin import origin_of
 from tests.ingestion.portal.authority import Authority
 from tests.ingestion.portal.servers import serve
 
@@ -43,10 +44,17 @@ def make_item(url, *, document=1, expected_sha256="", filed=None, **terms):
         site_id="1001",
         doc_id="cv",
         url=url,
-        terms=PortalTerms(**values | terms),
+        terms=approved(PortalTerms(**values | terms)),
         expected_sha256=expected_sha256,
         filed=filed,
     )
+
+
+def approved(terms):
+    """As they are once a second person has approved the base address."""
+    if terms.approved_origin:
+        return terms
+    return dataclasses.replace(terms, approved_origin=origin_of(terms.base_url))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from ingestion.rules.findings import Finding
 from ingestion.rules.signatures import Ink, Signature
 from ingestion.stores.archive import archive
 from ingestion.web.pictures import Spot, page_picture
-from tests.factories import make_user, verdict
+from tests.factories import make_staff, verdict
 from tests.ingestion.reading.papers import typed
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet
 
@@ -37,7 +37,7 @@ def sent(site, mara, tmp_path):
 
 @pytest.fixture
 def reviewer(db):
-    return make_user("quinn", is_staff=True, is_superuser=True)
+    return make_staff("QA reviewers", "quinn")
 
 
 def picture(client, document, page=1):

@@ -139,7 +139,7 @@ def test_nothing_is_decided_without_ones_own_name_and_password(
 def test_an_administrator_cannot_sign_for_others(client, sent, ines):
     client.force_login(make_user("admin", is_staff=True, is_superuser=True))
     answer = sign(client, sent(IN_REVIEW), "release", reason=REASON, **SIGNED)
-    assert answer.status_code == 400
+    assert answer.status_code == 403
     assert not Decision.objects.exists()
 
 

@@ -90,7 +90,10 @@ def test_a_coordinator_is_offered_what_a_coordinator_can_do(signed_in):
             "Regulatory affairs",
             ["Records", "Packets", NEEDS, "Audit trail", "Sites", "People", "Help"],
         ),
-        ("Operations", ["Records", "Packets", NEEDS, "Operations", "Work", "Sites", "Help"]),
+        (
+            "Operations",
+            ["Records", "Packets", NEEDS, "Operations", "Work", "Sites", "Approvals", "Help"],
+        ),
     ],
 )
 def test_each_role_is_offered_what_it_may_open(client, db, role, offered):

@@ -148,5 +148,5 @@ def test_the_list_takes_as_many_queries_for_many_as_for_few(
 ):
     for number in range(20):
         make_user(f"person-{number}")
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         access.table(access.accounts())

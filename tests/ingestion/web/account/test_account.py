@@ -84,18 +84,6 @@ def person_form(person, **given):
             "reason_for_change": WHY} | given  # fmt: skip
 
 
-@pytest.mark.requirement("R27")
-def test_an_administrator_verifies_an_identity_by_saying_how(new):
-    ada = Client()
-    ada.force_login(make_user("ada", is_staff=True, is_superuser=True))
-    address = f"/admin/clinical_sites/user/{new.pk}/change/"
-    ada.post(address, person_form(new, identity_evidence=WHY))
-    assert fresh(new).identity_verified_at
-    assert timeline(new.actor)[-1].detail["changes"]["identity_evidence"]["new"] == WHY
-    ada.post(address, person_form(new))
-    assert fresh(new).identity_verified_at is None
-
-
 @pytest.mark.requirement("R23")
 def test_nobody_vouches_for_their_own_identity():
     person = make_user("ada", is_staff=True, is_superuser=True, identity_verified_at=None)

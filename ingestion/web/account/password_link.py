@@ -1,0 +1,61 @@
+"""`/password/link/...`: a person chooses their own password with a one-time link."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import password_validation
+from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.views import PasswordResetConfirmView
+from django.http import HttpResponse
+from django.urls import reverse_lazy
+
+from sites import password_changes, password_links
+from sites.models import User
+
+
+class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg] # generic for mypy alone
+    """Saved on record, and in the person's own name."""
+
+    user: User
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "sl-input"
+            field.help_text = ""  # the page says the rules once
+
+    def save(self, commit: bool = True) -> User:
+        password_changes.change_own(self.user, self.cleaned_data["new_password1"])
+        return self.user
+
+
+class PasswordLink(PasswordResetConfirmView):
+    """Django's view: the token moves into the session, so that no `Referer` carries it."""
+
+    token_generator = password_links.tokens
+    form_class = NewPasswordForm
+    template_name = "account/password_link.html"
+    success_url = reverse_lazy("login")
+    reset_url_token = "choose"  # noqa: S105 - what stands in the address instead of the token
+
+    def get_user(self, uidb64: str) -> User | None:
+        person = super().get_user(uidb64)
+        is_open = isinstance(person, User) and person.is_active and person.has_access()
+        return person if isinstance(person, User) and is_open else None
+
+    def get_context_data(self, **options: Any) -> dict[str, Any]:
+        rules = password_validation.password_validators_help_texts()
+        return super().get_context_data(rules=rules, **options)
+
+    def render_to_response(self, context: dict[str, Any], **options: Any) -> HttpResponse:
+        """Raises no 404 for a spent link: it did exist, and the page says what to do."""
+        if not self.validlink:
+            options["status"] = 410
+        elif context["form"].errors:
+            options["status"] = 400
+        return super().render_to_response(context, **options)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response = super().form_valid(form)
+        messages.success(self.request, "Your password is set. Sign in with it.")
+        return response

@@ -1,0 +1,41 @@
+"""Prints a one-time link with which a person chooses their password, where no mail takes it there.
+
+On record with the operating system's user. The person cannot sign until an administrator has
+verified the identity.
+"""
+
+import argparse
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from sites import accounts, approvals, identity, password_changes, password_links
+from sites.identity import Cause
+from sites.models import User
+
+
+class Command(BaseCommand):
+    help = "Prints a one-time link for a password, on record. Signing is suspended by it."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("user", help="a user name")
+
+    def handle(self, *args: Any, user: str, **options: Any) -> None:
+        person = User.objects.filter(username=user).first()
+        if person is None:
+            raise CommandError(f"There is no user {user!r}. Enter an existing user name.")
+        if not (person.is_active and person.has_access()):
+            raise CommandError(f"The account {user!r} is not open. Open it in the admin first.")
+        with accounts.on_record(person):
+            password_changes.issue_link(person)
+            person.save(update_fields=["link_issued_at", "signing_suspended_at"])
+            identity.ask(person, Cause.PASSWORD, by=None)
+            identity.tell(person, Cause.PASSWORD, by=approvals.name_of_command())
+        if not settings.SITE_URL:
+            self.stderr.write("SITE_URL is not set: put the address of SiteLedger before the path.")
+        self.stdout.write(password_links.address_for(person))
+        self.stderr.write(
+            f"The link works once, for {settings.ACCOUNT_LINK_HOURS} hours. {person} cannot sign "
+            "until an administrator has verified the identity (/approvals/)."
+        )

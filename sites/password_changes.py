@@ -1,0 +1,35 @@
+"""Passwords: chosen by their own person, and by no one else (R19)."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from sites import account_notices, accounts
+
+
+def change_own(person: Any, password: str) -> None:
+    """Save the password that a person chose. Their other sessions end.
+
+    They are told by mail, in case that it was not they.
+    """
+    with accounts.by_themselves(person) as row:
+        row.set_password(password)
+        row.password_changed_at, row.password_is_temporary = timezone.now(), False
+        row.link_issued_at = None  # a link that is still out would be another way in
+        account_notices.write(
+            row,
+            "Your account: password changed",
+            f"The password of the account {row.username} has been changed.\n"
+            "If this was not you, tell your administrator at once.",
+        )
+    person.refresh_from_db()
+
+
+def issue_link(person: Any) -> None:
+    """Let a link for a new password be made, and suspend signing until the identity is verified.
+
+    Changes the row and does not save it. An older link stops working.
+    """
+    now = timezone.now()
+    person.link_issued_at = now
+    person.signing_suspended_at = person.signing_suspended_at or now

@@ -1,0 +1,84 @@
+"""Where a portal is asked, and its two exceptions: changed with a second person's approval.
+
+The portal's secret is bound to the approved origin (`Portal.approved_origin`): the downloader asks
+nothing of a portal whose base address has another one.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from audit.log import record
+from sites import approvals
+from sites.approval_requests import ApprovalRequest
+from sites.approvals import Kind, NotDecided, Rule
+from sites.models import Portal, Site, User
+from sites.portal_origin import origin_of
+
+GUARDED = ("base_url", "allow_http", "allow_private_hosts")
+_CHANGE_PORTALS = "clinical_sites.change_portal"
+
+
+def ask(
+    portal: Portal, proposed: Mapping[str, Any], *, by: User, reason: str = ""
+) -> ApprovalRequest:
+    """Ask for these values of the guarded columns. Inside `ledger()`."""
+    return approvals.ask(
+        Kind.PORTAL_ADDRESS,
+        subject=subject_of(portal),
+        subject_name=f"Portal {portal}",
+        site=site_of(portal),
+        by=by,
+        reason=reason,
+        proposed={**proposed, "approved_origin": origin_of(proposed["base_url"])},
+        current={name: getattr(portal, name) for name in (*GUARDED, "approved_origin")},
+    )
+
+
+def subject_of(portal: Portal) -> str:
+    return f"portal:{portal.pk}"
+
+
+def site_of(portal: Portal) -> str:
+    """The number of its site, when it has one alone."""
+    numbers = list(Site.objects.filter(portal=portal).values_list("site_id", flat=True)[:2])
+    return numbers[0] if len(numbers) == 1 else ""
+
+
+def open_request(portal: Portal) -> ApprovalRequest | None:
+    return ApprovalRequest.objects.open().about(Kind.PORTAL_ADDRESS, subject_of(portal)).first()
+
+
+def _may_decide(person: User) -> bool:
+    return person.is_staff and not person.is_auditor and person.has_perm(_CHANGE_PORTALS)
+
+
+def _change(request: ApprovalRequest, by: User) -> None:
+    portal = Portal.objects.select_for_update().filter(pk=request.subject_key).first()
+    if portal is None:
+        raise NotDecided("This portal no longer exists. Refuse the request.")
+    if any(getattr(portal, name) != value for name, value in request.current.items()):
+        raise NotDecided(
+            "The portal has changed since this was asked for. Refuse the request, and ask again."
+        )
+    changes = {
+        name: {"old": str(old), "new": str(new)}
+        for name, old, new in approvals.differences(request)
+        if old != new
+    }
+    for name, value in request.proposed.items():
+        setattr(portal, name, value)
+    portal.revision += 1
+    portal.save(update_fields=[*request.proposed, "revision"])
+    record(
+        "portal.changed",
+        subject=request.subject,
+        n=portal.revision,
+        site=request.site,
+        actor=by.actor,
+        role=by.role,
+        detail={"object": str(portal), "changes": changes, **approvals.entry_facts(request)},
+    )
+
+
+def register() -> None:
+    approvals.register(Kind.PORTAL_ADDRESS, Rule(may_decide=_may_decide, apply=_change))
