@@ -1,5 +1,3 @@
-from importlib import import_module
-
 from django.apps import AppConfig
 from django.core import checks
 from django.db.models.signals import post_migrate
@@ -21,4 +19,3 @@ class AuditConfig(AppConfig):
         checks.register(roles.check, checks.Tags.database)
         checks.register(roles.check_owner)
         checks.register(our_checks.check_settings)
-        import_module("audit.runs")  # registers its kind of job

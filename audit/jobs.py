@@ -1,5 +1,8 @@
 """Work that nobody waits for: a row for each, done by whoever has time, on any host.
 
+What kinds there are is registered at start, in one place (`ingestion.wiring`), so that each process
+knows all of them. A worker leaves a job of a kind that it does not know, or cannot do on its host.
+
 `audit` has no workers of its own (decision 23): whoever has some registers a runner at start, which
 asks one of them to call `work_next()` soon. The rows are the truth. A ring that is lost is rung
 again by `look_after()`, which every host calls at its every tick; a doubled one finds nothing. A
@@ -10,6 +13,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,8 +24,8 @@ from django.utils import timezone
 from audit.models import AuditJob
 
 __all__ = [
-    "AuditJob", "ask", "find", "forget", "kind", "latest", "look_after", "progress", "recover_from",
-    "register", "run_later", "work_next",
+    "AuditJob", "ask", "find", "forget", "kinds", "latest", "look_after", "progress",
+    "recover_from", "register", "register_kind", "run_later", "work_next",
 ]  # fmt: skip
 
 logger = logging.getLogger(__name__)
@@ -35,7 +39,16 @@ SILENT = timedelta(minutes=1)  # no sign for so long: the worker that had it is 
 RING_AGAIN = timedelta(seconds=30)
 BY_ITSELF = "system:worker"
 
-_kinds: dict[str, Work] = {}
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """`work` answers the job's result; `can_work` whether this host can do it now."""
+
+    work: Work
+    can_work: Callable[[], bool]
+
+
+_kinds: dict[str, _Kind] = {}
 _runners: list[Runner] = []
 _State = AuditJob.State
 
@@ -45,14 +58,17 @@ def register(runner: Runner) -> None:
     _runners[:] = [runner]
 
 
-def kind(name: str) -> Callable[[Work], Work]:
-    """Decorator: jobs of this kind are done by it. What it answers is the job's result."""
+def register_kind(name: str, work: Work, *, can_work: Callable[[], bool] = lambda: True) -> None:
+    """Jobs of this kind are done by `work`, whose answer is their result.
 
-    def keep(work: Work) -> Work:
-        _kinds[name] = work
-        return work
+    A host on which `can_work` answers False leaves them to the others.
+    """
+    _kinds[name] = _Kind(work, can_work)
 
-    return keep
+
+def kinds() -> list[str]:
+    """Return the names of all kinds that this process knows."""
+    return sorted(_kinds)
 
 
 def ask(kind: str, arguments: Mapping[str, Any], actor: str) -> AuditJob:
@@ -87,11 +103,13 @@ def progress(job: AuditJob, done: int, total: int) -> None:
 
 
 def work_next(*, worker: str = "", sign: Callable[[], object] = lambda: None) -> bool:
-    """Do the job that is due longest, as `worker`. False: there is none.
+    """Do the job that is due longest and that this host can do, as `worker`. False: there is none.
 
     Calls `sign` about once a second, in another thread.
     """
-    due = AuditJob.objects.filter(state=_State.WAITING, due_at__lte=timezone.now())
+    ours = [name for name, kind in _kinds.items() if kind.can_work()]
+    waiting = AuditJob.objects.filter(state=_State.WAITING, kind__in=ours)
+    due = waiting.filter(due_at__lte=timezone.now())
     for job in due.order_by("due_at", "pk")[:10]:
         if _take(job, worker):
             _do(job, sign)
@@ -149,7 +167,7 @@ def _take(job: AuditJob, worker: str = "") -> bool:
 def _do(job: AuditJob, sign: Callable[[], object]) -> None:
     try:
         with _signs(job, sign):
-            result = _kinds[job.kind](job)
+            result = _kinds[job.kind].work(job)
     except Exception as error:  # whatever one job does, the worker goes on
         logger.exception("%s failed", job)
         _end(job, _State.FAILED, error=f"{type(error).__name__}: {error}")

@@ -131,8 +131,11 @@ def current() -> Signer:
         raise KeyProblem(_NONE_YET)
     wanted = keys[-1].verifier
     for path in (private_file(), next_file()):
-        if path.exists() and (signer := load(path)).verifier == wanted:
-            return signer
+        try:
+            if path.exists() and (signer := load(path)).verifier == wanted:
+                return signer
+        except PermissionError as error:  # the folder of another user
+            raise KeyProblem(f"{path} cannot be read: {error.strerror}.") from error
     raise KeyProblem(
         f"The key in force is {wanted.text}, and {private_file()} does not hold it. Copy it from "
         "the host that made it; if AUDIT_ORIGIN was changed, change it back."

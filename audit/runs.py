@@ -105,8 +105,8 @@ def forget(before: datetime) -> int:
     return len(outlived)
 
 
-@jobs.kind(KIND)
-def _work(job: AuditJob) -> dict[str, Any]:
+def work(job: AuditJob) -> dict[str, Any]:
+    """Verify as the job asks, and return which CheckRun has what was found."""
     verdict, run = check(
         Mode(job.arguments["mode"]),
         asked_by=job.asked_by,

@@ -263,6 +263,10 @@ if BEHIND_PROXY:
 FILE_UPLOAD_HANDLERS = ["ingestion.web.bounds.BoundedFile"]
 MAX_UPLOAD_FILES = env.int("MAX_UPLOAD_FILES", default=40)
 MAX_DOCUMENT_MB = env.int("MAX_DOCUMENT_MB", default=50)
+# What one person or token may leave unfinished: open packets and drafts, and megabytes of them.
+OPEN_UPLOADS = env.int("OPEN_UPLOADS", default=10)
+OPEN_UPLOAD_MB = env.int("OPEN_UPLOAD_MB", default=4_000)
+OPEN_UPLOAD_MB_IN_ALL = env.int("OPEN_UPLOAD_MB_IN_ALL", default=20_000)  # of everybody
 # An uploaded file is looked at for so long, to say what it may be; 0: its name alone says so.
 GUESS_SECONDS = env.float("GUESS_SECONDS", default=15.0)
 # Empty inputs of the form without JavaScript count too; the form itself names the real limit.

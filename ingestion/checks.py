@@ -23,7 +23,7 @@ LONGEST_TEMPORARY = 107 - 33 - 32
 
 AT_LEAST_ONE = (
     "WORKERS", "CHUNK_SIZE", "SHIFT_MAX_CHUNKS", "SHIFT_SECONDS", "HEARTBEAT_SECONDS",
-    "MAX_UPLOAD_FILES", "MAX_DOCUMENT_MB",
+    "MAX_UPLOAD_FILES", "MAX_DOCUMENT_MB", "OPEN_UPLOADS",
 )  # fmt: skip
 AT_THE_DOOR = (
     "MAX_MANIFEST_MB", "WEB_THREADS", "API_BAD_TOKENS_PER_MINUTE", "READY_QUEUE_SECONDS",
@@ -43,6 +43,14 @@ def _counts() -> Iterator[CheckMessage]:
     for name in AT_THE_DOOR:
         if getattr(settings, name) < 1:
             yield Error(f"{name} has to be at least 1.", id="ingestion.E040")
+    packet = settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB
+    if not packet <= settings.OPEN_UPLOAD_MB <= settings.OPEN_UPLOAD_MB_IN_ALL:
+        yield Error(
+            f"OPEN_UPLOAD_MB has to be at least {packet} (MAX_UPLOAD_FILES times MAX_DOCUMENT_MB), "
+            "and OPEN_UPLOAD_MB_IN_ALL at least OPEN_UPLOAD_MB.",
+            hint="Leave them out: 4000 and 20000.",
+            id="ingestion.E067",
+        )
     if settings.REVIEW_WORKING_DAYS < 1:
         yield Error("REVIEW_WORKING_DAYS has to be at least 1.", id="ingestion.E064")
 

@@ -5,7 +5,8 @@ from typing import Any
 from django.apps import apps
 from django.db.models.signals import post_migrate, post_save
 
-from audit import jobs, log, verify
+from audit import jobs, log, runs, verify
+from audit.export import job as export_job
 from audit.export import package
 from ingestion import checks, queue_checks, roles
 from ingestion.dispatch import schedules, transport
@@ -19,10 +20,14 @@ from sites.models import Study
 
 
 def connect() -> None:
-    """Idempotent. Importing the checks registers them, and `stocktaking` its job."""
+    """Idempotent. Importing the checks registers them."""
     verify.register(reconcile.rows_agree_with_the_ledger)
     verify.register(signed.decisions_are_as_signed)
     jobs.register(transport.ring_for_a_job)
+    jobs.register_kind(runs.KIND, runs.work)
+    jobs.register_kind(export_job.KIND, export_job.work, can_work=export_job.can_work)
+    jobs.register_kind(stocktaking.KIND, stocktaking.work)
+    jobs.register_kind(locks.KIND, locks.work)
     log.register_rules(RULES_VERSION)
     package.register_retention(retention.told)
     post_save.connect(locks.study_changed, sender=Study, dispatch_uid="ingestion.stores.locks")
@@ -41,4 +46,4 @@ def _install_schedules(**options: Any) -> None:
     schedules.install()
 
 
-__all__ = ["alert_checks", "bucket_checks", "checks", "connect", "queue_checks", "stocktaking"]
+__all__ = ["alert_checks", "bucket_checks", "checks", "connect", "queue_checks"]

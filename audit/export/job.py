@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from audit import checkpoints, jobs
+from audit import jobs, keys
 from audit.export.package import export
 from audit.export.selection import Selection
 from audit.keys import KeyProblem
@@ -15,13 +15,12 @@ from audit.models import AuditJob
 KIND = "export"
 
 
-@jobs.kind(KIND)
-def _work(job: AuditJob) -> dict[str, Any]:
+def work(job: AuditJob) -> dict[str, Any]:
+    """Make the export that the job asks for, and return where it is and its manifest's SHA-256."""
     given = dict(job.arguments)
     role = given.pop("role", "")
     # What a worker that died had made is on record: the next one makes another.
     target = Path(settings.EXPORT_DIR) / f"audit-{job.pk}-{job.attempts}.zip"
-    sign_first()
     made = export(
         target,
         Selection(**given),
@@ -32,9 +31,12 @@ def _work(job: AuditJob) -> dict[str, Any]:
     return {"path": str(made.target), "entries": made.entries, "manifest": made.manifest_sha256}
 
 
-def sign_first() -> None:
-    """So that the newest entries are in it. A host without the key exports up to the last one."""
+def can_work() -> bool:
+    """Return whether this host can sign an export: a host without the key leaves it to the others.
+
+    Where no key was made yet, or the keys cannot be read, any host may say so.
+    """
     try:
-        checkpoints.sign()
+        return keys.are_there() or not keys.known()
     except KeyProblem:
-        return
+        return True

@@ -1,8 +1,9 @@
 """Makes the package: the entries, what proves them, copies for people, and the verifier.
 
 Written into a folder beside the target and renamed when all of it is there and the export is on
-record. The manifest has the SHA-256 of every file except its own and run.json's, which alone
-says when this was made.
+record. The manifest has the SHA-256 of every file except its own, that of its signature, and
+run.json's, which alone says when this was made. It is signed with the ledger's key, so that neither
+it nor a file that it names can be replaced without that key.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ from typing import Any, Protocol
 import orjson
 from django.conf import settings
 
-from audit import actors, keys
+from audit import actors, checkpoints, keys, notes
 from audit.chain import REDACTED
 from audit.export import proofs, trail
 from audit.export.plain import Plain
@@ -29,11 +30,14 @@ from audit.export.report import Report
 from audit.export.selection import Selection
 from audit.export.timeline import Timeline
 from audit.export.trail import ExportRefused, Line, Pin, Progress
+from audit.keys import KeyProblem
 from audit.log import ledger, record, written
 from audit.tree import Frontier
 
 HERE = Path(__file__).parent
-FORMAT = "siteledger-audit-export/1"
+FORMAT = "siteledger-audit-export/2"  # 1 was that of releases that did not sign the manifest
+MANIFEST = "manifest.json"
+SIGNATURE = "manifest.json.note"
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
 _BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 
@@ -102,16 +106,19 @@ def export(
 ) -> Made:
     """Make the package `target`, a folder or a .zip file, of the trail up to a checkpoint.
 
+    Without a `size`, a checkpoint is signed first, so that all entries that are there are covered.
+
     Raises ExportRefused, with what to do, BrokenChain when the ledger does not hold, and OSError.
     """
     if target.exists():
         raise ExportRefused(f"{target} is there already; name a new folder or file")
+    _expect_key(sign=size is None)
     pin = trail.pinned(size)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as work:
         folder = Path(work) / "package"
         manifest = _fill(folder, Path(work), pin, selection, progress)
-        manifest_hash = _hash_of(folder / "manifest.json")
+        manifest_hash = _hash_of(folder / MANIFEST)
         made = Made(target, pin.size, manifest["entries"], manifest_hash)
         ready = _zipped(folder) if target.suffix == ".zip" else folder
         _record(made, selection, actor, role)
@@ -129,6 +136,22 @@ def export(
     return made
 
 
+def _expect_key(*, sign: bool) -> None:
+    """Before the work begins: what is made is signed in the end. Raises ExportRefused."""
+    try:
+        if sign:
+            checkpoints.sign()
+        else:
+            with keys.in_force():
+                pass
+    except KeyProblem as error:
+        raise _refused_without_key(error) from error
+
+
+def _refused_without_key(error: KeyProblem) -> ExportRefused:
+    return ExportRefused(f"an export is signed with the ledger's key. {str(error).rstrip('.')}")
+
+
 def _fill(
     folder: Path, work: Path, pin: Pin, selection: Selection, progress: Progress
 ) -> dict[str, Any]:
@@ -144,14 +167,31 @@ def _fill(
     manifest = _manifest(pin, selection, count)
     verdict = (
         f"All {pin.size:,} entries of the trail were read for this export: the chain, the details "
-        f"and the roots of its checkpoints hold. Checkpoint: {signed_by}."
+        f"and the roots of its checkpoints hold. Checkpoint: {signed_by}. This is the word of the "
+        "installation that made the export; verify_trail.py compares it with a checkpoint that "
+        "you keep."
     )
     report.write(folder / "report.pdf", manifest, verdict, _hash_of(folder / "verify_trail.py"))
     manifest["files"] = {
         path.relative_to(folder).as_posix(): _hash_of(path) for path in _files(folder)
     }
-    (folder / "manifest.json").write_bytes(orjson.dumps(manifest, option=_JSON))
+    raw = orjson.dumps(manifest, option=_JSON)
+    (folder / MANIFEST).write_bytes(raw)
+    (folder / SIGNATURE).write_text(_signed(raw), encoding="utf-8", newline="")
     return manifest
+
+
+def _signed(manifest: bytes) -> str:
+    """Return the signed note over the manifest (c2sp.org/signed-note).
+
+    Its text has two lines, and a checkpoint has three: neither can pass for the other.
+    """
+    text = f"{FORMAT} {MANIFEST}\nsha256 {hashlib.sha256(manifest).hexdigest()}\n"
+    try:
+        with keys.in_force() as signer:
+            return notes.signed(text, [signer])
+    except KeyProblem as error:
+        raise _refused_without_key(error) from error
 
 
 def _copy_what_proves(folder: Path, pin: Pin) -> str:

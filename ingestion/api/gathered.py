@@ -23,6 +23,7 @@ from ingestion.api.problems import Problem
 from ingestion.api.schemas import BatchOut, FileOut, OpenIn, OpenPacketOut, answers
 from ingestion.intake import gathering
 from ingestion.intake.gathering import Expected, Gathered
+from ingestion.intake.quotas import MAX_PART_BYTES
 from ingestion.intake.register import Fault, Refused, UploadedDocument, refuse_faulty
 from ingestion.models import Batch, Source
 from ingestion.reading.facts import SUFFIXES
@@ -31,6 +32,7 @@ from sites.models import ApiToken, Scope
 router = Router()
 Number = Annotated[int, Field(ge=0, le=10_000)]
 _BLOCK = 1 << 16  # bytes
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,15})-(\d{1,15})/(\d{1,15})").fullmatch
 _SHA256 = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]*):").search
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
 DESCRIBED: dict[str, Any] = {
@@ -66,9 +68,9 @@ def open_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Open
 
 @router.put(
     "/{packet_id}/documents/{number}",
-    response=answers(FileOut, 200, 201, errors=(400, 404, 409, 411, 413)),
+    response=answers(FileOut, 200, 201, 202, errors=(400, 404, 409, 411, 413, 507)),
     auth=Bearer(Scope.SUBMIT),
-    summary="Put one file of an open packet",
+    summary="Put one file of an open packet, or a part of it",
     openapi_extra=DESCRIBED,
 )
 def put_file(
@@ -77,21 +79,66 @@ def put_file(
     packet_id: Path[batches.Reference],
     number: Path[Number],
 ) -> Any:
-    """201 for a new file, 200 for one that has come already. What is not as declared is dropped."""
+    """201 for a new file, 200 for one that has come already. What is not as declared is dropped.
+
+    With `Content-Range` the body is a part of the file, of 8 MiB at most: 202 until the last one.
+    A part that does not begin where the ones before it end is refused (409); `Upload-Offset` says
+    where to go on.
+    """
     packet = _of(request, packet_id)
     if number >= len(packet.files):
         raise problems.not_found("file")
     expected = packet.files[number]
-    _refuse_other(request, expected)
     try:
-        is_new = gathering.receive(packet, number, _blocks(request))
+        if request.headers.get("Content-Range"):
+            status = _put_part(request, packet, number)
+            response["Upload-Offset"] = str(packet.received(number))
+        else:
+            _refuse_other(request, expected)
+            status = 201 if gathering.receive(packet, number, _blocks(request)) else 200
     except gathering.NotAsDeclared:
         raise _not_as_declared("SHA-256") from None
     except FileNotFoundError:  # somebody submitted it while this one was on its way
         raise _gone(request, packet_id) from None
     digest = base64.b64encode(bytes.fromhex(expected.sha256)).decode()
     response["ETag"], response["Repr-Digest"] = f'"{expected.sha256}"', f"sha-256=:{digest}:"
-    return Status(201 if is_new else 200, _file(request, packet, number))
+    return Status(status, _file(request, packet, number))
+
+
+@router.delete(
+    "/{packet_id}",
+    response=answers(None, 204, errors=(404, 409)),
+    auth=Bearer(Scope.SUBMIT),
+    summary="Drop an open packet and what has come of it",
+)
+def drop_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Any:
+    """Nothing of it was registered. It no longer counts towards the quota of open packets."""
+    gathering.forget(_of(request, packet_id))
+    return Status(204, None)
+
+
+def _put_part(request: ApiRequest, packet: Gathered, number: int) -> int:
+    """Keep a part of a file. Return the status of the answer."""
+    size = packet.files[number].size
+    found = _CONTENT_RANGE(request.headers["Content-Range"])
+    if found is None:
+        raise Problem(400, "Content-Range is written as bytes FIRST-LAST/SIZE.")
+    first, last, whole = (int(each) for each in found.groups())
+    if whole != size or not first <= last < size:
+        raise _not_as_declared(f"size: {size} bytes")
+    if last - first + 1 > MAX_PART_BYTES:
+        raise Problem(413, f"A part has {MAX_PART_BYTES} bytes at most.")
+    if bodies.length(request, megabytes=settings.MAX_DOCUMENT_MB) != last - first + 1:
+        raise Problem(400, "Content-Length and Content-Range do not agree.")
+    try:
+        received = gathering.receive_part(packet, number, first, _blocks(request))
+    except gathering.WrongOffset as error:
+        if packet.has(number):
+            return 200
+        offset = {"Upload-Offset": str(error.received)}
+        detail = f"{error.received} bytes have been received. Send the part that begins there."
+        raise Problem(409, detail, headers=offset) from None
+    return 201 if received == size else 202
 
 
 def opened(request: ApiRequest, response: HttpResponse, asked: OpenIn, key: str) -> Any:
@@ -226,6 +273,7 @@ def _file(request: HttpRequest, packet: Gathered, number: int) -> FileOut:
         filename=expected.filename,
         sha256=expected.sha256,
         received=packet.has(number),
+        received_bytes=packet.received(number),
         url=_address(request, "put_file", packet.packet_id, number),
     )
 

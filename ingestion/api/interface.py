@@ -18,6 +18,7 @@ from ninja.openapi.schema import OpenAPISchema
 
 from ingestion.api import auth, batches, bodies, documents, gathered, packets, problems, sites
 from ingestion.api.problems import Problem
+from ingestion.intake.quotas import NoRoom, OverQuota
 from ingestion.intake.register import AtCapacity, KeyReused, Refused
 
 logger = logging.getLogger(__name__)
@@ -103,6 +104,13 @@ def _at_capacity(request: HttpRequest, error: AtCapacity) -> HttpResponse:
     return problems.answer(request, said)
 
 
+def _over_quota(request: HttpRequest, error: OverQuota) -> HttpResponse:
+    status = 507 if isinstance(error, NoRoom) else 429
+    headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
+    said = Problem(status, str(error), kind=problems.OVER_QUOTA, headers=headers)
+    return problems.answer(request, said)
+
+
 def _too_large(request: HttpRequest, error: SuspiciousOperation) -> HttpResponse:
     return problems.answer(request, Problem(413, "The request is larger than we take in."))
 
@@ -123,6 +131,8 @@ _HANDLERS: dict[type[Exception], Any] = {
     Problem: _problem,
     Refused: _refused,
     KeyReused: _key_reused,
+    OverQuota: _over_quota,
+    NoRoom: _over_quota,
     AtCapacity: _at_capacity,
     Http404: _not_found,
     AuthenticationError: _unauthenticated,

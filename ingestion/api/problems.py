@@ -13,6 +13,7 @@ MEDIA_TYPE = "application/problem+json"
 KEY_REUSED = "urn:siteledger:idempotency-key-reused"
 KEY_MISSING = "urn:siteledger:idempotency-key-missing"
 AT_CAPACITY = "urn:siteledger:at-capacity"
+OVER_QUOTA = "urn:siteledger:over-quota"
 NOT_REGISTRABLE = "urn:siteledger:not-registrable"
 
 

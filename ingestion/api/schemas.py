@@ -93,6 +93,7 @@ class FileOut(Schema):
     filename: str
     sha256: str
     received: bool
+    received_bytes: int  # from the beginning of the file on
     url: str
 
 

@@ -21,7 +21,6 @@ from django.db.models import Max
 from audit import anchors, carrying, checkpoints, folders, history, roles
 from audit.actors import OPERATIONS
 from audit.chain import BrokenChain
-from audit.export.job import sign_first
 from audit.keys import KeyProblem
 from audit.log import ledger, record, written
 from audit.places.port import NotTaken
@@ -81,7 +80,7 @@ def make(target: Path, *, actor: str) -> Made:
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contents.alone_in(target), _unfinished(target) as folder:
         with suppress(BrokenChain):  # it is copied as it is, for it is the evidence
-            sign_first()
+            checkpoints.sign_if_key_is_here()
         anchors.anchor_due()
         with closing(Listing(folder)) as listing:
             work = _Under(folder, listing)

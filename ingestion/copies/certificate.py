@@ -99,8 +99,8 @@ def _checks() -> dict[str, str]:
         "The signature": "tail -n 1 trail.ndjson | tr -d '\\n' | sha256sum\n"
         "prints the head of this page: the last line is the entry that certifies.",
         "The ledger": "python3 verify_trail.py EXPORT --known HEAD\n"
-        "shows, with the head of this page, that an export of the trail has this entry. Ask "
-        "whoever keeps the trail for one, and take verify_trail.py from somewhere else.",
+        "ends with exit code 0 if an export of the whole trail has this entry, and with 1 if it "
+        "has not. Ask whoever keeps the trail for one, and take verify_trail.py from elsewhere.",
     }
 
 

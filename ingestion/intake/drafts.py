@@ -9,16 +9,21 @@ import logging
 import tempfile
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
 from django.core.files.base import File
 from django.db import IntegrityError, transaction
+from django.db.models import Q, Sum
 from django.utils import timezone
 
 from ingestion.core.errors import StorageUnavailable
+from ingestion.intake import gathering, quotas
+from ingestion.intake.gathering import WrongOffset
 from ingestion.intake.guessing import looks_like
+from ingestion.intake.quotas import OpenUploads
 from ingestion.intake.register import UploadedDocument, upload_packet
 from ingestion.models import Document, Draft, DraftFile, Packet
 from ingestion.rules.types import TYPES
@@ -29,6 +34,15 @@ from sites.models import Site, User
 logger = logging.getLogger(__name__)
 
 KEPT = timedelta(days=7)  # since something was done with it
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of which file a request brings."""
+
+    upload: str  # drawn by the browser for the file
+    offset: int  # of its first byte in the file
+    whole: int  # bytes of the whole file
 
 
 class Full(Exception):
@@ -64,8 +78,75 @@ def begin(user: User, token: str, corrects: Document | None = None) -> Draft:
 
 
 def keep(draft: Draft, filename: str, content: "File[bytes]") -> tuple[DraftFile, bool]:
-    """The file, and whether it is new: the same bytes are kept once. Raises Full and OSError."""
+    """The file, and whether it is new: the same bytes are kept once.
+
+    Raises Full, OverQuota and OSError, and keeps nothing then.
+    """
+    refuse_beyond_quota(draft, content.size)
+    return _keep(draft, filename, spool.keep(content.chunks()))
+
+
+def refuse_beyond_quota(draft: Draft, more: int) -> None:
+    """Raise OverQuota unless `more` bytes of this draft may wait, and there is room for them."""
+    others = Draft.objects.open().filter(user=draft.user).exclude(pk=draft.pk)
+    waiting = others.filter(Q(files__isnull=False) | Q(parts__isnull=False)).distinct()
+    quotas.refuse_beyond(
+        OpenUploads(waiting.count() + 1, quotas.bytes_of_drafts(draft__user=draft.user)),
+        in_all=quotas.bytes_of_drafts() + gathering.declared_bytes(),
+        more=more,
+    )
+    quotas.refuse_without_room(more)
+
+
+def keep_part(draft: Draft, part: Part, content: "File[bytes]") -> int:
+    """Keep a part of a file. Return how many bytes of the file have come.
+
+    Raises WrongOffset, Full, OverQuota and OSError, and keeps nothing then.
+    """
+    if draft.files.count() >= room(draft.corrects):
+        raise Full
+    if part.offset != (received := _received(draft, part.upload)):
+        raise WrongOffset(received)
+    refuse_beyond_quota(draft, part.whole - part.offset)
     kept = spool.keep(content.chunks())
+    try:
+        with transaction.atomic():
+            draft.parts.create(
+                upload=part.upload,
+                offset=part.offset,
+                size=kept.size,
+                sha256=kept.sha256,
+                spooled=kept.key,
+            )
+    except IntegrityError:  # it came twice at once
+        spool.drop(kept.key)
+    Draft.objects.filter(pk=draft.pk).update(touched_at=timezone.now())
+    return _received(draft, part.upload)
+
+
+def join(draft: Draft, upload: str, filename: str) -> tuple[DraftFile, bool]:
+    """Make a file of all its parts, as `keep` does. Raises what it raises."""
+    parts = list(draft.parts.filter(upload=upload))
+    with tempfile.TemporaryDirectory(prefix="siteledger-parts-") as folder:
+        paths = (spool.local(each.spooled, Path(folder)) for each in parts)
+        kept = spool.keep(path.read_bytes() for path in paths)
+    drop_parts(draft, upload)
+    return _keep(draft, filename, kept)
+
+
+def drop_parts(draft: Draft, upload: str) -> None:
+    """Idempotent."""
+    for part in draft.parts.filter(upload=upload):
+        part.delete()
+        spool.drop(part.spooled)
+
+
+def _received(draft: Draft, upload: str) -> int:
+    parts = draft.parts.filter(upload=upload)
+    return parts.aggregate(sum=Sum("size"))["sum"] or 0
+
+
+def _keep(draft: Draft, filename: str, kept: Spooled) -> tuple[DraftFile, bool]:
     try:
         if same := draft.files.filter(sha256=kept.sha256).first():
             spool.drop(kept.key)
@@ -169,3 +250,5 @@ def drop_old() -> int:
 def _empty(draft: Draft) -> None:
     for file in draft.files.all():
         _drop(file)
+    for upload in set(draft.parts.values_list("upload", flat=True)):
+        drop_parts(draft, upload)

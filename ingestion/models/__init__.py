@@ -21,7 +21,7 @@ from ingestion.models.batches import (
     Source,
 )
 from ingestion.models.documents import Document, DocumentQuerySet, Finding
-from ingestion.models.drafts import Draft, DraftFile, DraftQuerySet
+from ingestion.models.drafts import Draft, DraftFile, DraftQuerySet, UploadPart
 from ingestion.models.extractions import Extraction
 from ingestion.models.gates import PortalGate, PortalGateQuerySet
 from ingestion.models.mail import Mailbox, Told
@@ -82,6 +82,7 @@ __all__ = [
     "SiteSummary",
     "Source",
     "Told",
+    "UploadPart",
     "ValidityOverride",
     "Waiver",
     "WorkerHost",

@@ -51,6 +51,29 @@ class Draft(models.Model):
         return f"{self.token} of {self.user}"
 
 
+class UploadPart(models.Model):
+    """A part of a file that comes in several requests. Its bytes wait in the spool."""
+
+    draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="parts")
+    upload = models.CharField(max_length=36)  # drawn by the browser for each file
+    offset = models.PositiveBigIntegerField()  # of its first byte in the file
+    size = models.PositiveBigIntegerField()  # bytes
+    sha256 = models.CharField(max_length=64)
+    spooled = models.CharField(max_length=200)  # its key in the spool
+    received_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["offset"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["draft", "upload", "offset"], name="a_part_of_a_file_is_kept_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.upload} from {self.offset}"
+
+
 class DraftFile(models.Model):
     """A file that has come and is not sent yet. Its bytes wait in the spool."""
 

@@ -17,7 +17,7 @@ from audit.log import ledger
 from ingestion import batches, previews
 from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
 from ingestion.intake import drafts
-from ingestion.models import Batch, Chunk, Document, DraftFile
+from ingestion.models import Batch, Chunk, Document, DraftFile, UploadPart
 from ingestion.operations import alerts
 from ingestion.stores import spool
 
@@ -64,7 +64,8 @@ def needed_uploads() -> Iterator[tuple[str, str, int]]:
     documents = Document.objects.filter(_WAITING).exclude(spooled="").order_by("pk")
     rows = documents.values_list("spooled", "expected_sha256", "size")
     yield from ((key, sha256, size or 0) for key, sha256, size in rows.iterator())
-    yield from DraftFile.objects.values_list("spooled", "sha256", "size").iterator()
+    for model in (DraftFile, UploadPart):
+        yield from model.objects.values_list("spooled", "sha256", "size").iterator()
 
 
 def _finished(days: int) -> "QuerySet[Batch]":
@@ -108,6 +109,9 @@ def _leftovers(days: int) -> Iterator[str]:
 
 def _needed(upload: str) -> bool:
     """Its bytes are nowhere else, and somebody may still go on with them."""
-    if DraftFile.objects.filter(spooled=upload).exists():
+    drafts_have_it = (
+        model.objects.filter(spooled=upload).exists() for model in (DraftFile, UploadPart)
+    )
+    if any(drafts_have_it):
         return True
     return Document.objects.filter(_WAITING, spooled=upload).exists()

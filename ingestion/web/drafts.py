@@ -22,6 +22,7 @@ from django.http import HttpRequest
 from ingestion.intake import drafts
 from ingestion.intake.admission import in_words
 from ingestion.intake.correcting import NotToCorrect
+from ingestion.intake.quotas import OverQuota
 from ingestion.intake.register import AtCapacity, Fault, Refused, UploadedDocument
 from ingestion.models import Document, Draft, DraftFile, Packet
 from ingestion.reading.facts import SUFFIXES
@@ -164,6 +165,8 @@ class Form:
             file, _ = drafts.keep(self.draft, name, sent)
         except drafts.Full:
             return self._left(number, name, left_out(self.most), "too_many")
+        except OverQuota as error:
+            return self._left(number, name, str(error), "over_quota")
         if file.pk in self.taken:
             return self._left(number, name, f"the same file as {file.filename}.", "twice")
         self.taken.add(file.pk)

@@ -4,10 +4,12 @@ They go into the draft as they are chosen. The form without JavaScript does the 
 (`web.drafts`). Another person's file does not exist.
 """
 
+import re
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
@@ -16,11 +18,15 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from audit import prompts
 from ingestion.intake import drafts
-from ingestion.models import Document, DraftFile
+from ingestion.intake.gathering import WrongOffset
+from ingestion.intake.quotas import MAX_PART_BYTES, NoRoom, OverQuota
+from ingestion.models import Document, Draft, DraftFile
 from ingestion.web.access import SignedIn, of_own_site
 from ingestion.web.bounds import whole_number
 from ingestion.web.drafts import left_out, unacceptable
 from sites import fitness
+
+_UPLOAD = re.compile(r"[0-9a-f]{32}").fullmatch
 
 
 @never_cache
@@ -72,15 +78,54 @@ def _keep(request: SignedIn) -> JsonResponse:
     if not isinstance(sent, UploadedFile):
         return _refused(request, "", "no file came with it. Add it again.", "required")
     corrected = _corrected(request, request.POST.get("corrects", ""))
-    name = sent.name or ""
-    if fault := unacceptable(name, sent.size or 0):
+    part = _part(request, sent.size or 0)
+    name = request.POST.get("name", "") if part else sent.name or ""
+    if fault := unacceptable(name, part.whole if part else sent.size or 0):
         return _refused(request, name, fault, "unacceptable")
     draft = drafts.begin(request.user, request.POST.get("token", ""), corrected)
     try:
-        kept, is_new = drafts.keep(draft, name, sent)
+        return _kept(draft, part, name, sent)
     except drafts.Full:
         return _refused(request, name, left_out(drafts.room(corrected)), "too_many")
+    except OverQuota as error:
+        return _over_quota(request, name, error)
+
+
+def _kept(
+    draft: Draft, part: drafts.Part | None, name: str, sent: "UploadedFile[bytes]"
+) -> JsonResponse:
+    """Keep a file, or a part of it. Raises Full and OverQuota."""
+    if part is None:
+        kept, is_new = drafts.keep(draft, name, sent)
+        return JsonResponse(_out(kept) | {"token": draft.token}, status=201 if is_new else 200)
+    try:
+        received = drafts.keep_part(draft, part, sent)
+    except WrongOffset as error:
+        return JsonResponse({"received": error.received}, status=409)
+    if received < part.whole:
+        return JsonResponse({"received": received, "token": draft.token}, status=202)
+    kept, is_new = drafts.join(draft, part.upload, name)
     return JsonResponse(_out(kept) | {"token": draft.token}, status=201 if is_new else 200)
+
+
+def _part(request: SignedIn, size: int) -> drafts.Part | None:
+    """Which part of a file has come, of `size` bytes; None: the whole file. Raises BadRequest."""
+    upload = request.POST.get("upload", "")
+    if not upload:
+        return None
+    offset, whole = (whole_number(request.POST.get(name, "")) for name in ("offset", "whole"))
+    is_cut_well = offset is not None and whole is not None and offset + size <= whole
+    if offset is None or whole is None or not (is_cut_well and 0 < size <= MAX_PART_BYTES):
+        raise BadRequest(f"a part has 1 to {MAX_PART_BYTES} bytes and lies inside its file")
+    if not _UPLOAD(upload):
+        raise BadRequest("an upload has a UUID")
+    return drafts.Part(upload, offset, whole)
+
+
+def _over_quota(request: SignedIn, name: str, error: OverQuota) -> JsonResponse:
+    if isinstance(error, NoRoom):  # the script tries again by itself
+        return JsonResponse({"message": str(error)}, status=507)
+    return _refused(request, name, str(error), "over_quota")
 
 
 def _refused(request: SignedIn, name: str, message: str, code: str) -> JsonResponse:

@@ -111,7 +111,7 @@
     // What is here already, or came although its answer was lost, is not sent again.
     const here = entry.sha256 && [...entries].find((other) => other.id && other.sha256 === entry.sha256);
     const known = here || (failures && entry.sha256 && (await come()).find((each) => each.sha256 === entry.sha256));
-    const answer = known || (await sendFile(entry.file, (abort) => { stop = abort; }, (loaded) => { entry.loaded = loaded; renew(); }));
+    const answer = known || (await sendFile(entry.file, (abort) => { stop = abort; }, (loaded) => { entry.loaded = Math.min(loaded, entry.size); renew(); }));
     if (answer.token) form.elements.token.value = answer.token;
     if (!answer.id) {
       fault(entry, answer.message);

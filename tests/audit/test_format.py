@@ -30,7 +30,7 @@ def commands(heading, document=DOCUMENT):
 (FOLLOW,) = commands("Following the chain with coreutils")
 (VERIFY_TOKEN,) = commands("Checkpoints and anchors")
 (CHECK,) = commands("Check an export without us", DOCS / "guides" / "regulatory-affairs.md")
-FILES, DETAIL, ROOT, SIGNATURE, PROOFS = commands("Recomputing it without our verifier")
+FILES, DETAIL, ROOT, SIGNATURE, MANIFEST, PROOFS = commands("Recomputing it without our verifier")
 
 
 def run(script, folder, **variables):
@@ -123,11 +123,22 @@ def test_openssl_knows_who_signed_the_checkpoint(package):
     assert "Verified Successfully" not in run(SIGNATURE, package, KEY=KEY.verifier.text)
 
 
+def test_openssl_knows_who_signed_the_manifest(package):
+    signature = SIGNATURE.replace("checkpoints/$(jq -r .size manifest.json)", "manifest.json.note")
+    assert signature != SIGNATURE
+    assert "Verified Successfully" in run(signature, package, KEY=KEY.verifier.text)
+    assert "Verified Successfully" not in run(signature, package, KEY=OTHER.verifier.text)
+    assert run(MANIFEST, package) == "manifest.json is the one that was signed"
+    manifest = package / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"entries": 6', '"entries": 5'))
+    assert run(MANIFEST, package) == ""
+
+
 def test_the_guides_command_checks_a_package(package):
     head = json.loads((package / "manifest.json").read_text())["head"]
     given = {"KEY": KEY.verifier.text, "HEAD": head}
-    assert "HOLDS:" in run(CHECK, package, **given)
-    assert "HOLDS:" not in run(CHECK, package, **given | {"HEAD": "0" * 64})
+    assert run(CHECK, package, **given).startswith("COMPLETE: entries 1 to 6.")
+    assert run(CHECK, package, **given | {"HEAD": "0" * 64}).startswith("BROKEN: ")
 
 
 def test_the_shell_makes_a_file_of_each_proof(package, tmp_path):

@@ -21,12 +21,12 @@ from django.db import connections
 connections["default"].settings_dict["NAME"] = sys.argv[1]
 from audit import jobs
 
-@jobs.kind("count")
 def count(job):
     jobs.progress(job, 7, 10)
     print("began", flush=True)
     time.sleep(3600)
 
+jobs.register_kind("count", count)
 jobs.work_next(sign=lambda: print("alive", flush=True))
 """
 
@@ -40,7 +40,9 @@ def rings(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _kinds(monkeypatch):
-    monkeypatch.setattr(jobs, "_kinds", {"count": count, "fail": fail})
+    monkeypatch.setattr(jobs, "_kinds", {})
+    jobs.register_kind("count", count)
+    jobs.register_kind("fail", fail)
 
 
 def count(job):
@@ -78,6 +80,24 @@ def test_a_job_that_fails_says_why_and_the_worker_goes_on(db):
 def test_a_kind_that_nobody_knows_is_refused_at_once(db):
     with pytest.raises(ValueError, match="no kind of job 'brew'"):
         jobs.ask("brew", {}, "user:7")
+
+
+def test_a_worker_leaves_a_job_of_a_kind_that_it_does_not_know(db, monkeypatch):
+    newer = jobs.ask("count", {"upto": 1}, "user:7")
+    monkeypatch.setattr(jobs, "_kinds", {})
+    assert not jobs.work_next()
+    newer.refresh_from_db()
+    assert (newer.state, newer.attempts) == ("waiting", 0)
+
+
+def test_a_host_leaves_what_it_cannot_do_and_goes_on(db):
+    here = []
+    jobs.register_kind("elsewhere", count, can_work=lambda: bool(here))
+    left, other = (jobs.ask(kind, {"upto": 1}, "user:7") for kind in ("elsewhere", "count"))
+    assert work(other).state == "done"
+    assert not jobs.work_next()
+    here.append("the key")
+    assert work(left).state == "done"
 
 
 def test_whoever_asks_rings_when_the_row_is_committed(

@@ -41,6 +41,7 @@ def environment(settings, **changes):
         "ARCHIVE_DIR": str(settings.ARCHIVE_DIR),
         "ANCHOR_DIR": str(settings.ANCHOR_DIR),
         "AUDIT_KEY_FILE": str(settings.AUDIT_KEY_FILE),
+        "EXPORT_DIR": str(settings.EXPORT_DIR),
         "LEASE_SECONDS": "4",
         "HEARTBEAT_SECONDS": "1",
         "WATCHDOG_SECONDS": "3",

@@ -5,7 +5,8 @@ import json
 import pytest
 from fhir.resources.R4B.auditevent import AuditEvent
 
-from tests.audit.export.support import KEY, exported, inspect, publish, sign
+from audit import checkpoints
+from tests.audit.export.support import KEY, exported, inspect, kept, publish, sign
 from tests.factories import make_batch, make_filed, make_site
 
 pytestmark = pytest.mark.django_db
@@ -37,4 +38,5 @@ def test_the_ledger_of_real_work_is_exported_whole_and_in_part(settings, tmp_pat
     part = exported(tmp_path / "part", correlation_id=str(document.correlation_id))
     assert len((part / "entries.ndjson").read_text().splitlines()) == document.transitions + 1
     for folder in (package, part):
-        assert inspect(folder, "--vkey", KEY.verifier.text)[0] == 0
+        given = "--vkey", KEY.verifier.text, "--known", kept(package, checkpoints.latest().size)
+        assert inspect(folder, "--part", *given)[0] == 0

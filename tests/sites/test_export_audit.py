@@ -45,7 +45,9 @@ def documents(folder):
 def test_a_part_is_chosen_by_what_people_know_of_it(trail, tmp_path, capsys, choice, found):
     call_command("export_audit", str(tmp_path / "export"), *choice)
     assert documents(tmp_path / "export") == found
-    assert inspect(tmp_path / "export", "--vkey", KEY.verifier.text)[0] == 0
+    whole = found == ["CV-1", "CV-2", "CV-3"] and not choice
+    code, told = inspect(tmp_path / "export", "--vkey", KEY.verifier.text)
+    assert (code, told.startswith("COMPLETE: " if whole else "PART: ")) == (3 if whole else 4, True)
     assert history.find(limit=1)[0].sha256 in capsys.readouterr().out
 
 
@@ -72,6 +74,35 @@ def test_a_ledger_that_does_not_hold_is_named_and_not_exported(trail, tmp_path):
     with guards_down():
         sql("UPDATE audit_entry SET body = REPLACE(body, 'CV-1', 'CV-7') WHERE seq = 2")
     with pytest.raises(CommandError, match=r"does not hold: entry 2: .* Nothing was exported"):
+        call_command("export_audit", str(tmp_path / "export"))
+
+
+@pytest.mark.requirement("R11")
+def test_an_export_right_after_a_batch_signs_first_and_has_all_of_it(trail, tmp_path, capsys):
+    write_ways(4, packet="the-last")
+    call_command("export_audit", str(tmp_path / "export"), "--packet", "the-last")
+    assert documents(tmp_path / "export") == ["CV-4"]
+    assert "3 entries, up to the checkpoint of 12" in capsys.readouterr().out
+
+
+def test_an_export_of_a_ledger_that_was_never_signed_signs_it(db, settings, tmp_path):
+    publish(settings, tmp_path / "anchors")
+    write_ways(1)
+    call_command("export_audit", str(tmp_path / "export"))
+    assert documents(tmp_path / "export") == ["CV-1"]
+
+
+def test_an_export_without_a_key_says_what_to_do(trail, settings, tmp_path):
+    settings.ANCHOR_DIR = tmp_path / "none"
+    with pytest.raises(CommandError, match=r"There is no key yet: .*`manage.py audit_keys create`"):
+        call_command("export_audit", str(tmp_path / "export"))
+
+
+def test_new_entries_that_do_not_hold_are_named_when_they_are_to_be_signed(trail, tmp_path):
+    write_ways(4)
+    with guards_down():
+        sql("UPDATE audit_entry SET body = REPLACE(body, 'CV-4', 'CV-7') WHERE seq = 11")
+    with pytest.raises(CommandError, match=r"does not hold: entry 11: .* Nothing was exported"):
         call_command("export_audit", str(tmp_path / "export"))
 
 

@@ -15,6 +15,7 @@ class Package:
     name: str
     size: int  # bytes
     entries: int
+    is_whole: bool  # or a part of the trail
     manifest_sha256: str
     files: Sequence[tuple[str, str]]  # name and SHA-256
 
@@ -28,7 +29,8 @@ def opened(path: Path) -> Package | None:
     manifest = json.loads(raw)
     files = sorted(manifest["files"].items())
     fingerprint = hashlib.sha256(raw).hexdigest()
-    return Package(path.name, path.stat().st_size, manifest["entries"], fingerprint, files)
+    size, entries, is_whole = path.stat().st_size, manifest["entries"], manifest["whole"]
+    return Package(path.name, size, entries, is_whole, fingerprint, files)
 
 
 def _manifest(archive: zipfile.ZipFile) -> str:

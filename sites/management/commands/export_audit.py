@@ -14,7 +14,6 @@ from django.utils.dateparse import parse_date, parse_datetime
 
 from audit.actors import OPERATIONS
 from audit.chain import BrokenChain
-from audit.export.job import sign_first
 from audit.export.package import Made, export
 from audit.export.selection import Selection
 from audit.export.trail import ExportRefused
@@ -52,8 +51,6 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         selection = _selection(options)
-        if options["size"] is None:
-            sign_first()
         try:
             made = export(
                 options["target"],

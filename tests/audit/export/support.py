@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.db import connection
 
-from audit import notes, tree
+from audit import checkpoints, folders, notes, tree
 from audit.export.package import export
 from audit.export.selection import Selection
 from audit.log import ledger, record
@@ -67,17 +68,31 @@ def sign(*signers, upto=None):
 
 
 def publish(settings, folder, *signers):
-    """The public keys in the write-once place."""
-    settings.ANCHOR_DIR = folder
+    """The public keys in the write-once place, and elsewhere the private one of the last."""
+    settings.ANCHOR_DIR, settings.AUDIT_ORIGIN = folder, NAME
+    settings.AUDIT_KEY_FILE = folder.with_name(f"{folder.name}-key") / "audit.pem"
     folder.mkdir(exist_ok=True)
     since = "2026-01-01T00:00:00.000000Z"
-    keys = "".join(f"{signer.verifier.text} 0 {since}\n" for signer in signers or [KEY])
+    signers = signers or [KEY]
+    keys = "".join(f"{signer.verifier.text} 0 {since}\n" for signer in signers)
     (folder / "vkeys.txt").write_text(keys)
+    pem = signers[-1].private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    settings.AUDIT_KEY_FILE.unlink(missing_ok=True)
+    folders.write_secret(settings.AUDIT_KEY_FILE, pem)
 
 
 def exported(target, **choice):
-    export(target, Selection(**choice), actor="system:command", role="ops")
+    """The export up to the newest checkpoint; what came after it is not signed first."""
+    size = checkpoints.latest().size
+    export(target, Selection(**choice), actor="system:command", role="ops", size=size)
     return target
+
+
+def kept(package, size=12):
+    """The path of a checkpoint as an inspector keeps it: not in the package."""
+    kept = package.with_name(f"{package.name}-{size}.checkpoint")
+    kept.write_bytes((package / "checkpoints" / str(size)).read_bytes())
+    return str(kept)
 
 
 def inspect(folder, *arguments, python=sys.executable, verifier=VERIFIER):

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from audit import chain, history, tree
+from audit import chain, history, notes, tree
 from audit.actors import in_full
 from audit.chain import BrokenChain
 from audit.export import proofs
@@ -15,7 +15,16 @@ from audit.export.package import export
 from audit.export.selection import Selection
 from audit.export.trail import ExportRefused
 from audit.log import written
-from tests.audit.export.support import KEY, OTHER, exported, inspect, publish, sign, write_ways
+from tests.audit.export.support import (
+    KEY,
+    OTHER,
+    exported,
+    inspect,
+    kept,
+    publish,
+    sign,
+    write_ways,
+)
 from tests.audit.support import guards_down, sql, write
 from tests.audit.test_tree import hashes_of
 
@@ -56,7 +65,7 @@ def test_a_zip_file_has_what_the_folder_has(package, tmp_path):
 def test_the_manifest_covers_every_file_but_itself_and_the_time_of_the_run(package):
     manifest = json.loads((package / "manifest.json").read_text())
     hashes = {name: hashlib.sha256(raw).hexdigest() for name, raw in files_of(package).items()}
-    del hashes["manifest.json"], hashes["run.json"]
+    del hashes["manifest.json"], hashes["manifest.json.note"], hashes["run.json"]
     assert manifest["files"] == hashes
     assert (manifest["size"], manifest["states"]["ARCHIVED"], manifest["details"]) == (12, 4, 12)
 
@@ -85,7 +94,7 @@ def test_nothing_is_handed_over_that_could_not_be_put_on_record(trail, tmp_path,
     monkeypatch.setattr("django.conf.settings.AUDIT_TRAIL", "another")
     with pytest.raises(Exception, match="this ledger is 'siteledger'"):
         exported(tmp_path / "export")
-    assert [path.name for path in tmp_path.iterdir()] == ["anchors"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["anchors", "anchors-key"]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +111,8 @@ def test_a_part_has_what_was_asked_for(trail, tmp_path, choice, seqs):
     part = exported(tmp_path / "part", **choice)
     lines = (part / "entries.ndjson").read_text().splitlines()
     assert [json.loads(line)["seq"] for line in lines] == list(seqs)
-    assert inspect(part, "--vkey", KEY.verifier.text)[0] == 0
+    code, told = inspect(part, "--part", "--vkey", KEY.verifier.text, "--known", kept(part))
+    assert (code, told.startswith(f"PART: {len(seqs)} of 12 entries; ")) == (0, True), told
 
 
 def test_times_choose_from_one_moment_up_to_before_another(trail, tmp_path):
@@ -128,10 +138,40 @@ def test_nodes_kept_in_files_are_those_of_the_tree(size, tmp_path):
             nodes.hash_of((1, 3)) if size > 3 else nodes.hash_of((5, 8))
 
 
-def test_without_a_checkpoint_there_is_nothing_to_end_at(db, anchors, tmp_path):
-    write()
-    with pytest.raises(ExportRefused, match="no checkpoint yet"):
-        exported(tmp_path / "export")
+def test_an_export_signs_a_checkpoint_first_so_that_it_has_the_newest_entries(
+    db, anchors, tmp_path
+):
+    write_ways(1)
+    for size in (3, 4):  # the fourth entry is the first export's own
+        made = export(tmp_path / f"export-{size}", Selection(), actor="user:1")
+        assert (made.size, made.entries) == (size, size)
+
+
+def test_a_checkpoint_that_is_not_there_cannot_be_exported(trail, tmp_path):
+    with pytest.raises(ExportRefused, match="there is no checkpoint of 4 entries"):
+        export(tmp_path / "export", Selection(), actor="user:1", size=4)
+
+
+@pytest.mark.parametrize("size", [None, 12])
+def test_without_the_key_nothing_is_exported_and_the_message_says_which_key_is_missing(
+    trail, settings, tmp_path, size
+):
+    settings.AUDIT_KEY_FILE.unlink()
+    with pytest.raises(ExportRefused, match=r"signed with the ledger's key.*does not hold it"):
+        export(tmp_path / "export", Selection(), actor="user:1", size=size)
+    assert not (tmp_path / "export").exists()
+
+
+@pytest.mark.requirement("R05")
+def test_the_manifest_is_signed_as_any_client_of_signed_notes_reads_it(package):
+    raw = (package / "manifest.json").read_bytes()
+    note = (package / "manifest.json.note").read_text()
+    text, signers = notes.opened(note, [KEY.verifier, OTHER.verifier])
+    digest = hashlib.sha256(raw).hexdigest()
+    assert text == f"siteledger-audit-export/2 manifest.json\nsha256 {digest}\n"
+    assert signers == [KEY.verifier]
+    with pytest.raises(notes.BadNote):
+        notes.Head.parse(text)  # it does not pass for a checkpoint
 
 
 def test_a_choice_that_nothing_fits_is_refused(trail, tmp_path):
@@ -152,11 +192,10 @@ def test_a_checkpoint_that_no_published_key_signed_is_not_exported(trail, settin
         exported(tmp_path / "export")
 
 
-def test_without_published_keys_it_only_agrees_with_itself(trail, settings, tmp_path):
+def test_without_a_published_key_nothing_is_exported(trail, settings, tmp_path):
     settings.ANCHOR_DIR = tmp_path / "none"
-    package = exported(tmp_path / "export")
-    assert not (package / "vkeys.txt").exists()
-    assert inspect(package)[0] == 3
+    with pytest.raises(ExportRefused, match=r"There is no key yet.*audit_keys create"):
+        exported(tmp_path / "export")
 
 
 @pytest.mark.requirement("R05")
@@ -229,5 +268,5 @@ def test_a_trail_and_what_it_takes_to_export_it_do_not_grow_together(trail, tmp_
 def test_progress_is_told_up_to_the_end(trail, tmp_path, monkeypatch):
     monkeypatch.setattr("audit.export.trail.CHUNK", 5)
     told = []
-    export(tmp_path / "x", Selection(), actor="a", progress=lambda *at: told.append(at))
+    export(tmp_path / "x", Selection(), actor="a", size=12, progress=lambda *at: told.append(at))
     assert told == [(5, 12), (10, 12), (12, 12)]

@@ -1,6 +1,7 @@
 """What somebody may do to an export, and what shows it. The verifier is the inspector's own.
 
-Each change is also made by one who knows the format, and renews the manifest after it.
+Each change is also made by one who knows the format and renews the manifest after it, without the
+ledger's key and with it. Who has the key is caught by the checkpoints that the inspector keeps.
 """
 
 import json
@@ -10,10 +11,23 @@ import pytest
 
 from audit import chain, history, notes, tree
 from audit.export.package import _hash_of
-from tests.audit.export.support import KEY, NAME, OTHER, exported, inspect, sign, write_ways
+from tests.audit.export.support import (
+    KEY,
+    NAME,
+    OTHER,
+    exported,
+    inspect,
+    kept,
+    sign,
+    write_ways,
+)
 from tests.audit.support import guards_down, sql, write
 
 KNOWN = ["--vkey", KEY.verifier.text]
+FORMAT = "siteledger-audit-export/2"
+NOT_SIGNED = "BROKEN: manifest.json is not the one that was signed.\n"
+SIGNED_BY_ANOTHER = "BROKEN: manifest.json is not signed by a key you know.\n"
+NOT_A_DETAIL = "not a canonical line of detail, salt (32 hex) and seq"
 
 
 def lines_of(package):
@@ -45,12 +59,27 @@ def spoil_and_relink(package, spoil):
     put(package, lines)
 
 
-def renew_manifest(package, **claims):
+def renew_manifest(package, signer=KEY, **claims):
+    """As it would be of these files; `signer` None leaves the signature as it was."""
     manifest = json.loads((package / "manifest.json").read_text())
-    lines = lines_of(package)
-    manifest |= {"head": chain.digest(lines[-1]), "entries": len(lines)}
+    lines, details = lines_of(package), (package / "details.ndjson").read_text().splitlines()
+    manifest |= {
+        "head": chain.digest(lines[-1]),
+        "entries": len(lines),
+        "first_seq": json.loads(lines[0])["seq"],
+        "last_seq": json.loads(lines[-1])["seq"],
+        "details": len(details),
+    }
     manifest["files"] = {name: _hash_of(package / name) for name in manifest["files"]}
-    (package / "manifest.json").write_text(json.dumps(manifest | claims))
+    write_manifest(package, json.dumps(manifest | claims), signer)
+
+
+def write_manifest(package, text, signer=KEY):
+    (package / "manifest.json").write_text(text)
+    if signer:
+        digest = _hash_of(package / "manifest.json")
+        note = notes.signed(f"{FORMAT} manifest.json\nsha256 {digest}\n", [signer])
+        (package / "manifest.json.note").write_text(note)
 
 
 def edit(package):
@@ -94,7 +123,7 @@ def delete_and_relink(package):
     details = [json.loads(line) for line in file.read_text().splitlines()]
     del details[4]
     moved = [detail | {"seq": seq} for seq, detail in enumerate(details, start=1)]
-    file.write_text("".join(f"{json.dumps(detail)}\n" for detail in moved))
+    file.write_text("".join(f"{chain.canonical(detail)}\n" for detail in moved))
 
 
 def say_a_field_twice(package):
@@ -162,6 +191,70 @@ def add_a_detail(package):
         file.write('{"detail":"{}","salt":"","seq":13}\n')
 
 
+def add_a_sound_detail(package):
+    with (package / "details.ndjson").open("a") as file:
+        file.write(f'{{"detail":"{{}}","salt":"{"0" * 32}","seq":13}}\n')
+
+
+def change_details(package, old, new):
+    file = package / "details.ndjson"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+
+
+def shorten_a_salt(package):
+    first, *_ = (package / "details.ndjson").read_text().splitlines()
+    salt = json.loads(first)["salt"]
+    change_details(package, salt, salt[:-2])
+
+
+def say_a_detail_twice(package):
+    change_details(package, '"seq":5}', '"seq":5,"seq":5}')
+
+
+def say_more_than_a_detail(package):
+    change_details(package, '"seq":5}', '"seq":5,"then":""}')
+
+
+def space_out_a_detail(package):
+    change_details(package, '"seq":5}', '"seq": 5}')
+
+
+def escape_in_a_detail(package):
+    change_details(package, "Zoë", "Zo\\u00eb")
+
+
+def commit_to(package, detail):
+    """Entry 5 commits to this text, as only who makes and signs the trail anew can have it."""
+    lines = [json.loads(line) for line in (package / "details.ndjson").read_text().splitlines()]
+    before, lines[4]["detail"] = lines[4]["detail"], detail
+    text = "".join(f"{chain.canonical(line)}\n" for line in lines)
+    (package / "details.ndjson").write_text(text)
+    salt = bytes.fromhex(lines[4]["salt"])
+    old, new = (chain.commitment(salt, each) for each in (before, detail))
+    spoil_and_relink(package, lambda line: line.replace(old, new))
+    sign_anew(package, KEY)
+
+
+def put_a_detail_in_another_way(package):
+    commit_to(package, '{"note":"a","note":"b"}')
+
+
+def put_no_object_for_a_detail(package):
+    commit_to(package, '"a note"')
+
+
+def sign_anew(package, signer):
+    """The checkpoints of the entries as they are now."""
+    frontier = tree.Frontier()
+    for line in lines_of(package):
+        frontier.add(tree.leaf(line))
+        path = package / "checkpoints" / str(frontier.size)
+        if path.exists():
+            head = notes.Head(NAME, frontier.size, frontier.root())
+            path.write_text(notes.signed(head.text, [signer]))
+
+
 TAMPERINGS = {
     edit: "entry 6 does not follow",
     edit_the_last: "12 entries are not those of a checkpoint",
@@ -183,14 +276,27 @@ TAMPERINGS = {
     sign_with_another_key: "12 entries: not signed by a key you know",
     edit_a_detail: "entry 5: its detail was changed",
     drop_a_detail: "details that are missing: {'entry:1'}",
-    add_a_detail: "'seq': 13",
+    add_a_detail: NOT_A_DETAIL,
+    add_a_sound_detail: "out of place: (13, ",
+    shorten_a_salt: NOT_A_DETAIL,
+    say_a_detail_twice: NOT_A_DETAIL,
+    say_more_than_a_detail: NOT_A_DETAIL,
+    space_out_a_detail: NOT_A_DETAIL,
+    escape_in_a_detail: "not a canonical detail",
+    put_a_detail_in_another_way: "an object of the JSON has a key twice",
+    put_no_object_for_a_detail: "not a canonical detail",
 }
 
 
 @pytest.mark.requirement("R05")
 def test_an_export_that_nobody_touched_holds(package):
-    code, told = inspect(package, *KNOWN)
-    assert (code, told.startswith("HOLDS: 12 entries, signed by")) == (0, True)
+    code, told = inspect(package, *KNOWN, "--known", kept(package))
+    assert code == 0
+    assert told == (
+        "COMPLETE: entries 1 to 12.\n"
+        "Signed by siteledger.example/trail+2d5274e8, which you gave.\n"
+        "Vouched for from elsewhere: entries up to 12.\n"
+    )
 
 
 @pytest.mark.requirement("R05")
@@ -203,12 +309,26 @@ def test_whatever_is_changed_the_manifest_shows_it(package, change):
 
 
 @pytest.mark.requirement("R05")
+@pytest.mark.parametrize("change", TAMPERINGS, ids=lambda change: change.__name__)
+def test_whoever_renews_the_manifest_without_the_key_is_caught_by_its_signature(package, change):
+    change(package)
+    renew_manifest(package, None)
+    assert inspect(package, *KNOWN) == (1, NOT_SIGNED)
+    renew_manifest(package, OTHER)
+    assert inspect(package, *KNOWN) == (1, SIGNED_BY_ANOTHER)
+
+
+@pytest.mark.requirement("R05")
 @pytest.mark.parametrize(
     ("change", "shown"), TAMPERINGS.items(), ids=lambda c: getattr(c, "__name__", "")
 )
-def test_whoever_renews_the_manifest_is_caught_all_the_same(package, change, shown):
+def test_whoever_can_sign_the_manifest_is_caught_all_the_same(package, change, shown):
     change(package)
-    renew_manifest(package)
+    frontier = tree.Frontier()
+    for line in lines_of(package):
+        frontier.add(tree.leaf(line))
+    signed_anew = change in {put_a_detail_in_another_way, put_no_object_for_a_detail}
+    renew_manifest(package, **({"root": frontier.root().hex()} if signed_anew else {}))
     code, told = inspect(package, *KNOWN)
     assert (code, shown in told) == (1, True), told
 
@@ -219,18 +339,20 @@ def test_a_copy_for_people_cannot_be_edited_alone(package, name):
     with (package / name).open("ab") as file:
         file.write(b"x")
     assert inspect(package, *KNOWN) == (
-        1, f"DOES NOT HOLD: {name} was changed: the manifest has another.\n",
+        1, f"BROKEN: {name} was changed: the manifest has another.\n",
     )  # fmt: skip
+    renew_manifest(package, None)
+    assert inspect(package, *KNOWN) == (1, NOT_SIGNED)
 
 
 @pytest.mark.requirement("R11")
-def test_a_copy_that_was_edited_with_its_manifest_shows_against_the_manifests_own_hash(package):
+def test_a_copy_that_was_edited_with_the_key_shows_against_the_manifests_hash_on_record(package):
     on_record = history.find(limit=1)[0].sha256
     assert inspect(package, "--known", on_record)[0] == 0
     with (package / "timeline.csv").open("ab") as file:
         file.write(b"x")
     renew_manifest(package)
-    assert inspect(package, *KNOWN)[0] == 0  # its entries are still those that were signed
+    assert inspect(package, *KNOWN)[0] == 3  # the word of who has the key
     code, told = inspect(package, "--known", on_record)
     assert (code, on_record in told) == (1, True)
 
@@ -238,11 +360,27 @@ def test_a_copy_that_was_edited_with_its_manifest_shows_against_the_manifests_ow
 @pytest.mark.parametrize(
     ("claim", "shown"),
     [
-        ({"size": 6}, "entries were signed that are not those of this trail"),
-        ({"size": 13}, "12 entries, not 13"),
+        ({"size": 6}, "checkpoints/12 is no checkpoint of this trail"),
+        ({"size": 13}, "it has no checkpoint of 13 entries"),
+        ({"size": True}, "manifest.json contradicts itself"),
+        ({"size": "12"}, "manifest.json contradicts itself"),
         ({"head": "00"}, "12 entries, not 12"),
-        ({"whole": False}, "inclusion.tlog-proofs"),
-        ({"files": {"../../etc/passwd": "00"}}, "../../etc/passwd"),
+        ({"root": "00"}, "manifest.json has another root"),
+        ({"origin": "siteledger.example"}, "manifest.json is not signed by a key you know"),
+        ({"whole": False}, "manifest.json contradicts itself"),
+        ({"whole": False, "filters": {"doc_id": "CV-1"}}, "6.consistency"),
+        ({"whole": 1}, "manifest.json contradicts itself"),
+        ({"filters": {"doc_id": "CV-1"}}, "manifest.json contradicts itself"),
+        ({"entries": 11}, "[12, 1, 12, 12, 0], and manifest.json says [11, 1, 12, 12, 0]"),
+        ({"details": 11}, "[12, 1, 12, 12, 0], and manifest.json says [12, 1, 12, 11, 0]"),
+        ({"details_taken_out": 1}, "manifest.json says [12, 1, 12, 12, 1]"),
+        ({"files": {}}, "files are there that the manifest does not name"),
+        ({"files": {"../../etc/passwd": "00"}}, "'../../etc/passwd' is not the path of a file"),
+        ({"files": {"/etc/passwd": "00"}}, "'/etc/passwd' is not the path of a file"),
+        ({"files": {"fhir/../entries.ndjson": "00"}}, "is not the path of a file"),
+        ({"files": {"fhir\\AuditEvent.ndjson": "00"}}, "is not the path of a file"),
+        ({"files": {"C:entries.ndjson": "00"}}, "is not the path of a file"),
+        ({"files": {"./entries.ndjson": "00"}}, "is not the path of a file"),
     ],
 )
 def test_a_manifest_that_claims_something_else_is_caught(package, claim, shown):
@@ -264,24 +402,21 @@ def cut_off_and_drop_the_newer_checkpoints(package):
 
 
 @pytest.mark.requirement("R05")
-def test_an_end_cut_off_with_its_checkpoints_shows_only_against_a_head_held_elsewhere(
-    package, tmp_path
-):
-    kept = tmp_path / "checkpoint-of-the-inspector"
-    shutil.copy(package / "checkpoints" / "12", kept)
+def test_an_end_cut_off_with_its_checkpoints_shows_only_against_a_head_held_elsewhere(package):
+    newest = kept(package)
     head = chain.digest(lines_of(package)[9])
     cut_off_and_drop_the_newer_checkpoints(package)
-    assert inspect(package, *KNOWN)[0] == 0  # nothing inside can tell
-    code, told = inspect(package, *KNOWN, "--known", str(kept))
-    assert (code, "12 entries were signed that are not those of this trail" in told) == (1, True)
+    code, told = inspect(package, *KNOWN)
+    assert (code, "only by this installation's own word" in told) == (3, True)
+    code, told = inspect(package, *KNOWN, "--known", newest)
+    assert (code, "is of 12 entries, and this trail ends after 6: it was cut" in told) == (1, True)
     code, told = inspect(package, *KNOWN, "--known", head)
     assert (code, "what you know is not among its entries" in told) == (1, True)
 
 
 @pytest.mark.requirement("R05")
-def test_a_trail_written_anew_with_its_own_key_shows_against_an_older_head(package, tmp_path):
-    kept = tmp_path / "checkpoint-of-the-inspector"
-    shutil.copy(package / "checkpoints" / "6", kept)
+def test_a_trail_written_anew_with_its_own_key_shows_against_an_older_head(package):
+    older = kept(package, 6)
     (package / "checkpoints" / "6").unlink()
     edit_and_relink(package)
     sign_with_another_key(package)
@@ -290,27 +425,29 @@ def test_a_trail_written_anew_with_its_own_key_shows_against_an_older_head(packa
     manifest = json.loads((package / "manifest.json").read_text())
     del manifest["files"]["checkpoints/6"]
     (package / "manifest.json").write_text(json.dumps(manifest))
-    renew_manifest(package, root=notes.Head.parse(note).root.hex())
+    renew_manifest(package, OTHER, root=notes.Head.parse(note).root.hex())
     assert inspect(package)[0] == 3  # it agrees with itself
     assert inspect(package, *KNOWN)[0] == 1
-    code, told = inspect(package, "--known", str(kept))
+    code, told = inspect(package, "--known", older)
     assert (code, "6 entries are not those of a checkpoint" in told) == (1, True)
 
 
-@pytest.mark.parametrize("size", ["6", "12"])
-def test_an_older_head_that_the_trail_contains_is_accepted(package, size):
-    kept = package / "checkpoints" / size
-    head = chain.digest(lines_of(package)[int(size) - 1])
-    assert inspect(package, "--known", str(kept), "--known", head)[0] == 0
+@pytest.mark.parametrize("size", [6, 12])
+def test_an_older_head_that_the_trail_contains_vouches_for_the_entries_up_to_it(package, size):
+    head = chain.digest(lines_of(package)[size - 1])
+    for known in (kept(package, size), head, head.upper()):
+        code, told = inspect(package, "--known", known)
+        assert (code, f"Vouched for from elsewhere: entries up to {size}." in told) == (0, True)
+        assert ("Entries 7 to 12: only this installation's own word." in told) == (size == 6)
 
 
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (lambda p: (p / "manifest.json").unlink(), "No such file"),
-        (lambda p: (p / "manifest.json").write_text("{"), "Expecting"),
+        (lambda p: (p / "manifest.json").unlink(), "there is no manifest.json in"),
+        (shutil.rmtree, "there is no manifest.json in"),
     ],
-    ids=["no manifest", "half a manifest"],
+    ids=["no manifest", "no folder"],
 )
 def test_what_is_no_package_cannot_be_checked(package, spoil, told):
     spoil(package)
@@ -318,14 +455,38 @@ def test_what_is_no_package_cannot_be_checked(package, spoil, told):
     assert (code, told in said) == (2, True)
 
 
-@pytest.mark.parametrize("given", [["--vkey", "a+b"], ["--known", "abc"]])
+@pytest.mark.parametrize(
+    "given", [["--vkey", "a+b"], ["--vkey", "/no/such/file"], ["--known", "abc"]]
+)
 def test_what_the_inspector_mistyped_is_not_held_against_the_package(package, given):
-    assert inspect(package, *given)[0] == 2
+    edit(package)  # what cannot be compared comes before what is broken
+    code, told = inspect(package, *given)
+    assert (code, told.startswith("CANNOT BE CHECKED: ")) == (2, True)
 
 
-def test_without_anything_from_outside_the_package_only_agrees_with_itself(package):
-    code, told = inspect(package)
-    assert (code, told.splitlines()[-1].startswith("HOLDS IN ITSELF")) == (3, True)
+def test_a_checkpoint_of_another_trail_is_not_compared(package, tmp_path):
+    head = notes.Head("another.example/trail", 12, bytes(32))
+    (tmp_path / "another").write_text(notes.signed(head.text, [KEY]))
+    code, told = inspect(package, "--known", str(tmp_path / "another"))
+    assert (code, "is of the trail 'another.example/trail'" in told) == (2, True)
+
+
+@pytest.mark.parametrize("given", [[], KNOWN], ids=["nothing", "its key"])
+def test_without_a_head_from_outside_it_only_agrees_with_itself(package, given):
+    """Who has the key can make all of it anew; its signature shows that nobody else did."""
+    code, told = inspect(package, *given)
+    assert code == 3
+    assert told.startswith("COMPLETE: entries 1 to 12.\n")
+    assert "Consistent, but only by this installation's own word" in told
+
+
+@pytest.mark.parametrize(
+    ("option", "name"), [("--vkey", "vkeys.txt"), ("--known", "checkpoints/12")]
+)
+def test_what_lies_in_the_package_is_not_from_elsewhere(package, option, name):
+    for given in (package / name, package / "fhir" / ".." / name):
+        code, told = inspect(package, option, str(given))
+        assert (code, "lies in the package: take it from elsewhere" in told) == (2, True)
 
 
 def redact(seq, *, on_record=True):
@@ -340,7 +501,8 @@ def redact(seq, *, on_record=True):
 def test_a_detail_taken_out_on_record_is_accounted_for(trail, tmp_path):
     redact(5)
     sign()
-    code, told = inspect(exported(tmp_path / "export"), *KNOWN)
+    package = exported(tmp_path / "export")
+    code, told = inspect(package, *KNOWN, "--known", kept(package))
     assert code == 0, told
     assert "no. 1 of 2" not in (tmp_path / "export" / "details.ndjson").read_text()
 
@@ -352,7 +514,7 @@ def test_a_part_brings_the_entry_by_which_a_detail_was_taken_out(trail, tmp_path
     sign()
     part = exported(tmp_path / "export", doc_id="CV-2")
     assert [json.loads(line)["seq"] for line in lines_of(part)] == [4, 5, 6, 13]
-    code, told = inspect(part, *KNOWN)
+    code, told = inspect(part, *KNOWN, "--known", kept(part), "--part")
     assert code == 0, told
 
 
@@ -363,7 +525,7 @@ def part(trail, tmp_path):
 
 
 def test_a_part_proves_each_entry_and_gives_away_no_other(part):
-    code, told = inspect(part, *KNOWN)
+    code, told = inspect(part, *KNOWN, "--known", kept(part), "--part")
     assert code == 0, told
     everything = b"".join(path.read_bytes() for path in part.rglob("*") if path.is_file())
     assert b"CV-3" in everything
@@ -393,6 +555,26 @@ def swap_the_first(part):
     put(part, [second, first, *rest])
 
 
+def cut_a_consistency_proof(part):
+    file = part / "proofs" / "6.consistency"
+    first, *rest = file.read_text().split("\n")
+    file.write_text("\n".join([first, *rest[1:]]))
+
+
+def edit_a_consistency_proof(part):
+    file = part / "proofs" / "6.consistency"
+    first, hash_, *rest = file.read_text().split("\n")
+    file.write_text("\n".join([first, hash_.swapcase(), *rest]))
+
+
+def bring_in_an_older_checkpoint_of_another_trail(part):
+    frontier = tree.Frontier()
+    for n in range(6):
+        frontier.add(tree.leaf(f"line {n}"))
+    head = notes.Head(NAME, 6, frontier.root())
+    (part / "checkpoints" / "6").write_text(notes.signed(head.text, [KEY]))
+
+
 def sign_a_part_with_another_key(part):
     file = part / "checkpoints" / "12"
     head = file.read_text().partition("\n\n")[0] + "\n"
@@ -406,8 +588,11 @@ PART_TAMPERINGS = {
     drop_the_proofs: "entry 7 is not proved",
     edit_a_proof: "entry 7 is not proved by the checkpoint of 12 entries",
     drop_a_detail: "details that are missing: {'entry:7'}",
-    break_the_last_line: "DOES NOT HOLD",
+    break_the_last_line: "the entry after no. 8 is not a whole line",
     sign_a_part_with_another_key: "entry 7 is not proved by the checkpoint of 12 entries",
+    cut_a_consistency_proof: "a consistency proof of another length",
+    edit_a_consistency_proof: "has not grown from the checkpoint of 6 entries",
+    bring_in_an_older_checkpoint_of_another_trail: "has not grown from the checkpoint of 6 entries",
 }
 
 
@@ -417,26 +602,63 @@ PART_TAMPERINGS = {
 )
 def test_a_part_that_was_changed_shows_it(part, change, shown):
     change(part)
+    renew_manifest(part, None)
+    assert inspect(part) == (1, NOT_SIGNED)
     renew_manifest(part)
     code, told = inspect(part)
     assert (code, shown in told) == (1, True), told
 
 
-def test_a_part_is_compared_with_a_checkpoint_or_with_a_head_that_it_has(part, package):
-    assert inspect(part, "--known", str(package / "checkpoints" / "12"))[0] == 0
-    assert inspect(part, "--known", str(package / "checkpoints" / "6"))[0] == 2
+def test_a_part_says_what_it_is_and_is_accepted_by_who_expects_one(part):
+    said = 'PART: 3 of 12 entries; completeness not shown; filters: {"doc_id": "CV-3"}.\n'
+    for given, expected in (([], 4), (["--part"], 3)):
+        code, told = inspect(part, *KNOWN, *given)
+        assert (code, told.startswith(said)) == (expected, True), told
+    for given, expected in (([], 4), (["--part"], 0)):
+        code, told = inspect(part, *KNOWN, "--known", kept(part), *given)
+        assert (code, told.startswith(said)) == (expected, True), told
+
+
+def test_a_part_is_compared_with_an_older_checkpoint_by_its_consistency_proof(part, package):
+    older = kept(package, 6)
+    code, told = inspect(part, "--part", "--known", older)  # its entries are 7 to 9
+    assert (code, "only by this installation's own word" in told) == (3, True), told
+    early = exported(part.with_name("early"), sites=["DE-014"])
+    code, told = inspect(early, "--part", "--known", older)
+    assert (code, "Vouched for from elsewhere: entries up to 6." in told) == (0, True), told
+
+
+def test_a_known_entry_of_a_part_vouches_for_itself_alone(part, package):
+    """No chain leads from it to the others, which who has the key could have made up."""
     lines = lines_of(package)
-    assert inspect(part, "--known", chain.digest(lines[6]))[0] == 0
-    code, told = inspect(part, "--known", chain.digest(lines[2]))
+    code, told = inspect(part, "--part", "--known", chain.digest(lines[6]))
+    said = "Entry 7 is one that you know, which says nothing of the other entries."
+    assert (code, said in told) == (3, True), told
+    code, told = inspect(part, "--part", "--known", chain.digest(lines[2]))
     assert (code, "what you know is not among its entries" in told) == (2, True)
 
 
-def test_a_part_cannot_be_compared_with_a_checkpoint_that_it_has_no_way_from(part, tmp_path):
+def test_a_part_cannot_be_compared_with_a_checkpoint_that_no_proof_leads_from(part, tmp_path):
     frontier = tree.Frontier()
     frontier.add(tree.leaf("another line"))
-    kept = tmp_path / "kept"
-    kept.write_text(notes.signed(notes.Head(NAME, 1, frontier.root()).text, [KEY]))
-    assert inspect(part, "--known", str(kept))[0] == 2
+    known = tmp_path / "kept"
+    known.write_text(notes.signed(notes.Head(NAME, 1, frontier.root()).text, [KEY]))
+    code, told = inspect(part, "--part", "--known", str(known))
+    assert (code, "no proof leads from 1 entries to this part" in told) == (2, True)
+
+
+def test_a_part_of_a_trail_that_was_written_anew_shows_against_an_older_checkpoint(
+    part, package, tmp_path
+):
+    older, newest = kept(package, 6), kept(package, 12)
+    frontier = tree.Frontier()
+    for line in [*lines_of(package)[:5], *lines_of(package)[6:], "one more"]:
+        frontier.add(tree.leaf(line))
+    head = notes.Head(NAME, 12, frontier.root())
+    (part / "checkpoints" / "12").write_text(notes.signed(head.text, [KEY]))
+    renew_manifest(part, root=head.root.hex())
+    for known in (older, newest):
+        assert inspect(part, "--part", "--known", known)[0] == 1
 
 
 @pytest.mark.parametrize("size", ["0", "-1", "x", "9" * 5000])

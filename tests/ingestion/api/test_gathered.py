@@ -231,3 +231,91 @@ def test_over_the_wire_a_file_that_breaks_off_is_not_kept(program, site, setting
     assert whole.status == 201, whole.body
     stored = spool.path_of(f"gathering/{opened['id']}")
     assert sorted(each.name for each in stored.iterdir()) == ["0", "packet.json"]
+
+
+LARGE = b"%PDF-1.7 " + bytes(range(256)) * 100
+
+
+@pytest.fixture
+def large(program):
+    return program.send({"files": [declared(LARGE)]}, key="large").json()
+
+
+def put_part(program, opened, first, last, content=LARGE):
+    where = f"bytes {first}-{last - 1}/{len(content)}"
+    return put(program, opened, 0, content[first:last], content_range=where)
+
+
+def test_a_file_comes_in_parts_and_a_lost_connection_costs_one(program, large):
+    first = put_part(program, large, 0, 10_000)
+    assert (first.status_code, first["Upload-Offset"]) == (202, "10000")
+    assert first.json()["received_bytes"] == 10_000
+    again = put_part(program, large, 0, 10_000)  # its answer was lost
+    assert (again.status_code, again["Upload-Offset"]) == (409, "10000")
+    assert "Send the part that begins there" in again.json()["detail"]
+    assert put_part(program, large, 20_000, 25_000).status_code == 409
+    assert program.get(path_of(large["url"])).json()["files"][0]["received_bytes"] == 10_000
+    assert put_part(program, large, 10_000, 20_000).status_code == 202
+    last = put_part(program, large, 20_000, len(LARGE))
+    assert (last.status_code, last.json()["received"]) == (201, True)
+    assert put_part(program, large, 20_000, len(LARGE)).status_code == 200
+    assert submit(program, large).status_code == 202
+    document = Document.objects.get()
+    assert spool.path_of(document.spooled).read_bytes() == LARGE
+
+
+def test_parts_that_make_another_file_are_dropped_and_it_begins_anew(program, large):
+    other = LARGE[:-1] + b"?"
+    assert put_part(program, large, 0, 20_000, other).status_code == 202
+    answer = put_part(program, large, 20_000, len(LARGE), other)
+    assert answer.status_code == 422
+    assert "SHA-256" in answer.json()["detail"]
+    assert program.get(path_of(large["url"])).json()["files"][0]["received_bytes"] == 0
+    assert put(program, large, 0, LARGE).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [
+        ("bytes 0-9", 400),
+        ("bytes 5-3/{size}", 422),
+        ("bytes 0-9/17", 422),
+        ("bytes 0-4/{size}", 400),
+        ("bytes 0-{size}/{size}", 422),
+        ("bytes 0-" + "9" * 40 + "/{size}", 400),
+    ],
+)
+def test_a_part_that_is_described_wrongly_is_refused(program, large, header, status):
+    said = header.format(size=len(LARGE))
+    assert put(program, large, 0, LARGE[:10], content_range=said).status_code == status
+
+
+def test_a_part_has_eight_mebibytes_at_most(program, settings):
+    content = b"%PDF-1.7 " + bytes(9 * 1024 * 1024)
+    opened = program.send({"files": [declared(content)]}, key="huge").json()
+    assert put_part(program, opened, 0, len(content), content).status_code == 413
+    assert put(program, opened, 0, content).status_code == 201  # whole, as before
+
+
+def test_more_open_packets_than_the_quota_are_refused_until_one_is_dropped(program, settings):
+    settings.OPEN_UPLOADS = 2
+    first, _second = (program.send(BOTH, key=f"k{number}").json() for number in range(2))
+    refused = program.send(BOTH, key="k2")
+    assert refused.status_code == 429
+    assert refused.json()["type"] == "urn:siteledger:over-quota"
+    dropped = program.ask("DELETE", path_of(first["url"]))
+    assert dropped.status_code == 204
+    assert program.get(path_of(first["url"])).status_code == 404
+    assert program.send(BOTH, key="k2").status_code == 201
+
+
+def test_a_full_disk_is_said_with_the_time_to_come_back(program, opened, settings):
+    settings.READY_FREE_MB = 10**9
+    answer = put(program, opened, 0, LETTER)
+    assert (answer.status_code, answer["Retry-After"]) == (507, "600")
+    assert "no room" in answer.json()["detail"]
+
+
+def test_another_sites_token_drops_nothing(opened, stranger, program):
+    assert stranger.ask("DELETE", path_of(opened["url"])).status_code == 404
+    assert program.get(path_of(opened["url"])).status_code == 200

@@ -6,9 +6,10 @@ from contextlib import suppress
 
 import pytest
 
-from audit import jobs, runs
+from audit import jobs, rotation, runs
+from audit.export import job as export_job
 from audit.jobs import AuditJob
-from ingestion.stores import stocktaking
+from ingestion.stores import locks, stocktaking
 from ingestion.stores.archive import archive
 from sites.holds import LegalHold
 from tests.factories import make_filed, make_site, make_user
@@ -20,6 +21,14 @@ pytestmark = [
     pytest.mark.timeout(150),
     pytest.mark.storm,
 ]
+
+
+ARGUMENTS = {
+    runs.KIND: {"mode": "full"},
+    export_job.KIND: {},
+    stocktaking.KIND: {"parts": ["ab"]},
+    locks.KIND: {"parts": ["ab"]},
+}  # of a job of each kind
 
 
 def is_done(job):
@@ -40,6 +49,41 @@ def endless(settings):
     path.parent.mkdir(parents=True)
     os.mkfifo(path, 0o444)
     return path
+
+
+@pytest.fixture
+def key(settings, tmp_path):
+    """A key in folders of this test's own, and entry 1, which says so."""
+    settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
+    settings.ANCHOR_DIR = tmp_path / "anchors"
+    settings.EXPORT_DIR = tmp_path / "exports"
+    return rotation.create(by="system:test")
+
+
+def is_over(job):
+    job.refresh_from_db()
+    return job.state in {AuditJob.State.DONE, AuditJob.State.FAILED}
+
+
+def test_worker_processes_do_jobs_of_every_kind(settings, key):
+    assert sorted(ARGUMENTS) == jobs.kinds()
+    asked = [jobs.ask(kind, arguments, "user:7") for kind, arguments in ARGUMENTS.items()]
+    with worker_host(settings):
+        eventually(lambda: all(is_over(job) for job in asked))
+    assert {job.kind: (job.state, job.error) for job in asked} == dict.fromkeys(
+        ARGUMENTS, ("done", "")
+    )
+
+
+def test_a_host_without_the_key_leaves_exports_to_a_host_that_has_it(settings, key, tmp_path):
+    export = jobs.ask(export_job.KIND, {}, "user:7")
+    with worker_host(settings, AUDIT_KEY_FILE=str(tmp_path / "no-key-here.pem")):
+        check = runs.check_now("user:7")
+        eventually(lambda: is_done(check))
+        export.refresh_from_db()
+        assert export.state == AuditJob.State.WAITING
+    with worker_host(settings):
+        eventually(lambda: is_done(export))
 
 
 def test_a_person_who_asks_is_answered_by_a_host(settings):

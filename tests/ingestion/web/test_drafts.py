@@ -10,7 +10,7 @@ from django.utils import timezone
 from audit.history import find as latest
 from audit.history import timeline
 from ingestion.intake import drafts
-from ingestion.models import Document, Draft, DraftFile, Packet
+from ingestion.models import Document, Draft, DraftFile, Packet, UploadPart
 from ingestion.operations import retention
 from ingestion.stores import spool
 from tests.factories import make_batch, make_user
@@ -185,3 +185,72 @@ def test_a_guess_that_nobody_overrules_is_no_question(signed_in):
     document = Document.objects.get()
     assert document.document_type == "irb-approval"
     assert [entry.event for entry in timeline(document.subject)] == ["document.received"]
+
+
+LARGE = b"%PDF-1.7 " + bytes(range(256)) * 100
+UPLOAD = "0123456789abcdef0123456789abcdef"
+
+
+def put_part(client, first, last, content=LARGE, **fields):
+    """As transport.js sends one part of a large file."""
+    cut = {"upload": UPLOAD, "offset": first, "whole": len(content), "name": "IRB.pdf"}
+    return put(client, pdf("part", content[first:last]), **cut | fields)
+
+
+def test_a_large_file_comes_in_parts_and_a_lost_connection_costs_one(signed_in):
+    status, said = put_part(signed_in, 0, 10_000)
+    assert (status, said["received"], said["token"]) == (202, 10_000, "t-1")
+    assert put_part(signed_in, 0, 10_000) == (409, {"received": 10_000})  # its answer was lost
+    assert put_part(signed_in, 20_000, 25_000) == (409, {"received": 10_000})
+    assert put_part(signed_in, 10_000, 20_000)[0] == 202
+    status, said = put_part(signed_in, 20_000, len(LARGE))
+    assert (status, said["name"], said["size"]) == (201, "IRB.pdf", len(LARGE))
+    (kept,) = spooled()
+    assert spool.path_of(f"uploads/{kept}").read_bytes() == LARGE
+    assert not UploadPart.objects.exists()
+
+
+def test_the_kind_and_size_of_a_file_in_parts_are_judged_by_the_whole(signed_in, settings):
+    assert put_part(signed_in, 0, 100, name="notes.exe")[0] == 422
+    settings.MAX_DOCUMENT_MB = 1
+    assert put_part(signed_in, 0, 100, content=bytes(1_100_000))[0] == 422
+    assert spooled() == []
+
+
+@pytest.mark.parametrize(
+    "fields", [{"offset": "x"}, {"whole": "5"}, {"offset": "9" * 5_000}, {"upload": "../../x"}]
+)
+def test_a_part_that_is_cut_wrongly_is_a_bad_request(signed_in, fields):
+    cut = {"upload": UPLOAD, "offset": 0, "whole": len(LARGE), "name": "IRB.pdf"} | fields
+    data = {"token": "t-1", "corrects": "", "file": pdf("part", LARGE[:100])} | cut
+    assert signed_in.post(FILES, data).status_code == 400
+    assert spooled() == []
+
+
+def test_parts_of_another_person_are_not_gone_on_with(signed_in, client, site):
+    put_part(signed_in, 0, 10_000)
+    client.force_login(make_user("nora", sites=(site,)))
+    assert put_part(client, 10_000, 20_000) == (409, {"received": 0})
+
+
+def test_parts_that_nobody_completes_are_dropped_after_a_week(signed_in):
+    put_part(signed_in, 0, 10_000)
+    Draft.objects.update(touched_at=timezone.now() - timedelta(days=8))
+    assert drafts.drop_old() == 1
+    assert spooled() == []
+
+
+def test_what_exceeds_the_quota_of_a_person_is_refused_with_what_to_do(signed_in, settings):
+    settings.OPEN_UPLOAD_MB = 0
+    status, said = put(signed_in)
+    assert status == 422
+    assert "Submit one of them, or remove files" in said["message"]
+    answer = send(signed_in, **{"file-0": pdf()})
+    assert "Submit one of them, or remove files" in answer.content.decode()
+
+
+def test_a_full_disk_is_said_and_the_script_tries_again(signed_in, settings):
+    settings.READY_FREE_MB = 10**9
+    status, said = put(signed_in)
+    assert (status, spooled()) == (507, [])
+    assert "no room" in said["message"]

@@ -78,7 +78,8 @@ def test_a_check_that_failed_says_that_the_fault_is_ours(affairs, work, packet, 
         raise OperationalError("the database did not answer")
 
     asked = affairs.post(NOW)
-    monkeypatch.setitem(jobs._kinds, runs.KIND, gone)
+    monkeypatch.setattr(jobs, "_kinds", {})
+    jobs.register_kind(runs.KIND, gone)
     work()
     shown = text(affairs.get(asked.url))
     assert "It failed. OperationalError: the database did not answer" in shown

@@ -120,8 +120,16 @@ def test_a_finished_export_lists_its_files_and_what_an_inspector_runs(affairs, m
         entries = package.read("entries.ndjson")
     assert hashlib.sha256(manifest).hexdigest() in shown
     assert f"entries.ndjson {hashlib.sha256(entries).hexdigest()}" in shown
-    assert f"--vkey KEY --known {hashlib.sha256(manifest).hexdigest()}" in shown
-    assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD" in shown
+    assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD KEY is" in shown
+    assert "This export is a part" not in shown
+
+
+def test_a_part_says_so_where_it_says_what_an_inspector_runs(affairs, work, packet):
+    address = affairs.post(f"{CHECK}?packet={packet.reference}").url
+    work()
+    shown = text(affairs.get(address))
+    assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD --part" in shown
+    assert "This export is a part" in shown
 
 
 @pytest.mark.requirement("R07")

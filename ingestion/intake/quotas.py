@@ -1,0 +1,81 @@
+"""How much may wait before it is submitted: open packets of programs, and drafts of people.
+
+Nothing of it is registered, so the ceiling of admission does not count it. Without these quotas one
+token could declare, and fill, more than the disk holds.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db.models import Sum
+
+from ingestion.models import DraftFile, UploadPart
+from ingestion.stores import disks
+
+MAX_PART_BYTES = 8 * 1024 * 1024  # of a file that is sent in several requests
+MEGABYTE = 1_000_000  # bytes
+RETRY_SECONDS = 600  # while the disk is full, or others' uploads fill the quota of all
+
+
+class OverQuota(Exception):
+    """Nothing was stored. The message says what to do; `retry_after` is in seconds, or 0."""
+
+    def __init__(self, message: str, retry_after: int = 0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class NoRoom(OverQuota):
+    """The disk on which uploads wait is full."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenUploads:
+    """What one token or person has begun and not submitted."""
+
+    count: int
+    size: int  # bytes, of the whole files as they were declared
+
+
+def refuse_beyond(own: OpenUploads, *, in_all: int, more: int) -> None:
+    """Raise OverQuota if `more` bytes are more than their owner, or all together, may leave open.
+
+    `own`: with the upload that is about to begin or to grow. `in_all`: bytes that wait for
+    everybody.
+    """
+    if own.count > settings.OPEN_UPLOADS:
+        raise OverQuota(
+            f"There are {settings.OPEN_UPLOADS} unfinished uploads already, the most that one "
+            "person or token may have. Submit one of them, or remove it, and try again."
+        )
+    if own.size + more > settings.OPEN_UPLOAD_MB * MEGABYTE:
+        raise OverQuota(
+            f"Unfinished uploads would hold more than {settings.OPEN_UPLOAD_MB} MB, the most that "
+            "one person or token may have. Submit one of them, or remove files, and try again."
+        )
+    if in_all + more > settings.OPEN_UPLOAD_MB_IN_ALL * MEGABYTE:
+        raise OverQuota(
+            "There are too many unfinished uploads of other people at the moment. Try again "
+            "later; what you have sent is kept.",
+            RETRY_SECONDS,
+        )
+
+
+def refuse_without_room(more: int) -> None:
+    """Raise NoRoom unless the spool's disk has room for `more` bytes beside READY_FREE_MB."""
+    if disks.free_bytes("SPOOL_DIR") - more < settings.READY_FREE_MB * MEGABYTE:
+        raise NoRoom(
+            "The server has no room for more files at the moment. The operators have been told. "
+            "Try again later; what you have sent is kept.",
+            RETRY_SECONDS,
+        )
+
+
+def bytes_of_drafts(**which: object) -> int:
+    """Bytes that wait in drafts, of all of them or of those that match `draft__...`."""
+    waiting: Collection[int | None] = [
+        model.objects.filter(draft__packet=None, **which).aggregate(sum=Sum("size"))["sum"]
+        for model in (DraftFile, UploadPart)
+    ]
+    return sum(each or 0 for each in waiting)

@@ -1,0 +1,335 @@
+"""Packages that a forger makes of a real one and of public data, to have them taken for more.
+
+The forger knows the format and has every file, but not the ledger's key; the last tests are about
+one who has it.
+"""
+
+import base64
+import json
+import os
+import shutil
+
+import pytest
+
+from audit import chain, history, notes, tree
+from audit.export.package import _hash_of
+from tests.audit.export.support import KEY, NAME, OTHER, exported, inspect, kept, sign, write_ways
+from tests.audit.test_tree import hashes_of
+
+KNOWN = ["--vkey", KEY.verifier.text]
+FORMAT = "siteledger-audit-export/2"
+OLD_FORMAT = "siteledger-audit-export/1"
+THINNED = [1, 2, 3, 10, 11, 12]  # what the forger leaves of 12 entries
+
+
+def manifest_of(package):
+    return json.loads((package / "manifest.json").read_text())
+
+
+def write_manifest(package, signer=None, **claims):
+    manifest = manifest_of(package) | claims
+    covered = [p for p in package.rglob("*") if p.is_file() and not p.name.startswith("manifest.")]
+    names = sorted(path.relative_to(package).as_posix() for path in covered)
+    manifest["files"] = {name: _hash_of(package / name) for name in names if name != "run.json"}
+    (package / "manifest.json").write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+    if signer:
+        digest = _hash_of(package / "manifest.json")
+        text = f"{FORMAT} manifest.json\nsha256 {digest}\n"
+        (package / "manifest.json.note").write_text(notes.signed(text, [signer]))
+
+
+def thin_out(package, signer=None, **claims):
+    """Six of twelve entries are left, each with a proof that is computed from public data."""
+    lines = (package / "entries.ndjson").read_text().splitlines()
+    details = (package / "details.ndjson").read_text().splitlines()
+    leaves = [tree.leaf(line) for line in lines]
+    note = (package / "checkpoints" / "12").read_text()
+    (package / "proofs").mkdir()
+
+    def proof(spans):
+        return "".join(f"{base64.b64encode(h).decode()}\n" for h in hashes_of(spans, leaves))
+
+    (package / "proofs" / "6.consistency").write_text(
+        f"old 6\n{proof(tree.consistency(6, 12))}\n{note}"
+    )
+    (package / "proofs" / "inclusion.tlog-proofs").write_text(
+        "".join(
+            f"c2sp.org/tlog-proof@v1\nindex {seq - 1}\n{proof(tree.inclusion(seq - 1, 12))}\n{note}"
+            for seq in THINNED
+        )
+    )
+    for name, rows in (("entries", lines), ("details", details)):
+        left = "".join(f"{rows[seq - 1]}\n" for seq in THINNED)
+        (package / f"{name}.ndjson").write_text(left)
+    said = {"whole": False, "entries": 6, "details": 6, "filters": {"since": "2020-01-01"}}
+    write_manifest(package, signer, **said | claims)
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize("given", [[], ["--part"]], ids=["a whole is expected", "a part is"])
+def test_a_thinned_export_does_not_verify(package, given):
+    newest = kept(package)
+    thin_out(package)
+    for outside in ([], KNOWN, [*KNOWN, "--known", newest]):
+        assert inspect(package, *outside, *given)[0] == 1
+
+
+@pytest.mark.requirement("R05")
+def test_a_thinned_export_signed_with_another_key_does_not_verify(package):
+    thin_out(package, OTHER)
+    (package / "vkeys.txt").write_text(f"{OTHER.verifier.text}\n")
+    write_manifest(package, OTHER)
+    code, told = inspect(package, *KNOWN, "--part")
+    assert (code, told) == (1, "BROKEN: manifest.json is not signed by a key you know.\n")
+    code, told = inspect(package, "--part")
+    assert (code, "12 entries: not signed by a key you know" in told) == (1, True)
+
+
+def drop_the_signature(package):
+    (package / "manifest.json.note").unlink()
+
+
+def sign_nothing(package):
+    (package / "manifest.json.note").write_text("")
+
+
+def sign_with_a_checkpoint(package):
+    """The key's own signature, of something else."""
+    shutil.copy(package / "checkpoints" / "12", package / "manifest.json.note")
+
+
+def sign_with_the_name_of_the_key_alone(package):
+    note = (package / "manifest.json.note").read_text()
+    text, _, line = note.partition("\n\n")
+    name = line.split(" ")[1]
+    forged = base64.b64encode(KEY.verifier.key_id + bytes(64)).decode()
+    (package / "manifest.json.note").write_text(f"{text}\n\n\u2014 {name} {forged}\n")
+
+
+def add_a_file(package):
+    (package / "timeline (corrected).csv").write_text("1")
+
+
+def add_a_second_manifest(package):
+    (package / "fhir" / "manifest.json").write_text((package / "manifest.json").read_text())
+
+
+def add_a_manifest_in_capitals(package):
+    (package / "MANIFEST.JSON").write_text("{}")
+
+
+def add_a_file_that_is_not_shown(package):
+    (package / ".entries.ndjson").write_text("")
+
+
+def rename_a_file(package):
+    (package / "timeline.csv").rename(package / "table.csv")
+
+
+def remove_a_file(package):
+    (package / "report.pdf").unlink()
+
+
+def remove_a_folder(package):
+    shutil.rmtree(package / "fhir")
+
+
+def put_a_link(package):
+    outside = package.with_name("outside.csv")
+    (package / "timeline.csv").rename(outside)
+    (package / "timeline.csv").symlink_to(outside)
+
+
+def put_a_link_to_a_folder(package):
+    outside = package.with_name("outside")
+    (package / "fhir").rename(outside)
+    (package / "fhir").symlink_to(outside)
+
+
+def put_a_link_for_the_manifest(package):
+    (package / "manifest.json").rename(package / "other.json")
+    (package / "manifest.json").symlink_to("other.json")
+
+
+def put_a_link_that_leads_nowhere(package):
+    (package / "more").symlink_to("/no/such/file")
+
+
+def put_a_pipe(package):
+    (package / "timeline.csv").unlink()
+    os.mkfifo(package / "timeline.csv")
+
+
+def replace_the_keys(package):
+    (package / "vkeys.txt").write_text(f"{OTHER.verifier.text}\n")
+
+
+def edit_the_filters(package):
+    text = (package / "manifest.json").read_text()
+    (package / "manifest.json").write_text(text.replace('"filters": {}', '"filters": {"x": "y"}'))
+
+
+def say_the_filters_twice(package):
+    text = (package / "manifest.json").read_text()
+    twice = text.replace('"filters": {}', '"filters": {"x": "y"}, "filters": {}')
+    assert twice != text
+    (package / "manifest.json").write_text(twice)
+
+
+def take_half_of_the_manifest(package):
+    raw = (package / "manifest.json").read_bytes()
+    (package / "manifest.json").write_bytes(raw[: len(raw) // 2])
+
+
+FORGERIES = {
+    drop_the_signature: "manifest.json.note is missing",
+    sign_nothing: "not a signed note",
+    sign_with_a_checkpoint: "manifest.json is not the one that was signed",
+    sign_with_the_name_of_the_key_alone: "did not sign it",
+    add_a_file: "files are there that the manifest does not name: ['timeline (corrected).csv']",
+    add_a_second_manifest: "does not name: ['fhir/manifest.json']",
+    add_a_manifest_in_capitals: "does not name: ['MANIFEST.JSON']",
+    add_a_file_that_is_not_shown: "does not name: ['.entries.ndjson']",
+    rename_a_file: "the manifest names files that are missing: ['timeline.csv']",
+    remove_a_file: "the manifest names files that are missing: ['report.pdf']",
+    remove_a_folder: "the manifest names files that are missing: ['fhir/AuditEvent.ndjson'",
+    put_a_link: "'timeline.csv' is neither a file nor a folder",
+    put_a_link_to_a_folder: "'fhir' is neither a file nor a folder",
+    put_a_link_for_the_manifest: "'manifest.json' is neither a file nor a folder",
+    put_a_link_that_leads_nowhere: "'more' is neither a file nor a folder",
+    put_a_pipe: "'timeline.csv' is neither a file nor a folder",
+    replace_the_keys: "vkeys.txt was changed",
+    edit_the_filters: "manifest.json is not the one that was signed",
+    say_the_filters_twice: "manifest.json is not the one that was signed",
+    take_half_of_the_manifest: "manifest.json is not the one that was signed",
+}
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize(
+    ("forge", "shown"), FORGERIES.items(), ids=lambda c: getattr(c, "__name__", "")
+)
+def test_what_a_forger_does_without_the_key_is_named(package, forge, shown):
+    newest = kept(package)
+    forge(package)
+    code, told = inspect(package, *KNOWN, "--known", newest)
+    assert (code, shown in told) == (1, True), told
+    assert inspect(package)[0] == 1  # with the package's own keys it is no better
+
+
+def test_the_whole_cannot_be_passed_off_as_a_part_nor_a_part_as_the_whole(package, tmp_path):
+    """With both of them at hand, and the signature of each."""
+    part = exported(tmp_path / "part", sites=["DE-014", "FR-002"])
+    for one, other in ((package, part), (part, package)):
+        forged = tmp_path / f"forged-{one.name}"
+        shutil.copytree(one, forged)
+        for name in ("manifest.json", "manifest.json.note"):
+            shutil.copy(other / name, forged)
+        assert inspect(forged, *KNOWN, "--part")[0] == 1
+
+
+def test_a_manifest_that_says_a_key_twice_is_refused_whoever_signed_it(package):
+    say_the_filters_twice(package)
+    digest = _hash_of(package / "manifest.json")
+    text = f"{FORMAT} manifest.json\nsha256 {digest}\n"
+    (package / "manifest.json.note").write_text(notes.signed(text, [KEY]))
+    assert inspect(package, *KNOWN) == (1, "BROKEN: an object of the JSON has a key twice.\n")
+
+
+def make_old(package):
+    """As releases before this one exported it: the manifest is not signed."""
+    (package / "manifest.json.note").unlink()
+    write_manifest(package, format=OLD_FORMAT)
+
+
+@pytest.mark.parametrize("choice", [{}, {"doc_id": "CV-3"}], ids=["whole", "part"])
+def test_an_export_of_an_older_release_says_that_its_manifest_is_not_signed(
+    trail, tmp_path, choice
+):
+    package = exported(tmp_path / "old", **choice)
+    make_old(package)
+    code, told = inspect(package, *KNOWN, "--part", "--known", kept(package))
+    contents, *_, verdict = told.splitlines()
+    assert code == 2
+    assert contents.startswith("PART: 3 of 12" if choice else "COMPLETE: entries 1 to 12.")
+    assert verdict.startswith("CANNOT BE CHECKED: manifest.json is not signed. An older release")
+    on_record = _hash_of(package / "manifest.json")
+    assert inspect(package, *KNOWN, "--part", "--known", on_record)[0] == 0
+
+
+def test_a_thinned_export_in_the_older_format_is_not_accepted_either(package):
+    on_record = history.find(limit=1)[0].sha256
+    (package / "manifest.json.note").unlink()
+    thin_out(package, format=OLD_FORMAT)
+    code, told = inspect(package, *KNOWN, "--part")
+    assert (code, "PART: 6 of 12 entries; completeness not shown" in told) == (2, True), told
+    assert inspect(package, *KNOWN, "--part", "--known", on_record)[0] == 2
+
+
+def test_an_older_export_that_was_changed_is_broken(package):
+    make_old(package)
+    with (package / "timeline.csv").open("ab") as file:
+        file.write(b"x")
+    code, told = inspect(package, *KNOWN)
+    assert (code, "timeline.csv was changed" in told) == (1, True)
+
+
+def test_a_format_that_is_not_known_yet_cannot_be_checked(package):
+    write_manifest(package, KEY, format="siteledger-audit-export/3")
+    code, told = inspect(package, *KNOWN)
+    assert (code, "its format is 'siteledger-audit-export/3'" in told) == (2, True)
+
+
+@pytest.mark.requirement("R05")
+def test_who_has_the_key_can_thin_an_export_out_and_it_is_called_a_part(package):
+    newest = kept(package)
+    thin_out(package, KEY)
+    said = 'PART: 6 of 12 entries; completeness not shown; filters: {"since": "2020-01-01"}.\n'
+    for outside, as_part in (([], 3), (KNOWN, 3), ([*KNOWN, "--known", newest], 0)):
+        for given, expected in (([], 4), (["--part"], as_part)):
+            code, told = inspect(package, *outside, *given)
+            assert (code, told.startswith(said)) == (expected, True), told
+
+
+@pytest.mark.requirement("R05")
+def test_who_has_the_key_can_make_a_trail_anew_and_only_an_older_checkpoint_shows_it(
+    package, tmp_path
+):
+    older, newest = kept(package, 6), kept(package, 12)
+    lines, prev = (package / "entries.ndjson").read_text().splitlines(), chain.GENESIS
+    frontier, fixed = tree.Frontier(), []
+    for line in lines:
+        entry = json.loads(line.replace("DE-014", "DE-099")) | {"prev": prev}
+        fixed.append(chain.canonical(entry))
+        prev = chain.digest(fixed[-1])
+        frontier.add(tree.leaf(fixed[-1]))
+    (package / "entries.ndjson").write_text("".join(f"{line}\n" for line in fixed))
+    (package / "checkpoints" / "6").unlink()
+    head = notes.Head(NAME, 12, frontier.root())
+    (package / "checkpoints" / "12").write_text(notes.signed(head.text, [KEY]))
+    write_manifest(package, KEY, root=head.root.hex(), head=prev)
+    code, told = inspect(package, *KNOWN)
+    assert (code, "only by this installation's own word" in told) == (3, True), told
+    for known in (older, newest):
+        assert inspect(package, *KNOWN, "--known", known)[0] == 1
+
+
+def test_the_checkpoint_of_another_trails_key_does_not_count_as_signed(package):
+    """The inspector knows two trails; one of them makes a package in the other's name."""
+    another = notes.Signer("another.example/trail", OTHER.private)
+    note = (package / "checkpoints" / "12").read_text().partition("\n\n")[0] + "\n"
+    (package / "checkpoints" / "12").write_text(notes.signed(note, [another]))
+    write_manifest(package, another)
+    code, told = inspect(package, *KNOWN, "--vkey", another.verifier.text)
+    assert (code, told) == (1, "BROKEN: manifest.json is not signed by a key you know.\n")
+    write_manifest(package, KEY)
+    code, told = inspect(package, *KNOWN, "--vkey", another.verifier.text)
+    assert (code, "12 entries: not signed by a key you know" in told) == (1, True)
+
+
+def test_what_is_printed_of_a_package_cannot_steer_the_terminal(db, anchors, tmp_path):
+    write_ways(1, site="\u202eDE")
+    sign()
+    part = exported(tmp_path / "part", sites=["\u202eDE"])
+    _, told = inspect(part, *KNOWN)
+    assert '{"sites": ["\\u202eDE"]}' in told

@@ -1,0 +1,109 @@
+"""What is begun and not submitted has a limit: for each person and token, and for all together."""
+
+import hashlib
+import uuid
+
+import pytest
+from django.core.files.base import ContentFile
+
+from ingestion.intake import drafts, gathering, quotas
+from ingestion.intake.gathering import Expected
+from ingestion.models import DraftFile, UploadPart
+from ingestion.stores import spool
+from tests.factories import make_filed, make_site, make_user
+
+pytestmark = pytest.mark.django_db
+GIGABYTE = 1_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path / "spool"
+    settings.ARCHIVE_DIR = tmp_path / "archive"
+    settings.READY_FREE_MB = 1
+    settings.OPEN_UPLOADS, settings.OPEN_UPLOAD_MB, settings.OPEN_UPLOAD_MB_IN_ALL = 3, 4000, 6000
+
+
+def declare(size, owner="site:0203", key=""):
+    file = Expected("cv.pdf", "cv", "", hashlib.sha256(b"").hexdigest(), size)
+    return gathering.open_packet(
+        owner=owner, key=key or uuid.uuid4().hex, site_id="0203", priority=5, files=[file]
+    )
+
+
+def refusal(declaring, *arguments, **options):
+    with pytest.raises(quotas.OverQuota) as refused:
+        declaring(*arguments, **options)
+    return str(refused.value)
+
+
+def test_one_token_cannot_declare_more_than_its_quota(monkeypatch):
+    monkeypatch.setattr(quotas.disks, "free_bytes", lambda _setting: 10**15)
+    declare(3 * GIGABYTE)
+    assert "more than 4000 MB" in refusal(declare, 2 * GIGABYTE)
+    declare(GIGABYTE)
+
+
+def test_one_token_has_so_many_open_packets_and_may_open_one_again():
+    first = declare(10, key="first")
+    for _ in range(2):
+        declare(10)
+    assert "3 unfinished uploads already" in refusal(declare, 10)
+    assert declare(10, key="first") == first
+    gathering.forget(first)
+    declare(10)
+
+
+def test_all_together_cannot_declare_more_than_the_quota_of_all(monkeypatch):
+    monkeypatch.setattr(quotas.disks, "free_bytes", lambda _setting: 10**15)
+    declare(3 * GIGABYTE, owner="site:1")
+    declare(3 * GIGABYTE - 100, owner="site:2")
+    assert "of other people" in refusal(declare, 1000, owner="site:3")
+    mara = make_user("mara", sites=(make_site("0203"),))
+    draft = drafts.begin(mara, "t")
+    assert "of other people" in refusal(drafts.keep, draft, "cv.pdf", ContentFile(b"x" * 200))
+    assert not DraftFile.objects.exists()
+
+
+def test_a_person_has_a_quota_too(settings):
+    settings.OPEN_UPLOAD_MB = 1
+    draft = drafts.begin(make_user("mara"), "t")
+    drafts.keep(draft, "cv.pdf", ContentFile(b"x" * 700_000))
+    assert "more than 1 MB" in refusal(drafts.keep, draft, "b.pdf", ContentFile(b"y" * 700_000))
+    drafts.remove(draft, draft.files.get().pk)
+    drafts.keep(draft, "b.pdf", ContentFile(b"y" * 700_000))
+
+
+def test_a_person_has_so_many_drafts_with_files():
+    site = make_site("0203")
+    mara = make_user("mara", sites=(site,))
+    for number in range(4):
+        document = make_filed(site, f"doc-{number}", f"{number}" * 64)
+        draft = drafts.begin(mara, f"t{number}", document)
+        if number < 3:
+            drafts.keep(draft, "cv.pdf", ContentFile(b"x%d" % number))
+    assert "3 unfinished uploads" in refusal(drafts.keep, draft, "cv.pdf", ContentFile(b"x"))
+
+
+def test_parts_of_a_file_count_for_the_whole_file(settings):
+    settings.OPEN_UPLOAD_MB = 1
+    draft = drafts.begin(make_user("mara"), "t")
+    part = drafts.Part("a" * 32, 0, 2_000_000)
+    assert "more than 1 MB" in refusal(drafts.keep_part, draft, part, ContentFile(b"x" * 10))
+    assert not UploadPart.objects.exists()
+
+
+def test_nothing_is_kept_where_the_disk_has_no_room(settings):
+    packet = declare(0)
+    draft = drafts.begin(make_user("mara"), "t")
+    settings.READY_FREE_MB = 10**9  # more than any disk has
+    for attempt in (
+        lambda: declare(10),
+        lambda: gathering.receive(packet, 0, [b""]),
+        lambda: drafts.keep(draft, "cv.pdf", ContentFile(b"x")),
+        lambda: drafts.keep_part(draft, drafts.Part("a" * 32, 0, 9), ContentFile(b"x")),
+    ):
+        with pytest.raises(quotas.NoRoom):
+            attempt()
+    assert not list(spool.path_of("").glob("uploads/*"))
+    assert packet.missing() == [0]
