@@ -14,6 +14,7 @@ import pikepdf
 
 MOST_OBJECTS = 400_000  # of one document; a book of a thousand pages has a tenth of them
 MOST_FIELDS = 20_000
+MAX_FIELD_DEPTH = 32  # fields within fields; forms have two or three levels
 QPDF_ERRORS = (pikepdf.PdfError, pikepdf.PasswordError, RuntimeError, ValueError, MemoryError)
 
 # By the name that stands under /S, an action's kind, or /Subtype, an annotation's.
@@ -92,7 +93,7 @@ def _flags(opened: pikepdf.Pdf) -> Iterator[str]:
             yield "remote"  # its contents are in another file
     if is_any_missing and opened.get_warnings():
         yield "unsearched"  # as an array in a thousand others, which qpdf gives up and pdfium reads
-    if may_be_signed and any(map(_is_signed, _fields(opened))):
+    if may_be_signed and any(map(is_signed, fields(opened))):
         yield "digital-signature"
 
 
@@ -100,12 +101,12 @@ def _xfa_flags(root: pikepdf.Object) -> Iterator[str]:
     form = dictionary(root, "/AcroForm")
     if "/XFA" in form:
         yield "xfa"
-        packets = [*_array(form, "/XFA"), form["/XFA"]]
+        packets = [*array(form, "/XFA"), form["/XFA"]]
         texts = (each.read_bytes() for each in packets if isinstance(each, pikepdf.Stream))
         if any(_SCRIPT.search(text.replace(b"\0", b"")) for text in texts):  # also in UTF-16
             yield "javascript"
     # ISO 32000-1, table 28: such pages say only "please wait"; an XFA processor draws the form.
-    if root.get("/NeedsRendering") or ("/XFA" in form and not _array(form, "/Fields")):
+    if root.get("/NeedsRendering") or ("/XFA" in form and not array(form, "/Fields")):
         yield "xfa-dynamic"
 
 
@@ -194,21 +195,31 @@ def _is_within(inner: object) -> bool:
     return isinstance(inner, pikepdf.Object) and not inner.is_indirect
 
 
-def _is_signed(field: pikepdf.Object) -> bool:
-    return bool(field.get("/FT") == "/Sig" and "/V" in field)
+def is_signed(field: pikepdf.Object) -> bool:
+    """Return whether it is a signature field with a value. Its kind may be an ancestor's."""
+    return "/V" in field and any(each.get("/FT") == "/Sig" for each in lineage(field))
 
 
-def _fields(opened: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
+def lineage(field: pikepdf.Object) -> Iterator[pikepdf.Object]:
+    """The field and those that it is within, the innermost first."""
+    for _ in range(MAX_FIELD_DEPTH):
+        if not isinstance(field, pikepdf.Dictionary):
+            return
+        yield field
+        field = field.get("/Parent")
+
+
+def fields(opened: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
     """The form's fields, and those that only a page knows."""
     form = dictionary(opened.Root, "/AcroForm")
-    on_pages = (each for page in opened.pages for each in _array(page.obj, "/Annots"))
-    waiting = [*_array(form, "/Fields"), *on_pages]
+    on_pages = (each for page in opened.pages for each in array(page.obj, "/Annots"))
+    waiting = [*array(form, "/Fields"), *on_pages]
     seen: set[tuple[int, int]] = set()
     while waiting and len(seen) < MOST_FIELDS:
         field = waiting.pop()
         if isinstance(field, pikepdf.Dictionary) and not _met(field, seen):
             yield field
-            waiting += _array(field, "/Kids")
+            waiting += array(field, "/Kids")
 
 
 def dictionary(owner: pikepdf.Object, key: str) -> pikepdf.Object:
@@ -217,7 +228,7 @@ def dictionary(owner: pikepdf.Object, key: str) -> pikepdf.Object:
     return found if isinstance(found, pikepdf.Dictionary) else pikepdf.Dictionary()
 
 
-def _array(owner: pikepdf.Object, key: str) -> list[pikepdf.Object]:
+def array(owner: pikepdf.Object, key: str) -> list[pikepdf.Object]:
     found = owner.get(key)
     return list(found) if isinstance(found, pikepdf.Array) else []
 

@@ -6,6 +6,7 @@ the page's rotation: the same for a text layer and for a scan.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -90,6 +91,44 @@ class Page:
     error: str = ""  # why this page could not be read; "" when it could
 
 
+class SignatureResult(StrEnum):
+    """What came of validating a digital signature, the worst first.
+
+    Each says that nothing of what stands before it is the case.
+    """
+
+    EMPTY = "empty"  #: the field has a value that holds no signature
+    UNCHECKED = "unchecked"  #: it could not be validated: nobody knows what it is worth
+    BROKEN = "broken"  #: the bytes that were signed are not those of the file
+    PARTIAL = "partial"  #: it does not cover all of the file as it was when it was signed
+    CHANGED = "changed"  #: something was changed after it, or its author did not allow it
+    WEAK = "weak"  #: its key is too short, or its digest can be forged
+    OUT_OF_DATE = "out-of-date"  #: the certificate was not valid when it was used
+    UNKNOWN_ISSUER = "unknown-issuer"  #: nobody who is trusted vouches for the certificate
+    TRUSTED = "trusted"
+
+
+@dataclass(frozen=True, slots=True)
+class DigitalSignature:
+    """A field of a PDF that is digitally signed, or pretends to be.
+
+    Names are those of the certificate, not those that the file states about it.
+    """
+
+    result: SignatureResult
+    field: str = ""  # its full name
+    page: int = 0  # from 1; 0 where it is shown on none
+    box: Box | None = None  # where it is shown; None for one that nobody sees
+    signer: str = ""
+    issuer: str = ""
+    signed_on: date | None = None  # in UTC; by the signer's own clock unless `is_timestamped`
+    valid_from: date | None = None  # the certificate's first day and its last
+    valid_until: date | None = None
+    is_timestamped: bool = False  # a trusted authority vouches for `signed_on`
+    is_last: bool = True  # nothing but further signatures was added after it
+    detail: str = ""  # why it could not be validated, or what is weak
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A file that could be opened. `fields` are the named form values, by full name."""
@@ -101,6 +140,7 @@ class Reading:
     # a place outside the file, or comes from there), unsearched, xfa, digital-signature,
     # unread-form (it took too long to draw)
     flags: frozenset[str] = frozenset()
+    signatures: tuple[DigitalSignature, ...] = ()
     repaired: bool = False
     engine: str = ""  # "pytesseract 0.3.13, tesseract 5.3.0, eng" when a page went through OCR
 

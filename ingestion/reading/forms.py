@@ -6,6 +6,8 @@ from typing import Any
 
 import pypdf
 
+SIGNATURE = "/Sig"  # the type of a signature field
+
 
 def form_values(path: Path) -> Mapping[str, str]:
     """Every named field that has a value. pypdf's own limits bound the time and the memory."""
@@ -14,7 +16,10 @@ def form_values(path: Path) -> Mapping[str, str]:
             if reader.is_encrypted:
                 reader.decrypt("")
             fields = reader.get_fields() or {}
-            values = {name: field.value for name, field in fields.items()}
+            # What stands in a signature field is validated (`digital_signatures`), not read.
+            values = {
+                name: field.value for name, field in fields.items() if field.field_type != SIGNATURE
+            }
     except Exception:  # noqa: BLE001 - pypdf raises eight unrelated types on hostile input
         return {}
     # pypdf's names are a class of its own, which would be unpickled in the parent.
@@ -27,4 +32,4 @@ def _as_text(value: Any) -> str:
         return ", ".join(map(_as_text, value))
     if isinstance(value, pypdf.generic.NameObject):
         return "" if value == "/Off" else value.removeprefix("/")
-    return value.strip() if isinstance(value, str) else ""  # a signature's value is a dictionary
+    return value.strip() if isinstance(value, str) else ""

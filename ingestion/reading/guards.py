@@ -51,7 +51,13 @@ def enter(owner: Owner, memory_bytes: int, scratch: Path) -> None:
     os.environ["OMP_THREAD_LIMIT"] = "1"  # tesseract's threads cost six times what they gain
     cv2.setNumThreads(1)
     tempfile.tempdir = str(scratch)  # what a killed child leaves there, the owner removes
-    for noisy in ("pikepdf", "pypdf", "pypdfium2"):  # what they say of a file, we say ourselves
+    for noisy in (
+        "pikepdf",
+        "pypdf",
+        "pypdfium2",
+        "pyhanko",
+        "pyhanko_certvalidator",
+    ):  # what they say of a file, we say ourselves
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
     gc.freeze()  # what every child was started with never becomes garbage
     # Blocked in all threads, SIGTERM waits for the watch to take it.

@@ -1,6 +1,7 @@
 """The bounds of reading. Built once, in the settings, and passed down to every child."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from .facts import Unreadable
 
@@ -15,6 +16,8 @@ class ReadingLimits:
     ocr_dpi: int = 300  # at most; a coarser scan is read as it is
     languages: str = "eng"  # tesseract's names, joined by +
     engine: str = "auto"  # auto, tesserocr or pytesseract
+    # PEM file of the certificates that vouch for signers; None: nobody is known to.
+    trusted_issuers: Path | None = None
     processes: int = 2  # children that read; one per core
     tasks_per_process: int = 500  # then a child is replaced, which takes a tenth of a second
     task_seconds: float = 150.0  # one task of a child: the first look, or up to four scanned pages

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from .facts import MediaType, Page, Reading, TextSource, Unreadable
+from .facts import DigitalSignature, MediaType, Page, Reading, TextSource, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,7 @@ class FirstLook:
     scans: tuple[int, ...] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
     flags: frozenset[str] = frozenset()
+    signatures: tuple[DigitalSignature, ...] = ()
     repaired: bool = False
     with_form: bool = True  # False: opened and drawn without its form, which took too long
 
@@ -59,6 +60,7 @@ def merge(look: FirstLook, read: Iterable[ReadPages]) -> Reading | Unreadable:
         pages=pages,
         fields=look.fields,
         flags=look.flags,
+        signatures=look.signatures,
         repaired=look.repaired,
         engine=max((part.engine for part in read), default=""),
     )

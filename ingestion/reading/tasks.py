@@ -14,12 +14,22 @@ from typing import Generic, TypeVar
 
 import pypdfium2.raw as pdfium
 
-from .facts import MediaType, Page, Reading, TextSource, Unreadable
+from .facts import (
+    Box,
+    DigitalSignature,
+    MediaType,
+    Page,
+    Reading,
+    SignatureResult,
+    TextSource,
+    Unreadable,
+)
 from .guards import page_alarm
 from .inert import is_inert
 from .late import LateUnreadableError, settled
 from .limits import ReadingLimits
 from .merge import FirstLook, ReadPages, merge, not_read
+from .objects import Rect
 from .opening import Opened, document, open_pdf
 from .pages import OpenPages
 from .probe import PageLook, first_look
@@ -34,6 +44,7 @@ from .render import (
     reason,
 )
 from .sniff import sniff
+from .words import to_points
 
 Answer = TypeVar("Answer")
 
@@ -181,6 +192,10 @@ def _look_at_pdf(
         values = _form_values(opened.path) if has_form and with_form else {}
     if not with_form and (has_form or any(map(pages.has_annotations, range(1, len(looks) + 1)))):
         found |= {"unread-form"}
+    signatures: tuple[DigitalSignature, ...] = ()
+    if "digital-signature" in found:
+        with page_alarm(limits.page_seconds):
+            signatures = _signatures(opened, original, pages, limits, with_form=with_form)
     return FirstLook(
         MediaType.PDF,
         opened.path,
@@ -188,6 +203,7 @@ def _look_at_pdf(
         scans=tuple(look.page.number for look in looks if look.needs_ocr),
         fields=values,
         flags=found,
+        signatures=signatures,
         repaired=opened.repaired,
         with_form=with_form,
     )
@@ -205,6 +221,22 @@ def _form_values(path: Path) -> Mapping[str, str]:
     from .forms import form_values  # noqa: PLC0415 - most documents have no form
 
     return form_values(path)
+
+
+def _signatures(
+    opened: Opened, original: Path, pages: OpenPages, limits: ReadingLimits, *, with_form: bool
+) -> tuple[DigitalSignature, ...]:
+    """Of a file that has a signature field with a value. What was not validated says why."""
+    if not with_form:
+        return (DigitalSignature(SignatureResult.UNCHECKED, detail="it took too long"),)
+    if opened.repaired:
+        return (DigitalSignature(SignatureResult.UNCHECKED, detail="the file is damaged"),)
+    from .digital_signatures import digital_signatures  # noqa: PLC0415 - few documents are signed
+
+    def to_box(number: int, rectangle: Rect) -> Box:
+        return to_points(pages.load(number))(rectangle)
+
+    return digital_signatures(original, limits.trusted_issuers, to_box)
 
 
 def _look_of(pages: OpenPages, number: int, limits: ReadingLimits, *, with_form: bool) -> PageLook:

@@ -12,7 +12,15 @@ from pathlib import PurePath
 from ingestion.core.states import DocumentState
 from ingestion.reading.facts import SUFFIXES, MediaType, Reading, Unreadable
 from ingestion.reading.provenance import Provenance, provenance
-from ingestion.rules import identity, legibility, presence, privacy, validity, wording
+from ingestion.rules import (
+    digital_signatures,
+    identity,
+    legibility,
+    presence,
+    privacy,
+    validity,
+    wording,
+)
 from ingestion.rules.case import Case, Sent, SiteFacts
 from ingestion.rules.classify import Classification, Fit, classify
 from ingestion.rules.codes import CODES, Disposition, weight
@@ -31,6 +39,7 @@ SCHEMA_VERSIONS = ("v2.0", "v2.1")  # of a submission, the latest last
 
 OF_ANY_FILE: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     legibility.active_content,
+    digital_signatures.damaged_signatures,
     legibility.blank_pages,
     legibility.missing_pages,
     legibility.illegible_pages,
@@ -41,6 +50,9 @@ OF_ITS_TYPE: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     presence.required_entries,
     presence.unsigned,
     presence.undated,
+    digital_signatures.doubtful_signatures,
+    digital_signatures.unsound_place,
+    digital_signatures.signer_mismatch,
     validity.impossible,
     validity.in_future,
     validity.out_of_sequence,
@@ -58,6 +70,8 @@ NEED_EVERY_PAGE = frozenset({
     presence.required_entries,
     presence.unsigned,
     presence.undated,
+    digital_signatures.unsound_place,
+    digital_signatures.signer_mismatch,
     identity.protocol_mismatch,
     identity.protocol_version_mismatch,
     identity.whose,

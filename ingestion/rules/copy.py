@@ -253,6 +253,123 @@ COPY: Mapping[str, Copy] = {
             "Add what is missing and upload it again, or ask for a review if it is there.",
         ),
     ),
+    "SIGNATURE_BROKEN": Copy(
+        "The digital signature does not match",
+        (
+            "The file was changed after {signer} signed it: the digital signature does not match.",
+            "The file was changed after it was signed: the digital signature does not match.",
+        ),
+        ("A digital signature counts for the exact file that was signed.",),
+        (
+            "Upload the file as it was signed, or ask {signer} to sign it again.",
+            "Upload the file as it was signed, or ask the signer to sign it again.",
+        ),
+    ),
+    "SIGNATURE_PARTIAL": Copy(
+        "The signature covers part of the file",
+        (
+            "The digital signature of {signer} covers only a part of the file.",
+            "The digital signature covers only a part of the file.",
+        ),
+        ("What a signature does not cover can be changed without a trace.",),
+        (
+            "Ask {signer} to sign the whole file again, then upload it as it was signed.",
+            "Ask the signer to sign the whole file again, then upload it as it was signed.",
+        ),
+    ),
+    "SIGNATURE_EMPTY": Copy(
+        "The signature field holds no signature",
+        (
+            "The signature field on page {page} looks filled in, but holds no signature.",
+            "A signature field looks filled in, but holds no signature.",
+        ),
+        ("The {type} counts only with a signature that can be verified.",),
+        ("Ask the signer to sign it again, then upload the file as it was signed.",),
+    ),
+    "SIGNATURE_OUTDATED": Copy(
+        "Changed after it was signed",
+        (
+            "The file was changed after {signer} signed it.",
+            "The file was changed after it was signed.",
+        ),
+        ("The signature does not cover what was added or changed after it.",),
+        (
+            "Upload the file as {signer} signed it, or wait for QA to look at it.",
+            "Upload the file as it was signed, or wait for QA to look at it.",
+        ),
+    ),
+    "SIGNATURE_UNVERIFIED": Copy(
+        "The digital signature was not verified",
+        (
+            "Page {claimed} says that it is digitally signed; the file holds no such signature.",
+            "The certificate of {signer} expired on {expired}. No time stamp proves when it was used.",
+            "We could not verify the digital signature on page {page}.",
+            "We could not verify the digital signature.",
+        ),
+        ("A digital signature counts only once it has been verified.",),
+        ("Wait for QA to look at it, or upload the file as it was signed.",),
+    ),
+    "SIGNATURE_WEAK": Copy(
+        "The digital signature can be forged",
+        (
+            "{signer} signed with {weakness}, which can be forged.",
+            "The digital signature was made in a way that can be forged.",
+        ),
+        ("A digital signature counts only if nobody else can make it.",),
+        (
+            "Ask {signer} to sign with a current certificate, then upload the file again.",
+            "Ask the signer to sign with a current certificate, then upload the file again.",
+        ),
+    ),
+    "SIGNATURE_CERTIFICATE_EXPIRED": Copy(
+        "Signed with an expired certificate",
+        (
+            "{signer} signed on {signed}; the certificate is valid from {valid_from} to {valid_until}.",
+            "The certificate was not valid on the day of the signature.",
+        ),
+        ("A digital signature counts only if its certificate is valid when it is made.",),
+        (
+            "Ask {signer} to sign with a current certificate, then upload the file again.",
+            "Ask the signer to sign with a current certificate, then upload the file again.",
+        ),
+    ),
+    "SIGNATURE_ISSUER_UNKNOWN": Copy(
+        "Signed with a certificate we do not know",
+        (
+            "{signer} signed with a certificate of {issuer}, which is not a trusted issuer here.",
+            "The certificate of the digital signature is not of a trusted issuer.",
+        ),
+        ("Anybody can make a certificate in any name.",),
+        ("Wait for QA to look at it.",),
+    ),
+    "SIGNATURE_MISPLACED": Copy(
+        "Signed, but not in the place for it",
+        (
+            "{signer} signed digitally, but not in the place for the signature on page {page}.",
+            "The file is signed digitally, but not in the place for the signature.",
+        ),
+        (
+            "The {type} has to be signed in {section}.",
+            "The {type} has to be signed in the place that it has for it.",
+        ),
+        (
+            "Wait for QA to look at it, or ask {role} to sign in {section}.",
+            "Wait for QA to look at it, or ask the signer to sign in the place for it.",
+        ),
+    ),
+    "SIGNER_MISMATCH": Copy(
+        "Signed by another person",
+        (
+            "{signer} signed this {type}; we expected {expected}.",
+            "{signer} signed this {type}, and is not named in it.",
+            "The digital signature of this {type} does not say who signed.",
+        ),
+        ("The {type} counts only with the signature of the right person.",),
+        (
+            "Ask {expected} to sign it and upload it again, or wait for QA to look at it.",
+            "Ask the right person to sign it and upload it again, or wait for QA to look at it.",
+        ),
+    ),
     "SIGNATURE_MISSING": Copy(
         "Not signed",
         ("Page {page} is not signed.", "This {type} is not signed."),

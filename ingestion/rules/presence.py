@@ -24,7 +24,9 @@ def unsigned(case: Case) -> Iterator[Finding]:
     rule, signature = case.kind.signature, case.signature
     if not rule or not signature or not rule.required:
         return
-    if signature.ink is Ink.UNSEEN:
+    if signature.ink is Ink.CLAIMED:
+        yield Finding("SIGNATURE_UNVERIFIED", signature.page, {"claimed": signature.page})
+    elif signature.ink is Ink.UNSEEN:
         yield Finding("OCR_LOW_CONFIDENCE", facts={"what": "the signature"})
     elif signature.ink is Ink.EMPTY:
         facts = {"role": rule.role, "section": rule.section}
@@ -32,11 +34,11 @@ def unsigned(case: Case) -> Iterator[Finding]:
 
 
 def undated(case: Case) -> Iterator[Finding]:
-    """A digital signature carries its own time."""
+    """A digital signature says itself when it was made, or it is not sound."""
     rule, signature = case.kind.signature, case.signature
     if not rule or not signature or not rule.dated or signature.ink is not Ink.SIGNED:
         return
-    if signature.date or "digital-signature" in case.reading.flags:
+    if signature.date or signature.digital:
         return
     where = _on(signature.page)
     if signature.may_be_dated:

@@ -1,30 +1,42 @@
 """Whether a document is signed, and when.
 
 Site packets are mostly ink on scanned paper, so what counts is a mark in the area around
-the caption of a signature. A digital signature, a filled signature field and a typed "/s/"
-or "electronically signed by" count as well; none of them is ever required.
+the caption of a signature. A filled text field for it and a typed "/s/" or "electronically
+signed by" count as well; so does a digital signature at its place (`digital_signatures` says
+what each is worth). None of them is ever required.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 
-from ingestion.reading.facts import Box, Page, Reading, Word
-from ingestion.rules import places
+from ingestion.reading.facts import (
+    Box,
+    DigitalSignature,
+    Page,
+    Reading,
+    SignatureResult,
+    Word,
+)
+from ingestion.rules import names, places, wording
 from ingestion.rules.fields import SCANS, FieldValue, date_in, form_date, form_value
 from ingestion.rules.places import Place
-from ingestion.rules.spots import RIGHT, Spot, has_marks, has_marks_in, spots
+from ingestion.rules.spots import RIGHT, Spot, has_marks, has_marks_in, shown_on, spots
 from ingestion.rules.types import SignatureRule
 
 _BESIDE = 45.0  # points above and below a caption between which the date of its signature stands
 _DATE_WITHIN = 12  # characters behind the word "date"
-_TYPED = ("electronically signed by", "digitally signed by", "electronically approved by")
+_TYPED = ("electronically signed by", "electronically approved by")
+_CLAIMS = ("digitally signed by",)  # a digital signature is validated, or it is nothing but words
+SIGNATURE = "digital-signature"  # the source of a date: the signature's own time
 _DATE = re.compile(r"\W*(?:date|dated|on)\W*", re.IGNORECASE)
 
 
 class Ink(Enum):
     SIGNED = "signed"
     EMPTY = "empty"  #: the place for it is there, with nothing in it; or there is no ink at all
+    CLAIMED = "claimed"  #: the page says that it is digitally signed, and the file is not
     UNSEEN = "unseen"  #: there is ink, but no caption that says what it is: nobody can tell
 
 
@@ -35,42 +47,134 @@ class Signature:
     area: Box | None = None  # where it was looked for
     date: FieldValue | None = None
     may_be_dated: bool = False  # nobody can tell from what was read
+    digital: DigitalSignature | None = None  # the one that it is, whatever that is worth
+    is_misplaced: bool = False  # it is digital, and not in the area that was looked at
 
 
-def find_signature(reading: Reading, rule: SignatureRule, *, month_first: bool) -> Signature:
+def find_signature(
+    reading: Reading, rule: SignatureRule, *, month_first: bool, expected: str = ""
+) -> Signature:
+    """Return what there is of a document's signature.
+
+    `expected` is the name of who signs: of several digital signatures at the place, theirs counts.
+    """
     found = spots(reading, rule)
-    inked = next((spot for spot in found if spot.is_signed), None)
-    spot = inked or _typed(reading) or next(iter(found), None)
-    if inked or _typed(reading) or _is_electronic(reading, rule):
-        signed_on = form_date("signature_date", reading, rule.date_form, month_first=month_first)
-        if spot is None:
-            return Signature(Ink.SIGNED, date=signed_on)
-        signed_on = signed_on or _date_beside(spot, month_first=month_first)
-        doubt = signed_on is None and _may_be_dated(spot)
-        return Signature(Ink.SIGNED, spot.page.number, spot.area, signed_on, doubt)
-    if spot:
-        return Signature(Ink.EMPTY, spot.page.number, spot.area)
-    if any(map(has_marks, reading.pages)):
+    inked = next((spot for spot in found if spot.is_signed), None) or _typed(reading, _TYPED)
+    if inked or form_value(reading, rule.form):
+        spot = inked or next(iter(found), None)
+        return _signed(reading, rule, spot, month_first=month_first)
+    if digital := _digital(reading, rule, found, expected):
+        return _digitally_signed(reading, rule, found, digital, month_first=month_first)
+    if claim := _typed(reading, _CLAIMS):
+        return Signature(Ink.CLAIMED, claim.page.number, claim.area)
+    if found:
+        return Signature(Ink.EMPTY, found[0].page.number, found[0].area)
+    if any(has_marks(page, shown_on(page, reading)) for page in reading.pages):
         return Signature(Ink.UNSEEN)
     return Signature(Ink.EMPTY, reading.pages[-1].number if reading.pages else 0)
 
 
-def _typed(reading: Reading) -> Spot | None:
-    """A signature in letters, with a name behind it: "electronically signed by Jane Doe"."""
+def _signed(
+    reading: Reading, rule: SignatureRule, spot: Spot | None, *, month_first: bool
+) -> Signature:
+    signed_on = form_date("signature_date", reading, rule.date_form, month_first=month_first)
+    if spot is None:
+        return Signature(Ink.SIGNED, date=signed_on)
+    signed_on = signed_on or _date_beside(spot, month_first=month_first)
+    doubt = signed_on is None and _may_be_dated(spot)
+    return Signature(Ink.SIGNED, spot.page.number, spot.area, signed_on, doubt)
+
+
+def _digitally_signed(
+    reading: Reading,
+    rule: SignatureRule,
+    found: list[Spot],
+    digital: DigitalSignature,
+    *,
+    month_first: bool,
+) -> Signature:
+    """Dated by what is written beside it, or else by its own time."""
+    spot = next((spot for spot in found if _is_in(digital, spot)), None)
+    written = _signed(reading, rule, spot, month_first=month_first)
+    place = spot or next(iter(found), None)
+    is_misplaced = bool(found) and spot is None and not _is_named(digital, rule)
+    return replace(
+        written,
+        page=place.page.number if is_misplaced and place else digital.page,
+        area=place.area if is_misplaced and place else digital.box,
+        date=written.date or _own_date(digital),
+        may_be_dated=False,
+        digital=digital,
+        is_misplaced=is_misplaced,
+    )
+
+
+def _digital(
+    reading: Reading, rule: SignatureRule, found: list[Spot], expected: str
+) -> DigitalSignature | None:
+    """The digital signature that may sign the document, the most likely one first.
+
+    It belongs to the area that the document has for it; where there is none, to the document. One
+    that is elsewhere on the same page, or shown nowhere, is left to a person to judge; one that is
+    shown on another page signs what is there.
+    """
+    pages = {spot.page.number for spot in found}
+    candidates = [
+        each
+        for each in reading.signatures
+        if each.result is not SignatureResult.EMPTY
+        and (not found or not each.page or each.page in pages)
+    ]
+
+    def rank(each: DigitalSignature) -> tuple[bool, bool, bool]:
+        is_there = any(_is_in(each, spot) for spot in found) or _is_named(each, rule)
+        is_theirs = bool(expected and each.signer) and names.same_person(each.signer, expected)
+        return not is_there, not is_theirs, not each.page
+
+    return min(candidates, key=rank, default=None)
+
+
+def _is_in(digital: DigitalSignature, spot: Spot) -> bool:
+    box = digital.box
+    return box is not None and digital.page == spot.page.number and box.touches(spot.area)
+
+
+def _is_named(digital: DigitalSignature, rule: SignatureRule) -> bool:
+    """Whether its field is the one that the form has for it."""
+    name = wording.bare(digital.field.rsplit(".", 1)[-1])
+    return bool(digital.page) and name in {wording.bare(each) for each in rule.form}
+
+
+def _own_date(digital: DigitalSignature) -> FieldValue | None:
+    day = digital.signed_on
+    if day is None:
+        return None
+    value, box = day.isoformat(), digital.box
+    return FieldValue("signature_date", value, digital.page, SIGNATURE, 100.0, box, day)
+
+
+def _typed(reading: Reading, phrases: tuple[str, ...]) -> Spot | None:
+    """A signature in letters, with a name behind it: "electronically signed by Jane Doe".
+
+    What a digital signature shows of itself is none.
+    """
     for page in reading.pages:
-        for phrase in _TYPED:
-            for place in places.occurrences(page, phrase):
-                if any(word.text[0].isalpha() for word in places.behind(page, place)[:1]):
-                    return Spot(page, place)
-        slashed = page.words if "/s/" in page.text.casefold() else ()
-        for at, word in enumerate(slashed):
-            if word.text.casefold().startswith("/s/"):
-                return Spot(page, Place(word.box, word.confidence, at, at + 1))
+        shown = shown_on(page, reading)
+        for spot in _in_letters(page, phrases):
+            if not any(box.covers(spot.label.box) for box in shown):
+                return spot
     return None
 
 
-def _is_electronic(reading: Reading, rule: SignatureRule) -> bool:
-    return "digital-signature" in reading.flags or bool(form_value(reading, rule.form))
+def _in_letters(page: Page, phrases: tuple[str, ...]) -> Iterator[Spot]:
+    for phrase in phrases:
+        for place in places.occurrences(page, phrase):
+            if any(word.text[0].isalpha() for word in places.behind(page, place)[:1]):
+                yield Spot(page, place)
+    if phrases is _TYPED and "/s/" in page.text.casefold():
+        for at, word in enumerate(page.words):
+            if word.text.casefold().startswith("/s/"):
+                yield Spot(page, Place(word.box, word.confidence, at, at + 1))
 
 
 def _date_beside(spot: Spot, *, month_first: bool) -> FieldValue | None:

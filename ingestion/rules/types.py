@@ -82,6 +82,7 @@ class SignatureRule:
     required: bool = True
     dated: bool = True  # the signature needs a date of its own
     form: Phrases = ()  # signature fields of a fillable PDF
+    signer: str = ""  # the field that holds the name of who signs; "": any that is on it
     date_form: Phrases = ()
 
 
@@ -230,6 +231,7 @@ def _faults(kind: DocumentType) -> Iterator[str]:
         "required": kind.required,
         "validity.expires": (kind.validity.expires,),
         "validity.from": (kind.validity.from_,),
+        "signature.signer": (kind.signature.signer if kind.signature else "",),
     }
     for key, names in uses.items():
         yield from (
