@@ -335,6 +335,10 @@ READING_LIMITS = ReadingLimits(
     max_bytes=MAX_DOCUMENT_MB * 1_000_000,
     engine=env.str("OCR_ENGINE", default="auto"),
     languages=env.str("OCR_LANGUAGES", default="eng"),
+    # PEM file of the certificates that vouch for signers of PDFs; "": each goes to QA.
+    trusted_issuers=Path(issuers)
+    if (issuers := env.str("TRUSTED_ISSUERS_FILE", default=""))
+    else None,
 )
 
 # DOCUMENT_TYPES_FILE is read by `ingestion.rules.types`: parsers' processes have no settings.

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
+from ingestion.reading.trusted_issuers import TrustedIssuersError, issuers_in
 from ingestion.rules import types
 from ingestion.stores.scanner import scanner
 
@@ -152,6 +153,16 @@ def _reading() -> Iterator[CheckMessage]:
         yield Error(
             "OCR_LANGUAGES is empty.", hint="Set it to eng, or eng+deu.", id="ingestion.E013"
         )
+    if settings.READING_LIMITS.trusted_issuers:
+        try:
+            issuers_in(settings.READING_LIMITS.trusted_issuers)
+        except TrustedIssuersError as error:
+            yield Error(
+                f"TRUSTED_ISSUERS_FILE: {error}.",
+                hint="Name a PEM file of certificates, or leave it empty: then QA looks at every "
+                "digital signature.",
+                id="ingestion.E017",
+            )
 
 
 def _scanner() -> Iterator[CheckMessage]:

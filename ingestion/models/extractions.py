@@ -28,7 +28,7 @@ class Extraction(models.Model):
     )  # its last day, whether its site is live or not
     terms = models.JSONField(default=dict)  # how long it counts, as it was judged
     fields = models.JSONField(default=list)  # as `_field` writes them; page 0 is a form
-    signature = models.JSONField(null=True, blank=True)  # ink, page, area
+    signature = models.JSONField(null=True, blank=True)  # ink, page, area, digital
     pages = models.JSONField(default=list)  # of each page, how it was read: `reading.provenance`
     flags = models.JSONField(default=list)  # javascript, digital-signature, ...
     engine = models.CharField(max_length=120, blank=True)  # with versions; "" without OCR
@@ -97,8 +97,22 @@ def _value(field: Mapping[str, Any]) -> FieldValue:
 
 
 def _signature(signature: Signature) -> dict[str, Any]:
-    """Its date is one of the fields."""
-    return {"ink": signature.ink.value, "page": signature.page, "area": _sides(signature.area)}
+    """Its date is one of the fields. Of a digital one, whose it is and what that is worth."""
+    told: dict[str, Any] = {
+        "ink": signature.ink.value,
+        "page": signature.page,
+        "area": _sides(signature.area),
+    }
+    if digital := signature.digital:
+        told["digital"] = {
+            "result": digital.result.value,
+            "signer": digital.signer,
+            "issuer": digital.issuer,
+            "signed_on": digital.signed_on.isoformat() if digital.signed_on else "",
+            "is_timestamped": digital.is_timestamped,
+            "detail": digital.detail,
+        }
+    return told
 
 
 def _sides(box: Box | None) -> list[float] | None:

@@ -13,6 +13,7 @@ from pathlib import Path, PureWindowsPath
 import pikepdf
 
 MOST_OBJECTS = 400_000  # of one document; a book of a thousand pages has a tenth of them
+WRONG_SIZE = "reported number of objects"  # a warning of qpdf's that is of no object
 MOST_FIELDS = 20_000
 MAX_FIELD_DEPTH = 32  # fields within fields; forms have two or three levels
 QPDF_ERRORS = (pikepdf.PdfError, pikepdf.PasswordError, RuntimeError, ValueError, MemoryError)
@@ -91,7 +92,7 @@ def _flags(opened: pikepdf.Pdf) -> Iterator[str]:
                 yield from _own_flags(found)
         if isinstance(found, pikepdf.Stream) and "/F" in found:
             yield "remote"  # its contents are in another file
-    if is_any_missing and opened.get_warnings():
+    if is_any_missing and any(WRONG_SIZE not in each for each in opened.get_warnings()):
         yield "unsearched"  # as an array in a thousand others, which qpdf gives up and pdfium reads
     if may_be_signed and any(map(is_signed, fields(opened))):
         yield "digital-signature"
@@ -202,11 +203,12 @@ def is_signed(field: pikepdf.Object) -> bool:
 
 def lineage(field: pikepdf.Object) -> Iterator[pikepdf.Object]:
     """The field and those that it is within, the innermost first."""
+    each: pikepdf.Object | None = field
     for _ in range(MAX_FIELD_DEPTH):
-        if not isinstance(field, pikepdf.Dictionary):
+        if not isinstance(each, pikepdf.Dictionary):
             return
-        yield field
-        field = field.get("/Parent")
+        yield each
+        each = each.get("/Parent")
 
 
 def fields(opened: pikepdf.Pdf) -> Iterator[pikepdf.Object]:

@@ -14,12 +14,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
 import pikepdf
-from asn1crypto import algos, keys, pem, x509
+from asn1crypto import algos, keys, x509
 from pyhanko.pdf_utils import generic
 from pyhanko.pdf_utils.reader import PdfFileReader
 from pyhanko.sign.diff_analysis import (
@@ -56,6 +55,7 @@ from pyhanko_certvalidator.policy_decl import (
 
 from .active import QPDF_ERRORS, fields, is_signed, lineage
 from .facts import Box, DigitalSignature, SignatureResult
+from .trusted_issuers import issuers_in
 
 MAX_SIGNATURES = 16  # of one file that are validated; a person looks at a file with more
 MAX_SECONDS = 5.0  # of processor time for the signatures of one file; the rest stays unchecked
@@ -66,15 +66,17 @@ WEAK_DIGESTS = frozenset({"md2", "md5", "sha1"})
 MAX_WIDGET_SHARE = 0.25  # of a page's area: a larger field that is added later hides what is there
 MAX_NAME = 120  # characters of a name that are told
 # Certificates that are good for nothing but this sign no documents (RFC 5280, section 4.2.1.12).
+DAMAGED = {
+    SignatureResult.EMPTY,
+    SignatureResult.BROKEN,
+    SignatureResult.PARTIAL,
+    SignatureResult.CHANGED,
+}
 NOT_FOR_DOCUMENTS = frozenset({"server_auth", "code_signing", "time_stamping", "ocsp_signing"})
 _HIDDEN = 1 << 1 | 1 << 5  # flags of an annotation that is not shown: Hidden, NoView
 _HEX = re.compile(rb"<[0-9A-Fa-f\s\0]*>")
 
 Rectangle = tuple[float, float, float, float]  # left, bottom, right, top; PDF's own, upwards
-
-
-class TrustedIssuersError(Exception):
-    """The file of trusted issuers cannot be read; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,30 +119,6 @@ def digital_signatures(
 def unchecked(detail: str) -> DigitalSignature:
     """A signature that nobody validated, and why not."""
     return DigitalSignature(SignatureResult.UNCHECKED, detail=detail)
-
-
-@lru_cache(maxsize=4)
-def _issuers(path: Path, modified: int) -> tuple[x509.Certificate, ...]:
-    try:
-        content = path.read_bytes()
-        found = [der for kind, _, der in pem.unarmor(content, multiple=True) if "CERT" in kind]
-        certificates = tuple(x509.Certificate.load(der) for der in found)
-        for each in certificates:
-            each.subject.native, each.public_key.bit_size  # noqa: B018 - parsed only when asked for
-    except (OSError, ValueError, TypeError) as error:
-        raise TrustedIssuersError(f"{path}: {error}") from error
-    if not certificates:
-        raise TrustedIssuersError(f"{path}: there is no certificate in it")
-    return certificates
-
-
-def issuers_in(path: Path) -> tuple[x509.Certificate, ...]:
-    """Return the certificates of a PEM file. Raises TrustedIssuersError."""
-    try:
-        modified = path.stat().st_mtime_ns
-    except OSError as error:
-        raise TrustedIssuersError(f"{path}: {error.strerror}") from error
-    return _issuers(path, modified)
 
 
 def _signed_fields(opened: pikepdf.Pdf) -> Iterator[_Field]:
@@ -204,7 +182,7 @@ def _placed(
     signature: DigitalSignature, field: _Field, to_box: Callable[[int, Rectangle], Box]
 ) -> DigitalSignature:
     """With its place. One that is shown at several places is not known to sign any of them."""
-    if len(field.widgets) > 1 and signature.result is not SignatureResult.EMPTY:
+    if len(field.widgets) > 1 and signature.result not in DAMAGED:
         return replace(unchecked("it is shown at several places"), field=field.name)
     for widget in field.widgets[:1]:
         box = to_box(widget.page, widget.rectangle)
@@ -248,10 +226,14 @@ def _signature(
     reader: PdfFileReader, field: _Field, trusted: Sequence[x509.Certificate]
 ) -> DigitalSignature | None:
     """None for a sound time stamp of the document."""
-    try:
-        return asyncio.run(_validate(reader, field, trusted))
-    except Exception as error:  # noqa: BLE001 - hostile input raises whatever it likes
-        return unchecked(_why(error))
+
+    async def guarded() -> DigitalSignature | None:
+        try:
+            return await _validate(reader, field, trusted)
+        except Exception as error:  # noqa: BLE001 - hostile input raises whatever it likes
+            return unchecked(_why(error))
+
+    return asyncio.run(guarded())
 
 
 async def _validate(
@@ -350,8 +332,7 @@ def _covers_its_revision(embedded: EmbeddedPdfSignature) -> bool:
 
     pyHanko compares lengths alone: a signature written in another way would leave room beside it.
     """
-    coverage = embedded.coverage or SignatureCoverageLevel.UNCLEAR
-    if coverage < SignatureCoverageLevel.ENTIRE_REVISION:
+    if embedded.evaluate_signature_coverage() < SignatureCoverageLevel.ENTIRE_REVISION:
         return False
     _, end, start, _ = map(int, embedded.byte_range)
     stream = embedded.reader.stream
@@ -430,7 +411,7 @@ class _Strength(DisallowWeakAlgorithmsPolicy):
         return super().signature_algorithm_allowed(algo, moment, public_key)
 
 
-class _NewFieldsAreSigned(SigFieldCreationRule):  # type: ignore[misc]
+class _NewFieldsAreSigned(SigFieldCreationRule):
     """A signature field that is added later has to be signed, and may not cover the page."""
 
     def apply(
@@ -454,7 +435,7 @@ def _check_new_field(name: str, field: generic.DictionaryObject) -> None:
         raise SuspiciousModification(f"field {name} was added and covers the page")
 
 
-_STRENGTH = _Strength(WEAK_DIGESTS, rsa_key_size_threshold=MIN_RSA_BITS)
+_STRENGTH = _Strength(WEAK_DIGESTS, rsa_key_size_threshold=MIN_RSA_BITS)  # type: ignore[no-untyped-call]
 # After a signature only further signatures, and what preserves them, may have been added. pyHanko's
 # own policy lets values be filled in as well, which the signer has not seen.
 _ONLY_SIGNATURES = StandardDiffPolicy(
@@ -471,5 +452,7 @@ _ONLY_SIGNATURES = StandardDiffPolicy(
             )
         ),
     ],
-    form_rule=FormUpdatingRule(field_rules=[_NewFieldsAreSigned(), SigFieldModificationRule()]),
+    form_rule=FormUpdatingRule(
+        field_rules=[_NewFieldsAreSigned(), SigFieldModificationRule()]  # type: ignore[no-untyped-call]
+    ),
 )

@@ -27,7 +27,7 @@ from ingestion.rules.codes import CODES, Disposition, weight
 from ingestion.rules.fields import FieldValue, read_fields
 from ingestion.rules.findings import Facts, Finding
 from ingestion.rules.level import as_it_lies, levelled, slopes
-from ingestion.rules.signatures import Signature, find_signature
+from ingestion.rules.signatures import Signature, expected_signer, find_signature
 from ingestion.rules.types import RULES_VERSION, TYPES, DocumentType
 
 __all__ = [
@@ -180,7 +180,10 @@ def _case(reading: Reading, kind: DocumentType, site: SiteFacts, today: date, pe
     fields = {value.name: value for value in read_fields(reading, kind)}
     signature = None
     if kind.signature:
-        signature = find_signature(reading, kind.signature, month_first=kind.us_dates)
+        expected = expected_signer(kind, fields, person)
+        signature = find_signature(
+            reading, kind.signature, month_first=kind.us_dates, expected=expected
+        )
         if signature.date:
             fields["signature_date"] = signature.date
     return Case(reading, kind, site, today, fields, signature, site.terms(kind), person)

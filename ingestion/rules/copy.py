@@ -302,7 +302,7 @@ COPY: Mapping[str, Copy] = {
         "The digital signature was not verified",
         (
             "Page {claimed} says that it is digitally signed; the file holds no such signature.",
-            "The certificate of {signer} expired on {expired}. No time stamp proves when it was used.",
+            "The certificate of {signer} expired on {expired}; no time stamp shows earlier use.",
             "We could not verify the digital signature on page {page}.",
             "We could not verify the digital signature.",
         ),
@@ -324,7 +324,7 @@ COPY: Mapping[str, Copy] = {
     "SIGNATURE_CERTIFICATE_EXPIRED": Copy(
         "Signed with an expired certificate",
         (
-            "{signer} signed on {signed}; the certificate is valid from {valid_from} to {valid_until}.",
+            "{signer} signed on {signed} with a certificate of {valid_from} to {valid_until}.",
             "The certificate was not valid on the day of the signature.",
         ),
         ("A digital signature counts only if its certificate is valid when it is made.",),

@@ -11,6 +11,7 @@ from ingestion.reading.facts import DigitalSignature, Reading, SignatureResult
 from ingestion.rules import names, wording
 from ingestion.rules.case import Case
 from ingestion.rules.findings import Facts, Finding
+from ingestion.rules.signatures import expected_signer
 
 _DAMAGE = {
     SignatureResult.EMPTY: "SIGNATURE_EMPTY",
@@ -27,10 +28,16 @@ _DOUBTS = {
 
 
 def damaged_signatures(reading: Reading) -> Iterator[Finding]:
-    """Signatures that are broken, partial, empty, outdated by a change, or not to be validated."""
-    for each in reading.signatures:
-        if code := _DAMAGE.get(each.result):
-            yield Finding(code, each.page, _facts(each))
+    """Signatures that are broken, partial, empty, outdated by a change, or not to be validated.
+
+    Several of the same person on the same page are told once.
+    """
+    found = {
+        (code, each.page, each.signer): Finding(code, each.page, _facts(each))
+        for each in reversed(reading.signatures)
+        if (code := _DAMAGE.get(each.result))
+    }
+    yield from reversed(found.values())
 
 
 def doubtful_signatures(case: Case) -> Iterator[Finding]:
@@ -67,25 +74,16 @@ def signer_mismatch(case: Case) -> Iterator[Finding]:
     rule, digital = case.kind.signature, case.signature and case.signature.digital
     if not rule or not rule.required or not digital or digital.result in _DAMAGE:
         return
-    expected = expected_signer(case)
+    expected = expected_signer(case.kind, case.fields, case.person)
     is_theirs = _is_signed_by(digital, expected) if expected else _is_named(digital, case.reading)
     if not is_theirs:
         facts = {**_facts(digital), "expected": expected}
         yield Finding("SIGNER_MISMATCH", digital.page, facts)
 
 
-def expected_signer(case: Case) -> str:
-    """Return the name of who has to sign, as the document gives it or its sender; or ""."""
-    rule = case.kind.signature
-    value = case.fields.get(rule.signer) if rule and rule.signer else None
-    if value:
-        return value.value
-    return case.person.title() if case.kind.per_person else ""
-
-
 def _is_signed_by(digital: DigitalSignature, expected: str) -> bool:
     """A name of one word is shared by too many people to tell."""
-    return len(digital.signer.replace(".", " ").split()) > 1 and names.same_person(
+    return len(digital.signer.replace(".", " ").split()) > 1 and names.is_same_person(
         digital.signer, expected
     )
 
@@ -103,7 +101,7 @@ def _has_expired(digital: DigitalSignature, case: Case) -> bool:
 
 def _facts(digital: DigitalSignature) -> Facts:
     """Empty ones are left out of the sentences."""
-    facts = {
+    facts: Facts = {
         "signer": digital.signer,
         "issuer": digital.issuer,
         "page": digital.page,

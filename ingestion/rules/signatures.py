@@ -7,7 +7,7 @@ what each is worth). None of them is ever required.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -23,7 +23,7 @@ from ingestion.rules import names, places, wording
 from ingestion.rules.fields import SCANS, FieldValue, date_in, form_date, form_value
 from ingestion.rules.places import Place
 from ingestion.rules.spots import RIGHT, Spot, has_marks, has_marks_in, shown_on, spots
-from ingestion.rules.types import SignatureRule
+from ingestion.rules.types import DocumentType, SignatureRule
 
 _BESIDE = 45.0  # points above and below a caption between which the date of its signature stands
 _DATE_WITHIN = 12  # characters behind the word "date"
@@ -72,6 +72,15 @@ def find_signature(
     if any(has_marks(page, shown_on(page, reading)) for page in reading.pages):
         return Signature(Ink.UNSEEN)
     return Signature(Ink.EMPTY, reading.pages[-1].number if reading.pages else 0)
+
+
+def expected_signer(kind: DocumentType, fields: Mapping[str, FieldValue], person: str) -> str:
+    """Return the name of who has to sign, as the document gives it or its sender; or ""."""
+    rule = kind.signature
+    value = fields.get(rule.signer) if rule and rule.signer else None
+    if value:
+        return value.value
+    return person.title() if kind.per_person else ""
 
 
 def _signed(
@@ -128,7 +137,7 @@ def _digital(
 
     def rank(each: DigitalSignature) -> tuple[bool, bool, bool]:
         is_there = any(_is_in(each, spot) for spot in found) or _is_named(each, rule)
-        is_theirs = bool(expected and each.signer) and names.same_person(each.signer, expected)
+        is_theirs = bool(expected and each.signer) and names.is_same_person(each.signer, expected)
         return not is_there, not is_theirs, not each.page
 
     return min(candidates, key=rank, default=None)

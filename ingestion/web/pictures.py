@@ -18,7 +18,7 @@ from ingestion.web.outcomes import Outcome
 from sites.models import User
 
 KEPT_SECONDS = 300  # by the person's own browser
-_SIGNED = ("SIGNATURE_MISSING", "SIGNATURE_DATE_MISSING")
+_SIGNED = ("SIGNATURE_", "SIGNER_")  # how codes begin that are about the signature
 _AROUND = 4.0  # points between what is marked and the line around it
 
 
@@ -130,7 +130,7 @@ def _page(last: Extraction | None, number: int) -> dict[str, Any]:
 
 def _spots(last: Extraction, finding: Finding) -> Iterator[Spot]:
     """Where the rule looked: for a signature, or at the entry whose value it quotes."""
-    if finding.code in _SIGNED and last.signature and last.signature["page"] == finding.page:
+    if finding.code.startswith(_SIGNED) and last.signature and last.signature["page"] == finding.page:
         yield from _around(last.signature["area"])
     quoted = {str(fact) for fact in finding.facts.values()}
     for field in last.fields:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import tempfile
+from pathlib import Path
 
 import pytest
 from django.conf import settings as configured
@@ -105,6 +106,11 @@ def test_a_temporary_folder_in_which_no_socket_can_be_made_is_named(monkeypatch)
             "READING_LIMITS",
             dataclasses.replace(configured.READING_LIMITS, languages=""),
             "ingestion.E013",
+        ),
+        (
+            "READING_LIMITS",
+            dataclasses.replace(configured.READING_LIMITS, trusted_issuers=Path("/nowhere.pem")),
+            "ingestion.E017",
         ),
     ],
 )

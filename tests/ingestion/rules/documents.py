@@ -1,5 +1,8 @@
 """One sound document of several types; a test replaces the words it is about."""
 
+from datetime import date
+
+from ingestion.reading.facts import Box, DigitalSignature, SignatureResult
 from tests.ingestion.rules.pages import make_page, make_reading
 
 FORM_1572 = (
@@ -268,11 +271,25 @@ SOUND = {
 }
 
 
-def make_document(slug, replace=None, *, signed=True, flags=(), fields=None, **page):
+def make_signature(result=SignatureResult.TRUSTED, **more):
+    """A digital signature above the caption for it on the sound CV, of whom that is about."""
+    told = {
+        "page": 1,
+        "box": Box(60.0, 125.0, 200.0, 150.0),
+        "signer": "Margaret Whitfield",
+        "issuer": "Selanex Signing CA",
+        "signed_on": date(2026, 10, 27),
+        "valid_from": date(2026, 1, 1),
+        "valid_until": date(2027, 12, 31),
+    }
+    return DigitalSignature(result, **(told | more))
+
+
+def make_document(slug, replace=None, *, signed=True, flags=(), fields=None, signatures=(), **page):
     """`replace` maps words of the sound document to others."""
     lines, caption = SOUND[slug]
     for old, new in (replace or {}).items():
         assert any(old in line for line in lines), old
         lines = [line.replace(old, new) for line in lines]
     sheet = make_page(*lines, signed=caption if signed else "", **page)
-    return make_reading(sheet, flags=flags, fields=fields)
+    return make_reading(sheet, flags=flags, fields=fields, signatures=signatures)

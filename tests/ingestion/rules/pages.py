@@ -30,8 +30,14 @@ def make_page(*lines, number=1, source=TextSource.NATIVE, confidence=100.0, sign
     return Page(number, 612.0, 792.0, text, source, **page)
 
 
-def make_reading(*pages, fields=None, flags=()):
-    return Reading(MediaType.PDF, pages, fields=fields or {}, flags=frozenset(flags))
+def make_reading(*pages, fields=None, flags=(), signatures=()):
+    return Reading(
+        MediaType.PDF,
+        pages,
+        fields=fields or {},
+        flags=frozenset(flags),
+        signatures=tuple(signatures),
+    )
 
 
 def checked(reading, *, site=SITE, today=TODAY, schema_version="v2.1", **said):

@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingestion.core.states import DocumentState
-from ingestion.reading.facts import Box, MediaType, Reading, TextSource, Unreadable
+from ingestion.reading.facts import Box, MediaType, Reading, SignatureResult, TextSource, Unreadable
 from ingestion.rules import VERSION
 from ingestion.rules.checks import SCHEMA_VERSIONS, SiteFacts, judge, verdict_of
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.copy import COPY
 from ingestion.rules.findings import Finding
 from ingestion.rules.sentences import placeholders
-from tests.ingestion.rules.documents import CV, LICENCE, SOUND, make_document
+from tests.ingestion.rules.documents import CV, LICENCE, SOUND, make_document, make_signature
 from tests.ingestion.rules.pages import SITE, TODAY, checked, codes, make_page, make_reading
 
 every_type = pytest.mark.parametrize("slug", SOUND)
@@ -342,6 +342,12 @@ def test_a_reading_without_pages_is_judged_too():
     assert checked(empty, declared="cv").primary.code == "DOC_TYPE_UNRECOGNIZED"
 
 
+def with_signature(result=SignatureResult.TRUSTED, change=None, marks=(), **more):
+    """The CV with a digital signature in place of one by hand."""
+    signatures = [make_signature(result, **more)]
+    return make_document("cv", change, signed=False, signatures=signatures, marks=marks)
+
+
 FAULTY = [
     checked(make_document(slug, change, **page), declared=slug, site=SITE)
     for slug, change, page in (
@@ -371,10 +377,22 @@ FAULTY = [
     checked(make_reading(make_page("The canteen is closed.")), declared="cv"),
     checked(make_document("cv"), filename="cv.JPG"),
     numbered(1, 3),
+    *(
+        checked(with_signature(result, detail="an RSA key of 1024 bits"))
+        for result in SignatureResult
+    ),
+    checked(with_signature(signer="Helena Brandt")),
+    checked(with_signature(is_last=False)),
+    checked(with_signature(valid_until=date(2026, 11, 1))),
+    checked(with_signature(box=Box(400.0, 600.0, 500.0, 640.0))),
+    checked(make_document("cv", {"PUBLICATIONS": "Digitally signed by me"}, signed=False)),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("finding", [f for verdict in FAULTY for f in verdict.findings], ids=str)
+FINDINGS = {str(finding): finding for verdict in FAULTY for finding in verdict.findings}
+
+
+@pytest.mark.parametrize("finding", FINDINGS.values(), ids=str)
 def test_the_facts_of_every_finding_fill_its_sentence(finding):
     """The last wording is for old findings only: the rules of today know more than that."""
     usable = [w for w in COPY[finding.code].what if placeholders(w) <= {"type", *finding.facts}]
@@ -406,10 +424,64 @@ def test_every_code_that_a_check_can_give_has_a_document_here_that_gives_it():
 
 
 def test_a_digital_signature_carries_its_own_date():
-    reading = make_document(
-        "cv", {"Date: 27 Oct 2026": ""}, signed=False, flags=["digital-signature"]
+    verdict = checked(with_signature(change={"Date: 27 Oct 2026": ""}))
+    assert (verdict.state, verdict.dated) == (DocumentState.ARCHIVED, date(2026, 10, 27))
+
+
+def test_a_digital_signature_that_is_old_or_of_tomorrow_is_judged_by_its_own_date():
+    change = {"Date: 27 Oct 2026": ""}
+    old = with_signature(change=change, signed_on=date(2024, 1, 1))
+    assert codes(checked(old)) == ["STALE_DOCUMENT"]
+    ahead = with_signature(change=change, signed_on=date(2026, 12, 1))
+    assert codes(checked(ahead)) == ["DATE_IN_FUTURE"]
+
+
+@pytest.mark.parametrize("slug", ["protocol-signature-page", "form-fda-1572", "cv"])
+def test_a_flag_alone_signs_nothing(slug):
+    reading = make_document(slug, signed=False, flags=["digital-signature"])
+    assert "SIGNATURE_MISSING" in codes(checked(reading, declared=slug))
+
+
+def test_a_signature_of_the_right_person_is_not_asked_for_where_somebody_signed_with_ink():
+    sponsor = make_signature(signer="Lena Hoff", box=Box(400.0, 600.0, 500.0, 640.0))
+    assert codes(checked(make_document("cv", signatures=[sponsor]))) == []
+
+
+def test_of_two_signatures_at_the_place_that_of_the_person_counts():
+    both = [make_signature(signer="Lena Hoff"), make_signature()]
+    assert codes(checked(make_document("cv", signed=False, signatures=both))) == []
+
+
+def test_what_a_signature_draws_is_no_ink_and_its_words_are_no_signature():
+    """Its look is there for anybody to draw: only what was validated counts."""
+    mark = Box(70.0, 128.0, 190.0, 148.0)
+    drawn = with_signature(SignatureResult.EMPTY, marks=[mark])
+    assert codes(checked(drawn)) == ["SIGNATURE_EMPTY", "SIGNATURE_MISSING"]
+    written = with_signature(
+        SignatureResult.EMPTY,
+        box=Box(50.0, 130.0, 400.0, 157.0),
+        change={"PUBLICATIONS": "PUBLICATIONS", "Signature:": "Signature:"},
     )
-    assert checked(reading).state is DocumentState.ARCHIVED
+    assert "SIGNATURE_EMPTY" in codes(checked(written))
+
+
+def test_an_irb_letter_is_signed_by_somebody_whom_it_names():
+    box = Box(60.0, 170.0, 200.0, 210.0)
+    chair = make_signature(signer="Harold Simmons", box=box)
+    unsigned = make_document("irb-approval", signed=False, signatures=[chair])
+    assert codes(checked(unsigned, declared="irb-approval")) == ["SIGNER_MISMATCH"]
+    named = {"Convened review": "Harold Simmons, Chair. Convened review"}
+    letter = make_document("irb-approval", named, signed=False, signatures=[chair])
+    assert codes(checked(letter, declared="irb-approval")) == []
+
+
+def test_somebody_who_was_declared_is_expected_to_sign_where_no_name_was_read():
+    unnamed = {"Name: Margaret Whitfield, MD": "Margaret Whitfield, MD"}
+    mine = make_document("cv", unnamed, signed=False, signatures=[make_signature()])
+    assert codes(checked(mine, person="margaret whitfield")) == []
+    other = [make_signature(signer="Helena Brandt")]
+    theirs = make_document("cv", unnamed, signed=False, signatures=other)
+    assert codes(checked(theirs, person="margaret whitfield")) == ["SIGNER_MISMATCH"]
 
 
 def test_a_document_with_ink_but_no_caption_for_it_goes_to_review():

@@ -2,10 +2,10 @@ from datetime import date
 
 import pytest
 
-from ingestion.reading.facts import Box, TextSource
+from ingestion.reading.facts import Box, SignatureResult, TextSource
 from ingestion.rules.signatures import Ink, find_signature
 from ingestion.rules.types import TYPES
-from tests.ingestion.rules.documents import CV, make_document
+from tests.ingestion.rules.documents import CV, make_document, make_signature
 from tests.ingestion.rules.pages import LETTER, make_page, make_reading
 
 STAMP = Box(400.0, 60.0, 480.0, 110.0)
@@ -72,9 +72,41 @@ def test_the_heads_of_a_table_do_not_count_where_the_investigators_line_is_empty
     assert signature(make_reading(page), "delegation-log").ink is Ink.EMPTY
 
 
-def test_a_digital_signature_counts():
-    found = signature(make_document("cv", signed=False, flags=["digital-signature"]))
-    assert found.ink is Ink.SIGNED
+def test_a_digital_signature_at_its_place_counts():
+    mine = make_signature()
+    found = signature(make_document("cv", signed=False, signatures=[mine]))
+    assert (found.ink, found.digital, found.is_misplaced) == (Ink.SIGNED, mine, False)
+    assert (found.page, found.area) == (1, mine.box)
+
+
+def test_a_digital_signature_counts_in_the_field_that_the_form_has_for_it():
+    elsewhere = Box(400.0, 600.0, 500.0, 640.0)
+    mine = make_signature(field="topmost.Signature_Of_Investigator", box=elsewhere)
+    reading = make_document("form-fda-1572", signed=False, signatures=[mine])
+    assert not signature(reading, "form-fda-1572").is_misplaced
+
+
+@pytest.mark.parametrize(
+    "place", [{"box": Box(400.0, 600.0, 500.0, 640.0)}, {"page": 0, "box": None}]
+)
+def test_a_digital_signature_elsewhere_on_the_page_or_nowhere_is_misplaced(place):
+    reading = make_document("cv", signed=False, signatures=[make_signature(**place)])
+    assert signature(reading).is_misplaced
+
+
+def test_a_digital_signature_on_another_page_does_not_sign_this_one():
+    reading = make_document("cv", signed=False, signatures=[make_signature(page=2)])
+    assert signature(reading).ink is Ink.EMPTY
+
+
+def test_a_value_without_a_signature_is_none():
+    empty = make_signature(SignatureResult.EMPTY)
+    assert signature(make_document("cv", signed=False, signatures=[empty])).ink is Ink.EMPTY
+
+
+def test_words_about_a_digital_signature_are_a_claim():
+    found = signature(make_reading(make_page("NOTICE", "Digitally signed by Jane Doe")))
+    assert (found.ink, found.page) == (Ink.CLAIMED, 1)
 
 
 def test_a_filled_signature_field_counts():
@@ -121,8 +153,10 @@ def test_a_date_by_hand_is_seen_though_it_cannot_be_read():
 
 
 def test_a_digital_signature_of_the_whole_file_needs_no_caption():
-    found = signature(make_reading(make_page("Education"), flags=["digital-signature"]))
-    assert (found.ink, found.page, found.date) == (Ink.SIGNED, 0, None)
+    whole = make_signature(page=0, box=None)
+    found = signature(make_reading(make_page("Education"), signatures=[whole]))
+    assert (found.ink, found.page, found.is_misplaced) == (Ink.SIGNED, 0, False)
+    assert found.date.day == whole.signed_on
 
 
 def test_a_date_beside_the_signature_counts_without_the_word_date():

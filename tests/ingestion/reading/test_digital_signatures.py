@@ -1,0 +1,724 @@
+"""What digital signatures are worth: files made by signing, and what others do to them after that.
+
+Each is read and checked as a protocol signature page, in this process.
+"""
+
+import io
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pikepdf
+import pytest
+from pyhanko.pdf_utils import generic
+from pyhanko.sign.fields import MDPPerm, SigFieldSpec, append_signature_field
+
+from ingestion.core.states import DocumentState
+from ingestion.reading.digital_signatures import MAX_SIGNATURES
+from ingestion.reading.facts import SignatureResult
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.pool import Reader, ReadingFault
+from ingestion.reading.trusted_issuers import TrustedIssuersError, issuers_in
+from ingestion.rules.checks import Sent, SiteFacts, check
+from ingestion.rules.sentences import sentences
+from tests.ingestion.reading import hostile
+from tests.ingestion.reading.papers import bound, encrypted, headed, read, rewritten, save, typed
+from tests.ingestion.reading.signing import (
+    BYTE_RANGE,
+    ELSEWHERE,
+    PLACE,
+    PROTOCOL_PAGE,
+    authority,
+    filled,
+    form_page,
+    gap,
+    page,
+    person,
+    pretending,
+    resigned,
+    signed,
+    trusting,
+    updated,
+)
+
+SITE = SiteFacts("0203", protocol_number="SLX-301", protocol_version="3.0")
+EMPTY, UNCHECKED, BROKEN, PARTIAL, CHANGED, WEAK, OUT_OF_DATE, UNKNOWN, TRUSTED = SignatureResult
+
+
+@pytest.fixture
+def limits(tmp_path):
+    return ReadingLimits(trusted_issuers=trusting(tmp_path, authority()))
+
+
+@pytest.fixture
+def judged(tmp_path, limits):
+    """The reading of a file, and the verdict on it."""
+
+    def judge(content, *, slug="protocol-signature-page", today=None, limits=limits):
+        reading = read(save(tmp_path, content), limits)
+        day = today or datetime.now(UTC).date()
+        return reading, check(reading, Sent("v2.1", slug), site=SITE, today=day)
+
+    return judge
+
+
+def results(reading):
+    return [each.result for each in reading.signatures]
+
+
+def codes(verdict):
+    return sorted({finding.code for finding in verdict.findings})
+
+
+# Sound
+
+
+def by_the_investigator():
+    return signed(page())
+
+
+def through_an_intermediate_authority():
+    return signed(page(), person(issuer="Selanex Staff CA", above="Selanex Signing CA"))
+
+
+def in_an_encrypted_file():
+    return signed(encrypted(page(), user=""))
+
+
+def twice_each_in_its_place():
+    return signed(signed(page()), person("Lena Hoff"), field="Sponsor", box=ELSEWHERE)
+
+
+def stamps(**more):
+    return person("Time Stamps", kind="rsa-2048", purpose="TIME_STAMPING", **more)
+
+
+def with_a_time_stamp_on_it():
+    return signed(page(), stamped_by=stamps())
+
+
+def with_compressed_objects():
+    output = io.BytesIO()
+    with pikepdf.open(io.BytesIO(page())) as pdf:
+        pdf.save(output, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+    return signed(output.getvalue())
+
+
+def certified_and_left_alone():
+    return signed(page(), certify=True, docmdp_permissions=MDPPerm.NO_CHANGES)
+
+
+def certified_blank_then_filled_and_signed():
+    """As a sponsor sends its forms out: with a place to sign, which is allowed to be used."""
+    blank = updated(form_page(), add_place)
+    sponsor = person("Selanex Therapeutics")
+    certified = signed(blank, sponsor, field="Form", box=None, certify=True)
+    return signed(filled(certified, "Cedar Ridge Core Laboratory"), is_there=True)
+
+
+def add_place(writer):
+    append_signature_field(writer, SigFieldSpec("Signature1", box=PLACE))
+
+
+def with_a_line_end_behind_it():
+    return signed(page()) + b"\r\n"
+
+
+def with_an_rsa_key():
+    return signed(page(), person(kind="rsa-2048"))
+
+
+def in_another_order_of_names():
+    return signed(page(), person("WHITFIELD.MARGARET.A.1234567890"))
+
+
+SOUND = [
+    by_the_investigator,
+    with_an_rsa_key,
+    through_an_intermediate_authority,
+    in_an_encrypted_file,
+    twice_each_in_its_place,
+    with_a_time_stamp_on_it,
+    with_compressed_objects,
+    certified_and_left_alone,
+    certified_blank_then_filled_and_signed,
+    with_a_line_end_behind_it,
+    in_another_order_of_names,
+]
+
+
+@pytest.mark.parametrize("make", SOUND, ids=lambda make: make.__name__)
+def test_a_sound_signature_of_the_right_person_files_the_document(judged, make):
+    reading, verdict = judged(make())
+    assert set(results(reading)) == {TRUSTED}
+    assert (verdict.state, codes(verdict)) == (DocumentState.ARCHIVED, [])
+    assert verdict.dated == datetime.now(UTC).date()
+    assert verdict.signature.digital.signer
+
+
+# Damaged, or doubtful
+
+
+def one_byte_changed():
+    content = signed(page())
+    return content.replace(b"612 792", b"612 793", 1)
+
+
+def one_byte_of_the_signature_changed():
+    return with_another_last_digit(signed(page()))
+
+
+def with_another_last_digit(content):
+    """The last digits of a signature are those of the number that the key has made."""
+    start, end = gap(content)
+    digits = content[start + 1 : end - 1].rstrip(b"0")
+    other = digits[:-2] + (b"11" if digits[-2:] != b"11" else b"22")
+    return content[: start + 1] + other.ljust(end - start - 2, b"0") + content[end - 1 :]
+
+
+def a_page_appended():
+    def append(writer):
+        first = writer.root["/Pages"]["/Kids"][0]
+        copied = generic.DictionaryObject(
+            {name: first.raw_get(name) for name in first if name != "/Annots"}
+        )
+        pages = writer.root["/Pages"]
+        pages["/Kids"].append(writer.add_object(copied))
+        pages["/Count"] = generic.NumberObject(2)
+        writer.update_container(pages["/Kids"])
+        writer.update_container(pages)
+
+    return updated(signed(page()), append)
+
+
+def another_file_appended():
+    return signed(page()) + typed(lines=PROTOCOL_PAGE)
+
+
+def contents_replaced():
+    """A shadow attack: the page has other contents than those that were signed."""
+
+    def change(writer):
+        sheet = writer.root["/Pages"]["/Kids"][0]
+        text = b"BT /F1 12 Tf 72 700 Td (PROTOCOL SIGNATURE PAGE of another protocol) Tj ET"
+        sheet["/Contents"] = writer.add_object(generic.StreamObject(stream_data=text))
+        writer.update_container(sheet)
+
+    return updated(signed(page()), change)
+
+
+def contents_hidden_by_what_was_signed():
+    """A shadow attack: a picture that hid a part of the page is taken away after signing."""
+
+    def hide(pdf):
+        cover = pdf.make_stream(b"1 g 60 300 500 100 re f")
+        pdf.pages[0].Contents = pikepdf.Array([pdf.pages[0].Contents, cover])
+
+    def uncover(writer):
+        cover = writer.root["/Pages"]["/Kids"][0]["/Contents"].raw_get(1)
+        writer.objects[(cover.generation, cover.idnum)] = generic.StreamObject(stream_data=b"")
+
+    return updated(signed(rewritten(page(), hide)), uncover)
+
+
+def hidden_and_replaced():
+    """A shadow attack: the file holds two documents, and another catalogue shows the other one."""
+
+    def prepare(pdf):
+        other = pikepdf.open(io.BytesIO(typed(lines=("PROTOCOL SIGNATURE PAGE", "Protocol: X"))))
+        copied = pdf.copy_foreign(other.pages[0].obj)
+        pdf.Root.Hidden = pdf.make_indirect(
+            pikepdf.Dictionary(Type=pikepdf.Name.Pages, Kids=[copied], Count=1)
+        )
+
+    def switch(writer):
+        writer.root["/Pages"] = writer.root.raw_get("/Hidden")
+        writer.update_root()
+
+    return updated(signed(rewritten(page(), prepare)), switch)
+
+
+def a_font_replaced():
+    """A shadow attack: the same codes show other letters."""
+
+    def change(writer):
+        fonts = writer.root["/Pages"]["/Kids"][0]["/Resources"]["/Font"]
+        name = next(iter(fonts))
+        font = fonts[name]
+        font["/BaseFont"] = generic.NameObject("/ZapfDingbats")
+        writer.update_container(font)
+
+    return updated(signed(page()), change)
+
+
+def a_field_filled_in_later():
+    return filled(signed(form_page("Cedar Ridge Core Laboratory")), "Another Laboratory")
+
+
+def the_look_of_a_field_replaced():
+    def change(writer):
+        field = writer.root["/AcroForm"]["/Fields"][0].get_object()
+        look = generic.StreamObject(stream_data=b"0 g 0 0 50 20 re f")
+        look["/Subtype"] = generic.NameObject("/Form")
+        look["/BBox"] = generic.ArrayObject(map(generic.NumberObject, (0, 0, 230, 20)))
+        field["/AP"] = generic.DictionaryObject({"/N": writer.add_object(look)})
+        writer.update_container(field)
+
+    return updated(signed(form_page("Laboratory")), change)
+
+
+def a_note_added():
+    def add(writer):
+        note = generic.DictionaryObject({
+            generic.NameObject("/Type"): generic.NameObject("/Annot"),
+            generic.NameObject("/Subtype"): generic.NameObject("/FreeText"),
+            generic.NameObject("/Rect"): generic.ArrayObject(
+                map(generic.NumberObject, (72, 500, 300, 520))
+            ),
+            generic.NameObject("/Contents"): generic.pdf_string("Protocol version: 4.0"),
+        })  # fmt: skip
+        sheet = writer.root["/Pages"]["/Kids"][0]
+        sheet["/Annots"].append(writer.add_object(note))
+        writer.update_container(sheet["/Annots"])
+
+    return updated(signed(page()), add)
+
+
+def an_unsigned_field_laid_over_it():
+    def add(writer):
+        append_signature_field(writer, SigFieldSpec("Over", box=(60, 540, 560, 720)))
+
+    return updated(signed(page()), add)
+
+
+def a_signed_field_laid_over_it():
+    return signed(signed(page()), person("Lena Hoff"), field="Over", box=(0, 0, 612, 792))
+
+
+def certified_against_changes_and_filled():
+    certified = signed(form_page(), certify=True, docmdp_permissions=MDPPerm.NO_CHANGES)
+    return filled(certified, "A Laboratory")
+
+
+def certified_by_its_signer_and_filled_later():
+    certified = signed(form_page(), certify=True, docmdp_permissions=MDPPerm.FILL_FORMS)
+    return filled(certified, "A Laboratory")
+
+
+def two_of_which_one_is_broken():
+    return with_another_last_digit(twice_each_in_its_place())
+
+
+def covering_a_part_by_its_byte_range():
+    return resigned(signed(page()), lambda at, size, again, rest: (at, size, again, rest - 100))
+
+
+def with_a_wider_gap_than_the_signature_needs():
+    return resigned(signed(page()), lambda at, size, again, rest: (at, size - 200, again, rest))
+
+
+def not_covering_its_beginning():
+    return resigned(signed(page()), lambda at, size, again, rest: (9, size - 9, again, rest))
+
+
+def with_a_byte_range_of_another_file():
+    content = signed(page())
+    at = BYTE_RANGE.search(content)
+    other = b"/ByteRange [0 10 20 30".ljust(len(at[0]) - 1) + b"]"
+    return content[: at.start()] + other + content[at.end() :]
+
+
+def with_room_beside_it():
+    """Half as long as in hexadecimal, and so are the lengths that it states: the rest is free."""
+    content = signed(page())
+    start, end = gap(content)
+    value = bytes.fromhex(content[start + 1 : end - 1].decode())
+    written = re.sub(rb"[()\\]", rb"\\\g<0>", value).replace(b"\r", b"\\r")
+    assert len(written) < end - start - 100
+    return content[:start] + (b"(" + written + b")").ljust(end - start) + content[end:]
+
+
+def with_an_empty_value():
+    return pretending(b"<<>>")
+
+
+def with_an_empty_value_that_says_it_is_a_signature():
+    return pretending(
+        b"<</Type /Sig /Filter /Adobe.PPKLite /Contents <0000> /ByteRange [0 1 2 3]>>"
+    )
+
+
+def with_a_value_that_is_text():
+    return pretending(b"(/s/ Margaret Whitfield)")
+
+
+def with_a_look_and_an_empty_value():
+    stamp = b"/AP <</N null>> /MK <</CA (Digitally signed by Margaret Whitfield)>>"
+    return pretending(b"<</Name (Margaret Whitfield) /M (D:20261120)>>", more=stamp)
+
+
+def with_contents_that_mean_nothing():
+    return pretending(
+        b"<</Type /Sig /Filter /Adobe.PPKLite /SubFilter /adbe.pkcs7.detached"
+        b" /Contents <deadbeefdeadbeef> /ByteRange [0 100 200 300]>>"
+    )
+
+
+def with_huge_contents():
+    return pretending(
+        b"<</Type /Sig /Filter /Adobe.PPKLite /SubFilter /adbe.pkcs7.detached"
+        b" /Contents <%b> /ByteRange [0 100 200 300]>>" % (b"30" * 2_000_000)
+    )
+
+
+def of_an_unknown_kind():
+    return pretending(
+        b"<</Type /Sig /Filter /Our.Own /SubFilter /our.own /Contents <01> /ByteRange [0 1 2 3]>>"
+    )
+
+
+def of_the_signature_of_another_file():
+    """A sound value, copied into a page that nobody signed."""
+    with pikepdf.open(io.BytesIO(signed(page()))) as pdf:
+        value = pdf.Root.AcroForm.Fields[0].V.unparse(resolved=True)
+    return pretending(value)
+
+
+def of_a_person_who_is_not_expected():
+    return signed(page(), person("Mallory Intruder"))
+
+
+def of_a_person_with_the_same_surname():
+    return signed(page(), person("Robert Whitfield"))
+
+
+def of_a_first_name_alone():
+    return signed(page(), person("Margaret"))
+
+
+def of_nobody_by_name():
+    """The file names somebody; the certificate does not."""
+    return signed(page(), person(""), name="Margaret Whitfield", box=None)
+
+
+def with_an_expired_certificate():
+    return signed(page(), person(days=(-800, -30)))
+
+
+def with_a_certificate_that_is_not_valid_yet():
+    return signed(page(), person(days=(30, 400)))
+
+
+def with_a_short_key():
+    return signed(page(), person(kind="rsa-1024"))
+
+
+def with_a_short_curve():
+    return signed(page(), person(kind="p-192"))
+
+
+def with_a_digest_of_sha1():
+    return signed(page(), md_algorithm="sha1")
+
+
+def with_a_digest_of_md5():
+    return signed(page(), person(kind="rsa-2048"), md_algorithm="md5")
+
+
+def self_signed():
+    return signed(page(), person(issuer=""))
+
+
+def of_an_unknown_issuer():
+    return signed(page(), person(issuer="Some Other CA"))
+
+
+def of_an_issuer_with_a_short_key():
+    return signed(page(), person(issuer="Weak CA", weak_issuer=True, above="Selanex Signing CA"))
+
+
+def of_an_issuer_that_only_has_its_name():
+    """Another key under the name of the trusted issuer."""
+    return signed(page(), person(issuer="Selanex Signing CA", weak_issuer=True))
+
+
+def with_the_certificate_of_a_server():
+    return signed(page(), person(purpose="SERVER_AUTH"))
+
+
+def with_two_tables_of_its_objects():
+    """A hybrid file: old readers and new ones find other objects."""
+    return updated_hybrid(signed(page()))
+
+
+def updated_hybrid(content: bytes) -> bytes:
+    """With an incremental update whose table names a stream of further objects."""
+    start = int(re.findall(rb"startxref\s+(\d+)", content)[-1])
+    size = int(re.findall(rb"/Size (\d+)", content)[-1])
+    root = re.findall(rb"/Root (\d+ \d+ R)", content)[-1]
+    with_stream = content + b"\n"
+    at = len(with_stream)
+    with_stream += (
+        b"%d 0 obj\n<</Type /XRef /Size %d /W [1 4 1] /Index [0 1] /Length 6 /Root %b>>\nstream\n"
+        % (size, size + 1, root)
+    )
+    with_stream += b"\0\0\0\0\0\xff\nendstream\nendobj\n"
+    table = len(with_stream)
+    return with_stream + (
+        b"xref\n0 1\n0000000000 65535 f \ntrailer\n<</Size %d /Root %b /Prev %d /XRefStm %d>>\n"
+        b"startxref\n%d\n%%%%EOF\n" % (size + 1, root, start, at, table)
+    )
+
+
+def on_another_page():
+    """The page that asks for a signature has none; the one in front of it is signed."""
+    front = headed(small=("A letter to the site",))
+    return signed(bound([front, page()]), on_page=0, box=ELSEWHERE)
+
+
+def elsewhere_on_the_page():
+    return signed(page(), box=ELSEWHERE)
+
+
+def that_nobody_sees():
+    return signed(page(), box=None)
+
+
+def shown_at_two_places():
+    def show_again(pdf):
+        field = pdf.Root.AcroForm.Fields[0]
+        pdf.pages[0].Annots.append(field)
+
+    return rewritten(pretending(b"<</Contents <30> /ByteRange [0 1 2 3]>>"), show_again)
+
+
+def with_ink_and_a_broken_signature():
+    lines = (*PROTOCOL_PAGE, "Date: 23 November 2026")
+    content = signed(typed(lines=lines, signed=True), box=ELSEWHERE)
+    return content.replace(b"612 792", b"612 793", 1)
+
+
+REJECT, REVIEW = DocumentState.REJECTED, DocumentState.IN_REVIEW
+UNSOUND = {
+    one_byte_changed: ({BROKEN}, REJECT, {"SIGNATURE_BROKEN"}),
+    one_byte_of_the_signature_changed: ({BROKEN}, REJECT, {"SIGNATURE_BROKEN"}),
+    a_page_appended: ({CHANGED}, REVIEW, {"SIGNATURE_OUTDATED"}),
+    another_file_appended: (None, REJECT, None),
+    contents_replaced: ({CHANGED}, None, {"SIGNATURE_OUTDATED"}),
+    contents_hidden_by_what_was_signed: ({CHANGED}, REVIEW, {"SIGNATURE_OUTDATED"}),
+    hidden_and_replaced: ({CHANGED}, None, {"SIGNATURE_OUTDATED"}),
+    a_font_replaced: ({CHANGED}, None, {"SIGNATURE_OUTDATED"}),
+    a_field_filled_in_later: ({CHANGED}, REVIEW, {"SIGNATURE_OUTDATED"}),
+    the_look_of_a_field_replaced: ({CHANGED}, REVIEW, {"SIGNATURE_OUTDATED"}),
+    a_note_added: ({CHANGED}, None, {"SIGNATURE_OUTDATED"}),
+    an_unsigned_field_laid_over_it: ({CHANGED}, REVIEW, {"SIGNATURE_OUTDATED"}),
+    a_signed_field_laid_over_it: ({CHANGED, TRUSTED}, REVIEW, {"SIGNATURE_OUTDATED"}),
+    certified_against_changes_and_filled: ({CHANGED}, REVIEW, {"SIGNATURE_OUTDATED"}),
+    certified_by_its_signer_and_filled_later: ({TRUSTED}, REVIEW, {"SIGNATURE_OUTDATED"}),
+    two_of_which_one_is_broken: ({TRUSTED, BROKEN}, REJECT, {"SIGNATURE_BROKEN"}),
+    covering_a_part_by_its_byte_range: ({PARTIAL}, REJECT, {"SIGNATURE_PARTIAL"}),
+    with_a_wider_gap_than_the_signature_needs: ({PARTIAL}, REJECT, {"SIGNATURE_PARTIAL"}),
+    not_covering_its_beginning: ({PARTIAL}, REJECT, {"SIGNATURE_PARTIAL"}),
+    with_a_byte_range_of_another_file: ({BROKEN}, REJECT, {"SIGNATURE_BROKEN"}),
+    with_room_beside_it: ({PARTIAL}, REJECT, {"SIGNATURE_PARTIAL"}),
+    with_an_empty_value: ({EMPTY}, REJECT, {"SIGNATURE_EMPTY", "SIGNATURE_MISSING"}),
+    with_an_empty_value_that_says_it_is_a_signature: (
+        {EMPTY}, REJECT, {"SIGNATURE_EMPTY", "SIGNATURE_MISSING"},
+    ),
+    with_a_value_that_is_text: ({EMPTY}, REJECT, {"SIGNATURE_EMPTY", "SIGNATURE_MISSING"}),
+    with_a_look_and_an_empty_value: ({EMPTY}, REJECT, {"SIGNATURE_EMPTY", "SIGNATURE_MISSING"}),
+    with_contents_that_mean_nothing: ({UNCHECKED}, REVIEW, {"SIGNATURE_UNVERIFIED"}),
+    with_huge_contents: ({UNCHECKED}, REVIEW, {"SIGNATURE_UNVERIFIED"}),
+    of_an_unknown_kind: ({UNCHECKED}, REVIEW, {"SIGNATURE_UNVERIFIED"}),
+    of_the_signature_of_another_file: ({BROKEN}, REJECT, {"SIGNATURE_BROKEN"}),
+    of_a_person_who_is_not_expected: ({TRUSTED}, REVIEW, {"SIGNER_MISMATCH"}),
+    of_a_person_with_the_same_surname: ({TRUSTED}, REVIEW, {"SIGNER_MISMATCH"}),
+    of_a_first_name_alone: ({TRUSTED}, REVIEW, {"SIGNER_MISMATCH"}),
+    of_nobody_by_name: ({TRUSTED}, REVIEW, {"SIGNER_MISMATCH"}),
+    with_an_expired_certificate: ({OUT_OF_DATE}, REJECT, {"SIGNATURE_CERTIFICATE_EXPIRED"}),
+    with_a_certificate_that_is_not_valid_yet: (
+        {OUT_OF_DATE}, REJECT, {"SIGNATURE_CERTIFICATE_EXPIRED"},
+    ),
+    with_a_short_key: ({WEAK}, REJECT, {"SIGNATURE_WEAK"}),
+    with_a_short_curve: ({WEAK}, REJECT, {"SIGNATURE_WEAK"}),
+    with_a_digest_of_sha1: ({WEAK}, REJECT, {"SIGNATURE_WEAK"}),
+    with_a_digest_of_md5: ({WEAK}, REJECT, {"SIGNATURE_WEAK"}),
+    self_signed: ({UNKNOWN}, REVIEW, {"SIGNATURE_ISSUER_UNKNOWN"}),
+    of_an_unknown_issuer: ({UNKNOWN}, REVIEW, {"SIGNATURE_ISSUER_UNKNOWN"}),
+    of_an_issuer_with_a_short_key: ({UNKNOWN}, REVIEW, {"SIGNATURE_ISSUER_UNKNOWN"}),
+    of_an_issuer_that_only_has_its_name: ({UNKNOWN}, REVIEW, {"SIGNATURE_ISSUER_UNKNOWN"}),
+    with_the_certificate_of_a_server: ({UNKNOWN}, REVIEW, {"SIGNATURE_ISSUER_UNKNOWN"}),
+    with_two_tables_of_its_objects: ({UNCHECKED}, REVIEW, {"SIGNATURE_UNVERIFIED"}),
+    on_another_page: ({TRUSTED}, REJECT, {"SIGNATURE_MISSING"}),
+    elsewhere_on_the_page: ({TRUSTED}, REVIEW, {"SIGNATURE_MISPLACED"}),
+    that_nobody_sees: ({TRUSTED}, REVIEW, {"SIGNATURE_MISPLACED"}),
+    shown_at_two_places: ({UNCHECKED}, REVIEW, {"SIGNATURE_UNVERIFIED"}),
+    with_ink_and_a_broken_signature: ({BROKEN}, REJECT, {"SIGNATURE_BROKEN"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", UNSOUND, ids=lambda make: make.__name__)
+def test_what_is_wrong_with_a_signature_is_found_and_the_document_is_not_filed(judged, make):
+    expected, state, found = UNSOUND[make]
+    reading, verdict = judged(make())
+    assert verdict.state in {REJECT, REVIEW}
+    if expected is not None:
+        assert set(results(reading)) <= expected
+    if state is not None:
+        assert verdict.state is state
+    if found is not None:
+        assert found <= set(codes(verdict))
+
+
+def test_a_time_stamp_keeps_a_signature_beyond_its_certificate(judged):
+    later = datetime.now(UTC).date() + timedelta(days=400)
+    _, plain = judged(by_the_investigator(), today=later)
+    assert (plain.state, codes(plain)) == (REVIEW, ["SIGNATURE_UNVERIFIED"])
+    finding = plain.primary
+    said = sentences(finding.code, finding.facts, type_name="Signed protocol page")
+    assert said.what.startswith("The certificate of Margaret Whitfield expired on ")
+    reading, stamped = judged(with_a_time_stamp_on_it(), today=later)
+    assert reading.signatures[0].is_timestamped
+    assert codes(stamped) == []
+
+
+def test_a_time_stamp_of_an_unknown_authority_proves_nothing(judged):
+    later = datetime.now(UTC).date() + timedelta(days=400)
+    reading, verdict = judged(signed(page(), stamped_by=stamps(issuer="")), today=later)
+    assert not reading.signatures[0].is_timestamped
+    assert codes(verdict) == ["SIGNATURE_UNVERIFIED"]
+
+
+def test_without_a_file_of_trusted_issuers_a_person_looks_at_every_signature(judged):
+    for make in SOUND:
+        reading, verdict = judged(make(), limits=ReadingLimits())
+        assert set(results(reading)) == {UNKNOWN}, make.__name__
+        assert verdict.state is REVIEW
+        assert set(codes(verdict)) == {"SIGNATURE_ISSUER_UNKNOWN"}
+
+
+def test_a_self_signed_certificate_that_is_trusted_itself_vouches_for_its_holder(judged, tmp_path):
+    trusted = ReadingLimits(trusted_issuers=trusting(tmp_path, person(issuer="")))
+    reading, verdict = judged(self_signed(), limits=trusted)
+    assert results(reading) == [TRUSTED]
+    assert verdict.state is DocumentState.ARCHIVED
+
+
+@pytest.mark.parametrize("trigger", ["/V", "/AP"])
+def test_a_signature_field_that_waits_for_a_signature_says_nothing(judged, trigger):
+    more = b"/AP <</N null>>" if trigger == "/AP" else b""
+    reading, verdict = judged(pretending(b"", more=more))
+    assert reading.signatures == ()
+    assert codes(verdict) == ["SIGNATURE_MISSING"]
+
+
+def test_a_field_of_a_kind_that_its_parent_says_is_looked_at_too(judged):
+    def inherit(pdf):
+        field = pdf.Root.AcroForm.Fields[0]
+        del field.FT
+        parent = pdf.make_indirect(
+            pikepdf.Dictionary(FT=pikepdf.Name.Sig, T="parent", Kids=pikepdf.Array([field]))
+        )
+        field.Parent = parent
+        pdf.Root.AcroForm.Fields = pikepdf.Array([parent])
+
+    reading, verdict = judged(rewritten(pretending(b"<<>>"), inherit))
+    assert [(each.result, each.field) for each in reading.signatures] == [
+        (EMPTY, "parent.Signature1")
+    ]
+    assert "SIGNATURE_EMPTY" in codes(verdict)
+
+
+def test_a_value_of_text_in_a_signature_field_of_a_1572_signs_nothing(tmp_path):
+    reading = read(save(tmp_path, pretending(b"(/s/ Margaret Whitfield)")))
+    assert reading.fields == {}
+
+
+def test_what_a_file_says_of_its_signer_is_not_believed(judged):
+    _, verdict = judged(of_nobody_by_name())
+    said = sentences(verdict.primary.code, verdict.primary.facts)
+    assert "Whitfield" not in said.what
+
+
+@pytest.mark.parametrize("slug", ["protocol-signature-page", "form-fda-1572", "cv"])
+def test_words_about_a_digital_signature_are_none(judged, slug):
+    heads = {
+        "protocol-signature-page": PROTOCOL_PAGE,
+        "form-fda-1572": ("STATEMENT OF INVESTIGATOR", "FORM FDA 1572", "OMB No. 0910-0014"),
+        "cv": ("CURRICULUM VITAE", "Name: Margaret Whitfield, MD", "EDUCATION", "EMPLOYMENT"),
+    }
+    lines = (*heads[slug], "Digitally signed by Margaret Whitfield", "Date: 23 November 2026")
+    _, verdict = judged(typed(lines=lines), slug=slug)
+    found = next(each for each in verdict.findings if each.code == "SIGNATURE_UNVERIFIED")
+    assert sentences(found.code, found.facts).what == (
+        "Page 1 says that it is digitally signed; the file holds no such signature."
+    )
+
+
+def test_a_document_that_needs_no_signature_may_bear_the_seal_of_anybody(judged):
+    lines = ("MEDICAL LICENSE", "Board of Medical Examiners", "License Number: OH-35.990142")
+    sealed = signed(typed(lines=lines), person("A Board", issuer=""))
+    reading, verdict = judged(sealed, slug="medical-licence")
+    assert results(reading) == [UNKNOWN]
+    assert not [code for code in codes(verdict) if code.startswith("SIGN")]
+    broken = sealed.replace(b"612 792", b"612 793", 1)
+    assert "SIGNATURE_BROKEN" in codes(judged(broken, slug="medical-licence")[1])
+
+
+def many_fields(count, value):
+    def add(pdf):
+        value_at = pdf.make_indirect(pikepdf.Object.parse(value))
+        fields = [
+            pdf.make_indirect(pikepdf.Dictionary(FT=pikepdf.Name.Sig, T=f"s{number}", V=value_at))
+            for number in range(count)
+        ]
+        pdf.Root.AcroForm = pikepdf.Dictionary(Fields=pikepdf.Array(fields))
+
+    return rewritten(page(), add)
+
+
+def test_of_hundreds_of_signatures_a_bounded_number_is_validated(judged):
+    value = b"<</Type /Sig /SubFilter /adbe.pkcs7.detached /Contents <3001> /ByteRange [0 9 9 9]>>"
+    reading, verdict = judged(many_fields(600, value))
+    assert results(reading) == [UNCHECKED] * 600
+    details = [each.detail for each in reading.signatures]
+    assert details.count("the file has too many signatures") >= 600 - MAX_SIGNATURES
+    assert verdict.state is REVIEW
+    assert codes(verdict) == [finding.code for finding in verdict.findings]
+
+
+@pytest.fixture
+def signed_file(tmp_path):
+    return save(tmp_path, signed(page()))
+
+
+async def test_a_file_of_trusted_issuers_that_is_not_there_is_our_fault(tmp_path, signed_file):
+    missing = ReadingLimits(processes=1, trusted_issuers=tmp_path / "nowhere.pem")
+    async with Reader(missing) as reader:
+        with pytest.raises(ReadingFault, match=r"nowhere\.pem"):
+            await reader.read(signed_file, "0" * 64)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no certificate", b"-----BEGIN CERTIFICATE-----\nAAAA\n"]
+)
+def test_a_file_of_trusted_issuers_without_one_is_refused(tmp_path, content):
+    path = tmp_path / "issuers.pem"
+    path.write_bytes(content)
+    with pytest.raises(TrustedIssuersError, match=r"issuers\.pem"):
+        issuers_in(path)
+
+
+async def test_a_child_validates_signatures_as_well(signed_file, limits):
+    async with Reader(replace(limits, processes=1)) as reader:
+        reading = await reader.read(signed_file, "0" * 64)
+    assert results(reading) == [TRUSTED]
+
+
+async def test_a_file_that_takes_too_long_to_be_drawn_is_not_said_to_be_signed(tmp_path, limits):
+    endless = hostile.fields_of_fields()
+    signature = b"<</FT /Sig /T (last) /V <</Contents <01> /ByteRange [0 1 2 3]>>"
+    path = save(tmp_path, endless.replace(b"<</FT /Tx /T (last) /V (typed)", signature))
+    async with Reader(replace(limits, processes=1, look_seconds=1)) as reader:
+        reading = await reader.read(path, "0" * 64)
+    assert [each.detail for each in reading.signatures] == ["it took too long"]
