@@ -9,15 +9,27 @@ from itertools import groupby
 from typing import Any
 
 from ingestion.models import Document, Extraction
-from ingestion.reading.facts import TextSource
+from ingestion.reading.facts import SignatureResult, TextSource
 from ingestion.rules.fields import FORM
 from ingestion.rules.legibility import PASSED_OVER
+from ingestion.rules.signatures import SIGNATURE
 from ingestion.rules.types import TYPES
 
 _TEXT_LAYERS = {
     TextSource.NATIVE: "text of the file",
     TextSource.FORM: "text of the file, with what was typed into it",
     TextSource.OCR_LAYER: "scan with a text layer of its own",
+}
+_WORTH = {
+    SignatureResult.EMPTY: "holds no signature",
+    SignatureResult.UNCHECKED: "not verified",
+    SignatureResult.BROKEN: "does not match the file",
+    SignatureResult.PARTIAL: "covers only a part of the file",
+    SignatureResult.CHANGED: "intact; the file was changed after it",
+    SignatureResult.WEAK: "intact; can be forged ({detail})",
+    SignatureResult.OUT_OF_DATE: "intact; the certificate was not valid on {signed_on}",
+    SignatureResult.UNKNOWN_ISSUER: "intact; the issuer {issuer} is not trusted here",
+    SignatureResult.TRUSTED: "verified; certificate issued by {issuer}",
 }
 
 
@@ -48,6 +60,11 @@ def _values(document: Document, last: Extraction) -> Iterator[Extracted]:
         noun = nouns.get(field["name"], field["name"].replace("_", " "))
         page = f"page {field['page']}" if field["page"] else ""
         yield Extracted(noun[:1].upper() + noun[1:], field["value"], page, _how(field))
+    if digital := (last.signature or {}).get("digital"):
+        page = f"page {last.signature['page']}" if last.signature["page"] else ""
+        signer = digital["signer"] or "a certificate without a name"
+        worth = _WORTH[SignatureResult(digital["result"])].format_map(digital)
+        yield Extracted("Digitally signed by", signer, page, worth)
 
 
 def ways(last: Extraction) -> list[str]:
@@ -81,6 +98,8 @@ def _span(numbers: list[int]) -> str:
 def _how(field: Mapping[str, Any]) -> str:
     if field["source"] == FORM:
         return "a form field"
+    if field["source"] == SIGNATURE:
+        return "the time of the digital signature"
     if field["source"] == TextSource.OCR:
         return f"read from the scan, {field['confidence']:.0f} % sure"
     if field["source"] == TextSource.OCR_LAYER:

@@ -130,8 +130,9 @@ def _page(last: Extraction | None, number: int) -> dict[str, Any]:
 
 def _spots(last: Extraction, finding: Finding) -> Iterator[Spot]:
     """Where the rule looked: for a signature, or at the entry whose value it quotes."""
-    if finding.code.startswith(_SIGNED) and last.signature and last.signature["page"] == finding.page:
-        yield from _around(last.signature["area"])
+    signature = last.signature
+    if finding.code.startswith(_SIGNED) and signature and signature["page"] == finding.page:
+        yield from _around(signature["area"])
     quoted = {str(fact) for fact in finding.facts.values()}
     for field in last.fields:
         if field["page"] == finding.page and field["value"] in quoted:
