@@ -60,8 +60,9 @@ def _values(document: Document, last: Extraction) -> Iterator[Extracted]:
         noun = nouns.get(field["name"], field["name"].replace("_", " "))
         page = f"page {field['page']}" if field["page"] else ""
         yield Extracted(noun[:1].upper() + noun[1:], field["value"], page, _how(field))
-    if digital := (last.signature or {}).get("digital"):
-        page = f"page {last.signature['page']}" if last.signature["page"] else ""
+    signature = last.signature or {}
+    if digital := signature.get("digital"):
+        page = f"page {signature['page']}" if signature["page"] else ""
         signer = digital["signer"] or "a certificate without a name"
         worth = _WORTH[SignatureResult(digital["result"])].format_map(digital)
         yield Extracted("Digitally signed by", signer, page, worth)
