@@ -213,6 +213,17 @@ class Document(models.Model):
         return [*ordered, warning] if warning else ordered
 
     @property
+    def declared_person(self) -> str:
+        """Whose it is, as its sender said; "" where nobody said so.
+
+        The doc_id of an upload has the name behind its type (decision 12); a portal's has none.
+        """
+        declared, _, person = self.doc_id.partition(".")
+        kind = TYPES.get(declared)
+        is_said = kind is not None and kind.per_person and not self.url
+        return person.replace("-", " ").title() if is_said else ""
+
+    @property
     def type_name(self) -> str:
         kind = TYPES.get(self.document_type)
         return kind.name if kind else "Document"

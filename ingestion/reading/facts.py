@@ -80,6 +80,8 @@ class Page:
     source: TextSource
     words: Sequence[Word] = ()  # in reading order
     marks: Sequence[Box] = ()  # ink that is neither text nor rule: signatures, stamps, drawings
+    # Boxes to tick that hold nothing; one that is not among them may be ticked, or not be one.
+    empty_squares: Sequence[Box] = ()
     confidence: float = 100.0  # mean of the words' confidence
     uncovered: float = 0.0  # share of what looks like letters that OCR read no word from, 0 to 1
     dpi: int = 0  # at which it was read by OCR; 0 for a text layer

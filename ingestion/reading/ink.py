@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from .facts import Box, Word
-from .late import LateMarks
+from .late import LateMarks, LateSquares
 from .limits import ReadingLimits
 from .marks import RULE, find_marks, marks_within
 from .pages import OpenPages, looking
 from .paper import SHEET_DPI, sheet
 from .render import POINTS, page_picture
+from .squares import SQUARES_DPI, empty_squares
 from .unread import unread_areas
 
 EDGE = RULE / 2 * POINTS / SHEET_DPI  # points around an area: a rule shows where it goes on
@@ -31,6 +32,14 @@ def drawn_marks(
             return marks_within(picture, area, near, askew=askew)
 
     return LateMarks(areas, look)
+
+
+def drawn_squares(pages: OpenPages, number: int, limits: ReadingLimits) -> LateSquares:
+    def look() -> Sequence[Box]:
+        with looking(number, limits):
+            return empty_squares(page_picture(pages.load(number), SQUARES_DPI, limits))
+
+    return LateSquares(look)
 
 
 def scanned_marks(

@@ -69,6 +69,17 @@ class LateWords(Late[Word]):
         return tuple(self._find())
 
 
+class LateSquares(Late[Box]):
+    """From the top of the page down; the page is drawn for them."""
+
+    def __init__(self, find: Callable[[], Sequence[Box]]) -> None:
+        self._find = find
+
+    @cached_property
+    def _all(self) -> tuple[Box, ...]:
+        return tuple(self._find())
+
+
 class LateMarks(Late[Box]):
     """From the top of the page down.
 
@@ -109,7 +120,7 @@ def marks_near(page: Page, place: Box) -> Sequence[Box]:
 
 
 def settled(page: Page) -> Page:
-    """With its words and marks as plain data."""
-    if isinstance(page.words, Late) or isinstance(page.marks, Late):
-        return replace(page, words=tuple(page.words), marks=tuple(page.marks))
-    return page
+    """With its words, marks and squares as plain data."""
+    found = {"words": page.words, "marks": page.marks, "empty_squares": page.empty_squares}
+    late = {name: tuple(each) for name, each in found.items() if isinstance(each, Late)}
+    return replace(page, **late) if late else page

@@ -19,6 +19,7 @@ from .facts import Page, TextSource, Word
 from .marks import find_marks
 from .paper import is_blank
 from .render import Picture
+from .squares import empty_squares
 from .uncovered import uncovered_share
 from .views import View, skew_of, smoothed
 
@@ -77,6 +78,7 @@ def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -
         text=text,
         words=words,
         marks=marks,
+        empty_squares=empty_squares(view.picture),
         confidence=round(best.confidence, 1),
         uncovered=round(uncovered, 3),
         dpi=round(view.picture.dpi),

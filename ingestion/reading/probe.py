@@ -12,7 +12,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from .facts import Page, TextSource
-from .ink import drawn_marks, scanned_marks
+from .ink import drawn_marks, drawn_squares, scanned_marks
 from .limits import ReadingLimits
 from .objects import MOST_OBJECTS, annotations, drawn_on
 from .pages import OpenPages
@@ -81,7 +81,8 @@ def _look_of(
     else:
         source = native
         marks = drawn_marks(pages, number, words.printed, limits, askew=bool(placed))
-    return PageLook(Page(number, wide, high, text, source, words.all, marks))
+    squares = drawn_squares(pages, number, limits)
+    return PageLook(Page(number, wide, high, text, source, words.all, marks, squares))
 
 
 def _has_hidden_text(page: pypdfium2.PdfPage) -> bool:

@@ -239,6 +239,8 @@ COPY: Mapping[str, Copy] = {
         "A required entry is missing",
         (
             "Version {schema_version} of the submission form is not one that we accept.",
+            "{box} is empty: it asks for the {field}.",
+            "Nothing is ticked in {choice}: it asks for the {field}.",
             "The {field} on page {page} is not filled in.",
             "We found no {field} in this {type}.",
             "A required entry is missing from this {type}.",
@@ -249,6 +251,8 @@ COPY: Mapping[str, Copy] = {
         ),
         (
             "Use version {latest} and send the document again.",
+            "Fill in {box}, with “None” where there is nothing to name, and upload the form again.",
+            "Tick what applies in {choice}, and upload the form again.",
             "Add the {field} and upload the document again, or ask for a review if it is there.",
             "Add what is missing and upload it again, or ask for a review if it is there.",
         ),

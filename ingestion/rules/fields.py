@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import chain, islice
+from itertools import chain, islice, product
 
 from ingestion.reading.facts import Box, Page, Reading, TextSource, Word
 from ingestion.rules import dates, lists, places, wording
@@ -73,6 +73,8 @@ def read_fields(reading: Reading, kind: DocumentType) -> tuple[FieldValue, ...]:
 
 def read_field(reading: Reading, spec: FieldSpec, kind: DocumentType) -> FieldValue | None:
     """The first value that is not a part of the blank form itself."""
+    if spec.kind == "choice":
+        return None
     is_name, month_first = spec.kind in {"name", "names"}, kind.us_dates
     most = _MOST_LISTS if spec.kind in LISTS else _MOST_CAPTIONS
     values = chain(
@@ -85,6 +87,7 @@ def read_field(reading: Reading, spec: FieldSpec, kind: DocumentType) -> FieldVa
             for value in _at_caption(page, place, spec, month_first=month_first)
         ),
         _alone(reading, spec),
+        _line_with(reading, spec),
     )
     if spec.kind not in _WORDS:
         return next(values, None)
@@ -191,12 +194,13 @@ def _captions(reading: Reading, spec: FieldSpec) -> Iterator[tuple[Page, places.
 def _at_caption(
     page: Page, place: places.Place, spec: FieldSpec, *, month_first: bool
 ) -> Iterator[FieldValue]:
-    if not _in_context(page, place, spec):
+    if not in_context(page, place, spec):
         return
-    if spec.kind in {"text", "name", "names"} and not places.begins_alone(page, place):
+    if spec.box and spec.kind in LISTS:
+        yield from _in_box(page, place, spec)
+        return
+    if not _stands_alone(page, place, spec):
         return  # words of a sentence or of a heading
-    if spec.kind in {"text", "names"} and not places.ends_alone(page, place):
-        return
     if spec.kind in LISTS:
         yield from _beneath(page, place, spec)
         return
@@ -213,6 +217,22 @@ def _beneath(page: Page, place: places.Place, spec: FieldSpec) -> Iterator[Field
         yield FieldValue(
             spec.name, value, page.number, page.source, _worst(words), places.around(words)
         )
+
+
+def _stands_alone(page: Page, place: places.Place, spec: FieldSpec) -> bool:
+    if spec.kind in {"text", "name", "names"} and not places.begins_alone(page, place):
+        return False
+    return spec.kind not in {"text", "names"} or places.ends_alone(page, place)
+
+
+def _in_box(page: Page, place: places.Place, spec: FieldSpec) -> Iterator[FieldValue]:
+    """Beneath the caption; or right behind it, where somebody wrote None, for example."""
+    if _stands_alone(page, place, spec):
+        yield from _beneath(page, place, spec)
+    line = places.behind(page, place)
+    if found := list(lists.entries(" ".join(w.text for w in line), spec, _PATTERNS["name"])):
+        value, box = lists.joined(found), places.around(line)
+        yield FieldValue(spec.name, value, page.number, page.source, _worst(line), box)
 
 
 def _in_heading(reading: Reading, spec: FieldSpec) -> Iterator[FieldValue]:
@@ -242,6 +262,14 @@ def _alone(reading: Reading, spec: FieldSpec) -> Iterator[FieldValue]:
             yield FieldValue(spec.name, text, page.number, page.source, confidence, box)
 
 
+def _line_with(reading: Reading, spec: FieldSpec) -> Iterator[FieldValue]:
+    for page, phrase in product(reading.pages, spec.line_with):
+        for place in islice(places.occurrences(page, phrase), 1):
+            line = places.run(page, place)
+            text, box = " ".join(word.text for word in line), places.around(line)
+            yield FieldValue(spec.name, text, page.number, page.source, _worst(line), box)
+
+
 def _value_in(
     page: Page, words: Sequence[Word], spec: FieldSpec, *, month_first: bool
 ) -> FieldValue | None:
@@ -262,7 +290,8 @@ def _value_in(
     return FieldValue(spec.name, value, page.number, page.source, confidence, box)
 
 
-def _in_context(page: Page, place: places.Place, spec: FieldSpec) -> bool:
+def in_context(page: Page, place: places.Place, spec: FieldSpec) -> bool:
+    """Whether the phrases that must, or must not, stand before a caption are there."""
     words = page.words[max(0, place.start - _CONTEXT) : place.end]
     there = " ".join(word.text for word in words)
     if spec.near and not wording.holds(there, spec.near):

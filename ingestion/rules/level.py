@@ -79,7 +79,10 @@ def _level(page: Page, slope: float) -> Page:
     if not slope:
         return page
     words = tuple(Word(word.text, _raised(word.box, slope), word.confidence) for word in page.words)
-    return replace(page, words=words, marks=tuple(_raised(mark, slope) for mark in page.marks))
+    marks, squares = (
+        tuple(_raised(box, slope) for box in boxes) for boxes in (page.marks, page.empty_squares)
+    )
+    return replace(page, words=words, marks=marks, empty_squares=squares)
 
 
 def _raised(box: Box, slope: float) -> Box:

@@ -79,7 +79,7 @@ def below(page: Page, place: Place) -> tuple[Word, ...]:
         for word in page.words
         if box.left - _ASIDE < word.box.left < box.right + _APART
         and box.bottom - 2 < (word.box.top + word.box.bottom) / 2 < box.bottom + _BELOW
-        and _alike(box, word.box)
+        and alike(box, word.box)
     ]
     if not under:
         return ()
@@ -176,12 +176,12 @@ def _begins_below(box: Box, caption: Box) -> bool:
     """As the next line does: near the left end of the caption, and close below it."""
     middle = (box.top + box.bottom) / 2
     is_aligned = caption.left - _ASIDE < box.left < caption.left + _INDENT
-    return is_aligned and caption.bottom < middle < caption.bottom + _NEXT and _alike(caption, box)
+    return is_aligned and caption.bottom < middle < caption.bottom + _NEXT and alike(caption, box)
 
 
 def _goes_on(last: Box, word: Word) -> bool:
     """Not with what recognition is unsure of and is off the line: made of a rule or a drawing."""
-    if not same_line(last, word.box) or not _alike(last, word.box):
+    if not same_line(last, word.box) or not alike(last, word.box):
         return False
     return word.confidence >= _DOUBTFUL or _on_each_other(last, word.box)
 
@@ -196,7 +196,7 @@ def _left(word: Word) -> float:
     return word.box.left
 
 
-def _alike(one: Box, other: Box) -> bool:
+def alike(one: Box, other: Box) -> bool:
     """Of sizes that stand on one line: a watermark across the page is on none."""
     high, higher = sorted((one.bottom - one.top, other.bottom - other.top))
     return higher <= max(3 * high, _TALL)

@@ -3,21 +3,47 @@
 from collections.abc import Iterator
 
 from ingestion.reading.facts import TextSource
+from ingestion.rules.boxes import Content, content
 from ingestion.rules.case import Case
+from ingestion.rules.fields import FieldValue
 from ingestion.rules.findings import Facts, Finding
 from ingestion.rules.signatures import Ink
+from ingestion.rules.types import FieldSpec
+
+LEGIBLE = 40.0  # of 100, of its least certain word: below, handwriting was "read" as print
 
 
 def required_entries(case: Case) -> Iterator[Finding]:
-    """On a scan an entry that was not found may only not have been read: a person looks."""
-    nouns = {spec.name: spec.noun for spec in case.kind.fields}
-    for name in case.kind.required:
-        if name in case.fields:
-            continue
-        if any(page.source is not TextSource.NATIVE for page in case.reading.pages):
-            yield Finding("OCR_LOW_CONFIDENCE", facts={"what": f"the {nouns[name]}"})
-        else:
-            yield Finding("SCHEMA_MISMATCH", facts={"field": nouns[name]})
+    """On a scan an entry that was not found may only not have been read: a person looks.
+
+    So it is with one that a document of this type need not have under a caption of ours. Whether a
+    numbered box of a form is empty is seen in its place, on a scan as well.
+    """
+    specs = {spec.name: spec for spec in case.kind.fields}
+    is_scan = any(page.source is not TextSource.NATIVE for page in case.reading.pages)
+    for name in (*case.kind.required, *case.kind.expected):
+        spec, value = specs[name], case.fields.get(name)
+        if spec.box:
+            yield from _box(case, spec, value)
+        elif value is None and (is_scan or name in case.kind.expected):
+            yield Finding("OCR_LOW_CONFIDENCE", facts={"what": f"the {spec.noun}"})
+        elif value is None:
+            yield Finding("SCHEMA_MISMATCH", facts={"field": spec.noun})
+
+
+def _box(case: Case, spec: FieldSpec, value: FieldValue | None) -> Iterator[Finding]:
+    if value and value.confidence >= LEGIBLE:
+        return
+    found, page = content(case.reading, spec, case.kind)
+    if value:
+        found, page = Content.UNREAD, value.page
+    box = f"box {spec.box}"
+    facts: Facts = {"what": f"{box} ({spec.noun})", **_on(page)}
+    if found is Content.EMPTY:
+        named = {"choice": box} if spec.kind == "choice" else {"box": box}
+        yield Finding("SCHEMA_MISMATCH", page, {**named, "field": spec.noun, **_on(page)})
+    elif found is not Content.CHOSEN:
+        yield Finding("OCR_LOW_CONFIDENCE", page, facts)
 
 
 def unsigned(case: Case) -> Iterator[Finding]:

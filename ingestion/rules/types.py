@@ -46,7 +46,7 @@ def _compiles(pattern: str) -> str:
 class FieldSpec:
     """Something that can be read from a document, and how it is found."""
 
-    kind: Literal["date", "number", "text", "name", "lines", "names"]
+    kind: Literal["date", "number", "text", "name", "lines", "names", "choice"]
     noun: str
     labels: Phrases = ()  # captions, the most telling first
     form: Phrases = ()  # names of form fields, which win over the text
@@ -57,6 +57,8 @@ class FieldSpec:
     past: bool = False  # a date that cannot lie ahead
     until: Phrases = ()  # for lines and names: what stands below the last of them
     heading: Phrases = ()  # the first line of the heading that holds one of these is the value
+    line_with: Phrases = ()  # a line that holds one of these is the value, where no caption is
+    box: str = ""  # the number of its box on a form
     alone: bool = False  # a name that heads page 1, on a line of its own, needs no caption
     name: str = ""  # under which it is kept: its key in the file, unless the table says another
 
@@ -117,7 +119,8 @@ class DocumentType:
     dated_by: str  # the field that holds that date
     landmarks: Annotated[tuple[Landmark, ...], Field(min_length=1)]
     fields: tuple[FieldSpec, ...]
-    required: Phrases = ()
+    required: Phrases = ()  # without one of them it is rejected
+    expected: Phrases = ()  # without one of them a person looks
     filename: Phrases = ()  # words in a file name that suggest the type
     signature: SignatureRule | None = None
     validity: Validity = field(default_factory=Validity)
@@ -229,6 +232,7 @@ def _faults(kind: DocumentType) -> Iterator[str]:
     uses = {
         "dated_by": (kind.dated_by,),
         "required": kind.required,
+        "expected": kind.expected,
         "validity.expires": (kind.validity.expires,),
         "validity.from": (kind.validity.from_,),
         "signature.signer": (kind.signature.signer if kind.signature else "",),

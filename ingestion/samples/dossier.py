@@ -1,11 +1,14 @@
 """What one document is to say: its site, its dates, and whether it is signed."""
 
 import random
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Self
 
 from ingestion.samples.people_and_sites import SampleSite
+
+BY_HAND = "by hand"
 
 
 def anniversary(day: date, years: int) -> date:
@@ -87,6 +90,8 @@ class Dossier:
     seed: str
     signed: bool = True
     fillable: bool = False  # answers in the fields of a form instead of printed
+    # Of Form FDA 1572: what stands in a box instead; "" for nothing, BY_HAND for handwriting.
+    boxes: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def rng(self) -> random.Random:

@@ -1,6 +1,8 @@
 """One sample document: type, site, rendition and fault to bytes."""
 
 import random
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 
 from ingestion.samples.dossier import Dates, Dossier
@@ -10,7 +12,7 @@ from ingestion.samples.people_and_sites import SITES, SampleSite
 from ingestion.samples.renditions import Rendition, scan
 
 
-def specimen(
+def specimen(  # noqa: PLR0913 - each is named where it is called
     document_type: str,
     *,
     today: date,
@@ -18,17 +20,20 @@ def specimen(
     rendition: Rendition = Rendition.BORN_DIGITAL,
     fault: Fault | None = None,
     seed: int = 2026,
+    boxes: Mapping[int, str] | None = None,
 ) -> bytes:
     """Sound at `today` but for `fault`. A born-digital one takes milliseconds, a scan a few tenths.
 
-    Raises ValueError for a rendition or fault that this type of document cannot have.
+    `boxes`: of Form FDA 1572, what stands in a box instead; see `Dossier`. Raises ValueError for a
+    rendition or fault that this type of document cannot have.
     """
     if rendition is Rendition.FILLABLE_FORM and document_type not in FILLABLE:
         raise ValueError(f"{document_type} is not made as a fillable form")
     if fault is Fault.EXPIRED and document_type not in EXPIRING:
         raise ValueError(f"{document_type} does not expire")
     chance = f"{seed} {site.site_id} {document_type}"
-    content = PAGES[document_type](_dossier(site, rendition, fault, today=today, chance=chance))
+    dossier = _dossier(site, rendition, fault, today=today, chance=chance)
+    content = PAGES[document_type](replace(dossier, boxes=boxes or {}))
     if fault is Fault.BLANK_PAGE:
         content = with_blank_page(content)
     if rendition is Rendition.SCAN:

@@ -205,7 +205,15 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page(f"{_REVIEW}?code=SITE_MISMATCH", return_together, leads="review_together"),
         *(
             Page(f"{_REVIEW}{{{each}}}/")
-            for each in ("in_review", "asked", "rejected", "not_drawn", "returned", "filed")
+            for each in (
+                "in_review",
+                "asked",
+                "rejected",
+                "not_drawn",
+                "returned",
+                "filed",
+                "another_person",
+            )
         ),
         Page(f"{_REVIEW}{{rejected}}/?page=2&zoom=2"),
         Page(f"{_REVIEW}{{in_review}}/", open_signature),

@@ -129,6 +129,17 @@ class World:
             completion_date=day.isoformat(),
         )
         make_read(self.site, "cv", Finding("SIGNATURE_MISSING"), state="REJECTED")
+        wrong = Finding("PERSON_MISMATCH", 1, {"named": "Jo Brandt", "expected": "Ana Ruiz"})
+        another = make_read(
+            self.site,
+            "cv",
+            wrong,
+            doc_id="cv.ana-ruiz",
+            state="IN_REVIEW",
+            person="Jo Brandt",
+        )
+        Document.objects.filter(pk=another.pk).update(url="", spooled="it")  # somebody declared it
+        self.names["another_person"] = another.pk
         Document.objects.filter(pk=filed.pk).update(doc_id="irb-approval")
 
     def _decisions(self) -> None:

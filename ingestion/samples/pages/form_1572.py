@@ -6,7 +6,7 @@ from typing import Any
 from reportlab.platypus import PageBreak, Table
 
 from ingestion.samples import blocks, marks
-from ingestion.samples.dossier import Dossier, numeric
+from ingestion.samples.dossier import BY_HAND, Dossier, numeric
 from ingestion.samples.paper import Story, sheet_for, typeset
 
 _CAPTIONS = {
@@ -136,25 +136,32 @@ def _answers(dossier: Dossier) -> list[Story]:
     lab = f"{site.laboratory.name}, CLIA {site.laboratory.clia}\n{site.address}"
     board = f"{site.board.name} ({site.board.registration})\n{site.address}"
     return [
-        _box(dossier, _CAPTIONS[1], *person),
-        _qualification(),
-        _box(dossier, _CAPTIONS[3], ("facility", place)),
-        _box(dossier, _CAPTIONS[4], ("laboratory", lab)),
-        _box(dossier, _CAPTIONS[5], ("irb", board)),
-        _box(dossier, _CAPTIONS[6], ("subinvestigators", helpers)),
-        _box(dossier, _CAPTIONS[7], ("protocol", protocol)),
+        _box(dossier, 1, *person),
+        _qualification(ticked=dossier.boxes.get(2) != ""),
+        _box(dossier, 3, ("facility", place)),
+        _box(dossier, 4, ("laboratory", lab)),
+        _box(dossier, 5, ("irb", board)),
+        _box(dossier, 6, ("subinvestigators", helpers)),
+        _box(dossier, 7, ("protocol", protocol)),
     ]
 
 
-def _qualification() -> Story:
+def _qualification(*, ticked: bool) -> Story:
     return [
         blocks.text(_CAPTIONS[2], _SMALL),
-        marks.TickBox("CURRICULUM VITAE", ticked=True),
+        marks.TickBox("CURRICULUM VITAE", ticked=ticked),
         marks.TickBox("OTHER STATEMENT OF QUALIFICATIONS", ticked=False),
     ]
 
 
-def _box(dossier: Dossier, caption: str, *answers: tuple[str, str]) -> Story:
+def _box(dossier: Dossier, number: int, *answers: tuple[str, str]) -> Story:
+    caption, instead = _CAPTIONS[number], dossier.boxes.get(number)
+    if instead == BY_HAND:
+        size = (230, 22)
+        hand = [marks.Ink(value, f"{dossier.seed} {name}", size) for name, value in answers]
+        return [blocks.text(caption, _SMALL), blocks.gap(4), *hand, blocks.gap(10)]
+    if instead is not None:
+        answers = ((answers[0][0], instead), *((name, "") for name, _ in answers[1:]))
     filled = [
         marks.answer(
             name,
@@ -168,13 +175,16 @@ def _box(dossier: Dossier, caption: str, *answers: tuple[str, str]) -> Story:
 
 
 def _outline(dossier: Dossier) -> Story:
-    first = dossier.site.study.phase == 1
+    first, ticked = dossier.site.study.phase == 1, dossier.boxes.get(8) != ""
     return [
         blocks.text("8. PROVIDE THE FOLLOWING CLINICAL PROTOCOL INFORMATION", _SMALL),
         blocks.gap(2),
-        marks.TickBox("FOR PHASE 1 INVESTIGATIONS, A GENERAL OUTLINE OF THE PLAN", ticked=first),
         marks.TickBox(
-            "FOR PHASE 2 OR 3 INVESTIGATIONS, AN OUTLINE OF THE STUDY PROTOCOL", ticked=not first
+            "FOR PHASE 1 INVESTIGATIONS, A GENERAL OUTLINE OF THE PLAN", ticked=ticked and first
+        ),
+        marks.TickBox(
+            "FOR PHASE 2 OR 3 INVESTIGATIONS, AN OUTLINE OF THE STUDY PROTOCOL",
+            ticked=ticked and not first,
         ),
     ]
 

@@ -16,6 +16,7 @@ from ingestion.web.extracted import extracted, extraction_of, ways
 from ingestion.web.outcomes import remarks
 from ingestion.web.pictures import marked_picture
 from ingestion.web.review.forms import FilterForm
+from ingestion.web.review.names import compared_names
 from ingestion.web.review.queue import for_reviewers, neighbours, row, without_page
 from ingestion.web.review.shown import choices, with_signatures
 
@@ -42,6 +43,7 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
         "picture": marked_picture(request.user, document, current, page, zoom),
         "remarks": remarks(document),
         "extracted": extracted(document),
+        "names": compared_names(document),
         "ways": ways(last) if last else [],
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
         "signed": with_signatures(document),

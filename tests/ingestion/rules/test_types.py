@@ -88,7 +88,7 @@ def test_only_documents_of_one_person_are_per_person():
             'fields = ["persn"',
             "types.cv: fields: there is no [fields.persn]",
         ),
-        ('fields = ["person", "course"', 'fields = ["person"', "types.gcp-certificate: landmarks"),
+        ('fields = ["person", "course"', 'fields = ["person"', "types.gcp-certificate: expected"),
         ("[types.cv]", "[types.cv", "types.toml: "),
         ('from = "approval_date"\n', "", "types.irb-approval: validity.from"),
     ],

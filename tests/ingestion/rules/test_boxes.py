@@ -1,0 +1,205 @@
+"""An unfilled form is not a document: each box of a 1572 that is empty is told by its number."""
+
+import io
+from datetime import date
+
+import pytest
+from pypdf import PdfReader, PdfWriter
+from reportlab.pdfgen.canvas import Canvas
+
+from ingestion.rules.checks import SiteFacts
+from ingestion.rules.sentences import sentences
+from ingestion.samples.dossier import BY_HAND
+from ingestion.samples.ink import sign
+from ingestion.samples.people_and_sites import site
+from ingestion.samples.renditions import Rendition
+from ingestion.samples.specimens import specimen
+from tests.ingestion.rules.documents import make_document
+from tests.ingestion.rules.pages import checked, codes
+from tests.ingestion.rules.papers import read_papers
+
+TODAY, WHERE, FORM = date(2026, 11, 20), "1001", "form-fda-1572"
+REMARKS = {"FORM_EDITION_OUTDATED"}
+DIGITAL, FILLED_IN, SCAN = Rendition.BORN_DIGITAL, Rendition.FILLABLE_FORM, Rendition.SCAN
+ALL = dict.fromkeys(range(1, 9), "")
+VARIANTS = {
+    "all empty": ALL,
+    "3 to 5 empty": dict.fromkeys((3, 4, 5), ""),
+    "1 empty": {1: ""},
+    "2 not ticked": {2: ""},
+    "8 not ticked": {8: ""},
+    "None in 6": {6: "None"},
+    "N/A in 6": {6: "N/A"},
+    "None in 4": {4: "None"},
+}
+HAND = {"3 to 5 by hand": dict.fromkeys((3, 4, 5), BY_HAND), "6 by hand": {6: BY_HAND}}
+PRINTED = [
+    *((name, rendition) for name in VARIANTS for rendition in (DIGITAL, FILLED_IN)),
+    *((name, DIGITAL) for name in HAND),
+]
+SCANNED = [(name, SCAN) for name in VARIANTS | HAND]
+SLOW = pytest.param(SCAN, marks=[pytest.mark.slow, pytest.mark.timeout(300)])
+every_rendition = pytest.mark.parametrize("rendition", [DIGITAL, FILLED_IN, SLOW])
+
+
+def read_forms(folder, cases):
+    papers = {
+        f"{number:02}": specimen(
+            FORM,
+            today=TODAY,
+            site=site(WHERE),
+            rendition=rendition,
+            boxes=(VARIANTS | HAND)[name],
+        )
+        for number, (name, rendition) in enumerate(cases)
+    }
+    return dict(zip(cases, read_papers(folder, papers).values(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory):
+    return read_forms(tmp_path_factory.mktemp("forms"), PRINTED)
+
+
+@pytest.fixture(scope="module")
+def scans(tmp_path_factory):
+    return read_forms(tmp_path_factory.mktemp("scans"), SCANNED)
+
+
+@pytest.fixture
+def reading(request, name, rendition):
+    """As a print or a form; scans take a second each."""
+    source = "scans" if rendition is SCAN else "readings"
+    return request.getfixturevalue(source)[name, rendition]
+
+
+def judged(reading):
+    sent_by = SiteFacts(WHERE, site(WHERE).study.protocol_number)
+    return checked(reading, declared=FORM, site=sent_by, today=TODAY)
+
+
+def told(verdict):
+    """What is said of each finding that is no remark."""
+    return [
+        sentences(finding.code, finding.facts, type_name="Form FDA 1572").what
+        for finding in verdict.findings
+        if finding.code not in REMARKS
+    ]
+
+
+def is_about(sentence, number):
+    return f"ox {number} " in sentence or f"ox {number}:" in sentence
+
+
+@every_rendition
+@pytest.mark.parametrize("name", ["all empty", "3 to 5 empty", "1 empty"])
+def test_each_empty_box_is_told_by_its_number(name, rendition, reading):
+    verdict = judged(reading)
+    said = told(verdict)
+    assert verdict.state == "REJECTED"
+    assert verdict.primary.code == "SCHEMA_MISMATCH"
+    for number in VARIANTS[name]:
+        (sentence,) = [each for each in said if is_about(each, number)]
+        assert f"Box {number} is empty" in sentence or f"ticked in box {number}" in sentence
+    assert len(said) == len(VARIANTS[name])
+
+
+@every_rendition
+@pytest.mark.parametrize("name", ["all empty"])
+def test_captions_are_no_entries(name, rendition, reading):
+    read = {field.name: field.value for field in judged(reading).fields}
+    boxes = {"investigator", "facilities", "labs", "irb", "subinvestigators", "protocols"}
+    assert boxes.isdisjoint(read)
+
+
+@every_rendition
+@pytest.mark.parametrize("name", ["2 not ticked", "8 not ticked"])
+def test_a_choice_without_a_tick_is_told(name, rendition, reading):
+    verdict = judged(reading)
+    assert verdict.state == "REJECTED"
+    (said,) = told(verdict)
+    assert said.startswith(f"Nothing is ticked in box {name[0]}")
+
+
+@every_rendition
+@pytest.mark.parametrize("name", ["None in 6", "N/A in 6", "None in 4"])
+def test_none_is_an_entry(name, rendition, reading):
+    verdict = judged(reading)
+    assert (verdict.state, told(verdict)) == ("ARCHIVED", [])
+
+
+@pytest.mark.parametrize("rendition", [DIGITAL, SLOW])
+@pytest.mark.parametrize("name", HAND)
+def test_what_was_written_by_hand_and_not_read_is_not_called_empty(name, rendition, reading):
+    verdict = judged(reading)
+    assert verdict.state == "IN_REVIEW"
+    said = told(verdict)
+    for number in HAND[name]:
+        (sentence,) = [each for each in said if is_about(each, number)]
+        assert sentence.startswith(f"We could not read box {number} (")
+    assert not any("is empty" in each for each in said)
+
+
+def test_a_box_whose_caption_was_not_found_is_for_a_person_to_look_at():
+    gone = make_document(
+        FORM,
+        {
+            "CLINICAL LABORATORY FACILITIES TO BE USED IN THE STUDY": "",
+            "Cedar Ridge Core Laboratory, Columbus": "",
+        },
+    )
+    verdict = checked(gone, declared=FORM)
+    assert (verdict.state, told(verdict)) == (
+        "IN_REVIEW", ["We could not find box 4 (clinical laboratories) for certain."],
+    )  # fmt: skip
+
+
+def test_a_printed_form_whose_box_is_empty_goes_back_with_what_to_do():
+    verdict = checked(make_document(FORM, {"Daniel Okafor, MD": ""}), declared=FORM)
+    assert (verdict.state, codes(verdict)[0]) == ("REJECTED", "SCHEMA_MISMATCH")
+    said = sentences("SCHEMA_MISMATCH", verdict.primary.facts, type_name="Form FDA 1572")
+    assert said.what == "Box 6 is empty: it asks for the subinvestigators."
+    assert said.do.startswith("Fill in box 6, with “None” where")
+
+
+@pytest.mark.parametrize("written", ["None", "N/A", "none.", "Not applicable"])
+def test_none_behind_the_caption_counts_as_well(written):
+    caption = '(If not applicable, enter "None")'
+    change = {"Daniel Okafor, MD": "", caption: f"{caption}  {written}"}
+    assert checked(make_document(FORM, change), declared=FORM).state == "ARCHIVED"
+
+
+REAL = ("nci-ocr__ctep_form_fda_1572", "nci-ocr__form_1572")
+
+
+def signed(content, at):
+    """The blank form with ink at the place to sign, and a date."""
+    drawn = io.BytesIO()
+    canvas = Canvas(drawn, pagesize=(612, 792), invariant=1)
+    left, top = at
+    sign(canvas, "Margaret Whitfield", (left, 792 - top, 110, 24), "form")
+    canvas.drawString(left + 260, 792 - top, "10/08/2026")
+    canvas.save()
+    writer = PdfWriter(clone_from=io.BytesIO(content))
+    writer.pages[1].merge_page(PdfReader(io.BytesIO(drawn.getvalue())).pages[0])
+    output = io.BytesIO()
+    writer.write(output)
+    return output.getvalue()
+
+
+@pytest.mark.filterwarnings("ignore:This document has 1 form widget")
+def test_a_real_blank_1572_is_empty_in_every_box_signed_or_not(corpus, tmp_path):
+    papers = {name: (corpus / f"{name}.pdf").read_bytes() for name in REAL}
+    (blank,) = read_papers(tmp_path, {REAL[0]: papers[REAL[0]]}).values()
+    place = next(word.box for word in blank.pages[1].words if word.text == "SIGNATURE")
+    papers["signed"] = signed(papers[REAL[0]], (place.left, place.bottom + 26))
+    for name, reading in read_papers(tmp_path, papers).items():
+        verdict = checked(reading, declared=FORM, today=TODAY)
+        said = told(verdict)
+        for number in range(1, 9):
+            (sentence,) = [each for each in said if is_about(each, number)]
+            assert "is empty" in sentence or "Nothing is ticked" in sentence, (name, sentence)
+        assert verdict.state == "REJECTED"
+        assert ("SIGNATURE_MISSING" in codes(verdict)) == (name != "signed")
+        read = {field.name for field in verdict.fields}
+        assert read.isdisjoint({"investigator", "facilities", "labs", "irb", "subinvestigators"})

@@ -1,0 +1,144 @@
+"""No wrong name goes on record: three names side by side, and a decision with a reason."""
+
+import datetime
+
+import pytest
+from django.core.files.base import ContentFile
+
+from audit.history import timeline
+from ingestion.dispatch.shift import work_shift
+from ingestion.intake import register
+from ingestion.models import Action, Document
+from ingestion.readiness import readiness_of
+from ingestion.review import NotDecided
+from ingestion.samples.specimens import specimen
+from tests.factories import make_read, make_site, make_user
+from tests.ingestion.review.scenes import decide, lead, reviewer
+
+GCP = "gcp-certificate"  # of Margaret Whitfield, who investigates at the sample's first site
+
+
+@pytest.fixture
+def site(db):
+    return make_site("1001")
+
+
+def upload(site, person, slug=GCP):
+    """As a coordinator sends it, read by a real worker."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    content = ContentFile(specimen(slug, today=today))
+    file = register.UploadedDocument(f"{slug}.pdf", slug, person, content)
+    mara = make_user("mara", sites=(site,))
+    packet = register.upload_packet(site=site, user=mara, files=[file])
+    work_shift()
+    return packet.documents.get()
+
+
+def sent_for(site, doc_id, **read):
+    """An upload in review; a document of a portal declares nobody."""
+    document = make_read(site, "cv", doc_id=doc_id, state="IN_REVIEW", **read)
+    Document.objects.filter(pk=document.pk).update(url="", spooled="it")
+    return document
+
+
+def page(client, document, person):
+    client.force_login(person)
+    return client.get(f"/admin/review/{document.pk}/").content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("person", ["Helena Brandt", "Jane Whitfield", "Margaret", "Whitfield"])
+def test_a_certificate_declared_for_another_person_is_not_released(client, site, person):
+    document = upload(site, person)
+    assert (document.state, document.code) == ("IN_REVIEW", "PERSON_MISMATCH")
+    rafael, ines = reviewer("rafael", "Rafael Duarte"), lead("ines", "Inês Duarte")
+    shown = page(client, document, rafael)
+    assert f"<strong>{person}</strong>" in shown
+    assert "<strong>Margaret Whitfield, MD</strong>" in shown
+    assert "Registered for the site" in shown
+    assert "Release and file" not in shown
+    for action in (Action.RELEASE, Action.OVERRIDE):
+        with pytest.raises(NotDecided):
+            decide(document, action, rafael)
+    with pytest.raises(NotDecided):
+        decide(document, Action.RELEASE, ines)
+    with pytest.raises(NotDecided, match="reason"):
+        decide(document, Action.OVERRIDE, ines, reason="")
+    document.refresh_from_db()
+    assert document.state == "IN_REVIEW"
+    decide(document, Action.OVERRIDE, ines, reason="She married in May and sent the certificate.")
+    document.refresh_from_db()
+    assert document.state == "ARCHIVED"
+    entry = timeline(document.subject)[-1]
+    assert entry.event == "document.overridden"
+    assert entry.detail["reason"] == "She married in May and sent the certificate."
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.timeout(120)
+def test_the_full_name_in_any_writing_is_filed_without_a_question(site):
+    assert upload(site, "Whitfield, M.").state == "ARCHIVED"
+
+
+@pytest.mark.django_db
+def test_the_registered_name_stands_beside_the_others(client, site):
+    make_read(site, "form-fda-1572", investigator="Margaret Whitfield, MD",
+              subinvestigators="Daniel Okafor, MD")  # fmt: skip
+    found = {"person": "Daniel Okafor, MD"}
+    agreeing = sent_for(site, "cv.daniel-okafor", **found)
+    shown = page(client, agreeing, reviewer("rafael", "Rafael Duarte"))
+    assert "Agrees with the declared name" in shown
+    assert "Also registered: Margaret Whitfield, MD" in shown
+    third = sent_for(site, "cv.helena-brandt", **found)
+    shown = page(client, third, reviewer("ada", "Ada Stone"))
+    assert "Differs from the declared name" in shown
+    assert "Agrees with one name only" in shown
+    stranger = sent_for(site, "cv.lauren-beck")
+    shown = page(client, stranger, reviewer("otto", "Otto Lang"))
+    assert "No name was read." in shown
+    assert "Nobody of this name" in shown
+
+
+@pytest.mark.django_db
+def test_a_document_of_nobody_in_particular_shows_no_names(client, site):
+    document = make_read(site, "irb-roster", state="IN_REVIEW")
+    assert "Whose document it is" not in page(client, document, reviewer("rafael", "R. Duarte"))
+
+
+@pytest.mark.django_db
+def test_a_cv_is_listed_under_the_declared_person_and_never_under_a_third(site):
+    make_read(site, "form-fda-1572", investigator="Anna Smith, MD",
+              subinvestigators="John Smith, MD; Lauren Beck, RN")  # fmt: skip
+    cv = make_read(site, "cv", doc_id="cv.anna-smith", person="Jonas Smith")
+    blank = make_read(site, "cv", doc_id="cv-from-the-portal", state="IN_REVIEW")
+    standing = {
+        each.whose: each.paper.key if each.paper else None
+        for each in readiness_of(site).required
+        if each.kind == "cv"
+    }
+    assert standing == {"Anna Smith, MD": cv.pk, "John Smith, MD": None, "Lauren Beck, RN": None}
+    assert blank.pk not in standing.values()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("captions", ["Form FDA", "INVESTIGATOR", "Name and Address", "Dr. ", ""])
+def test_a_blank_form_and_the_right_name_do_not_contradict(client, site, captions):
+    make_read(site, "form-fda-1572", investigator=captions, subinvestigators=captions)
+    make_read(site, "protocol-signature-page", investigator="Margaret Whitfield, MD")
+    make_read(site, "delegation-log", investigator="Margaret Whitfield", persons="M. Whitfield, MD")
+    make_read(site, "cv", doc_id="cv.margaret-whitfield", person="Margaret Whitfield, MD")
+    assert readiness_of(site).contradictions == []
+    client.force_login(make_user("mara", sites=(site,)))
+    shown = client.get(f"/sites/{site.site_id}/").content.decode()
+    assert "Form FDA " not in shown.replace("Form FDA 1572", "")
+
+
+@pytest.mark.django_db
+def test_a_surname_alone_contradicts_no_full_name(site):
+    make_read(site, "form-fda-1572", investigator="Margaret Whitfield, MD")
+    make_read(site, "irb-approval", investigator="Dr. Whitfield")
+    assert readiness_of(site).contradictions == []
+    make_read(site, "irb-approval", doc_id="irb-2", investigator="Dr. Brandt")
+    (gap,) = readiness_of(site).contradictions
+    assert gap.code == "PERSON_MISMATCH"
