@@ -121,6 +121,8 @@ def marks_near(page: Page, place: Box) -> Sequence[Box]:
 
 def settled(page: Page) -> Page:
     """With its words, marks and squares as plain data."""
-    found = {"words": page.words, "marks": page.marks, "empty_squares": page.empty_squares}
-    late = {name: tuple(each) for name, each in found.items() if isinstance(each, Late)}
-    return replace(page, **late) if late else page
+    words, marks, squares = page.words, page.marks, page.empty_squares
+    if any(isinstance(found, Late) for found in (words, marks, squares)):
+        plain = tuple(words), tuple(marks), tuple(squares)
+        return replace(page, words=plain[0], marks=plain[1], empty_squares=plain[2])
+    return page

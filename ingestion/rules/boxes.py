@@ -61,9 +61,8 @@ def _area(page: Page, caption: places.Place, spec: FieldSpec) -> Box | None:
 
 def _holds(page: Page, area: Box, caption: places.Place, kind: DocumentType) -> bool:
     label = page.words[caption.start].box
-    within = [
-        word for word in page.words if area.covers(word.box) and places.alike(label, word.box)
-    ]
+    below = (word for word in page.words if area.covers(word.box))
+    within = [word for word in below if places.alike(label, word.box)]  # no watermark
     within += places.behind(page, caption)
     runs = {id(first): first for first in (places.first_joined(page, word) for word in within)}
     texts = (
