@@ -1,7 +1,8 @@
 """The verdict on one document: every check in its fixed order, and what their findings come to.
 
 Pure and deterministic: the same reading, site and day give the same verdict. Checks of a
-type run only once the type is settled: while it is in doubt, a rejection would be a guess.
+type run only once it is settled that the file holds one document, and of which type: while
+that is in doubt, a rejection would be a guess.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,6 +14,7 @@ from ingestion.core.states import DocumentState
 from ingestion.reading.facts import SUFFIXES, MediaType, Reading, Unreadable
 from ingestion.reading.provenance import Provenance, provenance
 from ingestion.rules import (
+    composition,
     digital_signatures,
     identity,
     legibility,
@@ -117,7 +119,9 @@ def check(reading: Reading, sent: Sent, *, site: SiteFacts, today: date) -> Verd
     findings = [*_schema(sent.schema_version), *_kind(reading, sent.filename)]
     findings += _type(found, sent.declared)
     findings += [finding for rule in OF_ANY_FILE for finding in rule(reading)]
-    if found.fit is not Fit.AGREED:
+    several = list(composition.multiple_documents(reading, TYPES.get(found.slug)))
+    findings += several
+    if several or found.fit is not Fit.AGREED:
         return replace(verdict_of(findings), document_type=found.slug, evidence=found.best.evidence)
     kind = TYPES[found.slug]
     case = _case(reading, kind, site, today, sent.person)

@@ -8,7 +8,7 @@ on page 1, and so on.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from ingestion.reading.facts import MediaType, Page, Reading, TextSource
@@ -17,10 +17,10 @@ from ingestion.rules.fields import SCANS
 from ingestion.rules.types import THRESHOLD, TYPES, DocumentType, Landmark
 
 MARGIN = 2
+STRONG = 3  # the weight of a landmark that may be a title, and is worth a slow look for misreadings
 _HEADING_LINES = 12  # within which a title stands, below letterhead, stickers and page furniture
 _COURSE_LINES = 4  # below a caption of a course within which its name and its group stand
 _PATIENT_PAGES = 3  # that are searched for misread landmarks
-_STRONG = 3  # the weight from which a landmark is worth a slow look for misread letters
 
 
 class Fit(Enum):
@@ -68,6 +68,29 @@ def classify(
     if scores[0].points < THRESHOLD and any(page.source in SCANS for page in reading.pages):
         scores = _scores(reading, types, patient=True)
     return _judge(declared, scores)
+
+
+def page_scores(page: Page, *, types: Mapping[str, DocumentType] = TYPES) -> list[Score]:
+    """Return the scores of a page as if it were a document by itself, the best first.
+
+    Misread landmarks are searched for where a scanned page shows too few others.
+    """
+    alone = Reading(MediaType.PDF, (replace(page, number=1),))
+    scores = _scores(alone, types, patient=False)
+    if scores[0].points < THRESHOLD and page.source in SCANS:
+        scores = _scores(alone, types, patient=True)
+    return scores
+
+
+def shows_type(page: Page, kind: DocumentType) -> bool:
+    """Whether a page by itself has enough landmarks of this type, which another may have too."""
+    alone = Reading(MediaType.PDF, (replace(page, number=1),))
+    return Score("", tuple(_sightings(alone, page.text, kind, patient=False))).points >= THRESHOLD
+
+
+def heading_lines(page: Page) -> list[str]:
+    """Return the lines of a page within which a title stands."""
+    return [line for line in page.text.splitlines() if line.strip()][:_HEADING_LINES]
 
 
 def guess_type(filename: str, text: str = "") -> str:
@@ -120,7 +143,7 @@ def _shows(page: Page, landmark: Landmark, kind: DocumentType, *, patient: bool)
     text = _searched(page, landmark, kind)
     if any(wording.holds(text, words) for words in landmark.phrases):
         return True
-    if not patient or landmark.weight < _STRONG or page.source not in SCANS:
+    if not patient or landmark.weight < STRONG or page.source not in SCANS:
         return False
     return any(wording.resembles(words, text.splitlines()) for words in landmark.phrases)
 
@@ -132,8 +155,7 @@ def _searched(page: Page, landmark: Landmark, kind: DocumentType) -> str:
 
 
 def _heading(page: Page) -> str:
-    lines = [line for line in page.text.splitlines() if line.strip()]
-    return "\n".join(lines[:_HEADING_LINES])
+    return "\n".join(heading_lines(page))
 
 
 def _course(page: Page, kind: DocumentType) -> str:

@@ -61,6 +61,7 @@ _REGISTRY = (
     FindingCode("PARSER_FAILURE", _CRITICAL, _REJECT),
     FindingCode("ILLEGIBLE_SCAN", _CRITICAL, _REJECT),
     FindingCode("PHI_SUSPECTED", _CRITICAL, _REVIEW, quarantine=True),
+    FindingCode("MULTIPLE_DOCUMENTS", _MAJOR, _REVIEW),
     FindingCode("BLANK_OR_MISSING_PAGE", _MAJOR, _REVIEW),
     FindingCode("DOC_TYPE_CONFLICT", _MAJOR, _REVIEW),
     FindingCode("DOC_TYPE_UNRECOGNIZED", _MAJOR, _REVIEW),

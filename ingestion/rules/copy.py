@@ -203,6 +203,16 @@ COPY: Mapping[str, Copy] = {
         ("Participants' details do not belong into a site's regulatory file.",),
         ("Wait for QA to look at it. Upload a copy without these details if there are any.",),
     ),
+    "MULTIPLE_DOCUMENTS": Copy(
+        "More than one document in the file",
+        (
+            "This file seems to hold several documents: {documents}.",
+            "This file has {pages} pages; a file with one {type} has at most {limit_pages}.",
+            "This file seems to hold several documents.",
+        ),
+        ("Each document is checked and filed by itself, with all of its pages and no others.",),
+        ("Upload each document as a file of its own, or wait for QA to look at it.",),
+    ),
     "BLANK_OR_MISSING_PAGE": Copy(
         "A page is blank or missing",
         (

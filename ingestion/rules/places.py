@@ -166,6 +166,12 @@ def same_line(one: Box, other: Box) -> bool:
     return top < (its_top + its_bottom) / 2 < bottom or its_top < (top + bottom) / 2 < its_bottom
 
 
+def on_each_other(one: Box, other: Box) -> bool:
+    """Whether the middle of each lies within the height of the other."""
+    middle, its_middle = (one.top + one.bottom) / 2, (other.top + other.bottom) / 2
+    return one.top < its_middle < one.bottom and other.top < middle < other.bottom
+
+
 def _near(page: Page, box: Box) -> Page:
     """As much of the page as the next line can be on: to look through all of it takes long."""
     top, bottom = box.bottom - _TALL, box.bottom + 2 * _NEXT
@@ -183,13 +189,7 @@ def _goes_on(last: Box, word: Word) -> bool:
     """Not with what recognition is unsure of and is off the line: made of a rule or a drawing."""
     if not same_line(last, word.box) or not alike(last, word.box):
         return False
-    return word.confidence >= _DOUBTFUL or _on_each_other(last, word.box)
-
-
-def _on_each_other(one: Box, other: Box) -> bool:
-    """Whether the middle of each lies within the height of the other."""
-    middle, its_middle = (one.top + one.bottom) / 2, (other.top + other.bottom) / 2
-    return one.top < its_middle < one.bottom and other.top < middle < other.bottom
+    return word.confidence >= _DOUBTFUL or on_each_other(last, word.box)
 
 
 def _left(word: Word) -> float:

@@ -126,6 +126,8 @@ class DocumentType:
     validity: Validity = field(default_factory=Validity)
     contradictions: Phrases = ()  # phrases that put the type in doubt
     us_dates: bool = False  # 03/12/2026 is 12 March... only on a form that says mm/dd/yyyy
+    max_pages: int = Field(default=0, ge=0)  # of one document; 0: any number
+    mentions: Phrases = ()  # types that it lists, in the words of their own titles
     per_person: bool = False
     names_site: bool = True  # a site number on it has to be this site's
     names_protocol: bool = False

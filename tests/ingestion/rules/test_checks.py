@@ -386,6 +386,8 @@ FAULTY = [
     checked(with_signature(valid_until=date(2026, 11, 1))),
     checked(with_signature(box=Box(400.0, 600.0, 500.0, 640.0))),
     checked(make_document("cv", {"PUBLICATIONS": "Digitally signed by me"}, signed=False)),
+    checked(make_reading(make_page("CV"), make_page("Page 1 of 1", number=2)), declared="cv"),
+    checked(make_reading(*make_document("gcp-certificate").pages, *[make_page("")] * 9)),
 ]  # fmt: skip
 
 

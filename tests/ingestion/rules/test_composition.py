@@ -1,0 +1,235 @@
+"""Files that hold more than one document: never filed, and said what is where."""
+
+import io
+from datetime import date
+
+import pytest
+from reportlab.pdfgen.canvas import Canvas
+
+from ingestion.rules.checks import SiteFacts
+from ingestion.rules.types import TYPES
+from ingestion.samples.binders import binder, one_above_the_other, side_by_side
+from ingestion.samples.faults import Fault
+from ingestion.samples.pages import PAGES
+from ingestion.samples.people_and_sites import site
+from ingestion.samples.renditions import scan
+from ingestion.samples.specimens import specimen
+from tests.ingestion.rules.documents import SOUND, make_document
+from tests.ingestion.rules.pages import checked, codes, make_page, make_reading
+from tests.ingestion.rules.papers import make_paper, read_papers
+
+TODAY = date(2026, 11, 20)
+HERE, NEIGHBOUR = "1001", "1002"
+SENT_BY = SiteFacts(HERE, site(HERE).study.protocol_number)
+
+
+def sample(slug, where=HERE, fault=None):
+    return specimen(slug, today=TODAY, site=site(where), fault=fault)
+
+
+def unnumbered(*slugs):
+    """Without the page numbers that the samples print: their binders are told by titles alone."""
+    return [make_paper(*SOUND[slug][0], signed=SOUND[slug][1]) for slug in slugs]
+
+
+def cv_that_lists_certificates():
+    """Three pages, the second of which begins with a licence and with courses."""
+    output = io.BytesIO()
+    canvas = Canvas(output, (612, 792), invariant=1)
+    pages = (
+        ("CURRICULUM VITAE", "Name: Margaret Whitfield, MD", "EDUCATION", "EMPLOYMENT"),
+        (
+            "MEDICAL LICENSE",
+            "State Medical Board of Ohio",
+            "License Number: 35.990142, Status: Active, Expiration Date: 16 January 2028",
+            "Good Clinical Practice",
+            "Certificate of Completion, CITI Program, GCP for Clinical Trials, ICH E6",
+            "Institutional Review Board",
+        ),
+        ("PUBLICATIONS", "Whitfield M et al. A trial of Selanex. 2019."),
+    )
+    for lines in pages:
+        for row, line in enumerate(lines):
+            canvas.setFont("Helvetica-Bold" if line.isupper() else "Helvetica", 10.5)
+            canvas.drawString(60, 720 - 18 * row, line)
+        canvas.showPage()
+    canvas.save()
+    return output.getvalue()
+
+
+def binders():
+    unsigned = sample("form-fda-1572", fault=Fault.UNSIGNED)
+    expired = sample("medical-licence", fault=Fault.EXPIRED)
+    gcp, licence = sample("gcp-certificate"), sample("medical-licence")
+    yield "letter and unsigned 1572", binder([sample("irb-approval"), unsigned])
+    yield "letter and expired certificate", binder([sample("irb-approval"), expired])
+    yield "eight", binder([sample(slug) for slug in list(PAGES)[:8]], turned=(2, 5))
+    yield "certificates of two people", binder([gcp, sample("gcp-certificate", NEIGHBOUR)])
+    yield "side by side", side_by_side(gcp, licence)
+    yield "one above the other", one_above_the_other(licence, gcp)
+    yield "two people's side by side", side_by_side(gcp, sample("gcp-certificate", NEIGHBOUR))
+    yield "not numbered", binder(unnumbered("irb-approval", "medical-licence", "cv"))
+    yield (
+        "scan: letter and unsigned 1572",
+        scan(binder([sample("irb-approval"), unsigned]), seed="1"),
+    )
+    yield "scan: side by side", scan(side_by_side(gcp, licence), seed="2")
+    yield "cv", cv_that_lists_certificates()
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory):
+    return read_papers(tmp_path_factory.mktemp("binders"), dict(binders()))
+
+
+def verdict(reading, declared):
+    return checked(reading, declared=declared, site=SENT_BY, today=TODAY)
+
+
+@pytest.mark.parametrize(
+    ("name", "declared", "documents"),
+    [
+        (
+            "letter and unsigned 1572",
+            "irb-approval",
+            "IRB approval on page 1; Form FDA 1572 on pages 2 to 3",
+        ),
+        (
+            "letter and expired certificate",
+            "irb-approval",
+            "IRB approval on page 1; medical licence on page 2",
+        ),
+        (
+            "certificates of two people",
+            "gcp-certificate",
+            "GCP certificate on page 1; GCP certificate on page 2",
+        ),
+        (
+            "side by side",
+            "medical-licence",
+            "GCP certificate on page 1; medical licence on page 1",
+        ),
+        (
+            "one above the other",
+            "medical-licence",
+            "medical licence on page 1; GCP certificate on page 1",
+        ),
+        (
+            "two people's side by side",
+            "gcp-certificate",
+            "GCP certificate on page 1; GCP certificate on page 1",
+        ),
+        (
+            "not numbered",
+            "irb-approval",
+            "IRB approval on page 1; medical licence on page 2; CV on page 3",
+        ),
+        (
+            "scan: letter and unsigned 1572",
+            "irb-approval",
+            "IRB approval on page 1; Form FDA 1572 on pages 2 to 3",
+        ),
+        (
+            "scan: side by side",
+            "gcp-certificate",
+            "GCP certificate on page 1; medical licence on page 1",
+        ),
+    ],
+)
+def test_a_file_with_several_documents_goes_to_review_which_says_what_is_where(
+    readings, name, declared, documents
+):
+    seen = verdict(readings[name], declared)
+    assert (seen.state, seen.primary.code) == ("IN_REVIEW", "MULTIPLE_DOCUMENTS")
+    assert seen.primary.facts == {"documents": documents}
+    assert seen.fields == ()  # whose values they are, nobody can tell
+
+
+def test_each_of_eight_documents_is_named_with_its_pages(readings):
+    facts = verdict(readings["eight"], "irb-approval").primary.facts
+    named = facts["documents"].split("; ")
+    assert len(named) == 8
+    assert named[2:4] == ["Form FDA 1572 on pages 3 to 4", "CV on pages 5 to 6"]
+
+
+def test_a_cv_that_lists_licences_and_certificates_is_one_document(readings):
+    assert "MULTIPLE_DOCUMENTS" not in codes(verdict(readings["cv"], "cv"))
+
+
+@pytest.mark.parametrize("slug", SOUND)
+def test_a_file_with_more_pages_than_its_type_has_goes_to_review(slug):
+    (page,) = make_document(slug).pages
+    most = TYPES[slug].max_pages
+    more = [make_page("Continued", number=number) for number in range(2, most + 2)]
+    assert "MULTIPLE_DOCUMENTS" not in codes(checked(make_reading(page, *more[:-1]), declared=slug))
+    seen = checked(make_reading(page, *more), declared=slug)
+    assert (seen.state, seen.primary.code) == ("IN_REVIEW", "MULTIPLE_DOCUMENTS")
+    assert seen.primary.facts == {"pages": most + 1, "limit_pages": most}
+
+
+def pages_of(*slugs, running="", total=0):
+    """One page of each type, each with a running header and a number where one is asked for."""
+    for number, slug in enumerate(slugs, start=1):
+        numbering = f"Page {number} of {total}" if total else ""
+        yield make_page(*filter(None, (running, *SOUND[slug][0], numbering)), number=number)
+
+
+@pytest.mark.parametrize("before", SOUND)
+def test_a_document_of_another_type_is_told_without_any_page_numbers(before):
+    others = SOUND.keys() - {before, *TYPES[before].mentions}
+    filed_with = {
+        after
+        for after in others
+        if "MULTIPLE_DOCUMENTS"
+        not in codes(checked(make_reading(*pages_of(before, after)), declared=before))
+    }
+    assert filed_with == set()
+
+
+def test_a_binder_that_was_numbered_throughout_is_several_documents_all_the_same():
+    reading = make_reading(*pages_of("irb-approval", "form-fda-1572", total=2))
+    assert "MULTIPLE_DOCUMENTS" in codes(checked(reading, declared="irb-approval"))
+
+
+def test_a_numbering_that_begins_again_begins_another_document():
+    pages = [
+        *pages_of("irb-approval", total=1),
+        make_page("Dear colleague", "Page 1 of 1", number=2),
+    ]
+    seen = checked(make_reading(*pages), declared="irb-approval")
+    assert seen.primary.facts == {
+        "documents": "IRB approval on page 1; a document of another type on page 2"
+    }
+
+
+def test_a_title_that_runs_over_every_page_begins_nothing():
+    running = "INFORMED CONSENT FORM"
+    first = make_page(*SOUND["informed-consent-form"][0], "Page 1 of 3", number=1)
+    more = [
+        make_page(
+            running,
+            "You are being asked to take part. Taking part is voluntary.",
+            "You may stop at any time.",
+            f"Page {number} of 3",
+            number=number,
+        )
+        for number in (2, 3)
+    ]
+    reading = make_reading(first, *more)
+    assert "MULTIPLE_DOCUMENTS" not in codes(checked(reading, declared="informed-consent-form"))
+
+
+def test_a_report_in_two_parts_is_one_certificate():
+    """As CITI's: both parts name the course, and each has a date of its own."""
+    part = (
+        "COMPLETION REPORT - PART {part} OF 2",
+        "CITI Program",
+        "Name: Margaret Whitfield",
+        "Course: Good Clinical Practice (GCP), ICH E6",
+        "Completion Date: 1{part} March 2026",
+    )
+    pages = [
+        make_page(*(line.format(part=number) for line in part), number=number) for number in (1, 2)
+    ]
+    seen = checked(make_reading(*pages), declared="gcp-certificate", person="Margaret Whitfield")
+    assert "MULTIPLE_DOCUMENTS" not in codes(seen)
