@@ -71,7 +71,7 @@ def postpone(chunk: Chunk, now: datetime, *, until: datetime, patience: float) -
     others should be looked at again: at `until`, or sooner, at the first deadline. The rows of the
     documents do not say so: when the portal is back sooner, they are due at once.
     """
-    waiting = chunk.documents.waiting().exclude(url="")
+    waiting = chunk.documents.waiting().filter(spooled="")
     waiting.filter(failing_since=None).update(failing_since=now)
     overdue = waiting.filter(failing_since__lte=now - timedelta(seconds=patience))
     for document in overdue.select_related("site"):
@@ -91,10 +91,12 @@ def try_again(held: "QuerySet[Document]", *, by: By) -> int:
         documents = list(locked.select_related("site", "batch").order_by("batch", "site", "pk"))
         chunk: Chunk | None = None
         size = 0
+        documents.sort(key=_kind)
+        of_chunk: tuple[int, int, bool] | None = None
         for document in documents:
-            if chunk is None or size >= settings.CHUNK_SIZE or not _belongs(document, chunk):
+            if chunk is None or size >= settings.CHUNK_SIZE or of_chunk != _kind(document):
                 chunk, size = another_chunk(document.batch, document.site), 0
-            size += 1
+            size, of_chunk = size + 1, _kind(document)
             _requeue(document, chunk, by)
         batches.look_again({document.batch_id for document in documents})
         transaction.on_commit(bell.ring)
@@ -135,8 +137,9 @@ def at_once(waiting: "QuerySet[Document]", *, by: By) -> int:
     return len(documents)
 
 
-def _belongs(document: Document, chunk: Chunk) -> bool:
-    return (document.batch_id, document.site_id) == (chunk.batch_id, chunk.site_id)
+def _kind(document: Document) -> tuple[int, int, bool]:
+    """What the documents of one chunk have in common: one queue takes them all."""
+    return document.batch_id, document.site_id, bool(document.spooled)
 
 
 def _requeue(document: Document, chunk: Chunk, by: By) -> None:

@@ -22,7 +22,7 @@ class DocumentState(StrEnum):
     DEDUPED = "DEDUPED"  #: the same bytes are already on file
     HELD = "HELD"  #: our fault or the portal's, never the document's; ops owns it
     RETURNED = "RETURNED"  #: QA sent it back to the site
-    WITHDRAWN = "WITHDRAWN"  #: filed in error; bytes and history stay
+    WITHDRAWN = "WITHDRAWN"  #: filed in error, or replaced in review; bytes and history stay
     CANCELLED = "CANCELLED"  #: its batch was cancelled before it was settled
 
     @property
@@ -61,7 +61,8 @@ DOCUMENT_MOVES: Mapping[DocumentState, frozenset[DocumentState]] = {
     _D.VALIDATING: frozenset(
         {_D.RECEIVED, _D.ARCHIVED, _D.IN_REVIEW, _D.REJECTED, _D.DEDUPED, _D.HELD, _D.CANCELLED}
     ),
-    _D.IN_REVIEW: frozenset({_D.ARCHIVED, _D.REJECTED, _D.RETURNED}),
+    # Back to RECEIVED: its type or person was corrected. WITHDRAWN: its site sent another file.
+    _D.IN_REVIEW: frozenset({_D.ARCHIVED, _D.REJECTED, _D.RETURNED, _D.RECEIVED, _D.WITHDRAWN}),
     _D.REJECTED: frozenset({_D.IN_REVIEW, _D.RECEIVED, _D.ARCHIVED, _D.RETURNED}),
     _D.HELD: frozenset({_D.RECEIVED, _D.CANCELLED}),
     _D.ARCHIVED: frozenset({_D.WITHDRAWN}),

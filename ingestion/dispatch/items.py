@@ -46,7 +46,7 @@ def _item(
         site_id=document.site.site_id,
         doc_id=document.doc_id,
         url=document.url,
-        terms=portal_terms(chunk.site.portal) if document.url else None,
+        terms=None if document.spooled else portal_terms(chunk.site.portal),
         spooled=document.spooled,
         expected_sha256=document.expected_sha256,
         declared_type=document.document_type,

@@ -1,15 +1,19 @@
-"""A file in the place of one that was rejected or returned: which may be corrected, and its record.
+"""A file in the place of another: of one that was rejected or returned, or that is in review.
 
-The new document names the old one, and the old one's timeline the new one. What becomes of the new
-one is its own affair: the old one stays as it was decided.
+The new document names the old one, and the old one's timeline the new one. What was rejected or
+returned stays as it was decided; what is in review leaves it, WITHDRAWN by its site.
 """
+
+from django.utils import timezone
 
 from ingestion import filing
 from ingestion.core.states import NEEDS_SITE, DocumentState
 from ingestion.filing import By
-from ingestion.models import Document
+from ingestion.models import Desk, Document
 
 CORRECTED = "document.corrected"
+REPLACED = "document.replaced"
+_REPLACEABLE = (*NEEDS_SITE, DocumentState.IN_REVIEW)
 
 
 class NotToCorrect(Exception):
@@ -19,13 +23,13 @@ class NotToCorrect(Exception):
 def refusal(document: Document) -> str:
     """Why no file is taken in its place, in a sentence; "" where one is."""
     if document.state == DocumentState.ARCHIVED:
-        return "This document is on file. There is nothing to correct."
-    if document.state not in NEEDS_SITE:
-        word = DocumentState(document.state).word.lower()
-        return f"Only what was rejected or returned is corrected, and this document is not: {word}."
+        return "You cannot replace this document because it is filed."
     if correction(document):
         return "A corrected file was sent already."
-    if newer_version(document):
+    if document.state not in _REPLACEABLE:
+        word = DocumentState(document.state).word.lower()
+        return f"You cannot replace this document because it is {word}."
+    if document.state in NEEDS_SITE and newer_version(document):
         return "A newer version was sent already."
     return ""
 
@@ -55,5 +59,14 @@ def locked(document: Document) -> Document:
 
 
 def record(old: Document, new: Document, *, by: By) -> None:
-    """On the old one's record. `old` is `locked`; inside ledger(), with the new one's rows."""
-    filing.enter_next(old, CORRECTED, detail={"by": new.subject}, by=by)
+    """Enter it on the old one's record; out of the review it goes. Inside ledger().
+
+    `old` is `locked`, and the rows of `new` are there.
+    """
+    detail = {"by": new.subject}
+    if old.state != DocumentState.IN_REVIEW:
+        filing.enter_next(old, CORRECTED, detail=detail, by=by)
+        return
+    filing.move(old, DocumentState.WITHDRAWN, event=REPLACED, detail=detail, by=by)
+    old.review_requests.open().update(answered_at=timezone.now())
+    Desk.objects.filter(document=old).delete()

@@ -4,8 +4,6 @@ Bytes that people upload are spooled, fsynced and hashed before they are registe
 so that a registered document can always be worked, whatever dies afterwards.
 """
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from django.core.files.base import File
 
 from ingestion.intake import admission
 from ingestion.intake.admission import AtCapacity
+from ingestion.intake.declarations import Declared
 from ingestion.intake.manifest import Descriptor, Fault, Refused
 from ingestion.intake.submission import KeyReused, Submission, enter, known
 from ingestion.models import Batch, Document, Packet, Source
@@ -68,11 +67,7 @@ class UploadedDocument:
             named = is_personal and old.doc_id.startswith(f"{old.document_type}.")
             if not (named and self.person.strip()):
                 return old.doc_id
-        if not is_personal:
-            return self.document_type
-        name = unicodedata.normalize("NFC", self.person.casefold())
-        person = re.sub(r"[^\w]+", "-", name).strip("-")
-        return f"{self.document_type}.{person}"[:120]
+        return Declared(self.document_type, self.person).doc_id
 
     @property
     def lacks_person(self) -> bool:

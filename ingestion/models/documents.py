@@ -77,6 +77,8 @@ class Document(models.Model):
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="documents")
     packet = models.ForeignKey(Packet, on_delete=models.PROTECT, related_name="documents")
+    # Its type or person was corrected: it is no longer the document that its batch named.
+    is_redeclared = models.BooleanField(default=False, db_default=False)
     chunk = models.ForeignKey(
         Chunk, on_delete=models.SET_NULL, null=True, blank=True, related_name="documents"
     )
@@ -86,7 +88,8 @@ class Document(models.Model):
     document_type = models.CharField("type", max_length=40, blank=True)
     filename = models.CharField(max_length=255, blank=True)
     url = models.URLField(max_length=2000, blank=True)  # "" for an upload
-    spooled = models.CharField(max_length=200, blank=True)  # an upload's key in the spool
+    # Its bytes' key in the spool: of an upload, or of what is checked again from the archive.
+    spooled = models.CharField(max_length=200, blank=True)
     schema_version = models.CharField(max_length=20)
     expected_sha256 = models.CharField(max_length=64, blank=True)  # as the manifest gives it
     sha256 = models.CharField(max_length=64, blank=True, db_index=True)
@@ -161,7 +164,9 @@ class Document(models.Model):
                 name="an_upload_is_filed_once",  # under whatever name
             ),
             models.UniqueConstraint(
-                fields=["batch", "site", "doc_id"], name="a_batch_names_a_document_once"
+                fields=["batch", "site", "doc_id"],
+                condition=Q(is_redeclared=False),
+                name="a_batch_names_a_document_once",
             ),
             models.CheckConstraint(
                 condition=~Q(state=DocumentState.ARCHIVED) | ~Q(sha256=""),

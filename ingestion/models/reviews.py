@@ -21,6 +21,7 @@ class Action(models.TextChoices):
 
     CONFIRM = "confirm", "Rejection confirmed"
     RETURN = "return", "Returned to the site"
+    REDECLARE = "redeclare", "Type or person corrected"
     RELEASE = "release", "Released from review"
     UNSEAL = "unseal", "Released from quarantine"
     OVERRIDE = "override", "Filed in spite of a finding"
@@ -48,6 +49,11 @@ class Decision(models.Model):
     other = models.ForeignKey(
         Document, on_delete=models.PROTECT, null=True, blank=True, related_name="decided_with"
     )
+    # What the document was sent as, when it was decided about; and what it became by REDECLARE.
+    document_type = models.CharField(max_length=40, blank=True, db_default="")
+    doc_id = models.CharField(max_length=120, blank=True, db_default="")
+    new_document_type = models.CharField(max_length=40, blank=True, db_default="")
+    new_doc_id = models.CharField(max_length=120, blank=True, db_default="")
     sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that were looked at
     decided_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="decisions")
     printed_name = models.CharField(max_length=150)

@@ -16,7 +16,8 @@ from audit.signatures import Signature
 from ingestion import filing, steps
 from ingestion.core.states import DocumentState
 from ingestion.filing import By
-from ingestion.intake import register
+from ingestion.intake import declarations, register
+from ingestion.intake.declarations import Declared
 from ingestion.models import Action, Decision, Desk, Document, ReviewRequest
 from ingestion.review import signed
 from ingestion.review.table import FILES, RULES, is_own, must_be_signed, open_to, tells_site
@@ -53,6 +54,7 @@ class Ruling:
     note: str = ""
     other: Document | None = None  # the newer version
     site: Site | None = None  # the right one
+    declared: Declared | None = None  # the right type and person
 
 
 def refusal(document: Document) -> str:
@@ -98,6 +100,8 @@ def decide(
 
     Raises NotDecided, and Overtaken when the document is no longer that version.
     """
+    if ruling.action is Action.REDECLARE:
+        return _redeclare(document, ruling, made_on, person, by)
     other = ruling.other
     if ruling.action is Action.REHOME:
         # Registered at the right site first, under a key: if we die behind it, whoever decides
@@ -116,6 +120,34 @@ def decide(
             Desk.objects.filter(document=row).delete()
     except IntegrityError as error:
         raise NotDecided(_ON_FILE) from error
+    return decision
+
+
+def _redeclare(
+    document: Document, ruling: Ruling, made_on: str, person: User, by: Signature
+) -> Decision:
+    """Correct its type or person, and have the checks run again. It stays with its reviewer."""
+    declared = ruling.declared or Declared("")
+    try:
+        with declarations.bytes_again(document) as kept, ledger():
+            row = filing.locked(document)
+            if version(row) != made_on:
+                raise Overtaken(row.qa_decisions.order_by("pk").last())
+            _refuse(row, ruling, person, by)
+            if wrong := declarations.fault(row, declared)[1]:
+                raise NotDecided(wrong)
+            decision = _keep(row, ruling, None, person, by)
+            declarations.redeclare(
+                row,
+                declared,
+                kept,
+                by=By(by.actor, by.role),
+                detail=_signed_detail(row, decision, by),
+                reason_code=decision.reason_code,
+                at=by.at,
+            )
+    except declarations.NotRedeclared as refused:
+        raise NotDecided(str(refused)) from refused
     return decision
 
 
@@ -191,6 +223,10 @@ def _keep(
         reason=ruling.reason.strip(),
         note=ruling.note.strip(),
         other=other,
+        document_type=row.document_type,
+        doc_id=row.doc_id,
+        new_document_type=ruling.declared.document_type if ruling.declared else "",
+        new_doc_id=declarations.doc_id_of(row, ruling.declared) if ruling.declared else "",
         sha256=row.sha256,
         decided_by=person,
         printed_name=by.printed_name,
@@ -201,12 +237,15 @@ def _keep(
     return decided
 
 
+def _signed_detail(row: Document, decision: Decision, by: Signature) -> dict[str, Any]:
+    return {**by.over(signed.facts(decision), sha256=row.sha256), signed.DECISION: decision.pk}
+
+
 def _enter(row: Document, decision: Decision, by: Signature) -> None:
     """Move it and record the entry; where the state stays, the entry alone."""
     rule = RULES[Action(decision.action)]
-    detail = by.over(signed.facts(decision), sha256=row.sha256)
     said: dict[str, Any] = {
-        "detail": {**detail, signed.DECISION: decision.pk},
+        "detail": _signed_detail(row, decision, by),
         "by": By(by.actor, by.role),
         "reason_code": decision.reason_code,
         "at": by.at,

@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from audit.log import ledger
 from ingestion import filing
 from ingestion.core.states import DocumentState
 from ingestion.filing import By
-from ingestion.models import Decision, Desk, Document, ReviewRequest
+from ingestion.models import Action, Decision, Desk, Document, ReviewRequest
 from sites.models import User
 
 LOOKING = timedelta(minutes=10)  # for so long somebody who opened a page may still be at it
@@ -54,11 +54,8 @@ _D = DocumentState
 
 def _rejected() -> "QuerySet[Document]":
     """Without what somebody in QA has decided about, and what the site has replaced."""
-    decided = Decision.objects.filter(document=OuterRef("pk"))
-    newer = Document.objects.filter(
-        Q(site=OuterRef("site"), doc_id=OuterRef("doc_id"), pk__gt=OuterRef("pk"))
-    )
-    rejected = Document.objects.filter(~Exists(decided), ~Exists(newer), state=_D.REJECTED)
+    decided = Decision.objects.filter(document=OuterRef("pk")).exclude(action=Action.REDECLARE)
+    rejected = Document.objects.needing_site().filter(~Exists(decided), state=_D.REJECTED)
     return rejected.exclude(sha256="")
 
 

@@ -25,8 +25,9 @@ def facts(decision: Decision) -> dict[str, Any]:
         "action": str(decision.action),
         "document": document.subject,
         "site": document.site.site_id,
-        "name": document.doc_id,
-        "type": document.document_type,
+        # Its own columns: the document's may be corrected later. Old software left them empty.
+        "name": decision.doc_id or document.doc_id,
+        "type": decision.document_type or ("" if decision.doc_id else document.document_type),
         "from_state": str(decision.from_state),
         "to_state": str(decision.to_state),
         "judged": [
@@ -37,6 +38,8 @@ def facts(decision: Decision) -> dict[str, Any]:
         "note": decision.note,
         "other": decision.other.subject if decision.other else "",
         "decided_at": decision.decided_at.isoformat(),
+        "new_name": decision.new_doc_id,
+        "new_type": decision.new_document_type,
         "signer": f"{decision.printed_name}, {decision.role}",
         "signed_as": decision.meaning,
     }

@@ -12,6 +12,7 @@ from django.conf import settings
 
 from ingestion import originals
 from ingestion.core.states import DocumentState
+from ingestion.intake import declarations
 from ingestion.models import Action, Document
 from ingestion.rules.codes import CODES, Disposition
 from sites.models import User
@@ -73,6 +74,13 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
             "I reviewed this document, and I approve it for filing in spite of what was found.",
             OVERRIDES,
         ),
+        Action.REDECLARE: Rule(
+            _UNDECIDED,
+            _D.RECEIVED,
+            "document.redeclared",
+            "Correct type or person",
+            "I reviewed this document, and I correct what it is or whose it is.",
+        ),
         Action.SUPERSEDE: Rule(
             _ON_FILE,
             None,
@@ -98,6 +106,7 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
 )
 
 FILES = frozenset({Action.RELEASE, Action.UNSEAL, Action.OVERRIDE})
+NEEDS_BYTES = FILES | {Action.REDECLARE}
 AFTERWARDS = frozenset({Action.SUPERSEDE, Action.WITHDRAW, Action.REHOME})
 
 # Why something goes back, for the record and for counting; the note says it to the site.
@@ -151,7 +160,9 @@ def open_to(person: User, document: Document) -> list[Action]:
         for action, rule in RULES.items()
         if DocumentState(document.state) in rule.sources
         and person.has_perm(rule.permission)
-        and (action not in FILES or (document.sha256 and action is filing_of(document)))
+        and (action not in FILES or action is filing_of(document))
+        and (action is not Action.REDECLARE or not declarations.not_checked_again(document))
+        and (action not in NEEDS_BYTES or document.sha256)
     ]
 
 

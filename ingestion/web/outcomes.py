@@ -9,11 +9,11 @@ from typing import Any
 
 from ingestion.core.states import NEEDS_SITE, DocumentState
 from ingestion.intake import correcting
+from ingestion.intake.declarations import Declared
 from ingestion.models import Document, Finding
 from ingestion.review.table import FILES
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.sentences import Sentences, sentences
-from ingestion.rules.types import TYPES
 from ingestion.web.wording import day
 
 
@@ -58,9 +58,7 @@ class Outcome:
 
 def person_of(document: Document) -> str:
     """Whose it is, for the form of a correction: register makes the same doc_id of it."""
-    kind = TYPES.get(document.document_type)
-    slug = document.doc_id.partition(".")[2] if kind and kind.per_person else ""
-    return slug.replace("-", " ").title()
+    return Declared.of(document).person
 
 
 _NOTES = {

@@ -7,13 +7,14 @@ import pytest
 from audit.history import timeline
 from audit.verify import verify
 from ingestion import originals, review
+from ingestion.intake.declarations import Declared
 from ingestion.models import Action, Appended, Decision, Document
-from ingestion.review import NotDecided, Overtaken, signed
+from ingestion.review import NotDecided, Overtaken, desk, signed
 from ingestion.review.table import RULES, open_to
 from ingestion.rules.findings import Finding
 from tests.factories import make_site, verdict
 from tests.ingestion.review.scenes import HARMFUL, NOTE, REASON, decide, ruling, signature
-from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED
+from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -98,7 +99,8 @@ def test_a_rejection_that_the_site_doubts_is_still_overruled_not_released(sent, 
     document = sent(REJECTED)
     asked = review.ask(document, "It is signed.", person=mara)
     document = Document.objects.get()
-    assert set(open_to(ines, document)) == {Action.RETURN, Action.CONFIRM, Action.OVERRIDE}
+    assert Action.OVERRIDE in open_to(ines, document)
+    assert Action.RELEASE not in open_to(ines, document)
     decide(document, Action.OVERRIDE, ines)
     asked.refresh_from_db()
     assert asked.answered_at is not None
@@ -255,6 +257,80 @@ def test_a_document_is_sent_in_at_the_right_site_once(sent, ines, rafael, monkey
 def test_nothing_is_moved_to_where_it_is(sent, ines, site):
     with pytest.raises(NotDecided, match="Choose the site"):
         decide(sent(FILED), Action.REHOME, ines, site=site)
+
+
+WITH_CV = {"declared": Declared("cv", "Ana Ruiz")}
+
+
+def test_a_reviewer_corrects_type_and_person_and_the_checks_run_again(sent, rafael):
+    document = sent(IN_REVIEW)
+    desk.assign(document, rafael, by=rafael)
+    decision = decide(document, Action.REDECLARE, rafael, **WITH_CV)
+    document = Document.objects.get()
+    assert (document.state, document.doc_id) == ("RECEIVED", "cv.ana-ruiz")
+    entry = last_entry(document)
+    assert (entry.event, entry.actor) == ("document.redeclared", rafael.actor)
+    assert entry.detail["meaning"] == RULES[Action.REDECLARE].meaning
+    assert (entry.detail["name"], entry.detail["new_name"]) == ("irb-approval", "cv.ana-ruiz")
+    assert entry.detail["reason"] == REASON
+    assert signed.changed(decision) == []
+    settle(document.packet, IN_REVIEW)
+    document = Document.objects.get()
+    assert document.state == "IN_REVIEW"
+    assert document.desk.assigned_to == rafael, "it comes back to whoever has it in hand"
+    assert signed.changed(decision) == []
+
+
+def test_what_is_corrected_twice_keeps_both_signatures(sent, rafael, ines):
+    document = sent(REJECTED)
+    decisions = [decide(document, Action.CONFIRM, rafael)]
+    decisions.append(decide(Document.objects.get(), Action.REDECLARE, ines, **WITH_CV))
+    settle(document.packet, IN_REVIEW)
+    back = Declared("irb-approval")
+    decisions.append(decide(Document.objects.get(), Action.REDECLARE, ines, declared=back))
+    for decision in Decision.objects.all():
+        assert signed.changed(decision) == []
+    assert verify().intact
+    assert [each.doc_id for each in decisions] == ["irb-approval", "irb-approval", "cv.ana-ruiz"]
+
+
+@pytest.mark.requirement("R26")
+@pytest.mark.parametrize("column", ["doc_id", "document_type", "new_doc_id", "new_document_type"])
+def test_what_a_document_was_corrected_to_belongs_to_what_was_signed(sent, ines, column):
+    decision = decide(sent(IN_REVIEW), Action.REDECLARE, ines, **WITH_CV)
+    before = getattr(decision, column)
+    Decision.objects.update(**{column: "forged"})
+    assert len(signed.changed(Decision.objects.get())) == 1
+    Decision.objects.update(**{column: before})
+
+
+def test_what_has_to_be_chosen_for_a_correction_is_named(sent, ines):
+    document = sent(IN_REVIEW)
+    for declared, why in (
+        (None, "Select a document type"),
+        (Declared("cv"), "Enter the name of the person"),
+        (Declared("irb-approval"), "Both are as they were"),
+    ):
+        with pytest.raises(NotDecided, match=why):
+            decide(document, Action.REDECLARE, ines, declared=declared)
+    assert state_of(document) == "IN_REVIEW"
+
+
+def test_whoever_decides_after_a_correction_is_told_of_it(sent, ines, rafael):
+    document = sent(IN_REVIEW)
+    seen = review.version(document)
+    first = decide(document, Action.REDECLARE, rafael, **WITH_CV)
+    settle(document.packet, IN_REVIEW)
+    with pytest.raises(Overtaken) as told:
+        decide(document, Action.RELEASE, ines, made_on=seen)
+    assert told.value.decision == first
+
+
+def test_what_is_rejected_again_after_a_correction_is_listed_again(sent, ines):
+    document = sent(REJECTED)
+    decide(document, Action.REDECLARE, ines, **WITH_CV)
+    settle(document.packet, REJECTED)
+    assert list(desk.queue(desk.Wanted(rejected=True))) == [document]
 
 
 def test_every_action_leads_where_the_table_of_states_allows():

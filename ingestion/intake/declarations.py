@@ -1,0 +1,200 @@
+"""What a document was sent as, corrected after the checks: its type, and the person it belongs to.
+
+A site does this while QA has not decided, and QA as a decision. The change is an entry with its
+reason, and the checks run again on the same bytes in the usual way: the bytes are copied from the
+archive into the spool, as if they had just been uploaded.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.core.files.base import File
+from django.db import transaction
+from django.utils import timezone
+
+from audit.log import ledger
+from ingestion import batches, filing
+from ingestion.core.errors import StorageUnavailable
+from ingestion.core.states import DocumentState
+from ingestion.dispatch import bell
+from ingestion.filing import By
+from ingestion.intake import correcting
+from ingestion.intake.submission import another_chunk
+from ingestion.models import Action, Document
+from ingestion.rules.types import TYPES
+from ingestion.stores import spool
+from ingestion.stores.archive import archive
+from ingestion.stores.spool import Spooled
+
+REDECLARED = "document.redeclared"
+_OPEN = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
+
+
+class NotRedeclared(Exception):
+    """Nothing was changed; the message tells people why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A type's slug, and the person where the type is per person."""
+
+    document_type: str
+    person: str = ""
+
+    @classmethod
+    def of(cls, document: Document) -> "Declared":
+        """As the document stands. The person is in the doc_id of an upload (decision 12)."""
+        kind = TYPES.get(document.document_type)
+        declared, _, slug = document.doc_id.partition(".")
+        is_said = kind is not None and kind.per_person and declared == kind.slug
+        person = slug.replace("-", " ").title() if is_said else ""
+        return cls(document.document_type, person)
+
+    @property
+    def doc_id(self) -> str:
+        """The doc_id of an upload (decision 12): the type, and the person if it is per person."""
+        kind = TYPES.get(self.document_type)
+        if kind is None or not kind.per_person:
+            return self.document_type
+        name = unicodedata.normalize("NFC", self.person.casefold())
+        person = re.sub(r"[^\w]+", "-", name).strip("-")
+        return f"{self.document_type}.{person}"[:120]
+
+    @property
+    def lacks_person(self) -> bool:
+        kind = TYPES.get(self.document_type)
+        return bool(kind and kind.per_person and self.doc_id == f"{self.document_type}.")
+
+
+def takes_person(document: Document) -> bool:
+    """Return whether a person can be declared: a portal's document keeps its doc_id."""
+    return not document.url
+
+
+def refusal(document: Document) -> str:
+    """Return why its site cannot change its type or person, in a sentence; "" where it can."""
+    if document.state not in _OPEN:
+        word = DocumentState(document.state).word.lower()
+        return f"You cannot change the type or the person of this document because it is {word}."
+    if any(each.action != Action.REDECLARE for each in document.qa_decisions.all()):
+        return "QA has decided about this document. Upload another file in its place."
+    if document.state == DocumentState.REJECTED and correcting.refusal(document):
+        return correcting.refusal(document)
+    return not_checked_again(document)
+
+
+def not_checked_again(document: Document) -> str:
+    """Return why the checks cannot run again on its bytes, in a sentence; "" where they can."""
+    if not document.sha256:
+        return "There are no bytes of this document that could be checked again."
+    if document.code == "MALWARE_SUSPECTED":
+        return "The virus scanner raised an alarm on this file, so it is not checked again."
+    return ""
+
+
+def fault(document: Document, declared: Declared) -> tuple[str, str]:
+    """Return the field that is wrong in what is declared now, and a sentence; or ("", "")."""
+    kind = TYPES.get(declared.document_type)
+    if kind is None:
+        return "document_type", "Select a document type."
+    if takes_person(document) and declared.lacks_person:
+        return "person", f"Enter the name of the person whose {kind.name} this is."
+    before = (document.document_type, document.doc_id)
+    if (declared.document_type, doc_id_of(document, declared)) == before:
+        return "document_type", "Change the type or the person. Both are as they were."
+    return "", ""
+
+
+def correct(document: Document, declared: Declared, reason: str, *, by: By) -> None:
+    """A site corrects the type or the person of its document. Raises NotRedeclared."""
+    _refuse(document, declared)
+    with bytes_again(document) as kept, ledger():
+        row = filing.locked(document)
+        _refuse(row, declared)
+        redeclare(row, declared, kept, by=by, detail={"reason": reason.strip()})
+
+
+def _refuse(document: Document, declared: Declared) -> None:
+    if why := refusal(document) or fault(document, declared)[1]:
+        raise NotRedeclared(why)
+
+
+@contextmanager
+def bytes_again(document: Document) -> Iterator[Spooled]:
+    """Copy the document's bytes into the spool; they are dropped again if the block raises.
+
+    Raises NotRedeclared when they cannot be read, or are not those that were received.
+    """
+    if why := not_checked_again(document):
+        raise NotRedeclared(why)
+    try:
+        with archive().open(document.sha256) as content:
+            kept = spool.keep(File(content).chunks())
+    except (OSError, StorageUnavailable) as error:
+        message = "The file cannot be read just now. Nothing was changed. Try again later."
+        raise NotRedeclared(message) from error
+    if kept.sha256 != document.sha256:
+        spool.drop(kept.key)
+        message = "The stored file is damaged. Nothing was changed. Tell your administrator."
+        raise NotRedeclared(message)
+    try:
+        yield kept
+    except BaseException:
+        spool.drop(kept.key)
+        raise
+
+
+def redeclare(  # noqa: PLR0913 - what its entry says; callers name each
+    row: Document,
+    declared: Declared,
+    kept: Spooled,
+    *,
+    by: By,
+    detail: Mapping[str, Any],
+    reason_code: str = "",
+    at: datetime | None = None,
+) -> None:
+    """Put the locked row back into the queue under its new type and person. Inside ledger().
+
+    `kept`: its bytes, from `bytes_again`. What its site asked of QA is answered by it.
+    """
+    doc_id = doc_id_of(row, declared)
+    changes = {
+        "old_type": row.document_type,
+        "old_name": row.doc_id,
+        "new_type": declared.document_type,
+        "new_name": doc_id,
+    }
+    filing.move(
+        row,
+        DocumentState.RECEIVED,
+        by=by,
+        event=REDECLARED,
+        detail={**changes, **detail},
+        reason_code=reason_code,
+        at=at,
+        document_type=declared.document_type,
+        doc_id=doc_id,
+        is_redeclared=True,
+        spooled=kept.key,
+        expected_sha256=kept.sha256,
+        chunk_id=another_chunk(row.batch, row.site).pk,
+        attempts=0,
+        fetch_tries=0,
+        counted_tries=0,
+        failing_since=None,
+        settled_at=None,
+    )
+    row.review_requests.open().update(answered_at=timezone.now())
+    batches.look_again({row.batch_id})
+    transaction.on_commit(bell.ring)
+
+
+def doc_id_of(document: Document, declared: Declared) -> str:
+    """Return the doc_id that this document has as what is declared now."""
+    return declared.doc_id if takes_person(document) else document.doc_id

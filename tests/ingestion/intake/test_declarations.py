@@ -1,0 +1,189 @@
+"""Type and person of a document that is not decided are corrected, and it is checked again."""
+
+import hashlib
+
+import pytest
+
+from audit.history import timeline
+from ingestion import review
+from ingestion.dispatch.items import to_do
+from ingestion.filing import By
+from ingestion.intake import declarations
+from ingestion.intake.declarations import Declared, NotRedeclared
+from ingestion.models import Action, Document
+from ingestion.rules.findings import Finding
+from ingestion.stores import spool
+from tests.factories import make_leased, make_site, make_user, verdict
+from tests.ingestion.review.scenes import decide, lead, sender
+from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet, settle
+
+pytestmark = pytest.mark.django_db
+WHY = "It was marked as a letter by mistake."
+OTHER_TYPE = verdict(
+    "IN_REVIEW", Finding("DOC_TYPE_CONFLICT", facts={"detected": "CV", "declared": "IRB approval"})
+)
+ALARM = verdict("IN_REVIEW", Finding("MALWARE_SUSPECTED", facts={"signature": "Eicar"}))
+CONTENT = b"%PDF-1.7 the approval"
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
+
+
+@pytest.fixture
+def site():
+    return make_site("0203")
+
+
+@pytest.fixture
+def mara(site):
+    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+
+
+@pytest.fixture
+def sent(site, mara, tmp_path):
+    return sender(site, mara, tmp_path)
+
+
+def fresh(document):
+    return Document.objects.get(pk=document.pk)
+
+
+def correct(document, person, kind="cv", whose="Ana Ruiz"):
+    by = By(person.actor, person.role)
+    declarations.correct(document, Declared(kind, whose), WHY, by=by)
+    return fresh(document)
+
+
+def test_a_site_corrects_type_and_person_and_its_document_is_checked_again(sent, mara):
+    document = sent(OTHER_TYPE)
+    changed = correct(document, mara)
+    assert (changed.state, changed.code) == ("RECEIVED", "")
+    assert (changed.document_type, changed.doc_id) == ("cv", "cv.ana-ruiz")
+    entry = timeline(document.subject)[-1]
+    assert (entry.event, entry.actor, entry.to_state) == (
+        "document.redeclared", mara.actor, "RECEIVED",
+    )  # fmt: skip
+    assert entry.detail["reason"] == WHY
+    assert entry.detail["old_type"] == "irb-approval"
+    assert entry.detail["old_name"] == "irb-approval"
+    assert entry.detail["new_type"] == "cv"
+    assert entry.detail["new_name"] == "cv.ana-ruiz"
+    settle(document.packet, FILED)
+    assert fresh(document).state == "ARCHIVED"
+
+
+def test_a_worker_finds_the_same_bytes_and_what_is_declared_now(sent, mara):
+    document = correct(sent(OTHER_TYPE), mara)
+    (item,) = to_do(document.chunk, document.received_at)
+    assert (item.declared_type, item.doc_id, item.terms) == ("cv", "cv.ana-ruiz", None)
+    assert item.expected_sha256 == hashlib.sha256(CONTENT).hexdigest()
+    assert spool.path_of(item.spooled).read_bytes() == CONTENT
+
+
+def test_what_came_from_a_portal_is_checked_again_without_asking_its_portal(site, mara, tmp_path):
+    chunk, _ = make_leased(site=site)
+    document = chunk.documents.get()
+    Document.objects.filter(pk=document.pk).update(
+        expected_sha256=hashlib.sha256(CONTENT).hexdigest()
+    )
+    settle(document.packet, OTHER_TYPE)
+    (tmp_path / "incoming").write_bytes(CONTENT)
+    declarations.archive().put(tmp_path / "incoming", hashlib.sha256(CONTENT).hexdigest())
+    document = correct(fresh(document), mara, "medical-licence")
+    assert (document.document_type, document.doc_id) == ("medical-licence", "doc-1")
+    (item,) = to_do(document.chunk, document.received_at)
+    assert item.terms is None
+    assert spool.path_of(item.spooled).read_bytes() == CONTENT
+
+
+def test_two_files_of_one_packet_whose_types_were_swapped_are_both_corrected(site, mara, tmp_path):
+    contents = [b"%PDF-1.7 one", b"%PDF-1.7 two"]
+    packet = make_packet(site, mara, OTHER_TYPE, OTHER_TYPE, content=contents)
+    for document in packet.documents.all():
+        content = contents[document.document_type == "form-fda-1572"]
+        (tmp_path / "incoming").write_bytes(content)
+        declarations.archive().put(tmp_path / "incoming", document.sha256)
+    letter, form = packet.documents.order_by("pk")
+    correct(letter, mara, "form-fda-1572", "")
+    correct(form, mara, "irb-approval", "")
+    assert [fresh(each).doc_id for each in (letter, form)] == ["form-fda-1572", "irb-approval"]
+
+
+def test_what_the_checks_rejected_is_corrected_too(sent, mara):
+    assert correct(sent(REJECTED), mara).state == "RECEIVED"
+
+
+@pytest.mark.parametrize("action", [Action.CONFIRM, Action.RETURN])
+def test_what_qa_has_decided_is_not_filed_by_way_of_another_type(sent, mara, rafael, action):
+    document = sent(REJECTED)
+    decide(document, action, rafael)
+    with pytest.raises(NotRedeclared):
+        correct(fresh(document), mara)
+    if action is Action.CONFIRM:
+        review.ask(fresh(document), "Look again.", person=mara)
+        with pytest.raises(NotRedeclared, match="QA has decided about this document"):
+            correct(fresh(document), mara)
+
+
+@pytest.fixture
+def rafael():
+    return lead("rafael", "Rafael Duarte")
+
+
+@pytest.mark.parametrize(
+    ("decided", "why"),
+    [(FILED, "because it is filed"), (ALARM, "virus scanner raised an alarm")],
+    ids=["filed", "alarm"],
+)
+def test_what_is_not_corrected_says_why_and_stays_as_it_is(sent, mara, decided, why):
+    document = sent(decided)
+    before = fresh(document).transitions
+    with pytest.raises(NotRedeclared, match=why):
+        correct(document, mara)
+    assert fresh(document).transitions == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "whose", "why"),
+    [
+        ("nonsense", "", "Select a document type"),
+        ("cv", " ", "Enter the name of the person whose CV this is"),
+        ("irb-approval", "", "Both are as they were"),
+    ],
+)
+def test_what_is_declared_has_to_be_something_else_and_whole(sent, mara, kind, whose, why):
+    document = sent(IN_REVIEW)
+    before = set(spool.path_of("uploads").iterdir())
+    with pytest.raises(NotRedeclared, match=why):
+        correct(document, mara, kind, whose)
+    assert set(spool.path_of("uploads").iterdir()) == before
+
+
+def test_bytes_that_are_not_there_change_nothing(sent, mara, settings, tmp_path):
+    document = sent(IN_REVIEW)
+    settings.ARCHIVE_DIR = tmp_path / "another"
+    with pytest.raises(NotRedeclared, match="cannot be read just now"):
+        correct(document, mara)
+    assert fresh(document).state == "IN_REVIEW"
+
+
+def test_bytes_that_changed_on_our_disk_are_not_checked(sent, mara, tmp_path):
+    document = sent(IN_REVIEW)
+    path = tmp_path / "archive" / document.sha256[:2] / document.sha256[2:4] / document.sha256
+    path.chmod(0o600)
+    path.write_bytes(b"%PDF-1.7 forged")
+    before = set(spool.path_of("uploads").iterdir())
+    with pytest.raises(NotRedeclared, match="damaged"):
+        correct(document, mara)
+    assert set(spool.path_of("uploads").iterdir()) == before, "the copy is dropped"
+    assert fresh(document).state == "IN_REVIEW"
+
+
+def test_what_the_site_asked_of_qa_is_answered_by_its_correction(sent, mara):
+    document = sent(REJECTED)
+    asked = review.ask(document, "It is a CV.", person=mara)
+    correct(fresh(document), mara)
+    asked.refresh_from_db()
+    assert asked.answered_at is not None
