@@ -17,7 +17,11 @@ _PLAIN: Mapping[DocumentState, Sentences] = {
     DocumentState.CANCELLED: Sentences(
         "It was cancelled before it was checked.", "", "Send it again if it is needed after all."
     ),
-    DocumentState.WITHDRAWN: Sentences("It was filed in error.", "", "Nothing to do."),
+    DocumentState.WITHDRAWN: Sentences(
+        "It was filed in error, or its site replaced it while it was in review.",
+        "",
+        "Nothing to do.",
+    ),
 }
 
 

@@ -230,10 +230,11 @@ class FindingAdmin(ReadOnlyAdmin):
     def why(self, finding: Finding) -> str:
         return _said(finding).why
 
-    @admin.display(description="what to do")
+    @admin.display(description="what to check")
     def do(self, finding: Finding) -> str:
         return _said(finding).do
 
 
 def _said(finding: Finding) -> Sentences:
-    return sentences(finding.code, finding.facts, type_name=finding.document.type_name)
+    name = finding.document.type_name
+    return sentences(finding.code, finding.facts, type_name=name, for_staff=True)

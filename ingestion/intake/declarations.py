@@ -78,13 +78,21 @@ def takes_person(document: Document) -> bool:
 
 def refusal(document: Document) -> str:
     """Return why its site cannot change its type or person, in a sentence; "" where it can."""
+    if why := closed_to_site(document):
+        return why
+    return correcting.refusal(document) if document.state == DocumentState.REJECTED else ""
+
+
+def closed_to_site(document: Document) -> str:
+    """Return the same without a query for what was sent in its place, for lists of documents.
+
+    `qa_decisions` may be prefetched.
+    """
     if document.state not in _OPEN:
         word = DocumentState(document.state).word.lower()
         return f"You cannot change the type or the person of this document because it is {word}."
     if any(each.action != Action.REDECLARE for each in document.qa_decisions.all()):
         return "QA has decided about this document. Upload another file in its place."
-    if document.state == DocumentState.REJECTED and correcting.refusal(document):
-        return correcting.refusal(document)
     return not_checked_again(document)
 
 

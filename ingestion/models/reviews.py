@@ -118,6 +118,10 @@ class ReviewRequest(models.Model):
     def __str__(self) -> str:
         return f"asked of {self.document}"
 
+    @property
+    def is_open(self) -> bool:
+        return self.answered_at is None
+
 
 class Desk(models.Model):
     """Who in QA has a document in hand, and who has its page open. Holds nobody back."""

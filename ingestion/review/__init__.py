@@ -59,12 +59,14 @@ class Ruling:
 
 def refusal(document: Document) -> str:
     """Why QA is not asked to look at it again, in a sentence; "" where it is."""
-    if asked := document.review_requests.open().last():
+    if asked := next((each for each in document.review_requests.all() if each.is_open), None):
         at = asked.asked_at.astimezone(UTC)
         return f"Review already asked for on {at.day} {at:%b %Y}."
     if document.state != DocumentState.REJECTED:
         word = DocumentState(document.state).word.lower()
         return f"Only a rejected document is looked at again, and this one is not: {word}."
+    if document.code == "DOWNLOAD_FAILED":
+        return "There is no file yet that QA could look at. Try to fetch it again, or upload it."
     return ""
 
 

@@ -30,6 +30,7 @@ class Rule:
     label: str  # of the button
     meaning: str  # 21 CFR 11.50(a)(3)
     permission: str = REVIEWS
+    effect: str = ""  # what becomes of the document, said where it is decided
 
 
 _UNDECIDED = frozenset({_D.IN_REVIEW, _D.REJECTED})
@@ -43,6 +44,7 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
             "document.returned",
             "Return to the site",
             "I reviewed this document, and it has to be corrected by the site.",
+            effect="The coordinator reads your note word for word and sends a corrected file.",
         ),
         Action.CONFIRM: Rule(
             _UNDECIDED,
@@ -50,6 +52,7 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
             "document.rejection_confirmed",
             "Confirm the rejection",
             "I reviewed this document, and I reject it.",
+            effect="The document stays rejected. The site can send a corrected file.",
         ),
         Action.RELEASE: Rule(
             _IN_REVIEW,
@@ -80,6 +83,8 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
             "document.redeclared",
             "Correct type or person",
             "I reviewed this document, and I correct what it is or whose it is.",
+            effect="The checks run again on the same file. If they find something, the document "
+            "comes back to you; if not, it is filed.",
         ),
         Action.SUPERSEDE: Rule(
             _ON_FILE,

@@ -1,5 +1,10 @@
 """The words that people read for each finding code: what happened, why it matters, what to do.
 
+What to do is said to sites; staff read what to check instead. A site's sentence asks only for what
+its page offers while the document is rejected, returned or in review: to replace the file or, of
+the type and the person, to correct them. What the state itself asks for, as waiting for QA or
+asking for a review, is said by the page (`ingestion.web.outcomes`), and tests hold both together.
+
 The one place for this copy; `ingestion.rules.sentences` fills it in. Plain words; never
 a blame, never "invalid"; what to do starts with a verb. A part may be worded in several
 ways, the fullest first: the first one whose placeholders are all known is used, and the
@@ -16,49 +21,59 @@ class Copy:
     short: str  # for a line in a table or a terminal
     what: tuple[str, ...]  # wordings, the fullest first
     why: tuple[str, ...]
-    do: tuple[str, ...]
+    do: tuple[str, ...]  # said to the site
+    check: tuple[str, ...] = ("Compare the finding with the document.",)  # said to staff
 
     @property
     def parts(self) -> tuple[tuple[str, ...], ...]:
         return (self.what, self.why, self.do)
+
+    @property
+    def staff_parts(self) -> tuple[tuple[str, ...], ...]:
+        return (self.what, self.why, self.check)
 
 
 COPY: Mapping[str, Copy] = {
     "DOWNLOAD_FAILED": Copy(
         "The portal did not give us the file",
         (
-            "We could not fetch this file from your portal: its answer was {status}.",
-            "We could not fetch this file from your portal.",
+            "We could not fetch this file from the portal: its answer was {status}.",
+            "We could not fetch this file from the portal.",
         ),
         (
             "The portal did not give it (tries: {tries}); the document may well be in order.",
             "A document that does not arrive cannot be checked; it may well be in order.",
         ),
-        ("Check that the file is still on the portal, or upload it here.",),
+        ("Check that the file is still on the portal and try again, or upload the file here.",),
+        ("Look at the answers of the portal in the audit trail of this document.",),
     ),
     "PORTAL_UNAVAILABLE": Copy(
         "The portal does not answer",
-        ("Your portal does not answer at the moment, so this {type} has not reached us.",),
+        ("The site's portal does not answer at the moment, so this {type} has not reached us.",),
         ("Nothing is wrong with the document; it stays in our queue.",),
         ("Wait until the portal is back, or upload the file here if it is urgent.",),
+        ("Operations sees to the portal; the document goes on when it answers.",),
     ),
     "STORAGE_UNAVAILABLE": Copy(
         "Our storage did not answer",
         ("Our storage could not take this {type} in.",),
         ("The fault is on our side; nothing is wrong with the document.",),
         ("Leave it with us: we try again as soon as the storage is back.",),
+        ("Operations sees to the storage and retries the document.",),
     ),
     "SCANNER_UNAVAILABLE": Copy(
         "Our virus scanner did not answer",
         ("Our virus scanner could not look at this {type}.",),
         ("The fault is on our side; as far as we know nothing is wrong with the document.",),
         ("Leave it with us: we go on with it as soon as the scanner is back.",),
+        ("Operations sees to the scanner and retries the document.",),
     ),
     "CAPACITY": Copy(
         "Waiting for room on our side",
         ("We had no room to take this {type} in.",),
         ("The fault is on our side; nothing is wrong with the document.",),
         ("Leave it with us: we go on with it as soon as there is room.",),
+        ("Operations sees to the workers and retries the document.",),
     ),
     "INTERNAL_ERROR": Copy(
         "A fault on our side",
@@ -68,6 +83,7 @@ COPY: Mapping[str, Copy] = {
         ),
         ("The fault is on our side and has been reported; nothing is wrong with the document.",),
         ("Leave it with us: we try again once the fault is mended.",),
+        ("Operations sees to the fault and retries the document.",),
     ),
     "POISON": Copy(
         "Our checks stopped several times",
@@ -77,6 +93,7 @@ COPY: Mapping[str, Copy] = {
         ),
         ("Our side has to find out why; it says nothing about the document.",),
         ("Leave it with us, or upload a fresh copy if you have one.",),
+        ("Operations finds the cause in the workers' log and retries the document.",),
     ),
     "DUPLICATE_CONTENT": Copy(
         "Already on file",
@@ -95,6 +112,10 @@ COPY: Mapping[str, Copy] = {
             "Do nothing if this file belongs under both names, {also} and this one.",
             "Do nothing: the copy on file counts.",
         ),
+        (
+            "Compare this document with {also}: does the file belong under both names?",
+            "The document on file counts; nothing has to be decided.",
+        ),
     ),
     "MALWARE_SUSPECTED": Copy(
         "The scanner raised an alarm",
@@ -104,12 +125,14 @@ COPY: Mapping[str, Copy] = {
         ),
         ("Nobody but our QA team can open it until it has been looked at.",),
         ("Scan your computer, then save or print the document to a new PDF and upload that copy.",),
+        ("Do not open the file on your own computer before your IT security has seen it.",),
     ),
     "EMPTY_FILE": Copy(
         "The file is empty",
         ("The file is empty: it holds no data.",),
         ("There is nothing in it that could be checked or filed.",),
         ("Open the {type} on your side to see that it is complete, then upload it again.",),
+        ("The file holds no data; there is nothing to look at.",),
     ),
     "FILE_TOO_LARGE": Copy(
         "The file is too large",
@@ -120,6 +143,7 @@ COPY: Mapping[str, Copy] = {
         ),
         ("Very large files cannot be checked in time.",),
         ("Scan it in black and white at 300 dpi, or split it by section, then upload it again.",),
+        ("Compare the size of the file with the limit.",),
     ),
     "UNSUPPORTED_TYPE": Copy(
         "Not a PDF or a scan",
@@ -129,12 +153,14 @@ COPY: Mapping[str, Copy] = {
         ),
         ("Only PDF, JPEG, PNG and TIFF files can be read and archived.",),
         ("Save or print the document as a PDF, open that once to check it, then upload it.",),
+        ("Look at what kind of file the site sent.",),
     ),
     "DYNAMIC_XFA_FORM": Copy(
         "A form that only Adobe Reader displays",
         ("The PDF holds a form that only Adobe Reader displays (dynamic XFA).",),
         ("Other programs show nothing of it, and a record has to open now and in many years.",),
         ("Open it in Adobe Reader, print it to PDF, and upload that copy.",),
+        ("The form cannot be displayed here.",),
     ),
     "TYPE_MISMATCH": Copy(
         "Name and content of the file differ",
@@ -144,24 +170,28 @@ COPY: Mapping[str, Copy] = {
         ),
         ("A record has to open as what its name says it is.",),
         ("Save the document as a PDF, open that once to check it, then upload it.",),
+        ("Compare the ending of the file's name with its content.",),
     ),
     "CHECKSUM_MISMATCH": Copy(
         "The file changed on its way to us",
         ("The bytes that reached us are not the ones that were announced.",),
         ("The checksum proves that the file on record is the one that was sent.",),
-        ("Send the file again together with the checksum of that very file.",),
+        ("Upload the file again. Programs send the checksum of that very file with it.",),
+        ("Compare the SHA-256 with the one that the site announced.",),
     ),
     "ACTIVE_CONTENT": Copy(
         "Holds scripts or attached files",
         ("The PDF contains {kinds}.", "The PDF contains scripts or attached files."),
         ("An archived record must not change when it is opened.",),
-        ("Print it to PDF and upload that copy, or wait for QA to look at this one.",),
+        ("Print it to PDF and upload that copy.",),
+        ("Find out what the scripts or attachments are for before you file it.",),
     ),
     "ENCRYPTED_DOCUMENT": Copy(
         "Locked with a password",
         ("The PDF is locked with a password.",),
         ("We cannot check a file that we cannot open.",),
         ("Save a copy without the password and upload that.",),
+        ("The file cannot be opened without its password.",),
     ),
     "CORRUPT_DOCUMENT": Copy(
         "The file is damaged",
@@ -175,12 +205,14 @@ COPY: Mapping[str, Copy] = {
             "Open the file on your side, check that no page is missing in it, and upload it again.",
             "Save or print it to a new PDF, open that once to check it, then upload it.",
         ),
+        ("Look at how much of the file can still be opened.",),
     ),
     "PARSER_FAILURE": Copy(
         "We could not read the file",
         ("The file opens, but we could not read what is in it.",),
         ("A {type} that cannot be read cannot be checked.",),
-        ("Print it to a new PDF and upload that copy, or ask for a review.",),
+        ("Print it to a new PDF and upload that copy.",),
+        ("Look at whether the file opens and is whole.",),
     ),
     "ILLEGIBLE_SCAN": Copy(
         "The scan cannot be read",
@@ -193,6 +225,7 @@ COPY: Mapping[str, Copy] = {
             "What cannot be read cannot be checked.",
         ),
         ("Scan the whole document again at 300 dpi in black and white, then upload it.",),
+        ("Look at the pages: can a person read them?",),
     ),
     "PHI_SUSPECTED": Copy(
         "May name a study participant",
@@ -201,7 +234,11 @@ COPY: Mapping[str, Copy] = {
             "This {type} seems to hold details of a study participant.",
         ),
         ("Participants' details do not belong into a site's regulatory file.",),
-        ("Wait for QA to look at it. Upload a copy without these details if there are any.",),
+        ("Check the page. If it holds such details, upload a copy without them.",),
+        (
+            "Look at page {page}: does it hold details of a study participant?",
+            "Look for details of a study participant.",
+        ),
     ),
     "MULTIPLE_DOCUMENTS": Copy(
         "More than one document in the file",
@@ -222,8 +259,12 @@ COPY: Mapping[str, Copy] = {
         ),
         ("The whole document is the record, with all of its pages.",),
         (
-            "Scan all {total} pages into one PDF and upload it, or wait for QA to look at it.",
-            "Scan all pages into one PDF and upload it; if none is missing, wait for QA.",
+            "Check your document. If a page is missing, upload all {total} pages in one PDF.",
+            "Check your document. If a page is missing, upload all pages in one PDF.",
+        ),
+        (
+            "Look at page {page}: is it blank, and may it be?",
+            "Compare the pages with the numbers that are printed on them.",
         ),
     ),
     "DOC_TYPE_CONFLICT": Copy(
@@ -234,7 +275,11 @@ COPY: Mapping[str, Copy] = {
             "This looks like another type of document than the one it was sent as.",
         ),
         ("The type decides which checks run and where the document is filed.",),
-        ("Change the type, or choose the right file and upload it.",),
+        ("Correct the type, or upload the right file.",),
+        (
+            "Look at what the document is: {detected}, or {declared}?",
+            "Look at what type of document it is.",
+        ),
     ),
     "DOC_TYPE_UNRECOGNIZED": Copy(
         "Type of document not recognised",
@@ -243,7 +288,11 @@ COPY: Mapping[str, Copy] = {
             "We could not tell which type of document this is.",
         ),
         ("The type decides which checks run and where the document is filed.",),
-        ("Wait for QA to look at it, or choose the right file if this is not the one you meant.",),
+        ("Check the type and the file. Correct the type, or upload the right file.",),
+        (
+            "Look at what the document is. It was sent as {declared}.",
+            "Look at what type of document it is.",
+        ),
     ),
     "SCHEMA_MISMATCH": Copy(
         "A required entry is missing",
@@ -263,8 +312,15 @@ COPY: Mapping[str, Copy] = {
             "Use version {latest} and send the document again.",
             "Fill in {box}, with “None” where there is nothing to name, and upload the form again.",
             "Tick what applies in {choice}, and upload the form again.",
-            "Add the {field} and upload the document again, or ask for a review if it is there.",
-            "Add what is missing and upload it again, or ask for a review if it is there.",
+            "Add the {field} and upload the document again.",
+            "Add what is missing and upload the document again.",
+        ),
+        (
+            "Look at {box}: is it filled in?",
+            "Look at {choice}: is nothing ticked there?",
+            "Look at page {page}: is the {field} there?",
+            "Look for the {field} on the document.",
+            "Look for the entry that is missing.",
         ),
     ),
     "SIGNATURE_BROKEN": Copy(
@@ -395,6 +451,10 @@ COPY: Mapping[str, Copy] = {
             "Ask {role} to sign and date {section}, scan the whole document, upload it again.",
             "Ask the signer to sign and date it, scan the whole document, upload it again.",
         ),
+        (
+            "Look for the signature on page {page}.",
+            "Look for the signature.",
+        ),
     ),
     "SIGNATURE_DATE_MISSING": Copy(
         "Signed, but not dated",
@@ -403,6 +463,10 @@ COPY: Mapping[str, Copy] = {
         (
             "Ask {role} to add the date beside the signature, then upload the document again.",
             "Ask the signer to add the date beside the signature, then upload it again.",
+        ),
+        (
+            "Look for a date beside the signature on page {page}.",
+            "Look for a date beside the signature.",
         ),
     ),
     "EXPIRED_DOCUMENT": Copy(
@@ -414,7 +478,11 @@ COPY: Mapping[str, Copy] = {
         ),
         (
             "Upload the current one when there is one: study {study} files it until then.",
-            "Upload the current one; if its renewal is pending, attach the renewal letter.",
+            "Upload the current one, or the renewal letter if its renewal is pending.",
+        ),
+        (
+            "Compare the last day, {expires}, with the one that is printed on it.",
+            "Compare its last day with the one that is printed on it.",
         ),
     ),
     "STALE_DOCUMENT": Copy(
@@ -427,6 +495,10 @@ COPY: Mapping[str, Copy] = {
         (
             "Upload a newer {type} when there is one: study {study} files it until then.",
             "Upload a newer {type} with a current date.",
+        ),
+        (
+            "Compare its date, {dated}, with the one that is printed on it.",
+            "Compare its date with the one that is printed on it.",
         ),
     ),
     "DATE_IN_FUTURE": Copy(
@@ -441,6 +513,10 @@ COPY: Mapping[str, Copy] = {
             "Ask the signer to correct the {field}, then upload the document again.",
             "Ask the signer to correct the date, then upload the document again.",
         ),
+        (
+            "Look at the {field} on page {page}: was {date} read correctly?",
+            "Look at the date: was it read correctly?",
+        ),
     ),
     "DATE_INVALID": Copy(
         "A date does not exist",
@@ -454,6 +530,10 @@ COPY: Mapping[str, Copy] = {
             "Ask the signer to correct the {field}, then upload the document again.",
             "Ask the signer to correct the date, then upload the document again.",
         ),
+        (
+            "Look at the {field} on page {page}: was {written} read correctly?",
+            "Look at the date: was it read correctly?",
+        ),
     ),
     "DATE_OUT_OF_SEQUENCE": Copy(
         "Two dates are the wrong way round",
@@ -463,6 +543,7 @@ COPY: Mapping[str, Copy] = {
         ),
         ("The order of the dates shows that each step was taken in time.",),
         ("Check both dates, have the wrong one corrected, then upload the document again.",),
+        ("Look at both dates: were they read correctly?",),
     ),
     "SITE_MISMATCH": Copy(
         "Names another site",
@@ -472,6 +553,10 @@ COPY: Mapping[str, Copy] = {
         ),
         ("Documents are filed under the site that is named on them.",),
         ("Check the file; if the site on it is wrong, have it corrected and upload it again.",),
+        (
+            "Compare site {named} on the document with site {expected}, for which it was sent.",
+            "Compare the site on the document with the one for which it was sent.",
+        ),
     ),
     "PROTOCOL_MISMATCH": Copy(
         "Names another protocol",
@@ -484,6 +569,11 @@ COPY: Mapping[str, Copy] = {
         (
             "Check both; upload the {other} or the {one} that belongs to this study.",
             "Check the file; if it belongs to another study, upload the right one here.",
+        ),
+        (
+            "Compare the {one} with the {other}.",
+            "Compare protocol {named} on the document with {expected}, the study's.",
+            "Compare the protocol on the document with the study's.",
         ),
     ),
     "PROTOCOL_VERSION_MISMATCH": Copy(
@@ -500,7 +590,12 @@ COPY: Mapping[str, Copy] = {
         ),
         (
             "Check which version is current, and upload the {other} or the {one} for it.",
-            "Upload the {type} for the current version, or wait for QA to look at it.",
+            "Upload the {type} for the current version.",
+        ),
+        (
+            "Compare the {one} with the {other}.",
+            "Compare protocol version {named} on the document with {expected}.",
+            "Compare the protocol version on the document with the current one.",
         ),
     ),
     "PERSON_MISMATCH": Copy(
@@ -519,7 +614,12 @@ COPY: Mapping[str, Copy] = {
         (
             "Add {absent} to the {other} and upload it, or upload a corrected {one}.",
             "Check which name is right, and upload a corrected {other} or {one}.",
-            "Check the file. Upload the right one, or correct the name it was sent under.",
+            "Check the file. Upload the right one, or correct the person.",
+        ),
+        (
+            "Compare the {one} with the {other}.",
+            "Compare {named} on the document with {expected}, for whom it was sent.",
+            "Compare the names.",
         ),
     ),
     "PERSON_NOT_READ": Copy(
@@ -531,7 +631,12 @@ COPY: Mapping[str, Copy] = {
             "We could not read whose {type} this is.",
         ),
         ("Each person's documents are filed under their own name.",),
-        ("Wait for QA to compare the names, or upload a sharper copy that shows the full name.",),
+        ("Upload a sharper copy that shows the full name, or the right file.",),
+        (
+            "Compare “{read}”, as it was read, with {expected}, for whom it was sent.",
+            "Look at the name on the document. It was sent for {expected}.",
+            "Look at the name on the document.",
+        ),
     ),
     "LAB_MISMATCH": Copy(
         "Names another laboratory",
@@ -544,6 +649,11 @@ COPY: Mapping[str, Copy] = {
         (
             "Upload the {other} of the laboratory on the {one}, or a corrected {one}.",
             "Check which laboratory is meant and upload the document that belongs to it.",
+        ),
+        (
+            "Compare the {one} with the {other}.",
+            "Compare the laboratories {named} and {expected}.",
+            "Compare the laboratories.",
         ),
     ),
     "IRB_MISMATCH": Copy(
@@ -558,6 +668,11 @@ COPY: Mapping[str, Copy] = {
             "Check which IRB is responsible, and upload the {other} or the {one} that names it.",
             "Check which IRB is responsible and upload the document that names it.",
         ),
+        (
+            "Compare the {one} with the {other}.",
+            "Compare {named} and {expected}: is it the same IRB?",
+            "Compare the IRBs.",
+        ),
     ),
     "OCR_LOW_CONFIDENCE": Copy(
         "Some words could not be read for certain",
@@ -567,7 +682,11 @@ COPY: Mapping[str, Copy] = {
             "We could not read all of this {type} for certain.",
         ),
         ("We do not decide on words that we may have misread.",),
-        ("Wait for QA to look at it, or upload a sharper scan at 300 dpi.",),
+        ("Upload a sharper scan at 300 dpi if you have one.",),
+        (
+            "Look at {what} on page {page}.",
+            "Look at what could not be read for certain.",
+        ),
     ),
     "EXPIRES_SOON": Copy(
         "Expires soon",
@@ -577,6 +696,10 @@ COPY: Mapping[str, Copy] = {
         ),
         ("It is on file and counts until then.",),
         ("Upload the renewed one before that day.",),
+        (
+            "Compare the last day, {expires}, with the one that is printed on it.",
+            "Compare its last day with the one that is printed on it.",
+        ),
     ),
     "FORM_EDITION_OUTDATED": Copy(
         "Older edition of the form",
@@ -586,6 +709,7 @@ COPY: Mapping[str, Copy] = {
         ),
         ("FDA accepts forms with a passed OMB date: it is not the form's own expiry.",),
         ("Do nothing: the form counts as it is.",),
+        ("Nothing has to be decided: the form counts as it is.",),
     ),
     "PACKET_INCOMPLETE": Copy(
         "Documents are still missing",
@@ -599,12 +723,17 @@ COPY: Mapping[str, Copy] = {
             "Upload the {lacking} of {absent}, or a corrected {one} if the name is wrong.",
             "Upload what is missing; what is already on file stays there.",
         ),
+        (
+            "Compare the {one} with what is on file for {absent}.",
+            "Compare the site's documents with the list of those that are required.",
+        ),
     ),
     "QA_REJECTED": Copy(
         "Returned by QA",
         ("QA returned this {type}: {note}", "QA returned this {type}."),
         ("A person looked at it and found something that the site has to correct.",),
         ("Read the note, correct the document, then upload it again.",),
+        ("Read the note; the decision has its reason and its signature.",),
     ),
 }
 
@@ -613,5 +742,6 @@ UNKNOWN = Copy(
     "A finding of an older version",
     ("A check of an older version found something in this {type}.",),
     ("Its wording is no longer on record here.",),
-    ("Ask QA what it meant.",),
+    ("Do nothing, unless the document came back. Then upload it again.",),
+    ("Compare the document with what its record says.",),
 )

@@ -17,19 +17,25 @@ _NOUNS = {kind.name: kind.noun for kind in TYPES.values()}
 class Sentences:
     what: str
     why: str
-    do: str
+    do: str  # to staff: what to check
 
 
 def placeholders(wording: str) -> frozenset[str]:
     return frozenset(name for _, name, _, _ in Formatter().parse(wording) if name)
 
 
-def sentences(code: str, facts: Facts, *, type_name: str = "") -> Sentences:
-    """Never raises: records outlive codes, and facts that a later wording would ask for."""
+def sentences(
+    code: str, facts: Facts, *, type_name: str = "", for_staff: bool = False
+) -> Sentences:
+    """Return the sentences of a finding, to its site or to staff.
+
+    Never raises: records outlive codes, and facts that a later wording would ask for.
+    """
     copy = COPY.get(code, UNKNOWN)
     known = {name: _shown(value) for name, value in facts.items() if _is_known(name, value)}
+    parts = copy.staff_parts if for_staff else copy.parts
     known["type"] = _NOUNS.get(type_name, type_name) or "document"
-    return Sentences(*(_worded(part, known) for part in copy.parts))
+    return Sentences(*(_worded(part, known) for part in parts))
 
 
 def reason(code: str) -> str:

@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.cache import never_cache
 
 from ingestion.models import Document
+from ingestion.web.outcomes import ACTED_ON
 from sites.models import User
 
 View = Callable[..., HttpResponseBase]
@@ -24,7 +25,7 @@ class SignedIn(HttpRequest):
 
 def visible(user: User, pk: int) -> Document:
     """Another site's document does not exist."""
-    rows = Document.objects.visible_to(user).prefetch_related("findings", "corrections")
+    rows = Document.objects.visible_to(user).prefetch_related("findings", *ACTED_ON)
     beside = rows.select_related(
         "site__study", "packet", "batch", "duplicate_of__packet", "corrects"
     )

@@ -19,6 +19,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
+from ingestion.core.states import DocumentState
 from ingestion.intake import drafts
 from ingestion.intake.admission import in_words
 from ingestion.intake.correcting import NotToCorrect
@@ -88,6 +89,11 @@ class Form:
     def most(self) -> int:
         """Files that it takes."""
         return drafts.room(self.corrects)
+
+    @property
+    def replaces(self) -> bool:
+        """Whether it takes the place of what is in review, and not of what came back."""
+        return self.corrects is not None and self.corrects.state == DocumentState.IN_REVIEW
 
     @property
     def rows(self) -> list[Row]:

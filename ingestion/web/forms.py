@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 
 from audit.signatures import Signature
+from ingestion.rules.types import TYPES
 from sites import identity, signing
 from sites.models import User
 
@@ -16,6 +17,21 @@ class PlainForm(forms.Form):
         super().__init__(*args, **options)
         for field in self.fields.values():
             field.widget.attrs["class"] = "sl-input"
+
+
+def type_field() -> forms.ChoiceField:
+    kinds = [(kind.slug, kind.name) for kind in TYPES.values()]
+    return forms.ChoiceField(label="Type", choices=[("", "Choose a type"), *kinds])
+
+
+def person_field() -> forms.CharField:
+    return forms.CharField(
+        label="Whose document is it?",
+        help_text="Only for a CV, licence, GCP certificate or financial disclosure.",
+        required=False,
+        max_length=80,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
 
 
 class SignedForm(PlainForm):

@@ -34,9 +34,10 @@ STATES: Mapping[DocumentState, str] = MappingProxyType(
         _S.DEDUPED: "The very same file is on file for this site. Nothing to do.",
         _S.REJECTED: "Something on it has to be put right. Its page says what, and how.",
         _S.RETURNED: "A person in QA looked at it and asks for a correction, in their own words.",
-        _S.IN_REVIEW: "A person in QA decides. Nothing to do until then.",
+        _S.IN_REVIEW: "A person in QA decides. Until then you can replace the file, or correct its "
+        "type or person.",
         _S.HELD: "Something on our side, or the portal's, keeps it. Nothing is wrong with it.",
-        _S.WITHDRAWN: "It was filed in error. The file and its history are kept.",
+        _S.WITHDRAWN: "It was filed in error, or replaced in review. File and history are kept.",
         _S.CANCELLED: "It was cancelled before it was checked.",
     }
 )

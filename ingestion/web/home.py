@@ -46,11 +46,11 @@ def home(request: SignedIn) -> HttpResponse:
     return render(request, "home.html", context)
 
 
-def needed(waiting: "QuerySet[Document]") -> list[Outcome]:
+def needed(waiting: "QuerySet[Document]", *, for_staff: bool = False) -> list[Outcome]:
     """What came of those that wait longest, at most MOST_NEEDS, for `documents/_needing.html`."""
     rows = waiting.select_related("site", "duplicate_of")
     shown = rows.prefetch_related("findings", "corrections")[:MOST_NEEDS]
-    return [outcome(document, needs_site=True) for document in shown]
+    return [outcome(each, for_staff=for_staff, needs_site=True) for each in shown]
 
 
 def _with_progress(packets: Iterable[Packet]) -> list[tuple[Packet, Progress]]:

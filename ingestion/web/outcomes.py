@@ -1,20 +1,25 @@
-"""What came of a document, in the words its site reads: what happened, why, what to do.
+"""What came of a document, for its site or for staff: what happened, why, and what to do about it.
 
-The sentences themselves live in `ingestion.rules.sentences`; here is only which of
-them a state calls for. Documents come with `findings` prefetched.
+The sentences of the findings live in `ingestion.rules.sentences`. Here is which of them a state
+calls for, and which buttons answer them: advice is shown only where its button is. Documents come
+with `findings`, `corrections` and `qa_decisions` prefetched.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
+from ingestion import review
 from ingestion.core.states import NEEDS_SITE, DocumentState
-from ingestion.intake import correcting
+from ingestion.intake import correcting, declarations
 from ingestion.intake.declarations import Declared
 from ingestion.models import Document, Finding
 from ingestion.review.table import FILES
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.sentences import Sentences, sentences
 from ingestion.web.wording import day
+
+# What the buttons of a document depend on, for `prefetch_related`.
+ACTED_ON = ("corrections", "qa_decisions", "review_requests")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,7 @@ class Remark:
     said: Sentences
     tone: str  # of components.css: bad, warn, info
     finding: Finding
+    advice: str = ""  # the heading of what to do, or to check; "" where nothing can be done
     picture: Any = None  # of its page, for `documents/_page.html`
 
 
@@ -43,13 +49,44 @@ class Outcome:
         return self.needs_site
 
     @property
+    def can_be_replaced(self) -> bool:
+        """Its site may send another file while QA has not decided."""
+        return self.document.state == DocumentState.IN_REVIEW
+
+    @property
+    def can_be_redeclared(self) -> bool:
+        """Its site may correct its type and person."""
+        is_open = self.can_be_corrected or self.can_be_replaced
+        return is_open and not declarations.closed_to_site(self.document)
+
+    @property
     def can_be_retried(self) -> bool:
         """Its portal would not give it."""
-        return self.can_be_asked_about and self.document.code == "DOWNLOAD_FAILED"
+        is_rejected = self.document.state == DocumentState.REJECTED
+        return self.can_be_corrected and is_rejected and self.document.code == "DOWNLOAD_FAILED"
 
     @property
     def can_be_asked_about(self) -> bool:
-        return self.can_be_corrected and self.document.state == DocumentState.REJECTED
+        return self.can_be_corrected and not review.refusal(self.document)
+
+    @property
+    def upload_label(self) -> str:
+        """Of the link to the upload form, for what is neither corrected nor replaced; or ""."""
+        state = self.document.state
+        is_late = state == DocumentState.RECEIVED and self.document.failing_since
+        if state == DocumentState.HELD or is_late:
+            return "Upload the file here"
+        if state == DocumentState.ARCHIVED and any(each.tone != "info" for each in self.remarks):
+            return "Upload a newer version"
+        return ""
+
+    @property
+    def person(self) -> str:
+        return person_of(self.document)
+
+    @property
+    def has_actions(self) -> bool:
+        return bool(self.can_be_corrected or self.can_be_replaced or self.upload_label)
 
     @property
     def main(self) -> Remark | None:
@@ -61,11 +98,19 @@ def person_of(document: Document) -> str:
     return Declared.of(document).person
 
 
+_REPLACED = "The site replaced this file while it was in review. The file and its history are kept."
 _NOTES = {
-    DocumentState.IN_REVIEW: "A person in QA looks at this one. You will see the decision here.",
-    DocumentState.HELD: "Our side, or the portal's. Nothing to do now.",
+    DocumentState.IN_REVIEW: (
+        "A person in QA looks at this one. You will see the decision here. You need not do "
+        "anything, and you can still put it right until QA decides."
+    ),
+    DocumentState.HELD: "The cause is on our side or at the portal. You need not do anything.",
     DocumentState.WITHDRAWN: "It was filed in error. The file and its history are kept.",
     DocumentState.CANCELLED: "It was cancelled before it was checked.",
+}
+_STAFF_NOTES = _NOTES | {
+    DocumentState.IN_REVIEW: "It waits for a decision of QA.",
+    DocumentState.HELD: "The cause is on our side or at the portal. Operations retries it.",
 }
 _TONES = {
     DocumentState.REJECTED: "bad",
@@ -73,11 +118,15 @@ _TONES = {
     DocumentState.ARCHIVED: "warn",
     DocumentState.HELD: "warn",
 }
+# In these the site can do something, besides what was rejected or returned and not replaced yet.
+_ADVISED = {DocumentState.IN_REVIEW, DocumentState.HELD, DocumentState.ARCHIVED}
 _SILENT = {DocumentState.RECEIVED, DocumentState.VALIDATING, DocumentState.DEDUPED}
 
 
-def outcome(document: Document, *, needs_site: bool | None = None) -> Outcome:
-    """Return what the pages say of a document.
+def outcome(
+    document: Document, *, for_staff: bool = False, needs_site: bool | None = None
+) -> Outcome:
+    """Return what the pages say of a document, to its site or to staff.
 
     `needs_site`: whether it is one of `needing_site()`, for callers who asked for many at once.
     """
@@ -87,10 +136,12 @@ def outcome(document: Document, *, needs_site: bool | None = None) -> Outcome:
         own = Document.objects.needing_site().filter(pk=document.pk)
         needs_site = state in NEEDS_SITE and own.exists()
     is_replaced = state in NEEDS_SITE and not needs_site and correction is None
+    advised = for_staff or needs_site or state in _ADVISED
+    said = remarks(document, for_staff=for_staff, advised=advised)
     return Outcome(
         document=document,
-        note=_note(document, state),
-        remarks=() if state in _SILENT or is_overruled(document) else remarks(document),
+        note=_note(document, state, for_staff=for_staff),
+        remarks=() if state in _SILENT or is_overruled(document) else said,
         needs_site=needs_site,
         correction=correction,
         newer=correcting.newer_version(document) if is_replaced else None,
@@ -117,27 +168,40 @@ def is_overruled(document: Document) -> bool:
     return document.qa_decisions.filter(action__in=FILES).exists()
 
 
-def remarks(document: Document) -> tuple[Remark, ...]:
+def remarks(
+    document: Document, *, for_staff: bool = False, advised: bool = True
+) -> tuple[Remark, ...]:
+    """Return what was found, in words; without advice unless it is `advised`."""
+    heading = "What to check" if for_staff else "What to do"
+    return tuple(
+        _remark(finding, document, for_staff=for_staff, advice=heading if advised else "")
+        for finding in document.current_findings
+    )
+
+
+def _remark(finding: Finding, document: Document, *, for_staff: bool, advice: str) -> Remark:
     tone = _TONES.get(DocumentState(document.state), "info")
-    return tuple(_remark(finding, document, tone) for finding in document.current_findings)
-
-
-def _remark(finding: Finding, document: Document, tone: str) -> Remark:
-    said = sentences(finding.code, finding.facts, type_name=document.type_name)
+    name = document.type_name
+    said = sentences(finding.code, finding.facts, type_name=name, for_staff=for_staff)
     known = CODES.get(finding.code)  # records outlive codes
     if known and known.disposition is Disposition.INFO:
         tone = "info"
-    return Remark(finding.code, finding.page, said, tone, finding)
+    return Remark(finding.code, finding.page, said, tone, finding, advice)
 
 
-def _note(document: Document, state: DocumentState) -> str:
+def _note(document: Document, state: DocumentState, *, for_staff: bool) -> str:
     if state is DocumentState.DEDUPED:
         return _already_on_file(document)
     if is_overruled(document):
         return "A person in QA looked at it, and filed it."
     if state is DocumentState.RECEIVED and document.failing_since:
-        return "The portal did not give it yet. We ask again; you can also upload it here."
-    return _NOTES.get(state, "")
+        waits = "The portal has not sent it yet. It is asked again."
+        return waits if for_staff else f"{waits} You can also upload the file here."
+    if state is DocumentState.RECEIVED and document.is_redeclared:
+        return "Its type or person was corrected. The checks run again."
+    if state is DocumentState.WITHDRAWN and _correction(document):
+        return _REPLACED
+    return (_STAFF_NOTES if for_staff else _NOTES).get(state, "")
 
 
 def _already_on_file(document: Document) -> str:

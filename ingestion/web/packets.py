@@ -20,7 +20,7 @@ from ingestion.intake import receipts
 from ingestion.models import Document, Extraction, Packet
 from ingestion.readiness import readiness_of
 from ingestion.web.access import SignedIn
-from ingestion.web.outcomes import Outcome, outcome
+from ingestion.web.outcomes import ACTED_ON, Outcome, outcome
 from ingestion.web.pictures import pictured
 from ingestion.web.progress import Progress
 from ingestion.web.required import Disagreement, disagreements
@@ -73,14 +73,17 @@ def _visible(user: User, reference: str) -> Packet:
 def _documents(packet: Packet) -> list[Document]:
     """In the order in which they were sent, which never changes while they are checked."""
     documents = packet.documents.select_related("site", "duplicate_of__packet", "corrects")
-    return list(documents.prefetch_related("findings", "corrections").order_by("pk"))
+    return list(documents.prefetch_related("findings", *ACTED_ON).order_by("pk"))
 
 
 def _outcomes(documents: list[Document], person: User) -> list[Outcome]:
     """With pictures of what has to be put right."""
     own = [document.pk for document in documents]
     needing = set(Document.objects.needing_site().filter(pk__in=own).values_list("pk", flat=True))
-    came = [outcome(document, needs_site=document.pk in needing) for document in documents]
+    came = [
+        outcome(document, for_staff=person.is_staff, needs_site=document.pk in needing)
+        for document in documents
+    ]
     wanting = [each.document for each in came if each.can_be_corrected][:MOST_PICTURES]
     rows = Extraction.objects.filter(document__in=wanting).order_by("attempt")
     read = {row.document_id: row for row in rows.defer("words")} if wanting else {}
@@ -98,7 +101,7 @@ def _results(packet: Packet, person: User, *, has_worker: bool) -> dict[str, obj
     progress = Progress(counts, needing, has_worker=has_worker)
     settled = [document.settled_at for document in documents if document.settled_at]
     return {
-        "gaps": _gaps(packet, documents) if progress.is_done else [],
+        "gaps": _gaps(packet, documents, person) if progress.is_done else [],
         "progress": progress,
         "outcomes": outcomes,
         "mails": not progress.is_done and mailing.is_on() and mailing.wanted_by(person),
@@ -106,12 +109,12 @@ def _results(packet: Packet, person: User, *, has_worker: bool) -> dict[str, obj
     }
 
 
-def _gaps(packet: Packet, documents: list[Document]) -> list[Disagreement]:
+def _gaps(packet: Packet, documents: list[Document], person: User) -> list[Disagreement]:
     """Those of the site that a document of this packet is part of."""
     own = {document.pk for document in documents}
     stand = readiness_of(packet.site)
     found = [gap for gap in stand.gaps if own & {gap.one.key, gap.other.key if gap.other else 0}]
-    return disagreements(stand, found)
+    return disagreements(stand, found, for_staff=person.is_staff)
 
 
 def _etag(packet: Packet, *, has_worker: bool) -> str:

@@ -69,8 +69,8 @@ def required_of(request: SignedIn, site_id: str) -> HttpResponse:
     context = {
         "stand": stand,
         "lines": lines(stand),
-        "gaps": disagreements(stand, stand.contradictions),
-        "waiting": needed(waiting),
+        "gaps": disagreements(stand, stand.contradictions, for_staff=request.user.is_staff),
+        "waiting": needed(waiting, for_staff=request.user.is_staff),
         "waiting_count": waiting.count(),
     }
     return render(request, "sites/page.html", context)
@@ -80,12 +80,12 @@ def lines(stand: Readiness) -> list[Line]:
     return [_line(each, stand) for each in stand.required]
 
 
-def disagreements(stand: Readiness, gaps: Iterable[Gap]) -> list[Disagreement]:
+def disagreements(stand: Readiness, gaps: Iterable[Gap], *, for_staff: bool) -> list[Disagreement]:
     rows = stand.documents
     return [
         Disagreement(
             gap.code,
-            sentences(gap.code, gap.facts),
+            sentences(gap.code, gap.facts, for_staff=for_staff),
             rows[gap.one.key],
             rows[gap.other.key] if gap.other else None,
         )

@@ -8,10 +8,12 @@ from types import MappingProxyType
 from audit import actors, history
 from audit.history import Recorded
 from ingestion.core.states import DocumentState
+from ingestion.intake import correcting, declarations
 from ingestion.review.table import RULES
 from ingestion.rules.sentences import reason
 from ingestion.web.look import LOOKS, Look
 from ingestion.web.trail.words import EVENTS, people
+from ingestion.web.wording import said_as
 from sites.roles import label
 
 # Said as events; a state that has none of its own is said by its word.
@@ -23,7 +25,9 @@ _SAID: Mapping[DocumentState, str] = MappingProxyType(
 )
 _SYSTEMS: Mapping[str, str] = MappingProxyType({"worker": "by SiteLedger"})
 # What a person decided says more than the state it came to.
-_BY_PEOPLE = frozenset({"document.review_asked", *(rule.event for rule in RULES.values())})
+_BY_PEOPLE = frozenset(
+    {"document.review_asked", correcting.REPLACED, *(rule.event for rule in RULES.values())}
+)
 _OTHER = Look("dash", "idle")  # an entry that moves nothing, such as a look at the document
 
 
@@ -43,6 +47,16 @@ def steps(subject: str) -> list[Step]:
     return [_step(entry, names) for entry in entries]
 
 
+def _said_of(entry: Recorded) -> str:
+    """Its event; of a correction also what the document was sent as, and what it is now."""
+    detail = entry.detail or {}
+    if entry.event != declarations.REDECLARED or "new_name" not in detail:
+        return EVENTS[entry.event]
+    was = said_as(detail["old_type"], detail["old_name"])
+    becomes = said_as(detail["new_type"], detail["new_name"])
+    return f"{EVENTS[entry.event]}: {becomes}. It was sent as {was}"
+
+
 def _step(entry: Recorded, names: Mapping[str, str]) -> Step:
     who = names.get(entry.actor) or _SYSTEMS.get(entry.role) or label(entry.role)
     who = who or actors.in_short(entry.actor)
@@ -53,7 +67,7 @@ def _step(entry: Recorded, names: Mapping[str, str]) -> Step:
     state = DocumentState(entry.to_state)
     what = _SAID.get(state, state.word)
     if entry.event in _BY_PEOPLE:
-        return Step(EVENTS[entry.event], "", entry.occurred_at, who, LOOKS[state])
+        return Step(_said_of(entry), "", entry.occurred_at, who, LOOKS[state])
     if state is DocumentState.RECEIVED and entry.from_state:
         what = "Back in the queue"
     elif entry.code:

@@ -1,6 +1,6 @@
 from django.urls import include, path
 
-from ingestion.web.asking import ask, retry
+from ingestion.web.asking import ask, redeclare, retry
 from ingestion.web.copies import certified_copies, certified_copy
 from ingestion.web.documents import document_page, original
 from ingestion.web.files import file, files, guess, remove
@@ -29,6 +29,7 @@ urlpatterns = [
     path("documents/<int:pk>/correct/", correct, name="correct"),
     path("documents/<int:pk>/retry/", retry, name="retry"),
     path("documents/<int:pk>/ask/", ask, name="ask"),
+    path("documents/<int:pk>/type/", redeclare, name="redeclare"),
     path("documents/<int:pk>/copies/", certified_copies, name="certified_copies"),
     path("documents/<int:pk>/copies/<int:seq>/", certified_copy, name="certified_copy"),
     path("sites/", required, name="required"),

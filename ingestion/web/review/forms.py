@@ -6,13 +6,15 @@ from typing import Any
 from django import forms
 
 from audit.reasons import LEAST
+from ingestion.intake import declarations
+from ingestion.intake.declarations import Declared
 from ingestion.models import Action, Document
 from ingestion.review import MOST_WORDS, Ruling, successors
 from ingestion.review.desk import Wanted
 from ingestion.review.table import REASONS, must_be_signed, tells_site
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.sentences import reason
-from ingestion.web.forms import PlainForm, SignedForm
+from ingestion.web.forms import PlainForm, SignedForm, person_field, type_field
 from sites.models import Site, User
 
 MOST_REASON = 500  # characters
@@ -71,6 +73,8 @@ class FilterForm(PlainForm):
 class DecisionForm(SignedForm):
     """What one action asks for; without the signature where none is needed."""
 
+    document_type = type_field()
+    person = person_field()
     reason_code = forms.ChoiceField(
         label="Reason", choices=[("", "Choose one"), *REASONS.items()], help_text="For the record."
     )
@@ -99,11 +103,16 @@ class DecisionForm(SignedForm):
     def __init__(
         self, action: Action, documents: Iterable[Document], *args: Any, **options: Any
     ) -> None:
-        super().__init__(*args, **options)
         self.action, (document, *_) = action, documents
+        now = Declared.of(document)
+        declared = {"document_type": now.document_type, "person": now.person}
+        super().__init__(*args, initial=declared | options.pop("initial", {}), **options)
+        self.document = document
         self.is_signed = must_be_signed(action)
         told = {"reason_code", "note"} if tells_site(action, document.state) else {"reason"}
         asked = told | _ASKED.get(action, set()) | {"made_on"}
+        if not declarations.takes_person(document):
+            asked -= {"person"}
         if self.is_signed:
             asked |= set(SignedForm.base_fields)
         for name in set(self.fields) - asked:
@@ -119,12 +128,26 @@ class DecisionForm(SignedForm):
         assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - for the type checker
         field.queryset = rows
 
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.action is Action.REDECLARE and not self.has_error("document_type"):
+            field, sentence = declarations.fault(self.document, self._declared)
+            if sentence:
+                self.add_error(field, sentence)
+        return given
+
+    @property
+    def _declared(self) -> Declared:
+        given = self.cleaned_data
+        return Declared(given.get("document_type", ""), given.get("person", "").strip())
+
     @property
     def ruling(self) -> Ruling:
         """After `is_valid()`."""
         names = ("reason_code", "reason", "note", "other", "site")
         given = {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
-        return Ruling(action=self.action, **given)
+        declared = self._declared if self.action is Action.REDECLARE else None
+        return Ruling(action=self.action, declared=declared, **given)
 
     @property
     def shown_fields(self) -> list[forms.BoundField]:
@@ -133,4 +156,8 @@ class DecisionForm(SignedForm):
         return [self[name] for name in self.fields if name not in signature | {"made_on"}]
 
 
-_ASKED = {Action.SUPERSEDE: {"other"}, Action.REHOME: {"site"}}
+_ASKED = {
+    Action.SUPERSEDE: {"other"},
+    Action.REHOME: {"site"},
+    Action.REDECLARE: {"document_type", "person"},
+}

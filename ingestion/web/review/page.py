@@ -7,6 +7,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from ingestion import review as decisions
 from ingestion.core.states import DocumentState
+from ingestion.intake import correcting
 from ingestion.models import Document
 from ingestion.review import desk
 from ingestion.review.table import is_own
@@ -41,7 +42,8 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
         "page_numbers": range(1, pages + 1),
         "zoom": zoom,
         "picture": marked_picture(request.user, document, current, page, zoom),
-        "remarks": remarks(document),
+        "remarks": remarks(document, for_staff=True),
+        "newer": correcting.correction(document),
         "extracted": extracted(document),
         "names": compared_names(document),
         "ways": ways(last) if last else [],

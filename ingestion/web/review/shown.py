@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ingestion.models import Action, Decision, Document
 from ingestion.review import signed
 from ingestion.review.table import RULES, open_to
+from ingestion.web.wording import said_as
 from sites.models import User
 
 
@@ -25,6 +26,14 @@ class Signed:
     decision: Decision
     changed: list[str]
     account: str  # what is on record about the signer's account
+
+    @property
+    def was(self) -> str:
+        return said_as(self.decision.document_type, self.decision.doc_id)
+
+    @property
+    def becomes(self) -> str:
+        return said_as(self.decision.new_document_type, self.decision.new_doc_id)
 
 
 def choices(person: User, document: Document, among: Collection[Action] = ()) -> list[Choice]:

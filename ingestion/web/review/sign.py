@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from audit.signatures import Signature
 from ingestion import review as decisions
+from ingestion.intake import correcting
 from ingestion.models import Action, Decision, Document
 from ingestion.review import NotDecided, Overtaken, desk
 from ingestion.review.desk import Wanted
@@ -73,6 +74,8 @@ def _decided(request: SignedIn, decision: Decision) -> HttpResponse:
     document = decision.document
     what = decision.get_action_display().lower()
     said = f"{document.type_name}, site {document.site.site_id}: {what}. It is on record."
+    if decision.action == Action.REDECLARE:
+        said += " The checks run again."
     messages.success(request, said)
     after = _after(decision)
     if request.headers.get("X-Fragment"):  # following it would show the message to nobody
@@ -95,6 +98,7 @@ def _overtaken(
     context = {
         "document": reviewed(document.pk),
         "decision": decision,
+        "newer": None if decision else correcting.correction(document),
         "typed": next(filter(None, typed), ""),
     }
     return render(request, _template(request, "overtaken"), context, status=409)

@@ -49,6 +49,8 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "document.expires_soon": "Runs out soon",
         "document.ran_out": "Ran out",
         "document.corrected": "A corrected file was sent",
+        "document.redeclared": "Type or person corrected",
+        "document.replaced": "Replaced by its site while in review",
         "document.guess_overruled": "Sent as another type than it looked like",
         "packet.form_came_back": "Upload form came back with something to put right",
         "packet.receipt_downloaded": "Receipt downloaded",

@@ -76,6 +76,7 @@ VERBS = {
     "change",
     "check",
     "choose",
+    "correct",
     "do",
     "fill",
     "leave",
@@ -117,15 +118,16 @@ def test_every_code_has_its_sentences_and_no_sentence_lacks_a_code():
 
 @every_code
 def test_every_wording_is_a_plain_sentence(code):
-    for wording in (text for part in COPY[code].parts for text in part):
-        assert wording[-1] in ".}"
+    for wording in (text for part in (*COPY[code].parts, COPY[code].check) for text in part):
+        assert wording[-1] in ".}?"
         assert not BLAME.search(wording)
         assert len(wording) < 140
 
 
 @every_code
 def test_the_last_wording_of_a_part_needs_nothing_but_the_type(code):
-    assert all(placeholders(part[-1]) <= {"type"} for part in COPY[code].parts)
+    parts = (*COPY[code].parts, COPY[code].check)
+    assert all(placeholders(part[-1]) <= {"type"} for part in parts)
 
 
 @every_code
@@ -182,8 +184,9 @@ def test_a_number_that_looks_like_a_date_stays_a_number():
 
 @every_code
 def test_old_findings_without_facts_can_always_be_shown(code):
-    said = sentences(code, {})
-    assert all("{" not in text for text in (said.what, said.why, said.do))
+    for for_staff in (False, True):
+        said = sentences(code, {}, for_staff=for_staff)
+        assert all("{" not in text for text in (said.what, said.why, said.do))
 
 
 def test_a_code_that_is_no_longer_known_can_be_shown():
@@ -198,3 +201,12 @@ def test_every_type_reads_well_within_a_sentence():
     for kind in TYPES.values():
         said = sentences("EXPIRED_DOCUMENT", {}, type_name=kind.name)
         assert said.what == f"This {kind.noun} has run out."
+
+
+@every_code
+def test_staff_read_what_to_check_and_no_advice_that_is_meant_for_sites(code):
+    facts = {"page": 2, "named": "A", "expected": "B", "also": "cv"}
+    site, staff = sentences(code, facts), sentences(code, facts, for_staff=True)
+    assert (site.what, site.why) == (staff.what, staff.why)
+    assert staff.do != site.do
+    assert not re.search(r"\bupload|\bscan |\bleave it with us|\bwait", staff.do, re.IGNORECASE)

@@ -158,5 +158,5 @@ def test_the_number_of_queries_does_not_grow_with_its_history(
 ):
     for _ in range(4):
         document = document_of(make_packet(site, mara, REJECTED))
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(16):
         shown(signed_in, document)

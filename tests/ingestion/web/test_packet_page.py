@@ -62,7 +62,7 @@ def test_what_is_held_is_not_the_sites_fault(signed_in, site, mara):
     held = verdict("HELD", Finding("INTERNAL_ERROR"))
     text = shown(signed_in, make_packet(site, mara, held))
     assert "Held by us: nothing for you to do" in text
-    assert "Our side, or the portal&#x27;s. Nothing to do now." in text
+    assert "The cause is on our side or at the portal. You need not do anything." in text
 
 
 def test_what_is_in_review_waits_for_qa(signed_in, site, mara):
@@ -123,7 +123,7 @@ def test_the_number_of_queries_does_not_grow_with_the_documents(
     signed_in, site, mara, django_assert_max_num_queries
 ):
     packet = make_packet(site, mara, REJECTED, FILED, IN_REVIEW)
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(19):
         page(signed_in, packet)
 
 
@@ -141,7 +141,7 @@ def test_an_odd_address_is_nothing(signed_in, address):
 def test_a_document_that_its_portal_does_not_give_yet_says_that_we_ask_again(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     packet.documents.update(failing_since=timezone.now())
-    assert "We ask again; you can also upload it here." in shown(signed_in, packet)
+    assert "It is asked again. You can also upload the file here." in shown(signed_in, packet)
 
 
 def silent_for(host, seconds):
