@@ -13,7 +13,7 @@ def remember_what_was_decided_about(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("ingestion", "0018_pre_roles_have_names"),
+        ("ingestion", "0019_pre_uploads_come_in_parts"),
     ]
 
     operations = [
