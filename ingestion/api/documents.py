@@ -9,17 +9,35 @@ from ninja import Path, Query, Router
 from pydantic import Field
 
 from ingestion import originals
-from ingestion.api import content, problems, reach
+from ingestion.api import bodies, content, problems, reach
 from ingestion.api.auth import ApiRequest, Bearer
 from ingestion.api.moments import Moment
 from ingestion.api.paging import ROW_NUMBERS, Cursor, page
-from ingestion.api.schemas import DocumentLine, DocumentList, DocumentOut, FindingOut, answers
+from ingestion.api.problems import Problem
+from ingestion.api.schemas import (
+    DeclarationIn,
+    DocumentLine,
+    DocumentList,
+    DocumentOut,
+    FindingOut,
+    answers,
+)
 from ingestion.core.states import DocumentState
+from ingestion.filing import By
+from ingestion.intake import declarations
+from ingestion.intake.declarations import Declared
+from ingestion.intake.register import Fault, Refused
 from ingestion.models import Document
 from ingestion.rules.sentences import sentences
 from sites.models import ApiToken, Scope
 
 router = Router()
+DESCRIBED: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": bodies.described(DeclarationIn)}},
+    }
+}
 Number = Annotated[int, Field(ge=1, le=ROW_NUMBERS)]
 Text = Annotated[str, Field(max_length=120, pattern=r"^[^\x00]*$")]
 
@@ -61,6 +79,31 @@ def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
         findings=[_finding(document, finding) for finding in document.current_findings],
         duplicate_of=_address(request, twin) if twin else None,
     )
+
+
+@router.patch(
+    "/{document_id}",
+    response=answers(DocumentOut, errors=(400, 404, 409, 411, 413)),
+    auth=Bearer(Scope.SUBMIT),
+    summary="Correct what a document was sent as, while it is not decided",
+    openapi_extra=DESCRIBED,
+)
+def correct_declaration(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
+    """Its checks run again on the same bytes. The change is on record, with its reason."""
+    document = _of(request.auth, document_id)
+    asked = bodies.shaped(DeclarationIn, bodies.sent_json(request))
+    declared = Declared(asked.document_type, asked.person)
+    if why := declarations.refusal(document):
+        raise Problem(409, why)
+    field, sentence = declarations.fault(document, declared)
+    if sentence:
+        raise Refused([Fault(0, field, sentence)])
+    by = By(request.auth.actor, request.auth.role)
+    try:
+        declarations.correct(document, declared, asked.reason, by=by)
+    except declarations.NotRedeclared as refused:
+        raise Problem(409, str(refused)) from refused
+    return one_document(request, document_id)
 
 
 @router.api_operation(

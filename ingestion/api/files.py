@@ -8,9 +8,11 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
 from ingestion.api import reach
+from ingestion.api.auth import ApiRequest
 from ingestion.api.problems import Problem
 from ingestion.api.schemas import FilesIn
 from ingestion.intake.register import Fault, Refused, UploadedDocument
+from ingestion.models import Document
 from ingestion.reading.facts import SUFFIXES
 from sites.models import ApiToken, Site
 
@@ -41,15 +43,35 @@ def site_of(token: ApiToken, site_id: str) -> Site:
     return found
 
 
-def named(request: HttpRequest, packet: FilesIn) -> list[UploadedDocument]:
+def named(request: ApiRequest, packet: FilesIn, site: Site) -> list[UploadedDocument]:
     """Every file with what it is. Raises Refused; nothing is dropped without a word."""
     sent = _by_name(request)
-    if faults := [*_faults(packet, sent), *_not_described(request, packet, sent)]:
+    corrected = _corrected(packet, site, request.auth)
+    faults = [*_faults(packet, sent), *_not_described(request, packet, sent)]
+    if faults := [*faults, *_not_there(packet, corrected)]:
         raise Refused(faults)
     return [
-        UploadedDocument(line.file, line.document_type, line.person, sent[line.file][0])
+        UploadedDocument(
+            line.file,
+            line.document_type,
+            line.person,
+            sent[line.file][0],
+            corrected.get(line.corrects or 0),
+        )
         for line in packet.documents
     ]
+
+
+def _corrected(packet: FilesIn, site: Site, token: ApiToken) -> dict[int, Document]:
+    """The documents in whose place files come, by their numbers."""
+    numbers = {line.corrects for line in packet.documents if line.corrects}
+    return reach.documents(token).filter(site=site).in_bulk(numbers) if numbers else {}
+
+
+def _not_there(packet: FilesIn, corrected: dict[int, Document]) -> Iterator[Fault]:
+    for number, line in enumerate(packet.documents, start=1):
+        if line.corrects and line.corrects not in corrected:
+            yield Fault(number, "corrects", f"the site has no document {line.corrects}")
 
 
 def _by_name(request: HttpRequest) -> Sent:

@@ -18,6 +18,7 @@ from ninja.openapi.schema import OpenAPISchema
 
 from ingestion.api import auth, batches, bodies, documents, gathered, packets, problems, sites
 from ingestion.api.problems import Problem
+from ingestion.intake.correcting import NotToCorrect
 from ingestion.intake.quotas import NoRoom, OverQuota
 from ingestion.intake.register import AtCapacity, KeyReused, Refused
 
@@ -93,6 +94,10 @@ def _key_reused(request: HttpRequest, error: KeyReused) -> HttpResponse:
     return problems.answer(request, Problem(422, detail, kind=problems.KEY_REUSED))
 
 
+def _not_to_correct(request: HttpRequest, error: NotToCorrect) -> HttpResponse:
+    return problems.answer(request, Problem(409, str(error)))
+
+
 def _at_capacity(request: HttpRequest, error: AtCapacity) -> HttpResponse:
     ceiling, seconds = settings.MAX_UNFINISHED_DOCUMENTS, error.retry_after
     headers = {
@@ -134,6 +139,7 @@ _HANDLERS: dict[type[Exception], Any] = {
     OverQuota: _over_quota,
     NoRoom: _over_quota,
     AtCapacity: _at_capacity,
+    NotToCorrect: _not_to_correct,
     Http404: _not_found,
     AuthenticationError: _unauthenticated,
     HttpError: _ninjas_own,

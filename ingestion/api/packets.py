@@ -100,4 +100,4 @@ def _of_files(request: ApiRequest, key: str) -> Batch:
     packet = bodies.shaped(FilesIn, bodies.parsed(files.described(request)))
     site = files.site_of(request.auth, packet.site_id)
     submission = keys.submission(request.auth, Source.UPLOAD, priority=packet.priority, key=key)
-    return register_files(site, files.named(request, packet), submission).batch
+    return register_files(site, files.named(request, packet, site), submission).batch

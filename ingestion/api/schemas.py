@@ -6,6 +6,8 @@ from typing import Annotated, Any
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
+from audit.reasons import LEAST
+from ingestion.api.paging import ROW_NUMBERS
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.intake.manifest import PRINTABLE, Descriptor
 from ingestion.rules.requirements import Standing
@@ -33,6 +35,7 @@ class ProblemOut(Schema):
 
 Priority = Annotated[int, Field(ge=1, le=10, description="1 is the most urgent.")]
 SiteNumber = Annotated[str, Field(max_length=60, description="Not needed with a site's token.")]
+NO_NUL = r"^[^\x00]*$"  # PostgreSQL keeps none
 TypeSlug = Annotated[str, Field(max_length=40)]
 PersonName = Annotated[str, Field(max_length=120, pattern=PRINTABLE)]
 
@@ -54,6 +57,28 @@ class FileLine(Schema):
     file: Annotated[str, Field(min_length=1, max_length=255, description="Its name, as sent.")]
     document_type: TypeSlug = ""
     person: PersonName = ""
+    corrects: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=ROW_NUMBERS,
+            description="The `id` of the document in whose place it comes: rejected, returned or "
+            "in review, and of the same site.",
+        ),
+    ] = None
+
+
+class DeclarationIn(Schema):
+    """What a document is and whose it is, where it was sent as something else."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    document_type: TypeSlug
+    person: PersonName = ""
+    reason: Annotated[
+        str,
+        Field(min_length=LEAST, max_length=500, pattern=NO_NUL, description="For the record."),
+    ]
 
 
 class FilesIn(Schema):

@@ -109,6 +109,7 @@ def _digest(documents: Sequence[Document], labels: Sequence[str], submission: Su
         [
             document.site.site_id, document.doc_id, document.document_type, document.filename,
             document.url, document.schema_version, document.expected_sha256, label,
+            *([document.corrects_id] if document.corrects_id else []),
         ]
         for document, label in zip(documents, labels, strict=True)
     ]  # fmt: skip

@@ -181,6 +181,10 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page("/documents/{rejected}/ask/"),
         Page("/documents/{rejected}/ask/", refused("Ask for a review")),
         Page("/documents/{asked}/ask/", status=409),
+        Page("/documents/{in_review}/correct/"),
+        Page("/documents/{in_review}/type/"),
+        Page("/documents/{in_review}/type/", refused("Save and check again")),
+        Page("/documents/{filed}/type/", status=409),
         Page("/documents/{filed}/copies/"),
         Page("/documents/{filed}/copies/", refused("Sign and certify")),
         Page("/sites/{site}/"),
@@ -220,7 +224,7 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page(f"{_REVIEW}{{in_review}}/", refused_signature),
         *(
             Page(f"{_REVIEW}{{in_review}}/sign/?action={action}")
-            for action in ("return", "release")
+            for action in ("return", "release", "redeclare")
         ),
         Page(f"{_REVIEW}{{in_review}}/sign/?action=return", refused("Return to the site")),
         Page(f"{_REVIEW}{{in_review}}/sign/?action=return&made_on=0", status=409),

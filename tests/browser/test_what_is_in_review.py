@@ -1,0 +1,173 @@
+"""A document in review: its site corrects its type, or replaces it before a reviewer's eyes."""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.core.files.base import ContentFile
+from playwright.sync_api import expect
+
+from ingestion.intake import register
+from ingestion.models import Document, WorkerHost
+from ingestion.samples.people_and_sites import SITES
+from ingestion.samples.specimens import specimen
+from sites.models import Study
+from tests.browser.test_a_coordinators_way import fits, work
+from tests.factories import make_site, make_user
+from tests.ingestion.review.scenes import lead
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(180),
+]
+SAMPLE = SITES[0]
+WHY = "It was marked as a letter by mistake."
+NOTE = "This is a delegation log, and no letter of the IRB."
+WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+SHOTS = os.environ.get("SHOTS")
+
+
+def shoot(page, name):
+    assert fits(page), name
+    if SHOTS:
+        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+
+
+def shoot_both(page, name):
+    shoot(page, f"{name}_wide")
+    page.set_viewport_size(PHONE)
+    shoot(page, f"{name}_phone")
+    page.set_viewport_size(WIDE)
+
+
+@pytest.fixture
+def mara():
+    site = make_site(SAMPLE.site_id)
+    Study.objects.filter(pk=site.study_id).update(protocol_number=SAMPLE.study.protocol_number)
+    return make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+
+
+def content_of(kind="delegation-log"):
+    return specimen(kind, today=datetime.now(UTC).date(), site=SAMPLE)
+
+
+@pytest.fixture
+def document(mara):
+    """A delegation log that was sent as a letter of the IRB: the checks are in doubt."""
+    name = "Delegation_log.pdf"
+    sent = register.UploadedDocument(name, "irb-approval", "", ContentFile(content_of(), name))
+    WorkerHost.objects.create(name="h", host="worker-01", workers=1, software="1")
+    site = mara.memberships.get().site
+    packet = register.upload_packet(site=site, user=mara, files=[sent])
+    work()
+    document = packet.documents.get()
+    assert (document.state, document.code) == ("IN_REVIEW", "DOC_TYPE_CONFLICT")
+    return document
+
+
+def test_a_site_corrects_the_type_and_the_same_file_is_filed(signed_in, mara, document):
+    page = signed_in(mara, viewport=WIDE)
+    page.goto(f"/packets/{document.packet.reference}/")
+    expect(page.get_by_text("Correct the type, or upload the right file.")).to_be_visible()
+    shoot_both(page, "packet_in_review")
+    page.goto(f"/documents/{document.pk}/")
+    shoot_both(page, "document_in_review")
+    page.get_by_role("link", name="Correct type or person").click()
+    page.get_by_label("Type").select_option("cv")
+    page.get_by_label("Reason").fill(WHY)
+    page.get_by_role("button", name="Save and check again").click()
+    expect(page.get_by_role("alert")).to_contain_text("Enter the name of the person whose CV")
+    shoot_both(page, "correct_type_refused")
+    page.get_by_label("Type").select_option("delegation-log")
+    page.get_by_role("button", name="Save and check again").click()
+    expect(page.get_by_text("The checks run again; the result")).to_be_visible()
+    shoot_both(page, "checked_again")
+    work()
+    page.reload()
+    expect(page.locator(".sl-chip").first).to_have_text("Filed")
+    said = "Type or person corrected: Delegation log. It was sent as IRB approval"
+    expect(page.get_by_text(said)).to_be_visible()
+    shoot_both(page, "filed_after_correction")
+    assert Document.objects.get().doc_id == "delegation-log"
+
+
+def test_a_reviewer_corrects_the_type_and_the_same_file_is_filed(signed_in, document):
+    page = signed_in(lead("ines", "Inês Duarte"), viewport=WIDE)
+    page.goto(f"/admin/review/{document.pk}/")
+    expect(page.get_by_text("What to check").first).to_be_visible()
+    expect(page.get_by_text("What to do")).to_have_count(0)
+    shoot_both(page, "review_page")
+    page.get_by_role("link", name="Correct type or person").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Type").select_option("delegation-log")
+    dialog.get_by_label("Reason").fill(NOTE)
+    shoot_both(page, "review_correct_type")
+    dialog.get_by_label("User name").fill("ines")
+    dialog.get_by_label("Password").fill("correct horse")
+    dialog.get_by_role("button", name="Sign").click()
+    page.wait_for_url("**/admin/review/")
+    expect(page.get_by_text("The checks run again.")).to_be_visible()
+    work()
+    page.goto(f"/admin/review/{document.pk}/")
+    expect(page.locator(".sl-chip").first).to_have_text("Filed")
+    expect(page.get_by_text("Corrected to")).to_be_visible()
+    shoot_both(page, "review_corrected")
+
+
+def replace(page, document, letter):
+    """As a person does."""
+    page.goto(f"/documents/{document.pk}/")
+    page.get_by_role("link", name="Replace the file").click()
+    page.locator("[data-drop] input").set_input_files(letter)
+    expect(page.locator("[data-hint]")).to_contain_text("recognised", timeout=20_000)
+    shoot_both(page, "replace_form")
+    page.get_by_role("button", name="Replace the file").click()
+    page.wait_for_url("**/packets/PKT-*/")
+    work()
+
+
+def test_a_reviewer_is_told_of_a_replaced_file_and_keeps_the_note(
+    signed_in, client, mara, document, tmp_path
+):
+    reviewing = signed_in(lead("ines", "Inês Duarte"), viewport=WIDE)
+    reviewing.goto(f"/admin/review/{document.pk}/")
+    reviewing.get_by_role("link", name="Return to the site").click()
+    dialog = reviewing.get_by_role("dialog")
+    dialog.get_by_label("Reason").select_option("WRONG_DOCUMENT")
+    dialog.get_by_label("Note to the site").fill(NOTE)
+
+    client.cookies.clear()  # the reviewer stays signed in
+    page = signed_in(mara, viewport=WIDE)
+    letter = tmp_path / "IRB_letter.pdf"
+    letter.write_bytes(content_of("irb-approval"))
+    replace(page, document, letter)
+    expect(page.locator("h2").first).to_have_text("Everything is on file")
+    page.goto(f"/documents/{document.pk}/")
+    expect(page.get_by_text("The site replaced this file while it was in review.")).to_be_visible()
+    shoot_both(page, "replaced_document")
+
+    dialog.get_by_role("button", name="Return to the site").click()
+    expect(dialog.get_by_role("heading").first).to_contain_text("The site replaced this file")
+    expect(dialog.get_by_text(NOTE)).to_be_visible()
+    shoot_both(reviewing, "review_overtaken")
+    dialog.get_by_role("link", name="IRB_letter.pdf").click()
+    expect(reviewing.locator(".sl-chip").first).to_have_text("Filed")
+    assert not document.qa_decisions.exists()
+
+
+def test_an_open_page_is_told_that_the_last_worker_is_gone(signed_in, mara):
+    host = WorkerHost.objects.create(name="h", host="worker-01", workers=1, software="1")
+    sent = register.UploadedDocument("a.pdf", "irb-approval", "", ContentFile(b"%PDF-1.7", "a.pdf"))
+    site = mara.memberships.get().site
+    packet = register.upload_packet(site=site, user=mara, files=[sent])
+    page = signed_in(mara, viewport=WIDE)
+    page.goto(f"/packets/{packet.reference}/")
+    expect(page.locator("h2").first).to_have_text("Checking your documents")
+    host.delete()
+    stopped = "Checking has stopped: no worker is running"
+    expect(page.locator("h2").first).to_have_text(stopped, timeout=15_000)
+    shoot_both(page, "no_worker")
+    page.goto("/")
+    shoot_both(page, "home_no_worker")
