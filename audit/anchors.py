@@ -1,25 +1,25 @@
-"""Checkpoints in places out of our reach, and which of them are there.
+"""Checkpoints in places outside the database, and which of them are there.
 
-Only what is held elsewhere shows that the end of a ledger was cut off. A place that cannot be
-reached stops nobody's work: it is tried again with growing waits, and `unanchored()` says so until
-it answers. Receipts are part of the ledger; what is out of order is not.
+Only what is held elsewhere shows that the end of a ledger was cut off. Which of the places count
+for that is judged when they are read back (`audit.independence`), and never by receipts. A place
+that cannot be reached stops nobody's work: it is tried again with growing waits, and `unanchored()`
+says so until it answers. Receipts are part of the ledger; what is out of order is not.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Count, Max, Min, QuerySet
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from audit import rows
 from audit.checkpoints import Signed
 from audit.models import AnchorOutage, Checkpoint, Receipt
 from audit.places.folder import Folder
-from audit.places.port import Held, NotTaken, Place
+from audit.places.port import NotTaken, Place
 from audit.places.rfc3161 import Authority
 from audit.places.s3 import Bucket
 
@@ -44,7 +44,7 @@ class Unanchored:
 
 def places() -> list[Place]:
     """Those that the settings name. The file is always one of them."""
-    found: list[Place] = [Folder(Path(settings.ANCHOR_DIR))]
+    found: list[Place] = [Folder(Path(settings.ANCHOR_DIR), _installation())]
     timeout = settings.ANCHOR_TIMEOUT_SECONDS
     if settings.ANCHOR_S3_BUCKET:
         found.append(
@@ -61,6 +61,14 @@ def places() -> list[Place]:
         certificates = Path(settings.ANCHOR_TSA_CERTIFICATES)
         found.append(Authority(settings.ANCHOR_TSA, certificates, timeout))
     return found
+
+
+def _installation() -> list[Path]:
+    """Return the paths whose owner could rewrite the ledger: data, archive, key and database."""
+    own = [settings.DATA_DIR, settings.ARCHIVE_DIR, settings.AUDIT_KEY_FILE]
+    if connection.vendor == "sqlite":
+        own.append(connection.settings_dict["NAME"])
+    return [Path(path) for path in own]
 
 
 def is_due() -> bool:
@@ -96,30 +104,6 @@ def unanchored() -> list[Unanchored]:
             tries, error = (outage.tries, outage.error) if outage else (0, "")
             found.append(Unanchored(place.name, waiting.count(), oldest.created_at, tries, error))
     return found
-
-
-def held_nowhere_else(now: datetime | None = None) -> str:
-    """A sentence when checkpoints wait too long for any place at all; "" if not."""
-    held = _held(Receipt.objects.all())
-    waiting = _beyond(held).aggregate(since=Min("created_at"), count=Count("size"))
-    since, count = waiting["since"], waiting["count"]
-    limit = timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
-    if since is None or (now or timezone.now()) - since <= limit:
-        return ""
-    return (
-        f"{'1 checkpoint is' if count == 1 else f'{count:,} checkpoints are'} held nowhere else, "
-        f"the oldest since {since:%Y-%m-%d %H:%M:%S} UTC: whoever may write to the database could "
-        f"still rewrite what came after entry {held:,}."
-    )
-
-
-def read_back(*, after: int = 0) -> Iterator[Held]:
-    """The notes that the places hold, of more than `after` entries: what a verifier compares.
-
-    From S3 every version, not what the newest happens to be. Raises NotTaken.
-    """
-    for place in places():
-        yield from place.read_back(after)
 
 
 def _to_be_asked() -> list[Place]:

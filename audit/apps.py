@@ -2,7 +2,6 @@ from django.apps import AppConfig
 from django.core import checks
 from django.db.models.signals import post_migrate
 
-from audit import checks as our_checks
 from audit import guards, roles
 
 
@@ -18,4 +17,6 @@ class AuditConfig(AppConfig):
         checks.register(guards.check, checks.Tags.database)
         checks.register(roles.check, checks.Tags.database)
         checks.register(roles.check_owner)
+        our_checks = import_module("audit.checks")  # reads rows' modules, which are ready now
         checks.register(our_checks.check_settings)
+        checks.register(our_checks.check_deployment, deploy=True)

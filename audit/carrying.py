@@ -35,7 +35,7 @@ def bring_back(name: str, text: str) -> bool:
 def known_elsewhere() -> tuple[int, str]:
     """The largest signed head that a place outside holds and the database has not; 0 for none.
 
-    And why a place could not be asked, or "". Raises CannotCheck.
+    And why places could not be asked, or "". Raises CannotCheck.
     """
     found = heads.elsewhere()
-    return max((claim.size for claim in found.claims), default=0), found.unreachable
+    return max((claim.size for claim in found.claims), default=0), " ".join(found.errors)

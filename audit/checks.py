@@ -7,13 +7,29 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning  # noqa: A004 - Django's name
 
-from audit import keys
+from audit import anchors, keys
 from audit.keys import KeyProblem
 from audit.notes import BadNote, Verifier
 
 
 def check_settings(**_options: Any) -> list[CheckMessage]:
     return [message for check in _CHECKS for message in check()]
+
+
+def check_deployment(**_options: Any) -> list[CheckMessage]:
+    """For `check --deploy`: whether anything outside could vouch for the ledger. Resolves names."""
+    weaknesses = [place.weakness() for place in anchors.places()]
+    if not all(weaknesses):
+        return []
+    return [
+        Warning(
+            "No independent anchor is configured: the audit trail stands only by this "
+            f"installation's own word, and verify_audit ends with 3. {' '.join(weaknesses)}",
+            hint="Set ANCHOR_S3_BUCKET to a bucket with Object Lock that other people administer; "
+            "see docs/operations.md, How strong a verification is.",
+            id="audit.W011",
+        )
+    ]
 
 
 def _origin() -> Iterator[CheckMessage]:

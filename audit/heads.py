@@ -18,6 +18,7 @@ from audit.chain import Break, BrokenChain
 from audit.models import Checkpoint, Receipt
 from audit.notes import BadNote, Head, Verifier, opened
 from audit.pages import pages
+from audit.places.port import Held, Place
 from audit.tree import Frontier, leaf
 
 PAGE = 500  # notes that are compared with the database at a time
@@ -93,13 +94,32 @@ class Heads:
 
 
 @dataclass(slots=True)
+class ReadBack:
+    """What one place gave back in this check."""
+
+    largest: int = 0  # the size that its largest note names
+    newest: int = 0  # the largest checkpoint that it holds as the database has it
+    flaw: str = ""  # why that note could be replaced there; "" if it could not be
+    error: str = ""  # why the place could not be read
+
+
+@dataclass(slots=True)
 class Elsewhere:
     """What the write-once places hold, beside what the database has of it."""
 
-    newest: int = 0  # the largest checkpoint of the database that a place holds as well
+    read: dict[str, ReadBack] = field(default_factory=dict)  # by the place's address
     claims: list[Claim] = field(default_factory=list)  # what the database has not, or otherwise
     problems: list[str] = field(default_factory=list)
-    unreachable: str = ""  # why a place could not be asked
+
+    @property
+    def newest(self) -> int:
+        """The largest checkpoint of the database that a place holds as well."""
+        return max((each.newest for each in self.read.values()), default=0)
+
+    @property
+    def errors(self) -> list[str]:
+        """Why places could not be read, a sentence each."""
+        return [each.error for each in self.read.values() if each.error]
 
     @property
     def agreed(self) -> int | None:
@@ -107,18 +127,19 @@ class Elsewhere:
         return min(claim.size for claim in self.claims) - 1 if self.claims else None
 
 
-def elsewhere(after: int = 0) -> Elsewhere:
-    """Read back the anchored notes of more than `after` entries.
+def elsewhere(after: int = 0, verifiers: Sequence[Verifier] | None = None) -> Elsewhere:
+    """Read back the anchored notes of more than `after` entries, believing these keys or ours.
 
-    In pages: memory does not grow with their number.
+    In pages: memory does not grow with their number. Raises CannotCheck without our keys.
     """
-    found, largest = Elsewhere(), 0
-    verifiers = _verifiers()
-    for page in _pages(after, found):
-        largest = max(largest, _compare(page, verifiers, found))
-    if found.unreachable:
-        return found
-    if (put := newest_put()) > largest:
+    found = Elsewhere()
+    verifiers = _verifiers() if verifiers is None else verifiers
+    for place in anchors.places():
+        read = found.read[place.address] = ReadBack()
+        for page in _pages(place, after, read):
+            _compare(page, verifiers, read, found)
+    largest = max((each.largest for each in found.read.values()), default=0)
+    if not found.errors and (put := newest_put()) > largest:
         found.problems.append(
             f"The checkpoint of {put:,} entries was put into a write-once place, and is there no "
             f"more: the largest found is of {largest:,}."
@@ -126,38 +147,45 @@ def elsewhere(after: int = 0) -> Elsewhere:
     return found
 
 
-def _pages(after: int, found: Elsewhere) -> Iterator[Sequence[tuple[str, str]]]:
+def _pages(place: Place, after: int, read: ReadBack) -> Iterator[Sequence[Held]]:
     try:
-        notes = iter(anchors.read_back(after=after))
+        notes = iter(place.read_back(after))
         while page := list(islice(notes, PAGE)):
             yield page
     except Exception as error:  # noqa: BLE001 - whatever the place's library raises is no finding
-        found.unreachable = f"A write-once place could not be read: {error}"
+        read.error = f"The anchor {place.address} could not be read: {error}"
 
 
 def newest_put(upto: int | None = None) -> int:
-    """The largest checkpoint that a place gave a receipt for. A time stamp holds no note."""
-    receipts = Receipt.objects.exclude(anchor="rfc3161")
+    """The largest checkpoint that a place which keeps notes gave a receipt for."""
+    keeping = [place.name for place in anchors.places() if place.keeps_notes]
+    receipts = Receipt.objects.filter(anchor__in=keeping)
     receipts = receipts if upto is None else receipts.filter(checkpoint__lte=upto)
     return receipts.aggregate(Max("checkpoint_id"))["checkpoint_id__max"] or 0
 
 
 def _compare(
-    page: Sequence[tuple[str, str]], verifiers: Sequence[Verifier], found: Elsewhere
-) -> int:
-    """The largest size that a note of the page names."""
-    sizes = [size_of(note) for _, note in page]
+    page: Sequence[Held], verifiers: Sequence[Verifier], read: ReadBack, found: Elsewhere
+) -> None:
+    """Enter what a place's notes say beside the database."""
+    sizes = [size_of(held.note) for held in page]
+    read.largest = max(read.largest, *sizes)
     rows = Checkpoint.objects.filter(size__in=set(sizes)).values_list("size", "note", "root")
     stored = {size: (note, root) for size, note, root in rows}
-    for (place, note), size in zip(page, sizes, strict=True):
+    for (place, note, flaw), size in zip(page, sizes, strict=True):
         of_row, root = stored.get(size, ("", ""))
         claim = None if note == of_row else claimed(note, f"the note in {place}", verifiers)
         if claim is None or (claim.root is not None and claim.root.hex() == root):
-            found.newest = max(found.newest, size)
+            _confirm(size, flaw, read)
         elif len(found.problems) < MAX_CLAIMS:
             found.claims += [claim] if claim.root is not None else []
             found.problems.append(claim.fault or _missing(claim, of_row))
-    return max(sizes)
+
+
+def _confirm(size: int, flaw: str, read: ReadBack) -> None:
+    """The place holds this checkpoint as the database has it; a copy without a flaw counts."""
+    if (size, not flaw) > (read.newest, not read.flaw):
+        read.newest, read.flaw = size, flaw
 
 
 def size_of(note: str) -> int:
@@ -186,13 +214,21 @@ def claimed(note: str, whence: str, verifiers: Sequence[Verifier]) -> Claim:
     return Claim(head.size, head.root, whence)
 
 
-def claims(after: int, upto: int | None, more: Sequence[Claim]) -> Iterator[Claim]:
-    """Of the database's checkpoints and of `more`, those of sizes in (after, upto], by size."""
+def claims(
+    after: int,
+    upto: int | None,
+    more: Sequence[Claim],
+    verifiers: Sequence[Verifier] | None = None,
+) -> Iterator[Claim]:
+    """Of the database's checkpoints and of `more`, those of sizes in (after, upto], by size.
+
+    The keys are those that are believed; None: ours.
+    """
     others = [
         claim for claim in more if after < claim.size and (upto is None or claim.size <= upto)
     ]
     by_size = attrgetter("size")
-    return merge(_stored(after, upto), sorted(others, key=by_size), key=by_size)
+    return merge(_stored(after, upto, verifiers), sorted(others, key=by_size), key=by_size)
 
 
 def _verifiers() -> list[Verifier]:
@@ -208,8 +244,8 @@ def newest() -> int:
     return Checkpoint.objects.aggregate(Max("size"))["size__max"] or 0
 
 
-def _stored(after: int, upto: int | None) -> Iterator[Claim]:
-    verifiers = _verifiers()
+def _stored(after: int, upto: int | None, verifiers: Sequence[Verifier] | None) -> Iterator[Claim]:
+    verifiers = _verifiers() if verifiers is None else verifiers
     rows = Checkpoint.objects.filter(size__lte=newest() if upto is None else upto)
     columns = rows.values_list("size", "note", "head", "root", "frontier")
     for size, note, *copies in chain.from_iterable(pages(columns, "size", after, PAGE)):

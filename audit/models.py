@@ -192,8 +192,8 @@ class _Added(models.Model):
 class CheckRun(_Added):
     """One verification: what was read, and what came of it. Written by `audit.runs`.
 
-    Where the next check begins stands here, and a finding shall not go away. One that found nothing
-    does in time, when later ones stand in for it (`runs.forget`).
+    Where the next check begins stands here, and a fault shall not go away. One that found none does
+    in time, when later ones stand in for it (`runs.forget`).
     """
 
     class Mode(models.TextChoices):
@@ -203,8 +203,8 @@ class CheckRun(_Added):
         FULL = "full", "all of it"
 
     class Result(models.TextChoices):
-        INTACT = "intact", "intact"
-        UNANCHORED = "unanchored", "intact, but not held elsewhere"
+        INTACT = "intact", "intact, and vouched for from outside"
+        UNANCHORED = "unanchored", "consistent, but only by this installation's own word"
         BROKEN = "broken", "broken"
 
     began_at = models.DateTimeField("began (UTC)")
@@ -215,6 +215,9 @@ class CheckRun(_Added):
     head = models.CharField(max_length=64)  # the hash of that entry
     again_from = models.BigIntegerField(null=True)  # of a rolling check: what was read once more
     again_to = models.BigIntegerField(null=True)
+    entries_read = models.BigIntegerField(null=True)  # null: by a release that did not count them
+    # Entries that independent anchors vouched for, without reservations; 0: none. null: not asked.
+    vouched_to = models.BigIntegerField(null=True)
     result = models.CharField(max_length=20, choices=Result)
     findings = models.JSONField(default=list)  # sentences
     asked_by = models.CharField(max_length=200)  # an actor, as in the ledger
@@ -228,6 +231,12 @@ class CheckRun(_Added):
 
     def __str__(self) -> str:
         return f"{self.mode} check {self.pk}: {self.result}"
+
+    @property
+    def verdict(self) -> "CheckRun.Result":
+        """The result as it counts now: older releases called intact what nothing vouched for."""
+        is_claimed = self.result == self.Result.INTACT and not self.vouched_to
+        return self.Result.UNANCHORED if is_claimed else self.Result(self.result)
 
 
 class AuditReview(_Added):

@@ -8,12 +8,13 @@ import logging
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import product
 from typing import Any
 
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from audit import jobs
+from audit import history, jobs
 from audit.chain import NotCanonical
 from audit.log import LedgerError, ledger, record
 from audit.models import AuditJob, CheckRun
@@ -28,7 +29,9 @@ COALESCED = timedelta(seconds=30)  # batches that end within it share a check
 NAMED = 20  # findings that an entry names; the row has them all
 FULL_KEPT = 10  # full checks that stay, however old they are
 AT_ONCE = 500  # rows that one statement removes
-_Result = CheckRun.Result
+FULL_EACH_NIGHT = 1_000_000  # entries: reading so many takes half a minute (docs/benchmarks)
+FULL_EVERY = timedelta(days=6, hours=12)  # of a longer trail: each seventh night
+_HOLDING = (CheckRun.Result.INTACT, CheckRun.Result.UNANCHORED)  # results without a fault
 
 
 def check(
@@ -51,7 +54,10 @@ def check(
         "head": verdict.head,
         "again_from": again_from,
         "again_to": again_to,
-        "result": _result(verdict),
+        "entries_read": verdict.entries_read,
+        # Only what stands without reservations is worth the name, whatever was read of the rest.
+        "vouched_to": 0 if verdict.unanchored and with_anchors else verdict.vouched_to,
+        "result": verdict.result,
         "findings": findings(verdict),
         "asked_by": asked_by,
     }
@@ -65,7 +71,7 @@ def findings(verdict: Verdict) -> list[str]:
     """All that was found, the worst first."""
     bad = verdict.first_bad
     broken = [f"Entry {bad.seq:,}: {bad.why} ({bad.expected} / {bad.found})."] if bad else []
-    return [*broken, *verdict.problems, *verdict.unanchored, *verdict.notices]
+    return [*broken, *verdict.problems, *verdict.own_word, *verdict.notices]
 
 
 def after_a_batch() -> None:
@@ -75,11 +81,15 @@ def after_a_batch() -> None:
 
 
 def nightly() -> None:
-    """Have what is new checked, and a part of what is older, so that all is read each week."""
-    jobs.run_later(KIND, {"mode": Mode.ROLLING.value})
+    """Have all entries read; of a long trail each week, and a part of them on the other nights."""
+    entries, _ = history.head() or (0, "")
+    lately = timezone.now() - FULL_EVERY
+    read_lately = CheckRun.objects.filter(mode=Mode.FULL, began_at__gt=lately).exists()
+    is_partial = entries > FULL_EACH_NIGHT and read_lately
+    jobs.run_later(KIND, {"mode": (Mode.ROLLING if is_partial else Mode.FULL).value})
 
 
-def check_now(actor: str, mode: Mode = Mode.INCREMENTAL) -> AuditJob:
+def check_now(actor: str, mode: Mode = Mode.FULL) -> AuditJob:
     """A person asked. The job tells how far it is; its result names the CheckRun."""
     return jobs.ask(KIND, {"mode": mode.value}, actor)
 
@@ -94,10 +104,10 @@ def latest(count: int) -> list[CheckRun]:
 
 
 def forget(before: datetime) -> int:
-    """Remove checks that began before and found nothing. Answers how many.
+    """Remove checks that began before and found no fault. Answers how many.
 
-    The newest of each kind stay, `FULL_KEPT` of the full ones. The database lets no finding go, nor
-    the last of a kind.
+    The newest of each mode and result stay, `FULL_KEPT` of the full ones. The database lets no
+    fault go, nor the last of a mode and result.
     """
     outlived = _outlived(before)
     for start in range(0, len(outlived), AT_ONCE):
@@ -114,12 +124,6 @@ def work(job: AuditJob) -> dict[str, Any]:
         progress=partial(jobs.progress, job),
     )
     return {"run": run.pk, "result": run.result, "entries": verdict.entries}
-
-
-def _result(verdict: Verdict) -> CheckRun.Result:
-    if not verdict.intact:
-        return _Result.BROKEN
-    return _Result.UNANCHORED if verdict.unanchored else _Result.INTACT
 
 
 def _kept(columns: Mapping[str, Any], *, is_entered: bool) -> CheckRun:
@@ -141,18 +145,16 @@ def _kept(columns: Mapping[str, Any], *, is_entered: bool) -> CheckRun:
 
 
 def _outlived(before: datetime) -> list[int]:
-    intact = CheckRun.objects.filter(result=_Result.INTACT).order_by("-pk")
+    holding = CheckRun.objects.filter(result__in=_HOLDING).order_by("-pk")
     kept = [
         pk
-        for mode in Mode
-        for pk in intact.filter(mode=mode).values_list("pk", flat=True)[: _kept_of(mode)]
+        for mode, result in product(Mode, _HOLDING)
+        for pk in holding.filter(mode=mode, result=result).values_list("pk", flat=True)[
+            : FULL_KEPT if mode is Mode.FULL else 1
+        ]
     ]
-    old = intact.filter(began_at__lt=before).exclude(pk__in=kept)
+    old = holding.filter(began_at__lt=before).exclude(pk__in=kept)
     return list(old.values_list("pk", flat=True))
-
-
-def _kept_of(mode: Mode) -> int:
-    return FULL_KEPT if mode is Mode.FULL else 1
 
 
 def _remove(checks: list[int]) -> None:

@@ -1,14 +1,21 @@
-"""Where the ledger stands: its end, what is signed of it, what is held elsewhere. Reads only."""
+"""Where the ledger stands: its end, what is signed of it, what vouches for it. Reads only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from audit import anchors, checkpoints, clock, history, keys
 from audit.keys import KeyProblem
-from audit.models import Checkpoint, Entry
+from audit.models import Checkpoint, CheckRun, Entry
 from audit.notes import SIGNED_BY
+from audit.verify import COULD_NOT_RUN, EXIT_CODES, Result
+
+# Hosts read anchors back each night, and every entry at least once a week (`audit.runs.nightly`).
+READ_BACK_WITHIN = timedelta(days=2)
+READ_WITHIN = timedelta(days=8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,23 @@ class Signed:
 
 
 @dataclass(frozen=True, slots=True)
+class CurrentVerdict:
+    """What the kept checks together say of the ledger now. Pages, metrics and reports use this."""
+
+    result: CheckRun.Result | None  # None: it was never checked
+    reasons: Sequence[str]  # sentences: what is wrong, or why nothing outside vouches for it
+    entries: int = 0  # that held in the newest check
+    vouched_to: int = 0  # entries that an independent anchor vouches for
+    checked_at: datetime | None = None  # when the newest check began
+    read_back_at: datetime | None = None  # when the anchors were read back last
+
+    @property
+    def exit_code(self) -> int:
+        """The code with which `verify_audit` ends for this verdict; 2 if nothing was checked."""
+        return COULD_NOT_RUN if self.result is None else EXIT_CODES[self.result]
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     entries: int
     head: str  # the hash of the last entry; "" before the first
@@ -48,6 +72,51 @@ def standing() -> Standing:
     """Three queries, however long the trail."""
     entries, head = history.head() or (0, "")
     return Standing(entries, head, _last_signed())
+
+
+def current_verdict(now: datetime | None = None) -> CurrentVerdict:
+    """Return the verdict on the ledger as of now, from the checks that are kept. Four queries.
+
+    INTACT needs a check that read every entry, and one that read the anchors back, both recent: a
+    check after a batch reads only what is new and asks no anchor, and takes nothing away from them.
+    """
+    now = now or timezone.now()
+    newest = CheckRun.objects.first()
+    at = newest.began_at if newest else None
+    if fault := checkpoints.fault():
+        return CurrentVerdict(Result.BROKEN, (f"Broken at {fault}",), checked_at=at)
+    if newest is None:
+        return CurrentVerdict(None, ("The ledger has not been checked yet.",))
+    if newest.result == Result.BROKEN:
+        return CurrentVerdict(Result.BROKEN, newest.findings, newest.to_seq, checked_at=at)
+    read_back = CheckRun.objects.filter(vouched_to__isnull=False).first()
+    whole = CheckRun.objects.filter(result=Result.INTACT, vouched_to__gt=0).first()
+    reasons = _reservations(read_back, whole, now)
+    return CurrentVerdict(
+        Result.UNANCHORED if reasons else Result.INTACT,
+        reasons,
+        newest.to_seq,
+        0 if reasons or not read_back else read_back.vouched_to or 0,
+        at,
+        read_back.began_at if read_back else None,
+    )
+
+
+def _reservations(
+    read_back: CheckRun | None, whole: CheckRun | None, now: datetime
+) -> Sequence[str]:
+    """Why no anchor vouches for the ledger now: sentences, and none if one does."""
+    if read_back is None:
+        return ("The anchors have not been read back yet. Run `manage.py verify_audit --full`.",)
+    if not whole or not whole.vouched_to or (read_back.vouched_to or 0) < whole.vouched_to:
+        return read_back.findings or ("Nothing outside of this installation vouches for it.",)
+    if now - read_back.began_at > READ_BACK_WITHIN:
+        when = f"{read_back.began_at:%Y-%m-%d %H:%M:%S} UTC"
+        return (f"The anchors were read back last at {when}, which is too long ago.",)
+    if now - whole.began_at > READ_WITHIN:
+        when = f"{whole.began_at:%Y-%m-%d %H:%M:%S} UTC"
+        return (f"All entries were read last at {when}, which is too long ago.",)
+    return ()
 
 
 def unsigned_since() -> datetime | None:

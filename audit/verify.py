@@ -1,4 +1,6 @@
-"""Does the ledger hold? Streams what it reads, in memory that does not grow with the trail.
+"""Verifies the ledger, and says how strong the result is.
+
+Streams what it reads, in memory that does not grow with the trail.
 
 Checked: each line against its hash, its number and its predecessor; each column against the line
 it copies; each detail against its commitment; the times (`audit.reading`); the tree over the lines
@@ -7,27 +9,37 @@ last check came to; the guards; and what other rooms registered, such as whether
 are those of their last entries. What each mode reads: `audit.starts`. Nothing is written here:
 `audit.runs` keeps what was found.
 
-Not caught here: whoever may write to the tables, renews every hash after an edit and leaves no
-checkpoint. Only a checkpoint that is held elsewhere shows that.
+Whoever may write to every file of the installation can edit an entry, renew every hash after it and
+sign the result. Only an anchor that they cannot rewrite shows that. So the result is INTACT only if
+every entry was read and an independent anchor vouches for them (`audit.independence`). A ledger in
+which nothing contradicts anything else is otherwise UNANCHORED: consistent, but only by this
+installation's own word.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
 from django.db import connection
 
-from audit import anchors, guards, heads
+from audit import guards, heads, independence
 from audit.chain import Break
 from audit.heads import Elsewhere
 from audit.models import CheckRun, Entry
+from audit.notes import Verifier
 from audit.reading import Progress, Reading
 from audit.starts import Mode, Plan, checked, notes_after, plan
+from audit.tlog_policy import Policy
 
 # Sentences for problems with what was entered after an entry of this number; 0: with anything.
 Check = Callable[[int], Iterable[str]]
 MAX_PROBLEMS = 100  # named in a verdict; the rest is counted
+NOT_READ_BACK = "The anchors were not read back in this check."
+
+Result = CheckRun.Result
+EXIT_CODES = {Result.INTACT: 0, Result.BROKEN: 1, Result.UNANCHORED: 3}
+COULD_NOT_RUN = 2  # the exit code of a check that says nothing about the ledger
 
 _checks: list[Check] = []
 
@@ -40,16 +52,33 @@ class Verdict:
     from_seq: int  # the first entry that was read; what is older held when it was checked last
     again: tuple[int, int] | None  # of what is older, the first and the last that was read again
     entries: int
+    entries_read: int  # of them, in this check
+    relied_on: str  # a sentence: on what this check relies for the others; "" if it read all
     head: str
     seconds: float
     first_bad: Break | None
     problems: tuple[str, ...]  # at most MAX_PROBLEMS, each a sentence
     notices: tuple[str, ...]  # worth knowing, and nothing wrong
-    unanchored: tuple[str, ...]  # why what holds is not proved by what is held elsewhere
+    vouched_to: int | None  # entries that an independent anchor vouches for; None: none was asked
+    vouched_by: tuple[str, ...]  # addresses of the anchors that do
+    unanchored: tuple[str, ...]  # why nothing outside of this installation vouches for the ledger
 
     @property
     def intact(self) -> bool:
+        """Whether nothing that was read contradicts anything else. `result` is the verdict."""
         return self.first_bad is None and not self.problems
+
+    @property
+    def result(self) -> CheckRun.Result:
+        """The verdict, as commands, pages, metrics and reports have it."""
+        if not self.intact:
+            return Result.BROKEN
+        return Result.UNANCHORED if self.own_word else Result.INTACT
+
+    @property
+    def own_word(self) -> tuple[str, ...]:
+        """Why the ledger stands only by this installation's own word, in sentences."""
+        return (*filter(None, [self.relied_on]), *self.unanchored)
 
 
 def register(check: Check) -> Check:
@@ -63,44 +92,89 @@ def verify(
     mode: Mode = Mode.FULL,
     *,
     with_anchors: bool = True,
+    policy: Policy | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> Verdict:
     """Read what the mode asks for. Raises CannotCheck; database errors pass through.
 
-    Without anchors nothing is fetched from afar: for the checks after every batch.
+    Without anchors nothing is fetched from afar: for the checks after every batch. A policy says
+    which keys are believed, instead of those that this installation has published, and which places
+    have to vouch for the ledger.
     """
     began = time.monotonic()
     upto = checked()
-    elsewhere = heads.elsewhere(notes_after(mode, upto)) if with_anchors else Elsewhere()
-    readings = _readings(plan(mode, elsewhere, upto), elsewhere, progress)
+    logs = policy.logs if policy else None
+    after = notes_after(mode, upto)
+    elsewhere = heads.elsewhere(after, logs) if with_anchors else Elsewhere()
+    readings = _readings(plan(mode, elsewhere, upto), elsewhere, logs, progress)
     tail = readings[-1]
     since = tail.start.seq if mode in {Mode.INCREMENTAL, Mode.SINCE_ANCHOR} else 0
     problems = tuple(_limited(_problems(elsewhere, readings, since)))
     broken = next((reading for reading in readings if reading.first_bad), tail)
     entries, head = broken.holds
     again = readings[0] if len(readings) > 1 else None
+    judgement = independence.judge(elsewhere.read, policy) if with_anchors else None
     return Verdict(
         mode=mode,
         from_seq=tail.start.seq + 1,
         again=(again.start.seq + 1, again.end or 0) if again else None,
         entries=entries,
+        entries_read=sum(reading.holds[0] - reading.start.seq for reading in readings),
+        relied_on=_relied_on(tail.start.seq, again, after),
         head=head,
         seconds=time.monotonic() - began,
         first_bad=broken.first_bad,
         problems=problems,
-        notices=tuple(chain.from_iterable(reading.times.notices() for reading in readings)),
-        unanchored=tuple(filter(None, [elsewhere.unreachable, anchors.held_nowhere_else()])),
+        notices=(
+            *chain.from_iterable(reading.times.notices() for reading in readings),
+            *(judgement.notices if judgement else ()),
+        ),
+        vouched_to=judgement.vouched_to if judgement else None,
+        vouched_by=judgement.vouched_by if judgement else (),
+        unanchored=judgement.reasons if judgement else (NOT_READ_BACK,),
     )
 
 
-def _readings(planned: Plan, elsewhere: Elsewhere, progress: Progress) -> list[Reading]:
+def _relied_on(upto: int, again: Reading | None, after: int) -> str:
+    """A sentence on what stands for entries up to `upto` and notes up to `after` that are not read.
+
+    Old notes may contradict what was rewritten together with all newer ones.
+    """
+    if not upto and not after:
+        return ""
+    if not upto:
+        return (
+            f"Of the anchors' notes only those of more than {after:,} entries were read back. For "
+            "the others this check relies on earlier checks. Use --full to read all of them."
+        )
+    whole = CheckRun.objects.filter(from_seq=1).exclude(result=Result.BROKEN).first()
+    last = (
+        f"the last that read all entries was check {whole.pk} of "
+        f"{whole.began_at:%Y-%m-%d %H:%M:%S} UTC, up to entry {whole.to_seq:,}"
+        if whole
+        else "none that is kept has read all entries"
+    )
+    but = f", except for {again.start.seq + 1:,} to {again.end or 0:,}" if again else ""
+    return (
+        f"Entries 1 to {upto:,} were not read{but}. For them this check relies on the checkpoint "
+        f"of {upto:,} entries and on earlier checks, which this installation keeps itself: {last}. "
+        "Use --full to read every entry."
+    )
+
+
+def _readings(
+    planned: Plan,
+    elsewhere: Elsewhere,
+    logs: Sequence[Verifier] | None,
+    progress: Progress,
+) -> list[Reading]:
     """What to read, in order; the last one to the end of the trail."""
     readings = []
     if (again := planned.again) is not None:
         upto = planned.again_to
-        claims = heads.claims(again.seq, upto, elsewhere.claims)
+        claims = heads.claims(again.seq, upto, elsewhere.claims, logs)
         readings.append(Reading(again, claims, end=upto, progress=progress))
-    claims = heads.claims(planned.tail.seq, None, elsewhere.claims)
+    claims = heads.claims(planned.tail.seq, None, elsewhere.claims, logs)
     return [*readings, Reading(planned.tail, claims, progress=progress)]
 
 
@@ -117,7 +191,7 @@ def _problems(elsewhere: Elsewhere, readings: Iterable[Reading], since: int) -> 
 
 def _since_the_last_check() -> Iterator[str]:
     """What held then is there now. A check leaves number and hash of the last entry."""
-    last = CheckRun.objects.exclude(result=CheckRun.Result.BROKEN).order_by("-pk").first()
+    last = CheckRun.objects.exclude(result=Result.BROKEN).order_by("-pk").first()
     if last is None or not last.to_seq:
         return
     found = Entry.objects.filter(seq=last.to_seq).values_list("hash", flat=True).first()

@@ -1,10 +1,12 @@
 """A file that only grows: `ANCHOR_DIR/checkpoints.log`, an empty line before each note.
 
-Worth as much as the folder is out of an attacker's reach: another disk, another host, `chattr +a`.
+It counts as independent on another file system than the installation and under another owner, for
+example on a server that lets this installation append and nothing else.
 """
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from audit import folders
@@ -23,10 +25,17 @@ _NOTE = re.compile(
 
 class Folder:
     name = "file"
+    keeps_notes = True
     wants_all = True
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, installation: Sequence[Path] = ()) -> None:
+        """`installation`: the paths of the database, the key and the archive, to compare with."""
         self._file = folder / NAME
+        self._installation = installation
+
+    @property
+    def address(self) -> str:
+        return str(self._file)
 
     def put(self, origin: str, size: int, note: str) -> Taken:
         try:
@@ -45,3 +54,27 @@ class Folder:
         for found in _NOTE.finditer(text):
             if int(found["size"]) > after:
                 yield Held(str(self._file), found[0])
+
+    def weakness(self) -> str:
+        try:
+            return self._shared_with_the_installation()
+        except OSError as error:
+            return f"{self._file} cannot be examined: {error.strerror}."
+
+    def _shared_with_the_installation(self) -> str:
+        own = [(path, _nearest(path).stat()) for path in self._installation]
+        anchor = [_nearest(path).stat() for path in (self._file, self._file.parent)]
+        for path, status in own:
+            if status.st_dev in {each.st_dev for each in anchor}:
+                return f"{self._file} is on the same file system as {path}."
+        owners = {os.geteuid(), *(status.st_uid for _, status in own)}
+        if owners & {each.st_uid for each in anchor}:
+            return f"{self._file} is owned by the same user as this installation."
+        if os.geteuid() == 0:
+            return f"{self._file} can be changed by root, as which this process runs."
+        return ""
+
+
+def _nearest(path: Path) -> Path:
+    """Return the path, or the nearest folder above it that exists."""
+    return next(each for each in (path, *path.absolute().parents) if each.exists())

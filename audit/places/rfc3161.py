@@ -1,6 +1,8 @@
-"""A token of a time stamp authority (RFC 3161): these bytes were there at that time, says another.
+"""A token of a time stamp authority (RFC 3161): these bytes existed at that time.
 
-It proves when. It keeps no copy: what shows that the end was cut off is the other places' business.
+A token shows when a checkpoint existed. The authority keeps no copy, so a token never shows that
+the end of the ledger was cut off: verification reports tokens that verify against the pinned
+certificates, and they alone never raise its verdict.
 """
 
 import base64
@@ -30,6 +32,7 @@ class Authority:
     certificates: Path  # PEM; those that a token has to lead to
     timeout_seconds: float
     name = "rfc3161"
+    keeps_notes = False
     wants_all = False
 
     def put(self, origin: str, size: int, note: str) -> Taken:
@@ -57,17 +60,40 @@ class Authority:
     def _verify(self, content: bytes, request: TimeStampRequest, note: str) -> None:
         """Before it is kept: a token that does not hold would be found when it is needed."""
         try:
-            builder = VerifierBuilder.from_request(request)
-            for certificate in x509.load_pem_x509_certificates(self.certificates.read_bytes()):
-                builder = builder.add_root_certificate(certificate)
-            builder.build().verify_message(decode_timestamp_response(content), note.encode())
-        except OSError as error:
-            raise NotTaken(f"{self.certificates} cannot be read: {error.strerror}.") from error
+            self._expect(VerifierBuilder.from_request(request), content, note)
         except (ValueError, VerificationError) as error:
             raise NotTaken(f"{self.address} gave a token that does not hold: {error}.") from error
 
+    def _expect(self, builder: VerifierBuilder, content: bytes, note: str) -> None:
+        """Raises NotTaken without certificates, ValueError and VerificationError otherwise."""
+        try:
+            for certificate in x509.load_pem_x509_certificates(self.certificates.read_bytes()):
+                builder = builder.add_root_certificate(certificate)
+        except OSError as error:
+            raise NotTaken(f"{self.certificates} cannot be read: {error.strerror}.") from error
+        builder.build().verify_message(decode_timestamp_response(content), note.encode())
+
+    def stamped_at(self, proof: str, note: str) -> datetime:
+        """Return the time (UTC) of a receipt's token, verified for this very note.
+
+        Raises NotTaken, with a sentence, for anything but a token of this note that leads to one of
+        the pinned certificates.
+        """
+        try:
+            content = base64.b64decode(proof, validate=True)
+            self._expect(VerifierBuilder(), content, note)
+            return time_of(proof)
+        except (ValueError, VerificationError) as error:
+            raise NotTaken(f"The time stamp does not verify: {error}.") from error
+
     def read_back(self, after: int) -> Iterator[Held]:
         return iter(())
+
+    def weakness(self) -> str:
+        return (
+            f"The time stamp authority {self.address} keeps no copy: a time stamp shows when a "
+            "checkpoint existed, and not that the end of the ledger was cut off."
+        )
 
 
 def _told(error: httpx2.HTTPError) -> str:

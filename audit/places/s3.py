@@ -2,13 +2,18 @@
 
 One object a checkpoint, `ORIGIN/SIZE.checkpoint`. Locked are versions: whoever may write can still
 put a newer version or a delete marker on top, so what is there is read version by version.
+
+A bucket counts as independent unless its endpoint is this very machine. What that assumes is in
+docs/operations.md: its account belongs to people who do not administer this installation.
 """
 
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
@@ -29,7 +34,13 @@ class Bucket:
     timeout_seconds: float
     origin: str
     name = "s3"
+    keeps_notes = True
     wants_all = False
+
+    @property
+    def address(self) -> str:
+        root = f"{self.endpoint.rstrip('/')}/" if self.endpoint else "s3://"
+        return f"{root}{self.bucket}/{self.prefix}".rstrip("/")
 
     def put(self, origin: str, size: int, note: str) -> Taken:
         key = f"{self.prefix}{origin}/{size}{SUFFIX}"
@@ -89,7 +100,14 @@ class Bucket:
     def _held(self, key: str, version: str) -> Held:
         there = self._client.get_object(Bucket=self.bucket, Key=key, VersionId=version)
         note = there["Body"].read(LARGEST).decode(errors="replace")
-        return Held(f"{self._address(key)}?versionId={version}", note)
+        address = f"{self._address(key)}?versionId={version}"
+        return Held(address, note, "" if _is_locked(there) else f"{address} is not locked.")
+
+    def weakness(self) -> str:
+        host = urlsplit(self.endpoint).hostname if self.endpoint else None
+        if host and any(map(_is_of_this_machine, _addresses(host))):
+            return f"The endpoint of {self.address} is this machine."
+        return ""
 
     def _address(self, key: str) -> str:
         return f"s3://{self.bucket}/{key}"
@@ -107,3 +125,30 @@ def _client(endpoint: str, timeout_seconds: float) -> Any:
         retries={"total_max_attempts": 1},  # audit.anchors tries again
     )
     return boto3.client("s3", endpoint_url=endpoint or None, config=patience)
+
+
+def _is_locked(version: Any) -> bool:
+    """Whether nobody can remove a version now. Needs the right s3:GetObjectRetention."""
+    until = version.get("ObjectLockRetainUntilDate")
+    is_compliance = version.get("ObjectLockMode") == "COMPLIANCE"
+    return is_compliance and until is not None and until > datetime.now(UTC)
+
+
+def _addresses(host: str) -> set[tuple[socket.AddressFamily, str]]:
+    """Return its IP addresses; none if it cannot be resolved, and then it cannot be read either."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_DGRAM)
+    except OSError:
+        return set()
+    return {(family, str(address[0])) for family, _, _, _, address in found}
+
+
+def _is_of_this_machine(address: tuple[socket.AddressFamily, str]) -> bool:
+    """The kernel binds sockets to addresses of this machine alone."""
+    family, host = address
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((host, 0))
+        except OSError:
+            return False
+    return True

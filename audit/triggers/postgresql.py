@@ -58,8 +58,9 @@ BEGIN
 END """  # noqa: S608 - the same
 _OUTLIVED = """
 BEGIN
-  IF OLD.result <> 'intact' OR NOT EXISTS (SELECT 1 FROM {schema}.audit_checkrun
-     WHERE mode = OLD.mode AND result = 'intact' AND id > OLD.id) THEN
+  IF OLD.result NOT IN ('intact', 'unanchored') OR NOT EXISTS (
+     SELECT 1 FROM {schema}.audit_checkrun
+     WHERE mode = OLD.mode AND result = OLD.result AND id > OLD.id) THEN
     RAISE EXCEPTION 'the audit trail: check % found something, or is the last of its kind', OLD.id
       USING ERRCODE = 'restrict_violation';
   END IF;

@@ -32,11 +32,11 @@ _SQLITE_NEW = """CREATE TRIGGER audit_receipt_new BEFORE INSERT ON audit_receipt
 BEGIN SELECT RAISE(ABORT, 'the audit trail: this receipt is there')
 WHERE EXISTS (SELECT 1 FROM audit_receipt WHERE id = NEW.id OR (checkpoint_id = NEW.checkpoint_id
 AND anchor = NEW.anchor AND place = NEW.place)); END"""
-# A finding stays; so does the newest check of each kind, from which the next one goes on.
+# A fault stays; so does the newest check of each mode and result: the next one goes on from there.
 _SQLITE_OUTLIVED = """CREATE TRIGGER audit_checkrun_no_DELETE BEFORE DELETE ON audit_checkrun
 BEGIN SELECT RAISE(ABORT, 'the audit trail: this check found something, or is the last of its kind')
-WHERE OLD.result <> 'intact' OR NOT EXISTS (SELECT 1 FROM audit_checkrun
-WHERE mode = OLD.mode AND result = 'intact' AND id > OLD.id); END"""
+WHERE OLD.result NOT IN ('intact', 'unanchored') OR NOT EXISTS (SELECT 1 FROM audit_checkrun
+WHERE mode = OLD.mode AND result = OLD.result AND id > OLD.id); END"""
 _SQLITE_KEPT = """CREATE TRIGGER audit_checkrun_new BEFORE INSERT ON audit_checkrun
 BEGIN SELECT RAISE(ABORT, 'the audit trail: this check is on record')
 WHERE EXISTS (SELECT 1 FROM audit_checkrun WHERE id = NEW.id); END"""

@@ -3,26 +3,49 @@
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.utils import timezone
 
-from audit import chain, notes
+from audit import anchors, chain, keys, notes
 from audit.models import Entry
+from audit.places.port import Held, Taken
 from audit.tree import Frontier, leaf
 from tests.audit.support import guards_down, sql
 
 TRAIL = "siteledger"
 
 
+class Elsewhere:
+    """An independent place in memory: what an attacker of this installation cannot reach."""
+
+    name, address, keeps_notes, wants_all = "file", "/anchors", True, True
+
+    def __init__(self):
+        self.notes = {}
+
+    def put(self, origin, size, note):
+        self.notes[size] = note
+        return Taken(self.address)
+
+    def read_back(self, after):
+        return [
+            Held(self.address, note) for size, note in sorted(self.notes.items()) if size > after
+        ]
+
+    def weakness(self):
+        return ""
+
+
 class Notary:
     """Signs the ledger as it is; `place` is what an attacker of the database cannot reach."""
 
-    def __init__(self):
+    def __init__(self, monkeypatch=None):
         self.signer = notes.Signer(TRAIL, Ed25519PrivateKey.generate())
-        self.place = {}
+        self.elsewhere = Elsewhere()
+        self.place = self.elsewhere.notes
+        if monkeypatch:
+            monkeypatch.setattr(keys, "verifiers", self.verifiers)
+            monkeypatch.setattr(anchors, "places", lambda: [self.elsewhere])
 
     def verifiers(self):
         return [self.signer.verifier]
-
-    def read_back(self, *, after=0):
-        return [("/anchors", note) for size, note in sorted(self.place.items()) if size > after]
 
     def sign(self, *, anchored=True, at=None):
         """A checkpoint of all entries that are there."""
@@ -47,6 +70,11 @@ class Notary:
             " VALUES (%s, 'file', '/anchors', '', %s)",
             *(size, str(timezone.now())),
         )
+
+
+def read_back(after=0):
+    """What all configured places hold."""
+    return [held for place in anchors.places() for held in place.read_back(after)]
 
 
 def relink(seq, old, new):

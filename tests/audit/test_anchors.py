@@ -10,6 +10,7 @@ from django.utils import timezone
 from audit import anchors, checkpoints, keys, notes
 from audit.models import AnchorOutage, AppendOnly, Receipt
 from tests.audit.buckets import free_port
+from tests.audit.signing import read_back
 from tests.audit.support import guards_down, sql, write
 
 
@@ -54,7 +55,7 @@ def receipts(anchor):
 def sizes_read_back(**how):
     return sorted(
         notes.Head.parse(notes.opened(held.note, keys.verifiers())[0]).size
-        for held in anchors.read_back(**how)
+        for held in read_back(**how)
     )
 
 

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from audit import anchors, keys, notes, runs, verify
 from audit.models import Checkpoint, CheckRun, Entry
-from audit.verify import Mode
-from tests.audit.signing import Notary, cut_off, forget_checks, relink
+from audit.verify import Mode, Result
+from tests.audit.signing import Elsewhere, Notary, cut_off, forget_checks, relink
 from tests.audit.support import guards_down, sql, write, write_many
 
 pytestmark = pytest.mark.requirement("R05")
@@ -18,9 +18,7 @@ EDIT = "UPDATE audit_entry SET body = replace(body, 'DE-014', 'DE-015') WHERE se
 @pytest.fixture
 def notary(db, monkeypatch):
     """Signed and anchored at 10, 20 and 30 of 35 entries."""
-    notary = Notary()
-    monkeypatch.setattr(keys, "verifiers", notary.verifiers)
-    monkeypatch.setattr(anchors, "read_back", notary.read_back)
+    notary = Notary(monkeypatch)
     for number in range(3):
         write_many(10, subject=f"document:{number}", site="DE-014", detail={"name": "A. Berg"})
         notary.sign()
@@ -35,7 +33,8 @@ def check(mode=Mode.INCREMENTAL, **how):
 
 def test_what_was_signed_holds(notary):
     verdict = verify.verify()
-    assert (verdict.intact, verdict.entries, verdict.unanchored) == (True, 35, ())
+    assert (verdict.result, verdict.entries, verdict.own_word) == (Result.INTACT, 35, ())
+    assert (verdict.vouched_to, verdict.vouched_by) == (30, ("/anchors",))
 
 
 def test_an_edit_with_everything_relinked_has_another_root(notary):
@@ -145,30 +144,48 @@ def test_a_note_that_vanished_from_its_place_is_missed(notary):
 
 
 def test_a_place_that_cannot_be_read_breaks_nothing_and_is_told(notary, monkeypatch):
-    def closed(**_):
+    def closed(_after):
         raise OSError("no route to host")
 
-    monkeypatch.setattr(anchors, "read_back", closed)
+    monkeypatch.setattr(notary.elsewhere, "read_back", closed)
     verdict = verify.verify()
     assert verdict.intact
-    assert verdict.unanchored == ("A write-once place could not be read: no route to host",)
+    assert verdict.result == Result.UNANCHORED
+    assert verdict.unanchored[0] == "The anchor /anchors could not be read: no route to host"
 
 
-def test_checkpoints_that_wait_too_long_for_a_place_are_told(notary):
-    notary.sign(anchored=False, at=timezone.now() - timedelta(minutes=59))
-    assert verify.verify().unanchored == ()
-    write_many(1, subject="document:10")
-    notary.sign(anchored=False, at=timezone.now() - timedelta(minutes=61))
-    said = verify.verify().unanchored[0]
-    assert said.startswith("2 checkpoints are held nowhere else")
-    assert said.endswith("what came after entry 30.")
+def test_a_place_that_cannot_be_read_hides_no_other(notary, monkeypatch):
+    other = Elsewhere()
+    other.address = "/other"
+    other.notes.update(notary.place)
+    monkeypatch.setattr(anchors, "places", lambda: [other, notary.elsewhere])
+    del notary.place[30]
+    monkeypatch.setattr(other, "read_back", lambda _after: 1 / 0)
+    verdict = verify.verify()
+    assert "/other could not be read" in verdict.unanchored[0]
+    assert (verdict.vouched_to, verdict.vouched_by) == (20, ("/anchors",))
 
 
-def test_one_that_is_anchored_stands_for_those_before_it(notary):
-    notary.sign(anchored=False, at=timezone.now() - timedelta(hours=2))
+def test_entries_that_wait_too_long_for_an_anchor_are_told(notary, monkeypatch):
+    soon = timezone.now() + timedelta(minutes=59)
+    monkeypatch.setattr(timezone, "now", lambda: soon)
+    assert verify.verify().result == Result.INTACT
+    late = timezone.now() + timedelta(minutes=2)
+    monkeypatch.setattr(timezone, "now", lambda: late)
+    verdict = verify.verify()
+    assert verdict.result == Result.UNANCHORED
+    assert verdict.unanchored[0].startswith("Nothing outside vouches for entry 31 and later ones")
+    notary.sign(anchored=False)
+    assert verify.verify().unanchored == verdict.unanchored
+
+
+def test_one_that_is_anchored_stands_for_those_before_it(notary, monkeypatch):
+    notary.sign(anchored=False)
     write_many(1, subject="document:10")
     notary.sign()
-    assert verify.verify().unanchored == ()
+    late = timezone.now() + timedelta(hours=2)
+    monkeypatch.setattr(timezone, "now", lambda: late)
+    assert verify.verify().own_word == ()
 
 
 def test_an_incremental_check_reads_from_the_last_checkpoint_that_was_checked(notary):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from audit import anchors, appending, keys, reading, verify
+from audit import appending, reading, verify
 from audit.models import Entry
 from audit.pages import pages
 from audit.reading import Times
@@ -72,9 +72,7 @@ def test_checkpoints_and_notes_take_no_more_memory_for_a_longer_ledger(db, monke
         tracemalloc.stop()
         return highest
 
-    notary = Notary()
-    monkeypatch.setattr(keys, "verifiers", notary.verifiers)
-    monkeypatch.setattr(anchors, "read_back", notary.read_back)
+    notary = Notary(monkeypatch)
     monkeypatch.setattr(reading, "CHUNK", 100)
     write_many(300)
     notary.sign()
@@ -98,8 +96,7 @@ TAMPERINGS = [
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("seed", range(12))
 def test_entries_that_are_read_together_break_where_they_do_one_by_one(db, monkeypatch, seed):
-    notary, rng = Notary(), random.Random(seed)
-    monkeypatch.setattr(keys, "verifiers", notary.verifiers)
+    notary, rng = Notary(monkeypatch), random.Random(seed)
     for number in range(2):
         write_many(8, subject=f"document:{number}", site="DE-014", detail={"name": "A. Berg"})
         notary.sign(anchored=False)

@@ -8,7 +8,7 @@ import pytest
 from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
-from audit import anchors, history, jobs, keys, runs
+from audit import history, jobs, keys, runs
 from audit.models import AppendOnly, CheckRun, Entry
 from audit.verify import Mode
 from ingestion.operations import retention
@@ -30,10 +30,7 @@ def written(db):
 
 @pytest.fixture
 def notary(written, monkeypatch):
-    notary = Notary()
-    monkeypatch.setattr(keys, "verifiers", notary.verifiers)
-    monkeypatch.setattr(anchors, "read_back", notary.read_back)
-    return notary
+    return Notary(monkeypatch)
 
 
 def last_event():
@@ -47,7 +44,9 @@ def verify_audit(capsys, *options):
 
 def test_a_check_by_itself_is_kept_and_needs_no_entry(written):
     verdict, run = runs.check(Mode.FULL, asked_by="system:worker")
-    assert (run.result, run.from_seq, run.to_seq, run.findings) == ("intact", 1, 9, [])
+    assert (run.result, run.from_seq, run.to_seq) == ("unanchored", 1, 9)
+    assert run.findings == list(verdict.own_word)
+    assert (run.entries_read, run.vouched_to) == (9, 0)
     assert (run.head, run.asked_by) == (verdict.head, "system:worker")
     assert Entry.objects.count() == 9
 
@@ -57,7 +56,7 @@ def test_a_check_that_a_person_asked_for_is_entered(written):
     _, run = runs.check(Mode.FULL, asked_by="user:7")
     entry = last_event()
     assert (entry.event, entry.subject) == ("ledger.verified", f"check:{run.pk}")
-    assert (entry.actor, entry.code) == ("user:7", "INTACT")
+    assert (entry.actor, entry.code) == ("user:7", "UNANCHORED")
     assert (entry.detail["mode"], entry.detail["to_seq"]) == ("full", 9)
 
 
@@ -67,7 +66,7 @@ def test_a_check_that_found_something_is_entered_whoever_asked(written):
         sql(EDIT, 5)
     _, run = runs.check(Mode.FULL, asked_by="system:worker")
     assert run.result == "broken"
-    assert run.findings == ["Entry 5: the column 'site' differs from the line (DE-014 / other)."]
+    assert run.findings[0] == "Entry 5: the column 'site' differs from the line (DE-014 / other)."
     assert last_event().code == "BROKEN"
     assert last_event().detail["findings"] == run.findings
 
@@ -91,7 +90,7 @@ def checks(db):
     """Of each kind more than are kept; the last full one is the oldest row but for one finding."""
     rows = [("full", "broken"), *[("full", "intact")] * (runs.FULL_KEPT + 2)]
     rows += [(mode, "intact") for mode in ("incremental", "rolling") for _ in range(3)]
-    rows += [("rolling", "unanchored"), ("incremental", "broken")]
+    rows += [("rolling", "unanchored")] * 2 + [("incremental", "broken")]
     return [a_check(mode, result) for mode, result in rows]
 
 
@@ -105,7 +104,7 @@ def kinds():
 
 
 def test_checks_that_found_nothing_go_in_time_and_what_others_need_stays(checks):
-    assert runs.forget(NOW) == 2 + 2 + 2
+    assert runs.forget(NOW) == 2 + 2 + 2 + 1
     assert kinds() == {
         ("full", "intact"): runs.FULL_KEPT,
         ("full", "broken"): 1,
@@ -136,7 +135,7 @@ def test_pruning_takes_old_checks_along(checks, settings, tmp_path):
 
 
 @pytest.mark.requirement("R04")
-@pytest.mark.parametrize("kind", [("full", "broken"), ("rolling", "unanchored")])
+@pytest.mark.parametrize("kind", [("full", "broken"), ("incremental", "broken")])
 def test_the_database_lets_no_finding_go(checks, kind):
     for row in checks:
         if (row.mode, row.result) == kind:
@@ -146,14 +145,15 @@ def test_the_database_lets_no_finding_go(checks, kind):
 
 @pytest.mark.requirement("R04")
 def test_the_database_keeps_the_last_check_of_each_kind(checks):
-    for mode in ("full", "incremental", "rolling"):
-        last = CheckRun.objects.filter(mode=mode, result="intact").first()
+    kinds = [("full", "intact"), ("incremental", "intact"), ("rolling", "intact")]
+    for mode, result in [*kinds, ("rolling", "unanchored")]:
+        last = CheckRun.objects.filter(mode=mode, result=result).first()
         with pytest.raises(IntegrityError, match="last of its kind"), transaction.atomic():
             sql("DELETE FROM audit_checkrun WHERE id = %s", last.pk)
 
 
 def test_the_role_of_the_application_removes_checks_by_the_same_door(application_role, checks):
-    assert runs.forget(NOW) == 6
+    assert runs.forget(NOW) == 7
 
 
 def test_a_ledger_that_takes_no_entry_any_more_still_gets_its_verdict(written, settings):
@@ -172,20 +172,71 @@ def test_the_button_and_the_night_ask_by_jobs(written):
     assert jobs.work_next()
     job.refresh_from_db()
     run = CheckRun.objects.get(pk=job.result["run"])
-    assert (job.state, job.result["result"], run.asked_by) == ("done", "intact", "user:7")
+    assert (job.state, job.result["result"], run.asked_by) == ("done", "unanchored", "user:7")
+    assert run.mode == "full"
     runs.nightly()
     assert jobs.work_next()
-    assert CheckRun.objects.first().mode == "rolling"
+    assert CheckRun.objects.first().mode == "full"
 
 
-def test_the_command_says_when_checkpoints_are_held_nowhere_else(notary, capsys):
-    notary.sign(anchored=False, at="2026-01-01 00:00:00+00:00")
+def test_of_a_long_trail_a_part_is_read_each_night_and_all_of_it_each_week(written, monkeypatch):
+    monkeypatch.setattr(runs, "FULL_EACH_NIGHT", 8)
+    a_check("full", "unanchored", NOW - timedelta(days=7))
+    modes = []
+    for _ in range(2):
+        runs.nightly()
+        assert jobs.work_next()
+        modes.append(CheckRun.objects.first().mode)
+    assert modes == ["full", "rolling"]
+
+
+def test_the_command_says_what_stands_by_its_own_word(notary, capsys):
+    notary.sign(anchored=False)
     code, out = verify_audit(capsys, "--json")
     assert code == 3
-    assert json.loads(out)["unanchored"][0].startswith("1 checkpoint is held nowhere else")
+    assert json.loads(out)["unanchored"][1] == "/anchors holds no checkpoint of this ledger."
     code, out = verify_audit(capsys)
     assert code == 3
-    assert "The chain is intact: 9 entries" in out
+    assert "The chain is consistent, but only by this installation's own word: 9 entries" in out
+
+
+def test_the_command_ends_with_0_when_an_anchor_outside_vouches_for_every_entry(notary, capsys):
+    notary.sign()
+    write(subject="document:2")
+    code, out = verify_audit(capsys, "--full")
+    assert code == 0
+    assert out.startswith("The chain is intact, and vouched for from outside: 10 entries")
+    assert "/anchors holds the checkpoint of 9 entries, as read back just now." in out
+    assert "Not anchored yet: 1 newer entry." in out
+    assert "Read 10 of 10 entries" in out
+
+
+@pytest.mark.requirement("R05")
+def test_a_check_that_does_not_read_every_entry_says_so_and_on_what_it_relies(notary, capsys):
+    notary.sign()
+    verify_audit(capsys, "--full")
+    write(subject="document:2")
+    code, out = verify_audit(capsys)
+    first = CheckRun.objects.last()
+    assert code == 3
+    assert "Read 1 of 10 entries" in out
+    assert "Entries 1 to 9 were not read. For them this check relies on the checkpoint" in out
+    assert f"the last that read all entries was check {first.pk} of " in out
+    answer = json.loads(verify_audit(capsys, "--json", "--since-anchor")[1])
+    assert (answer["entries_read"], answer["entries"]) == (1, 10)
+    assert answer["relied_on"].startswith("Entries 1 to 9 were not read.")
+
+
+def test_old_entries_that_were_rewritten_are_not_called_intact_by_a_check_that_skips_them(
+    notary, capsys
+):
+    """An incremental check relies on what it does not read, and may therefore not vouch for it."""
+    notary.sign()
+    verify_audit(capsys, "--full")
+    with guards_down():
+        sql(EDIT, 5)
+    assert verify_audit(capsys)[0] == 3
+    assert verify_audit(capsys, "--full")[0] == 1
 
 
 def test_the_command_begins_where_it_ended_and_reads_all_when_asked(notary, capsys):
@@ -193,7 +244,7 @@ def test_the_command_begins_where_it_ended_and_reads_all_when_asked(notary, caps
     verify_audit(capsys)
     write(subject="document:2")
     assert json.loads(verify_audit(capsys, "--json")[1])["from_seq"] == 10
-    assert "checked from entry 10 on" in verify_audit(capsys)[1]
+    assert "Entries 1 to 9 were not read." in verify_audit(capsys)[1]
     assert json.loads(verify_audit(capsys, "--json", "--full")[1])["from_seq"] == 1
     assert json.loads(verify_audit(capsys, "--json", "--since-anchor")[1])["from_seq"] == 10
 

@@ -173,8 +173,11 @@ def test_verification_takes_no_more_memory_for_a_longer_ledger(db, monkeypatch):
 def test_the_command_says_that_the_chain_is_intact(written, capsys):
     head = Entry.objects.get(seq=9).hash
     code, out = verify_audit(capsys, "--full")
-    assert code == 0
-    assert out.startswith(f"The chain is intact: 9 entries, head {head[:4]}...{head[-4:]}, checked")
+    assert code == 3
+    assert out.startswith(
+        "The chain is consistent, but only by this installation's own word: "
+        f"9 entries, head {head[:4]}...{head[-4:]}.\nRead 9 of 9 entries in "
+    )
 
 
 def test_the_command_names_the_first_bad_entry_and_what_to_do(written, capsys):
@@ -191,7 +194,8 @@ def test_the_command_answers_programs_too(written, capsys):
     code, out = verify_audit(capsys, "--json")
     answer = json.loads(out)
     assert code == 1
-    assert (answer["intact"], answer["entries"], answer["first_bad"]["seq"]) == (False, 4, 5)
+    assert (answer["result"], answer["exit_code"]) == ("broken", 1)
+    assert (answer["entries"], answer["first_bad"]["seq"]) == (4, 5)
 
 
 def test_the_command_says_when_it_could_not_check(db, capsys):
@@ -199,7 +203,7 @@ def test_the_command_says_when_it_could_not_check(db, capsys):
     sql("ALTER TABLE audit_entry RENAME TO elsewhere")
     code, out = verify_audit(capsys, "--json")
     assert code == 2
-    assert json.loads(out)["intact"] is None
+    assert (json.loads(out)["result"], json.loads(out)["exit_code"]) == (None, 2)
 
 
 def rows_read():

@@ -8,6 +8,7 @@ from django.test import override_settings
 from audit import anchors, checkpoints, keys, notes, rotation
 from ingestion.samples.portal import SamplePortal, limits_of
 from tests.audit.buckets import CREDENTIALS, free_port
+from tests.audit.signing import read_back
 from tests.ingestion.hosts import eventually, start_host, stop_host, worker_host
 from tests.ingestion.scenes import everything_is_as_expected, is_completed
 
@@ -33,7 +34,7 @@ def largest_held():
     """The size of the largest checkpoint in the file that anchors."""
     sizes = [
         notes.Head.parse(notes.opened(held.note, keys.verifiers())[0]).size
-        for held in anchors.read_back()
+        for held in read_back()
     ]
     return max(sizes, default=0)
 
