@@ -132,7 +132,7 @@ def _newest_stamp(places: Sequence[Place]) -> tuple[int, tuple[str, ...]]:
         return 0, ()
     receipts = Receipt.objects.filter(anchor=authority.name).order_by("-checkpoint_id", "-pk")
     tokens = receipts.values_list("checkpoint_id", "proof", "checkpoint__note")
-    refused = ()
+    refused: tuple[str, ...] = ()
     for size, proof, note in tokens[:MAX_TOKENS]:
         try:
             at = authority.stamped_at(proof, note)

@@ -56,7 +56,7 @@ def check(
         "again_to": again_to,
         "entries_read": verdict.entries_read,
         # Only what stands without reservations is worth the name, whatever was read of the rest.
-        "vouched_to": 0 if verdict.unanchored and with_anchors else verdict.vouched_to,
+        "vouched_to": 0 if with_anchors and verdict.unanchored else verdict.vouched_to,
         "result": verdict.result,
         "findings": findings(verdict),
         "asked_by": asked_by,

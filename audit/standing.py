@@ -75,7 +75,7 @@ def standing() -> Standing:
 
 
 def current_verdict(now: datetime | None = None) -> CurrentVerdict:
-    """Return the verdict on the ledger as of now, from the checks that are kept. Four queries.
+    """Return the verdict on the ledger as of now, from the checks that are kept. Five queries.
 
     INTACT needs a check that read every entry, and one that read the anchors back, both recent: a
     check after a batch reads only what is new and asks no anchor, and takes nothing away from them.
@@ -84,7 +84,7 @@ def current_verdict(now: datetime | None = None) -> CurrentVerdict:
     newest = CheckRun.objects.first()
     at = newest.began_at if newest else None
     if fault := checkpoints.fault():
-        return CurrentVerdict(Result.BROKEN, (f"Broken at {fault}",), checked_at=at)
+        return CurrentVerdict(Result.BROKEN, (fault,), checked_at=at)
     if newest is None:
         return CurrentVerdict(None, ("The ledger has not been checked yet.",))
     if newest.result == Result.BROKEN:

@@ -18,7 +18,7 @@ installation's own word.
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from django.db import connection
@@ -26,6 +26,7 @@ from django.db import connection
 from audit import guards, heads, independence
 from audit.chain import Break
 from audit.heads import Elsewhere
+from audit.independence import Judgement
 from audit.models import CheckRun, Entry
 from audit.notes import Verifier
 from audit.reading import Progress, Reading
@@ -36,6 +37,7 @@ from audit.tlog_policy import Policy
 Check = Callable[[int], Iterable[str]]
 MAX_PROBLEMS = 100  # named in a verdict; the rest is counted
 NOT_READ_BACK = "The anchors were not read back in this check."
+NOT_ASKED = Judgement(reasons=(NOT_READ_BACK,))
 
 Result = CheckRun.Result
 EXIT_CODES = {Result.INTACT: 0, Result.BROKEN: 1, Result.UNANCHORED: 3}
@@ -113,7 +115,9 @@ def verify(
     broken = next((reading for reading in readings if reading.first_bad), tail)
     entries, head = broken.holds
     again = readings[0] if len(readings) > 1 else None
-    judgement = independence.judge(elsewhere.read, policy) if with_anchors else None
+    judgement = independence.judge(elsewhere.read, policy) if with_anchors else NOT_ASKED
+    if problems or broken.first_bad:
+        judgement = replace(judgement, vouched_to=0, vouched_by=())
     return Verdict(
         mode=mode,
         from_seq=tail.start.seq + 1,
@@ -127,11 +131,11 @@ def verify(
         problems=problems,
         notices=(
             *chain.from_iterable(reading.times.notices() for reading in readings),
-            *(judgement.notices if judgement else ()),
+            *judgement.notices,
         ),
-        vouched_to=judgement.vouched_to if judgement else None,
-        vouched_by=judgement.vouched_by if judgement else (),
-        unanchored=judgement.reasons if judgement else (NOT_READ_BACK,),
+        vouched_to=judgement.vouched_to if with_anchors else None,
+        vouched_by=judgement.vouched_by,
+        unanchored=judgement.reasons,
     )
 
 

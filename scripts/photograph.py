@@ -116,7 +116,7 @@ def affairs(photographer: Photographer) -> None:
         photographer.take(page, "required")
         page.goto("/admin/audit/verify/")
         page.get_by_role("button", name="Check now").click()
-        page.get_by_text("The chain is intact.").wait_for(timeout=CHECKED_WITHIN)
+        page.get_by_text("The chain is consistent").wait_for(timeout=CHECKED_WITHIN)
         page.goto("/admin/audit/verify/")
         photographer.take(page, "chain")
 

@@ -167,9 +167,9 @@ def _fill(
     manifest = _manifest(pin, selection, count)
     verdict = (
         f"All {pin.size:,} entries of the trail were read for this export: the chain, the details "
-        f"and the roots of its checkpoints hold. Checkpoint: {signed_by}. This is the word of the "
-        "installation that made the export; verify_trail.py compares it with a checkpoint that "
-        "you keep."
+        f"and the roots of its checkpoints hold. Checkpoint: {signed_by}. This is consistent, but "
+        "only by this installation's own word: no anchor is read back for an export. "
+        "verify_trail.py compares it with a checkpoint that you keep."
     )
     report.write(folder / "report.pdf", manifest, verdict, _hash_of(folder / "verify_trail.py"))
     manifest["files"] = {

@@ -29,13 +29,16 @@ class Place(Protocol):
     """Each method takes ANCHOR_TIMEOUT_SECONDS and a little at most, and raises NotTaken."""
 
     name: str
-    #: Where it is, as a policy names it: a path, s3://BUCKET/PREFIX or a URL.
-    address: str
     #: Whether `read_back` yields what was put. A time stamp authority keeps no notes.
     keeps_notes: bool
     #: A newer checkpoint says all that an older one does. Where keeping costs nothing, all are
     #: kept; elsewhere what waited in an outage is answered for by the newest.
     wants_all: bool
+
+    @property
+    def address(self) -> str:
+        """Where it is, as a policy names it: a path, s3://BUCKET/PREFIX or a URL."""
+        ...
 
     def put(self, origin: str, size: int, note: str) -> Taken:
         """Durable when this returns. Putting the same again changes nothing."""

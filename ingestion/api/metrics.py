@@ -19,6 +19,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from audit import history
+from audit.standing import current_verdict
 from ingestion.api import problems
 from ingestion.api.auth import Bearer, missing
 from ingestion.api.problems import Problem
@@ -73,6 +74,18 @@ class _Rows(Collector):
         entries, _ = history.head() or (0, "")
         yield CounterMetricFamily(
             "siteledger_ledger_entries", "Entries of the ledger.", value=float(entries)
+        )
+        verdict = current_verdict()
+        yield _gauge(
+            "ledger_verdict",
+            "The ledger's verdict, as verify_audit's exit code: 0 intact and vouched for from "
+            "outside, 1 broken, 2 never checked, 3 consistent by this installation's own word.",
+            verdict.exit_code,
+        )
+        yield _gauge(
+            "ledger_vouched_entries",
+            "Entries that an independent anchor vouches for, as last read back.",
+            verdict.vouched_to,
         )
         yield _free()
         yield _silence()

@@ -14,8 +14,9 @@ from django.conf import settings
 from django.db.models import Count
 from django.utils import timezone
 
-from audit import anchors, checkpoints, history, runs, standing
+from audit import anchors, history, standing
 from audit.history import Search
+from audit.verify import Result
 from ingestion.dispatch import heartbeat
 from ingestion.models import AlarmMessage, Document, LockChange, Mailbox
 from ingestion.rules.sentences import reason
@@ -74,10 +75,9 @@ def look() -> Look:
 
 
 def _chain() -> Iterator[Alarm]:
-    last = next(iter(runs.latest(1)), None)
-    fault = checkpoints.fault()
-    if fault or (last and last.result == last.Result.BROKEN):
-        why = fault or next(iter(last.findings if last else []), "see the last check")
+    verdict = standing.current_verdict()
+    if verdict.result == Result.BROKEN:
+        why = next(iter(verdict.reasons), "see the last check")
         yield Alarm(
             "chain",
             f"The audit trail is broken: {why}",

@@ -5,15 +5,16 @@ import shutil
 import stat
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
 from django.core import checks
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
 
 from audit import anchors, clock, guards, history, keys, standing
-from audit.places.folder import Folder
 from ingestion.stores import disks
 from ingestion.validation import identity, packages
 from ingestion.validation.steps import Differs, Noted, Script
@@ -157,17 +158,22 @@ def _keys() -> str:
     return f"{told}; the private one is {mode}"
 
 
-@SCRIPT.step("Ask where the newest checkpoint is held.", "In a place outside of the database.")
+@SCRIPT.step(
+    "Ask where the newest checkpoint is held.",
+    "In an anchor that this installation cannot rewrite.",
+)
 def _anchors() -> str:
-    if away := anchors.held_nowhere_else():
-        raise Differs(away)
     last = standing.standing().signed
     if last is None:
         raise Noted("nothing is signed yet")
     held = ", ".join(f"{each.anchor} ({each.place})" for each in last.held) or "no place yet"
     told = f"the checkpoint of {last.size:,} entries is held by {held}"
-    if all(place.name == Folder.name for place in anchors.places()):
-        raise Noted(f"{told}; there is no other place than a folder: see who may write to it")
+    oldest = timezone.now() - timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
+    if waiting := [str(each) for each in anchors.unanchored() if each.since < oldest]:
+        raise Differs(f"{told}; {'; '.join(waiting)}")
+    weaknesses = [place.weakness() for place in anchors.places()]
+    if all(weaknesses):
+        raise Noted(f"{told}; no anchor is independent: {' '.join(weaknesses)}")
     return told
 
 

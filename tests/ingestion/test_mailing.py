@@ -5,7 +5,6 @@ from smtplib import SMTPException
 
 import pytest
 from django.core import mail
-from django.core.management import call_command
 from django.utils import timezone
 
 from audit.history import find as latest
@@ -17,6 +16,7 @@ from ingestion.models import Mailbox, Told
 from ingestion.operations import alarms
 from ingestion.tasks import send_digests
 from sites.models import Membership
+from tests.commands import run
 from tests.factories import make_site, make_user
 from tests.ingestion.mailserver import running
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet, settle
@@ -306,7 +306,7 @@ def test_the_scheduled_job_sends(site, mara):
     make_packet(site, mara, FILED)
     send_digests()
     assert len(mail.outbox) == 1
-    call_command("verify_audit", "--full")
+    assert run("verify_audit", "--full")[0] == 3
 
 
 def test_the_switch_is_on_the_persons_own_page(client, mara):

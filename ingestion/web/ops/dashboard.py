@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from django_q.models import Failure
 
 from audit import anchors, runs
-from audit.standing import standing
+from audit.standing import current_verdict, standing
 from ingestion.core.states import ChunkState, DocumentState
 from ingestion.dispatch import heartbeat
 from ingestion.models import AlarmRow, Chunk, Document, WorkerHost
@@ -105,6 +105,7 @@ def _today(now: datetime) -> dict[str, Any]:
 
 def _ledger() -> dict[str, Any]:
     return {
+        "verdict": current_verdict(),
         "standing": standing(),
         "check": next(iter(runs.latest(1)), None),
         "unanchored": anchors.unanchored(),

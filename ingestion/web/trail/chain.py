@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from audit import anchors, jobs, runs
-from audit.standing import standing
+from audit.standing import current_verdict, standing
 from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.trail import words
 from ingestion.web.trail.doors import CHECK, SEE
@@ -21,10 +21,10 @@ def chain(request: SignedIn) -> HttpResponse:
     checks = runs.latest(CHECKS_SHOWN)
     names = words.names(each.asked_by for each in checks)
     context = {
+        "verdict": current_verdict(),
         "standing": standing(),
         "unanchored": anchors.unanchored(),
         "checks": [(each, names.get(each.asked_by, each.asked_by)) for each in checks],
-        "last": checks[0] if checks else None,
         "kept_days": settings.RETENTION_DAYS,
         "full_kept": runs.FULL_KEPT,
         "may_check": request.user.has_perm(CHECK),

@@ -40,6 +40,10 @@ def test_the_table_read_again_gives_the_same_chain(package):
     assert prev == json.loads((package / "manifest.json").read_text())["head"]
 
 
+def test_the_report_claims_no_more_than_an_export_has_checked(package):
+    assert "onlybythisinstallation'sownword:noanchorisreadback" in text_of(package)
+
+
 @pytest.mark.requirement("R10")
 def test_the_tables_times_say_that_they_are_utc(package):
     row = rows_of(package)[0]

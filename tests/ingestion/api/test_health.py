@@ -8,9 +8,13 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
+from audit import runs
 from audit.history import head
+from audit.starts import Mode
 from ingestion.models import Chunk
 from sites.models import Scope
+from tests.audit.signing import Notary
+from tests.audit.support import guards_down, sql, write_many
 from tests.factories import make_batch, make_user
 from tests.ingestion.api.conftest import Program, make_token
 from tests.ingestion.api.test_problems import problem
@@ -81,6 +85,26 @@ def test_the_numbers_are_those_of_the_rows(client, site):
     assert seen["siteledger_portals_down",] == 0
     assert seen["siteledger_ledger_entries_total",] == head()[0]
     assert seen["siteledger_disk_free_bytes", "archive"] > 0
+
+
+def test_the_ledgers_verdict_is_the_exit_code_of_verify_audit(client, db, monkeypatch):
+    def verdict():
+        seen = numbers(client.get("/metrics"))
+        return seen["siteledger_ledger_verdict",], seen["siteledger_ledger_vouched_entries",]
+
+    assert verdict() == (2, 0)
+    notary = Notary(monkeypatch)
+    write_many(3)
+    runs.check(Mode.FULL, asked_by="system:tests")
+    assert verdict() == (3, 0)
+    notary.sign()
+    runs.check(Mode.FULL, asked_by="system:tests")
+    assert verdict() == (0, 3)
+    with guards_down():
+        sql("UPDATE audit_entry SET site = 'other' WHERE seq = 2")
+        runs.check(Mode.FULL, asked_by="system:tests")
+        sql("UPDATE audit_entry SET site = '' WHERE seq = 2")
+    assert verdict() == (1, 0)
 
 
 def test_the_oldest_due_work_has_an_age(client, site):

@@ -33,8 +33,7 @@ def is_all_signed():
 def largest_held():
     """The size of the largest checkpoint in the file that anchors."""
     sizes = [
-        notes.Head.parse(notes.opened(held.note, keys.verifiers())[0]).size
-        for held in read_back()
+        notes.Head.parse(notes.opened(held.note, keys.verifiers())[0]).size for held in read_back()
     ]
     return max(sizes, default=0)
 

@@ -1,12 +1,12 @@
 """The main way by a role that owns no table and may only add to the ledger (PostgreSQL)."""
 
 import pytest
-from django.core.management import call_command
 
 from ingestion.core.states import BatchState
 from ingestion.dispatch.shift import work_shift
 from ingestion.samples.portal import SamplePortal
 from tests.audit.support import APPLICATION, application_role, sql
+from tests.commands import run
 from tests.ingestion.scenes import each_was_filed_once, everything_is_as_expected
 
 __all__ = ["application_role"]
@@ -24,4 +24,4 @@ def test_a_packet_is_worked_by_a_role_that_cannot_change_the_ledger(application_
     assert batch.state == BatchState.COMPLETED
     everything_is_as_expected(few, batch)
     each_was_filed_once()
-    call_command("verify_audit", "--full")
+    assert run("verify_audit", "--full")[0] == 3

@@ -129,7 +129,7 @@ def signed(settings, tmp_path):
 def test_keys_and_where_the_newest_checkpoint_is_held_are_told():
     assert "-rw-------" in look("Look for the ledger's keys").observed
     taken = look("Ask where the newest checkpoint is held")
-    assert (taken.result, "no other place than a folder" in taken.observed) == (Result.NOTE, True)
+    assert (taken.result, "no anchor is independent" in taken.observed) == (Result.NOTE, True)
     keys.private_file().unlink()
     assert "signs nothing" in look("Look for the ledger's keys").observed
 

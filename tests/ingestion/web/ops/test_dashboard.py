@@ -9,8 +9,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from audit import runs
+from audit.starts import Mode
 from ingestion.models import Document, PortalGate, WorkerHost
 from ingestion.operations import alerts
+from tests.audit.signing import Notary
+from tests.audit.support import write_many
 from tests.factories import make_batch, make_leased, make_read, make_site
 from tests.ingestion.web.ops.conftest import hold
 from tests.ingestion.web.test_required import text
@@ -48,6 +52,21 @@ def test_each_number_leads_to_the_list_behind_it(ops, site, host):
     assert tile(shown, "Failed tasks").startswith("0 ")
     for address in re.findall(r'<dd><a href="([^"#]+)', shown):
         assert ops.get(address.replace("&amp;", "&")).status_code == 200, address
+
+
+def test_the_verdict_on_the_chain_is_that_of_its_checks(ops, host, monkeypatch):
+    assert tile(text(ops.get(PAGE)), "Audit chain").startswith("Not checked ")
+    notary = Notary(monkeypatch)
+    write_many(3)
+    runs.check(Mode.FULL, asked_by="system:tests")
+    told = tile(text(ops.get(PAGE)), "Audit chain")
+    assert told.startswith(
+        "Own word only consistent, but only by this installation's own word; checked "
+    )
+    size = notary.sign()
+    runs.check(Mode.FULL, asked_by="system:tests")
+    told = tile(text(ops.get(PAGE)), "Audit chain")
+    assert told.startswith(f"Intact vouched for from outside up to entry {size}; checked ")
 
 
 @pytest.mark.parametrize("silent_for", [None, 61])

@@ -5,6 +5,7 @@ from django.db import OperationalError
 from django.test import override_settings
 
 from audit import anchors, checkpoints, history, jobs, runs
+from audit.places.folder import Folder
 from tests.audit.support import guards_down, sql, write
 from tests.ingestion.web.trail.test_timelines import text
 
@@ -53,10 +54,33 @@ def test_a_check_is_asked_for_watched_and_read(affairs, work, packet):
     work()
     fragment = affairs.get(asked.url, headers=same)
     assert fragment.status_code == 200
-    assert "The chain is intact" in fragment.content.decode()
+    assert "consistent, but only by this installation's own word" in fragment.content.decode()
     assert "data-done" in fragment.content.decode()
     assert "<html" not in fragment.content.decode()
     assert "Rafael Duarte" in text(affairs.get(PAGE))
+
+
+def test_the_page_says_that_the_chain_stands_by_its_own_word_and_why(affairs, work, signed):
+    anchors.anchor_all()
+    affairs.post(NOW)
+    work()
+    shown = text(affairs.get(PAGE))
+    assert "The chain is consistent, but only by this installation's own word." in shown
+    assert "is on the same file system as" in shown
+    assert "Heads that were noted or mailed do not change the verdict" in shown
+    assert "Consistent, own word only" in shown
+    assert "The chain is intact" not in shown
+
+
+def test_the_page_says_what_outside_vouches_for_the_chain(affairs, work, signed, monkeypatch):
+    monkeypatch.setattr(Folder, "weakness", lambda _self: "")  # as on a server that only appends
+    anchors.anchor_all()
+    affairs.post(NOW)
+    work()
+    size = checkpoints.latest().size
+    shown = text(affairs.get(PAGE))
+    assert "The chain is intact, and vouched for from outside." in shown
+    assert f"holds the checkpoint of {size} entries, as read back" in shown
 
 
 def test_a_broken_chain_is_named_with_what_to_do(affairs, work, packet):
@@ -112,5 +136,5 @@ def test_the_page_takes_as_many_queries_for_a_long_trail(
         write(n, subject="site:1")
     affairs.post(NOW)
     work()
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(19):
         affairs.get(PAGE)
