@@ -407,7 +407,7 @@ ANCHOR_TSA = env.str("ANCHOR_TSA", default="")
 ANCHOR_TSA_CERTIFICATES = env.str("ANCHOR_TSA_CERTIFICATES", default="")
 AUDIT_CLOCK_SKEW_SECONDS = env.float("AUDIT_CLOCK_SKEW_SECONDS", default=2.0)
 NTP_SERVER = env.str("NTP_SERVER", default="")
-# A checkpoint that is held nowhere else for longer makes `verify_audit` say so.
+# Entries that no independent anchor holds for longer make `verify_audit` end with 3.
 AUDIT_UNANCHORED_SECONDS = env.int("AUDIT_UNANCHORED_SECONDS", default=3600)
 # Who started this process: it stands in the entries of commands (ICH E6(R3) 4.2.2(a)).
 OS_USER = env.str("SUDO_USER", default="") or env.str("USER", default=f"uid {os.getuid()}")

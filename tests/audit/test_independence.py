@@ -1,6 +1,7 @@
 """Which anchors count as independent, and what they then vouch for."""
 
 import os
+import re
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -242,6 +243,19 @@ def test_a_policy_that_requires_time_stamps_verifies_them(
     anchors.settings.ANCHOR_S3_BUCKET = ""
     assert run("verify_audit", "--policy", stamped_only)[0] == 3
     assert "No independent anchor" in capsys.readouterr().out
+
+
+def test_the_policy_of_docs_operations_md_is_a_policy(ledger, elsewhere, settings, tmp_path):
+    anchors.anchor_all()
+    page = (settings.BASE_DIR / "docs" / "operations.md").read_text()
+    lines = "# trail.policy" + page.partition("```\n# trail.policy")[2].partition("```")[0]
+    file = tmp_path / "trail.policy"
+    file.write_text(lines)
+    assert run("verify_audit", "--policy", file)[0] == 1  # it pins a key that is not ours
+    key, place = re.search(r"log (.*)\nplace (.*)\n", lines).groups()
+    ours = lines.replace(key, keys.known()[-1].verifier.text)
+    file.write_text(ours.replace(place, anchors.places()[1].address))
+    assert run("verify_audit", "--policy", file)[0] == 0
 
 
 def test_a_policy_believes_no_other_key_than_its_own(ledger, elsewhere, tmp_path, capsys):

@@ -170,7 +170,8 @@ def test_verification_takes_no_more_memory_for_a_longer_ledger(db, monkeypatch):
     assert peak() < 1.5 * first
 
 
-def test_the_command_says_that_the_chain_is_intact(written, capsys):
+def test_the_command_says_that_the_chain_stands_by_its_own_word(written, capsys):
+    """As docs/runbooks.md has it."""
     head = Entry.objects.get(seq=9).hash
     code, out = verify_audit(capsys, "--full")
     assert code == 3
