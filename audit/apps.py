@@ -1,3 +1,5 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.core import checks
 from django.db.models.signals import post_migrate
