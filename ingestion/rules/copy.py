@@ -248,7 +248,11 @@ COPY: Mapping[str, Copy] = {
             "This file seems to hold several documents.",
         ),
         ("Each document is checked and filed by itself, with all of its pages and no others.",),
-        ("Upload each document as a file of its own, or wait for QA to look at it.",),
+        ("Upload each document as a file of its own.",),
+        (
+            "Look at where each document begins: {documents}.",
+            "Look at whether all pages belong to one document.",
+        ),
     ),
     "BLANK_OR_MISSING_PAGE": Copy(
         "A page is blank or missing",
@@ -334,6 +338,7 @@ COPY: Mapping[str, Copy] = {
             "Upload the file as it was signed, or ask {signer} to sign it again.",
             "Upload the file as it was signed, or ask the signer to sign it again.",
         ),
+        ("Find out how the file was changed after it was signed.",),
     ),
     "SIGNATURE_PARTIAL": Copy(
         "The signature covers part of the file",
@@ -346,6 +351,7 @@ COPY: Mapping[str, Copy] = {
             "Ask {signer} to sign the whole file again, then upload it as it was signed.",
             "Ask the signer to sign the whole file again, then upload it as it was signed.",
         ),
+        ("Look at which part of the file the signature covers.",),
     ),
     "SIGNATURE_EMPTY": Copy(
         "The signature field holds no signature",
@@ -355,6 +361,10 @@ COPY: Mapping[str, Copy] = {
         ),
         ("The {type} counts only with a signature that can be verified.",),
         ("Ask the signer to sign it again, then upload the file as it was signed.",),
+        (
+            "Look for another signature on page {page}.",
+            "Look for another signature.",
+        ),
     ),
     "SIGNATURE_OUTDATED": Copy(
         "Changed after it was signed",
@@ -364,9 +374,10 @@ COPY: Mapping[str, Copy] = {
         ),
         ("The signature does not cover what was added or changed after it.",),
         (
-            "Upload the file as {signer} signed it, or wait for QA to look at it.",
-            "Upload the file as it was signed, or wait for QA to look at it.",
+            "Upload the file as {signer} signed it.",
+            "Upload the file as it was signed.",
         ),
+        ("Compare the file with what was signed: what was added or changed?",),
     ),
     "SIGNATURE_UNVERIFIED": Copy(
         "The digital signature was not verified",
@@ -377,7 +388,11 @@ COPY: Mapping[str, Copy] = {
             "We could not verify the digital signature.",
         ),
         ("A digital signature counts only once it has been verified.",),
-        ("Wait for QA to look at it, or upload the file as it was signed.",),
+        ("Upload the file as it was signed, if you sent a copy of it.",),
+        (
+            "Look at the signature on page {page}, and at what is known of its certificate.",
+            "Look at the signature, and at what is known of its certificate.",
+        ),
     ),
     "SIGNATURE_WEAK": Copy(
         "The digital signature can be forged",
@@ -390,6 +405,7 @@ COPY: Mapping[str, Copy] = {
             "Ask {signer} to sign with a current certificate, then upload the file again.",
             "Ask the signer to sign with a current certificate, then upload the file again.",
         ),
+        ("Find out why the signer used such a certificate.",),
     ),
     "SIGNATURE_CERTIFICATE_EXPIRED": Copy(
         "Signed with an expired certificate",
@@ -402,6 +418,10 @@ COPY: Mapping[str, Copy] = {
             "Ask {signer} to sign with a current certificate, then upload the file again.",
             "Ask the signer to sign with a current certificate, then upload the file again.",
         ),
+        (
+            "Compare the day of the signature, {signed}, with the certificate's days.",
+            "Compare the day of the signature with the certificate's days.",
+        ),
     ),
     "SIGNATURE_ISSUER_UNKNOWN": Copy(
         "Signed with a certificate we do not know",
@@ -410,7 +430,11 @@ COPY: Mapping[str, Copy] = {
             "The certificate of the digital signature is not of a trusted issuer.",
         ),
         ("Anybody can make a certificate in any name.",),
-        ("Wait for QA to look at it.",),
+        ("Do nothing if the certificate is right. If not, upload a file signed with another one.",),
+        (
+            "Find out whether {signer} has a certificate of {issuer}.",
+            "Find out whether the signer has a certificate of this issuer.",
+        ),
     ),
     "SIGNATURE_MISPLACED": Copy(
         "Signed, but not in the place for it",
@@ -423,8 +447,12 @@ COPY: Mapping[str, Copy] = {
             "The {type} has to be signed in the place that it has for it.",
         ),
         (
-            "Wait for QA to look at it, or ask {role} to sign in {section}.",
-            "Wait for QA to look at it, or ask the signer to sign in the place for it.",
+            "Ask {role} to sign in {section}, then upload the document again.",
+            "Ask the signer to sign in the place for it, then upload the document again.",
+        ),
+        (
+            "Look at where {signer} signed, and at the place for the signature on page {page}.",
+            "Look at where it is signed, and at the place for the signature.",
         ),
     ),
     "SIGNER_MISMATCH": Copy(
@@ -436,8 +464,12 @@ COPY: Mapping[str, Copy] = {
         ),
         ("The {type} counts only with the signature of the right person.",),
         (
-            "Ask {expected} to sign it and upload it again, or wait for QA to look at it.",
-            "Ask the right person to sign it and upload it again, or wait for QA to look at it.",
+            "Ask {expected} to sign it, then upload it again.",
+            "Ask the right person to sign it, then upload it again.",
+        ),
+        (
+            "Compare {signer}, who signed, with {expected}.",
+            "Compare who signed with who has to sign.",
         ),
     ),
     "SIGNATURE_MISSING": Copy(

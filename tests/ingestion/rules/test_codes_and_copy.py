@@ -6,7 +6,7 @@ import pytest
 
 import ingestion
 from ingestion.rules.codes import CODES, Disposition, weight
-from ingestion.rules.copy import COPY
+from ingestion.rules.copy import COPY, Copy
 from ingestion.rules.sentences import placeholders, reason, sentences
 from ingestion.rules.types import TYPES
 
@@ -209,4 +209,5 @@ def test_staff_read_what_to_check_and_no_advice_that_is_meant_for_sites(code):
     site, staff = sentences(code, facts), sentences(code, facts, for_staff=True)
     assert (site.what, site.why) == (staff.what, staff.why)
     assert staff.do != site.do
+    assert COPY[code].check != Copy("", (), (), ()).check, "each code has a sentence of its own"
     assert not re.search(r"\bupload|\bscan |\bleave it with us|\bwait", staff.do, re.IGNORECASE)

@@ -68,6 +68,7 @@ def test_each_advice_has_its_button_in_each_state_in_which_it_is_shown(
     facts = dict.fromkeys(names, "X")
     said = sentences(code, facts, type_name="IRB approval").do
     needs = asked_for(said)
+    assert "wait for QA" not in said, "the page says so where it is so"
     assert needs or PASSIVE.search(said), f"what is one to do: {said}"
     if names & OF_TWO or code == "PACKET_INCOMPLETE":
         assert all(UPLOADS is each for each in needs), "a gap is answered by an upload"
