@@ -12,11 +12,13 @@ import logging
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pikepdf
@@ -29,7 +31,10 @@ from bench.plain import has_text
 from bench.process import Used, run_counted
 from bench.report import Row, beside, not_measured, program, tell
 from bench.scans import decoded, joined, repeated, scans
+from bench.signed import signed
 from bench.turns import in_turn
+from ingestion.reading import tasks
+from ingestion.reading.limits import ReadingLimits
 from ingestion.samples.pages import PAGES
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"  # real documents, where they are at hand
@@ -42,6 +47,8 @@ CAP = 200  # dpi
 LONG, SHORT = 24, 6  # pages of the one long scan in a mixed packet, and documents of one beside it
 INNOCENTS, SCANNED = 40, 8  # good documents among hostile ones, and how many of these are scans
 OWN = 120  # born-digital documents of our own: twelve packets
+SIGNED, MANY_ROUNDS = 10, 9  # documents that are signed, and rounds in which they are read
+MOST_FOR_SIGNATURES = 150.0  # ms of processor time for a document, after imports
 DIFFERENT = 20  # pages of a scan of hundreds
 
 OURS, CAPPED, BARE, OCRMYPDF = "ours", f"ours at {CAP} dpi", "the bare engine", "OCRmyPDF"
@@ -200,6 +207,31 @@ def fields(bench: Bench) -> Iterator[Row]:
         yield Row(what=what, unit="%", ours=100 * sure / expected, most=1, note=note, **own)
 
 
+def signatures(bench: Bench) -> Iterator[Row]:
+    """Processor time of reading signed documents, beside the same unsigned, in this process."""
+    contents = [paper.content for paper in papers(SIGNED, SEED)]
+    plain = bench.folder("unsigned", {f"{n}.pdf": each for n, each in enumerate(contents)})
+    for times in (1, 3):
+        named = {f"{n}.pdf": signed(each, times=times) for n, each in enumerate(contents)}
+        folder = bench.folder(f"signed-{times}", named)
+        _seconds_to_read(folder)  # what is imported once
+        both = [(_seconds_to_read(folder), _seconds_to_read(plain)) for _ in range(MANY_ROUNDS)]
+        ours, baseline = ([1_000 * seconds for seconds in side] for side in zip(*both, strict=True))
+        most = median(baseline) + MOST_FOR_SIGNATURES if times == 1 else None
+        what = f"a document with {times} digital signature{'s' * (times > 1)}"
+        more: dict[str, Any] = {"of_ours": True, "most": most, "note": "after imports"}
+        yield beside(what, "ms of processor", ours, "unsigned", baseline, **more)
+
+
+def _seconds_to_read(folder: Path) -> float:
+    """Of processor time, for one document of these."""
+    paths = sorted(folder.glob("*.pdf"))
+    before = time.process_time()
+    for path in paths:
+        tasks.look(path, path.with_suffix(".rewritten"), ReadingLimits())
+    return (time.process_time() - before) / len(paths)
+
+
 def memory(bench: Bench) -> Iterator[Row]:
     """Of a long scan and of one page, with all children."""
     different = _pages(min(DIFFERENT, bench.size.long), ("noisy",))
@@ -268,7 +300,7 @@ def _of_corpus(kinds: set[str]) -> Mapping[str, bytes]:
 
 PARTS = {
     each.__name__.replace("_", "-"): each
-    for each in (engines, born_digital, page_tasks, words, fields, memory, survival)
+    for each in (engines, born_digital, page_tasks, words, fields, signatures, memory, survival)
 }
 
 

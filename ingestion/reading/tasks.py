@@ -194,7 +194,7 @@ def _look_at_pdf(
         found |= {"unread-form"}
     signatures: tuple[DigitalSignature, ...] = ()
     if "digital-signature" in found:
-        with page_alarm(limits.page_seconds):
+        with page_alarm(min(limits.look_seconds, limits.page_seconds)):
             signatures = _signatures(opened, original, pages, limits, with_form=with_form)
     return FirstLook(
         MediaType.PDF,

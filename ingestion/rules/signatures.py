@@ -102,7 +102,7 @@ def _digitally_signed(
     *,
     month_first: bool,
 ) -> Signature:
-    """Dated by what is written beside it, or else by its own time."""
+    """Dated by its own time: what it shows as a date may be anything."""
     spot = next((spot for spot in found if _is_in(digital, spot)), None)
     written = _signed(reading, rule, spot, month_first=month_first)
     place = spot or next(iter(found), None)
@@ -111,7 +111,7 @@ def _digitally_signed(
         written,
         page=place.page.number if is_misplaced and place else digital.page,
         area=place.area if is_misplaced and place else digital.box,
-        date=written.date or _own_date(digital),
+        date=_own_date(digital) or written.date,
         may_be_dated=False,
         digital=digital,
         is_misplaced=is_misplaced,

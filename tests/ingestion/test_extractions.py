@@ -6,9 +6,19 @@ import datetime
 import pytest
 
 from ingestion.models import Extraction
-from ingestion.reading.facts import Box, MediaType, Page, Reading, TextSource, Word
+from ingestion.reading.facts import (
+    Box,
+    DigitalSignature,
+    MediaType,
+    Page,
+    Reading,
+    SignatureResult,
+    TextSource,
+    Word,
+)
 from ingestion.rules.fields import FieldValue
 from ingestion.rules.signatures import Ink, Signature
+from ingestion.web.extracted import extracted
 from tests import steps
 from tests.factories import make_leased, verdict
 
@@ -46,6 +56,40 @@ def test_each_value_is_kept_with_page_source_confidence_and_box():
     ]
     assert kept.signature == {"ink": "signed", "page": 2, "area": [10.0, 20, 30, 40]}
     assert (kept.evidence, kept.dated, kept.expires) == ("CV", TODAY, TODAY)
+
+
+def test_what_came_of_validating_a_digital_signature_is_kept_and_shown():
+    digital = DigitalSignature(
+        SignatureResult.UNKNOWN_ISSUER,
+        page=2,
+        signer="Margaret Whitfield",
+        issuer="Some CA",
+        signed_on=TODAY,
+    )
+    signature = dataclasses.replace(SIGNED, digital=digital)
+    document = conclude(dataclasses.replace(verdict(), signature=signature))
+    assert document.extractions.get().signature["digital"] == {
+        "result": "unknown-issuer",
+        "signer": "Margaret Whitfield",
+        "issuer": "Some CA",
+        "signed_on": "2026-03-12",
+        "is_timestamped": False,
+        "detail": "",
+    }
+    shown = extracted(document)[-1]
+    assert (shown.noun, shown.value, shown.where, shown.how) == (
+        "Digitally signed by",
+        "Margaret Whitfield",
+        "page 2",
+        "intact; the issuer Some CA is not trusted here",
+    )
+
+
+@pytest.mark.parametrize("result", SignatureResult)
+def test_there_are_words_for_whatever_came_of_validating_a_signature(result):
+    signature = dataclasses.replace(SIGNED, digital=DigitalSignature(result))
+    document = conclude(dataclasses.replace(verdict(), signature=signature))
+    assert extracted(document)[-1].how
 
 
 def test_how_each_page_was_read_is_kept_and_what_an_engine_made_of_it():

@@ -77,6 +77,11 @@ def test_only_documents_of_one_person_are_per_person():
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
+        (
+            'signer = "investigator"',
+            'signer = "sponsor"',
+            "types.protocol-signature-page: signature.signer",
+        ),
         ("weight = 6 }", 'weight = "six" }', "types.protocol-signature-page: landmarks.0.weight"),
         ('artifact = "05.02.08"', 'artifact = "5.2.8"', "types.form-fda-1572: tmf.artifact"),
         ("per_person = true", "per_preson = true", "types.cv: per_preson"),
