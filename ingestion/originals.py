@@ -67,7 +67,8 @@ def name_of(document: Document) -> str:
 
 def media_type(filename: str) -> str:
     """By its name, of the kinds that we take in; everything else is bytes without a meaning."""
-    return SUFFIXES.get(PurePath(filename.lower()).suffix, UNKNOWN)
+    # A plain string: some WSGI servers take no subclass of it in a header.
+    return str(SUFFIXES.get(PurePath(filename.lower()).suffix, UNKNOWN))
 
 
 def record_view(document: Document, *, by: By) -> None:

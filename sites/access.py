@@ -121,8 +121,9 @@ def _remarks(person: User, requests: Mapping[str, list[ApprovalRequest]]) -> Ite
         yield "Administrator with a QA role: the QA role gives nothing."
     own = requests.get(person.actor, [])
     if person.signing_suspended_at:
-        causes = [identity.Cause(each.cause).label for each in own if each.state == State.OPEN]
-        yield f"Signing is suspended: {', '.join(causes) or 'the request was refused'}."
+        waiting = [identity.Cause(each.cause).label for each in own if each.state == State.OPEN]
+        causes = ", ".join(dict.fromkeys(waiting))
+        yield f"Signing is suspended: {causes or 'the request was refused'}."
     last = next((each for each in own if each.state == State.APPROVED), None)
     if last and last.asked_by_id and last.decided_by:
         makers = {each.asked_by_id for each in requests.get(last.decided_by.actor, [])}

@@ -1,11 +1,13 @@
 """Operations act as no site and redirect no secret: a second person approves it first (R23)."""
 
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.core import mail
 from django.core.management import call_command
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -280,3 +282,15 @@ def test_the_file_of_sites_needs_no_second_person(site, tmp_path):
     assert Line.open(portal_terms(portal), Limits())
     changes = timeline(f"portal:{portal.pk}")[-1].detail
     assert changes["approved_origin"]["new"] == "https://ctms.example.org:443"
+
+
+def test_tokens_and_portals_of_an_earlier_release_go_on(olu, site):
+    token = ApiToken(name="its system", site=site, scopes=["read"])
+    secret = token.draw_secret()
+    token.save()
+    Portal.objects.update(approved_origin="", base_url="https://ctms.example.org/a/")
+    assert not opens(secret)
+    upgrade = import_module("sites.migrations.0011_pre_second_person_approval")
+    upgrade.approve_what_is_in_use(apps, connection.schema_editor())
+    assert opens(secret)
+    assert Portal.objects.get().approved_origin == "https://ctms.example.org:443"
