@@ -255,18 +255,20 @@ def filled(content: bytes, value: str) -> bytes:
     return updated(content, fill)
 
 
-def pretending(value: bytes, *, content: bytes | None = None, more: bytes = b"") -> bytes:
+def pretending(
+    value: bytes, *, content: bytes | None = None, more: bytes = b"", at=PLACE, on_page: int = 0
+) -> bytes:
     """The page with a signature field at the place for it, whose value is this object."""
     output = io.BytesIO()
     with pikepdf.open(io.BytesIO(content or page())) as pdf:
         field = pikepdf.Object.parse(
             b"<</Type /Annot /Subtype /Widget /FT /Sig /T (Signature1) /F 4"
-            b" /Rect [%d %d %d %d] %b>>" % (*PLACE, more)
+            b" /Rect [%d %d %d %d] %b>>" % (*at, more)
         )
         if value:
             field.V = pdf.make_indirect(pikepdf.Object.parse(value))
         field = pdf.make_indirect(field)
-        pdf.pages[0].Annots = pikepdf.Array([field])
+        pdf.pages[on_page].Annots = pikepdf.Array([field])
         pdf.Root.AcroForm = pikepdf.Dictionary(Fields=pikepdf.Array([field]), SigFlags=3)
         pdf.save(output)
     return output.getvalue()

@@ -15,14 +15,27 @@ from pyhanko.sign.fields import MDPPerm, SigFieldSpec, append_signature_field
 
 from ingestion.core.states import DocumentState
 from ingestion.reading.digital_signatures import MAX_SIGNATURES
-from ingestion.reading.facts import SignatureResult
+from ingestion.reading.facts import Box, SignatureResult
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pool import Reader, ReadingFault
 from ingestion.reading.trusted_issuers import TrustedIssuersError, issuers_in
 from ingestion.rules.checks import Sent, SiteFacts, check
 from ingestion.rules.sentences import sentences
+from ingestion.samples.faults import Fault
+from ingestion.samples.people_and_sites import site as sample_site
+from ingestion.samples.specimens import specimen
 from tests.ingestion.reading import hostile
-from tests.ingestion.reading.papers import bound, encrypted, headed, read, rewritten, save, typed
+from tests.ingestion.reading.papers import (
+    bound,
+    encrypted,
+    headed,
+    picture_of,
+    pictured,
+    read,
+    rewritten,
+    save,
+    typed,
+)
 from tests.ingestion.reading.signing import (
     BYTE_RANGE,
     ELSEWHERE,
@@ -722,3 +735,87 @@ async def test_a_file_that_takes_too_long_to_be_drawn_is_not_said_to_be_signed(t
     async with Reader(replace(limits, processes=1, look_seconds=1)) as reader:
         reading = await reader.read(path, "0" * 64)
     assert [each.detail for each in reading.signatures] == ["it took too long"]
+
+
+SAMPLES = [
+    "protocol-signature-page",
+    "form-fda-1572",
+    "cv",
+    "financial-disclosure",
+    "delegation-log",
+    "irb-approval",
+    "lab-normal-ranges",
+]
+HERE = sample_site("1001")
+SENT_BY = SiteFacts("1001", HERE.study.protocol_number)
+TODAY = datetime.now(UTC).date()
+
+
+@pytest.fixture(params=SAMPLES)
+def unsigned_sample(request, tmp_path):
+    """An unsigned document of the type, where its signature belongs, and who is named in it."""
+    slug = request.param
+    content = specimen(slug, today=TODAY, site=HERE, fault=Fault.UNSIGNED)
+    verdict = judge_sample(tmp_path, content, slug)
+    assert "SIGNATURE_MISSING" in codes(verdict)
+    named = {value.name: value.value for value in verdict.fields}
+    area, number = verdict.signature.area, verdict.signature.page
+    with pikepdf.open(io.BytesIO(content)) as pdf:
+        high = float(pdf.pages[number - 1].mediabox[3])
+    place = (int(area.left) + 14, int(high - area.bottom) + 30, int(area.left) + 200)
+    who = named.get("person") or named.get("investigator", "")
+    return slug, content, number - 1, (*place, place[1] + 40), who.split(",")[0]
+
+
+def judge_sample(folder, content, slug, limits=None):
+    reading = read(save(folder, content), limits or ReadingLimits())
+    return check(reading, Sent("v2.1", slug), site=SENT_BY, today=TODAY)
+
+
+@pytest.mark.parametrize("value", [b"<<>>", b"(/s/ Margaret Whitfield)", b"[1 2 3]"])
+def test_no_unsigned_document_of_ours_is_signed_by_an_empty_field(unsigned_sample, tmp_path, value):
+    slug, content, number, place, _ = unsigned_sample
+    forged = pretending(value, content=content, at=place, on_page=number)
+    verdict = judge_sample(tmp_path, forged, slug)
+    assert verdict.state is REJECT
+    assert "SIGNATURE_MISSING" in codes(verdict)
+
+
+def test_a_document_of_ours_is_signed_digitally_by_the_person_whom_it_names(
+    unsigned_sample, tmp_path, limits
+):
+    slug, content, number, place, who = unsigned_sample
+    mine = signed(content, person(who or "Nobody Named"), on_page=number, box=place)
+    verdict = judge_sample(tmp_path, mine, slug, limits)
+    remarks = {"FORM_EDITION_OUTDATED", "EXPIRES_SOON"}
+    if slug in {"irb-approval", "lab-normal-ranges"}:  # signed by a chair, a director
+        assert verdict.signature.digital
+        return
+    assert set(codes(verdict)) <= remarks
+    theirs = signed(content, person("Mallory Intruder"), on_page=number, box=place)
+    assert "SIGNER_MISMATCH" in codes(judge_sample(tmp_path, theirs, slug, limits))
+
+
+def test_a_scan_is_signed_digitally_as_well(judged):
+    scan = pictured(picture_of(page(), dpi=200))
+    reading, verdict = judged(signed(scan))
+    assert reading.used_ocr
+    assert results(reading) == [TRUSTED]
+    assert (verdict.state, codes(verdict)) == (DocumentState.ARCHIVED, [])
+    assert "SIGNATURE_EMPTY" in codes(judged(pretending(b"<<>>", content=scan))[1])
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_on_a_page_that_is_turned_a_signature_is_where_it_is_shown(judged, turn):
+    def turned(pdf):
+        pdf.pages[0].Rotate = turn
+
+    reading, _ = judged(signed(rewritten(page(), turned)))
+    [found] = reading.signatures
+    wide, high = reading.pages[0].width, reading.pages[0].height
+    assert found.result is TRUSTED
+    assert 0 <= found.box.left < found.box.right <= wide
+    assert 0 <= found.box.top < found.box.bottom <= high
+    label = next(word.box for word in reading.pages[0].words if word.text == "Signature")
+    near = Box(label.left - 60, label.top - 60, label.right + 60, label.bottom + 60)
+    assert found.box.touches(near)
