@@ -21,11 +21,12 @@ PAGE = 2_000  # rows that are asked for at a time
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One entry. `detail` is None where there is none."""
+    """One entry. `detail` is None where there is none, or none any more: then it is redacted."""
 
     seq: int
     hash: str
     prev: str
+    event_id: str
     event: str
     subject: str
     site: str
@@ -44,6 +45,7 @@ class Recorded:
     rules: str
     schema_version: str
     detail: Mapping[str, Any] | None
+    is_redacted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,8 @@ class Search:
 EVERYTHING = Search()
 
 _SAME = [
-    "seq", "prev", "event", "subject", "site", "doc_id", "sha256", "code", "correlation_id",
-    "actor", "role", "reason_code", "software", "rules", "schema_version",
+    "seq", "prev", "event_id", "event", "subject", "site", "doc_id", "sha256", "code",
+    "correlation_id", "actor", "role", "reason_code", "software", "rules", "schema_version",
 ]  # fmt: skip
 
 
@@ -88,6 +90,29 @@ def of_events(events: Collection[str], subjects: Collection[str]) -> list[Record
     """What happened of these kinds to these subjects, oldest first."""
     rows = Entry.objects.filter(event__in=events, subject__in=subjects)
     return _recorded(rows.order_by("seq"))
+
+
+def of_event_ids(event_ids: Collection[str]) -> list[Recorded]:
+    """The entries of these transitions, each `chain.event_id(subject, n)`, oldest first."""
+    return _recorded(Entry.objects.filter(event_id__in=event_ids).order_by("seq"))
+
+
+def saying(subjects: Collection[str], key: str) -> list[Recorded]:
+    """Entries of these subjects whose detail has this key, oldest first."""
+    rows = Entry.objects.filter(subject__in=subjects, detail__detail__contains=f'"{key}":')
+    return [each for each in _recorded(rows.order_by("seq")) if key in (each.detail or {})]
+
+
+def since_with_events(events: Collection[str], seq: int, limit: int) -> list[Recorded]:
+    """The next entries of these events after entry `seq`, at most `limit`, oldest first."""
+    rows = Entry.objects.filter(event__in=events, seq__gt=seq).order_by("seq")
+    return _recorded(rows[:limit])
+
+
+def subjects_of_events(events: Collection[str]) -> Iterator[str]:
+    """Every subject that has an entry of one of these events, once, streaming, in no order."""
+    found = Entry.objects.filter(event__in=events).order_by()
+    return found.values_list("subject", flat=True).distinct().iterator(PAGE)
 
 
 def of_document(site: str, doc_id: str) -> list[Recorded]:
@@ -195,5 +220,6 @@ def _from_line(hash_: str, body: str, detail: str | None) -> Recorded:
         occurred_at=datetime.fromisoformat(fields["occurred_at"]),
         recorded_at=datetime.fromisoformat(fields["recorded_at"]),
         detail=orjson.loads(detail) if detail is not None else None,
+        is_redacted=detail is None and fields["detail_commit"] != "",
         **{name: fields[name] for name in _SAME},
     )

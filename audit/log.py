@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from audit import actors, appending, chain, context
+from audit import actors, appending, bound_rows, chain, context
+from audit.bound_rows import BoundKind
 from audit.chain import written
 from audit.pending import LedgerError, Pending
 
@@ -176,10 +178,33 @@ def _close() -> None:
         raise LedgerError("a part of this block failed and was passed over: nothing is saved")
     pending, later, connection.run_on_commit = _sorted_out(connection.run_on_commit)
     if pending:
+        _bind(pending)
         # What acts on an entry has to be in its transaction: then that ends when Django says so.
         appending.extend(pending, is_the_end=not later)
     for each in later:
         each.act()
+
+
+def _bind(pending: Sequence[Pending]) -> None:
+    """Have the last entry about each row that entries bind carry the digests of its fields.
+
+    All changes of the transaction are made by now, whether before their entries or after them.
+    """
+    last: dict[BoundKind, dict[int, Pending]] = {}
+    for entry in pending:
+        if kind := bound_rows.kind_of(str(entry.facts["event"])):
+            key = int(str(entry.facts["subject"]).rpartition(":")[2])
+            last.setdefault(kind, {})[key] = entry
+    for kind, entries in last.items():
+        for key, row in bound_rows.digests(kind, entries.keys()).items():
+            _bind_row(entries[key], row)
+
+
+def _bind_row(entry: Pending, row: bound_rows.Digests) -> None:
+    detail = orjson.loads(entry.detail) if entry.detail else {}
+    salt, entry.detail = _sealed({**detail, bound_rows.ROW: row})
+    entry.salt = salt.hex()
+    entry.facts["detail_commit"] = chain.commitment(salt, entry.detail)
 
 
 def _sorted_out(hooks: Sequence[Any]) -> tuple[list[Pending], list[_Afterwards], list[Any]]:

@@ -33,6 +33,13 @@ from audit.reading import Progress, Reading
 from audit.starts import Mode, Plan, checked, notes_after, plan
 from audit.tlog_policy import Policy
 
+
+class Notice(str):
+    """A sentence of a check that is worth knowing, and about nothing wrong."""
+
+    __slots__ = ()
+
+
 # Sentences for problems with what was entered after an entry of this number; 0: with anything.
 Check = Callable[[int], Iterable[str]]
 MAX_PROBLEMS = 100  # named in a verdict; the rest is counted
@@ -110,8 +117,10 @@ def verify(
     elsewhere = heads.elsewhere(after, logs) if with_anchors else Elsewhere()
     readings = _readings(plan(mode, elsewhere, upto), elsewhere, logs, progress)
     tail = readings[-1]
-    since = tail.start.seq if mode in {Mode.INCREMENTAL, Mode.SINCE_ANCHOR} else 0
-    problems = tuple(_limited(_problems(elsewhere, readings, since)))
+    # Rows change without leaving an entry: only the checks after every batch pass old ones over.
+    since = 0 if with_anchors or mode in {Mode.FULL, Mode.ROLLING} else tail.start.seq
+    noticed: list[str] = []
+    problems = tuple(_limited(_problems(elsewhere, readings, since, noticed)))
     broken = next((reading for reading in readings if reading.first_bad), tail)
     entries, head = broken.holds
     again = readings[0] if len(readings) > 1 else None
@@ -132,6 +141,7 @@ def verify(
         notices=(
             *chain.from_iterable(reading.times.notices() for reading in readings),
             *judgement.notices,
+            *_limited(iter(noticed)),
         ),
         vouched_to=judgement.vouched_to if with_anchors else None,
         vouched_by=judgement.vouched_by,
@@ -182,7 +192,9 @@ def _readings(
     return [*readings, Reading(planned.tail, claims, progress=progress)]
 
 
-def _problems(elsewhere: Elsewhere, readings: Iterable[Reading], since: int) -> Iterator[str]:
+def _problems(
+    elsewhere: Elsewhere, readings: Iterable[Reading], since: int, noticed: list[str]
+) -> Iterator[str]:
     yield from elsewhere.problems
     yield from _since_the_last_check()
     for reading in readings:
@@ -190,7 +202,11 @@ def _problems(elsewhere: Elsewhere, readings: Iterable[Reading], since: int) -> 
     for name in guards.missing(connection):
         yield f"The database does not guard the ledger: {name} is missing or changed."
     for check in _checks:
-        yield from check(since)
+        for sentence in check(since):
+            if isinstance(sentence, Notice):
+                noticed.append(sentence)
+            else:
+                yield sentence
 
 
 def _since_the_last_check() -> Iterator[str]:

@@ -232,6 +232,7 @@ SCENES: Mapping[str, Callable[[Path, int], Mapping[str, Any]]] = {
 
 def prepare(offer: Path) -> None:
     """Sites as ops would load them, and somebody who uploads."""
+    from sites import accounts
     from sites.models import Site, User
 
     call_command("migrate", verbosity=0)
@@ -242,7 +243,8 @@ def prepare(offer: Path) -> None:
     Site.objects.create(
         study=first.study, portal=first.portal, site_id=UPLOADER, name="Uploads", country="Ireland"
     )
-    user.memberships.create(site=Site.objects.get(site_id=UPLOADER))
+    with accounts.on_record(user):
+        user.memberships.create(site=Site.objects.get(site_id=UPLOADER))
 
 
 def main() -> None:

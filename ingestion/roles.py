@@ -5,7 +5,7 @@ stands here. Administrators are superusers; coordinators are no staff and need n
 group, because membership of a site decides what they see.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from django.contrib.auth.models import Group, Permission
@@ -14,6 +14,7 @@ from django.db.models import Q
 
 from audit import history
 from audit.log import ledger, record
+from audit.verify import Notice
 from sites import accounts
 from sites.roles import AUDITORS, OPERATORS, QA_LEADS, QA_REVIEWERS, REGULATORY_AFFAIRS
 
@@ -46,6 +47,8 @@ _LAYS_DOWN = _may("add change delete", *(f"ingestion.{model}" for model in _LAID
 _QA = (
     _RECORDS | _PLACES | _TRAIL | _REVIEWS | _NEEDS | _WAIVES | _may("review", "ingestion.document")
 )
+
+_PERMISSIONS = "permissions__content_type"
 
 ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -90,6 +93,27 @@ def install() -> None:
         wanted = set(_existing(permissions))
         if given != wanted:
             _give(group, given, wanted)
+
+
+def roles_are_as_installed(_since: int = 0) -> Iterator[str]:
+    """Yield a sentence for each group whose permissions are not those of its role.
+
+    For `audit.verify`. A group that is none of the product's is a Notice: its permissions are not
+    on record.
+    """
+    groups = {group.name: group for group in Group.objects.prefetch_related(_PERMISSIONS)}
+    for name, permissions in ROLES.items():
+        if name not in groups:
+            yield f"The group {name} is gone."
+            continue
+        given = set(_named(groups[name].permissions.all()))
+        wanted = set(_named(_existing(permissions)))
+        changes = [(given - wanted, "added"), (wanted - given, "removed")]
+        said = [f"{', '.join(sorted(names))} was {verb}" for names, verb in changes if names]
+        if said:
+            yield f"The group {name} has other permissions than its role: {'; '.join(said)}."
+    for name in sorted(groups.keys() - ROLES.keys()):
+        yield Notice(f"The permissions of the group {name} cannot be checked: it is not a role.")
 
 
 def _give(group: Group, given: set[Permission], wanted: set[Permission]) -> None:

@@ -10,7 +10,7 @@ from audit.export import job as export_job
 from audit.export import package
 from ingestion import checks, queue_checks, roles
 from ingestion.dispatch import schedules, transport
-from ingestion.operations import alert_checks, reconcile
+from ingestion.operations import alert_checks, finding_check, reconcile
 from ingestion.review import signed
 from ingestion.rules.types import RULES_VERSION
 from ingestion.stores import bucket_checks, locks, stocktaking
@@ -22,7 +22,9 @@ from sites.models import Study
 def connect() -> None:
     """Idempotent. Importing the checks registers them."""
     verify.register(reconcile.rows_agree_with_the_ledger)
+    verify.register(finding_check.findings_agree_with_the_ledger)
     verify.register(signed.decisions_are_as_signed)
+    verify.register(roles.roles_are_as_installed)
     jobs.register(transport.ring_for_a_job)
     jobs.register_kind(runs.KIND, runs.work)
     jobs.register_kind(export_job.KIND, export_job.work, can_work=export_job.can_work)

@@ -11,9 +11,15 @@ class SitesConfig(AppConfig):
     verbose_name = "Sites and people"
 
     def ready(self) -> None:
+        from audit import bound_rows, row_check, verify
         from sites import checks as our_checks
         from sites import identity, portal_approval, sessions, signins, token_approval
+        from sites.bound_rows import account_kind, token_kind
+        from sites.models import ApiToken, User
 
+        bound_rows.register(account_kind(User))
+        bound_rows.register(token_kind(ApiToken))
+        verify.register(row_check.rows_follow_from_the_ledger)
         for kind in (identity, portal_approval, token_approval):
             kind.register()
         signins.connect()

@@ -4,6 +4,7 @@ from datetime import date
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
+from django.contrib.auth.hashers import check_password
 from django.contrib.auth.models import UserManager
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
@@ -34,14 +35,23 @@ __all__ = [
 
 
 class PeopleManager(UserManager["User"]):
+    """Accounts are made on record, also by `createsuperuser` and in a shell."""
+
+    def create_user(
+        self, username: str, email: str | None = None, password: str | None = None, **fields: Any
+    ) -> "User":
+        person = self.model(username=username)
+        with accounts.on_record(person):
+            person.pk = super().create_user(username, email, password, **fields).pk
+            person.refresh_from_db()
+        return person
+
     def create_superuser(
         self, username: str, email: str | None = None, password: str | None = None, **fields: Any
     ) -> "User":
-        """What `createsuperuser` ends with: on record, as every account that opens all doors."""
         person = self.model(username=username)
         with accounts.on_record(person):
-            created = super().create_superuser(username, email, password, **fields)
-            person.pk = created.pk
+            person.pk = super().create_superuser(username, email, password, **fields).pk
             person.refresh_from_db()
         return person
 
@@ -70,6 +80,16 @@ class User(Person):
 
     def __str__(self) -> str:
         return self.printed_name or self.get_full_name() or self.username
+
+    def check_password(self, raw_password: str | None) -> bool:
+        """Whether it is theirs. A hash of an outdated kind is renewed, on record."""
+
+        def renew(password: str) -> None:
+            with accounts.by_themselves(self) as row:
+                row.set_password(password)
+            self.password, self.revision = row.password, row.revision
+
+        return check_password(raw_password, self.password, renew)
 
     @property
     def actor(self) -> str:

@@ -8,6 +8,8 @@ from itertools import count
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
+from audit.bound_rows import KINDS
+from audit.row_check import record_as_found
 from ingestion.core.states import ChunkState, DocumentState
 from ingestion.intake import register
 from ingestion.intake.manifest import Descriptor
@@ -45,7 +47,10 @@ def make_site(site_id: str = "", **portal) -> Site:
 
 
 def make_user(name: str = "", *, sites: tuple[Site, ...] = (), **columns) -> User:
-    """Somebody who may do what their role may: trained, verified, and with the policy read."""
+    """Somebody who may do what their role may: trained, verified, and with the policy read.
+
+    Without entries: what a test counts in the ledger is its own. See `put_on_record`.
+    """
     name = name or f"person-{next(_numbers)}"
     now = timezone.now()
     fit = {
@@ -54,10 +59,18 @@ def make_user(name: str = "", *, sites: tuple[Site, ...] = (), **columns) -> Use
         "identity_verified_at": now,
         "password_changed_at": now,
     }
-    user = User.objects.create_user(name, password="correct horse", **fit | columns)
+    user = User(username=name, **fit | columns)
+    user.set_password("correct horse")
+    user.save()
     for site in sites:
         Membership.objects.create(user=user, site=site)
     return user
+
+
+def put_on_record() -> None:
+    """Enter the accounts and tokens as they are: factories make them without entries."""
+    for kind in list(KINDS.values()):
+        record_as_found(kind, "Made by a test.")
 
 
 def make_staff(role: str, name: str = "", **columns) -> User:

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 
 from django.utils import timezone
 
+from audit.actors import OPERATIONS
+from audit.log import ledger, record
 from ingestion.samples.people_and_sites import SITES
 from ingestion.samples.specimens import specimen
 from sites.models import ApiToken, Scope, Site
@@ -47,7 +49,16 @@ class Sender:
             scopes=[Scope.SUBMIT],
         )
         self._secret = token.draw_secret()
-        token.save()
+        with ledger():
+            token.save()
+            record(
+                "apitoken.created",
+                subject=f"apitoken:{token.pk}",
+                n=token.revision,
+                actor="system:chaos",
+                role=OPERATIONS,
+                detail={"object": str(token)},
+            )
         self._original = specimen(KIND, today=datetime.now(UTC).date(), site=SITES[0])
         self.sent: list[Upload] = []
 

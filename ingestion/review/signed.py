@@ -4,15 +4,18 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from audit import history, signatures
 from audit.history import Recorded
-from ingestion.models import Decision
+from audit.verify import Notice
+from ingestion.models import Action, Decision
+from ingestion.review.table import RULES
 from ingestion.stores.archive import archive
 
 DECISION = "decision"  # the key of its row, in the detail of its entry
+EVENTS = frozenset(rule.event for rule in RULES.values())
 PAGE = 500  # decisions that are compared at a time
 _BLOCK = 1 << 20
 
@@ -20,7 +23,7 @@ _BLOCK = 1 << 20
 def facts(decision: Decision) -> dict[str, Any]:
     """The canonical decision: what was decided, about what, and on which findings."""
     document = decision.document
-    judged = document.findings.filter(attempt=decision.judged).order_by("pk")
+    judged = [each for each in document.findings.all() if each.attempt == decision.judged]
     return {
         "action": str(decision.action),
         "document": document.subject,
@@ -31,7 +34,8 @@ def facts(decision: Decision) -> dict[str, Any]:
         "from_state": str(decision.from_state),
         "to_state": str(decision.to_state),
         "judged": [
-            {"code": each.code, "page": each.page, "facts": dict(each.facts)} for each in judged
+            {"code": each.code, "page": each.page, "facts": dict(each.facts)}
+            for each in sorted(judged, key=attrgetter("pk"))
         ],
         "reason_code": decision.reason_code,
         "reason": decision.reason,
@@ -48,14 +52,15 @@ def facts(decision: Decision) -> dict[str, Any]:
 def changed(decision: Decision, *, with_bytes: bool = True) -> list[str]:
     """What is no longer as it was decided, by name; nothing: it holds.
 
-    `with_bytes`: the file is read from the archive and hashed, else its row is believed.
+    `with_bytes`: the file is read from the archive and hashed, else its row is believed. Where the
+    detail of the entry is redacted, what the line says is all that is compared.
     """
     return compared(decision, entry_of(decision), with_bytes=with_bytes)
 
 
 def entry_of(decision: Decision) -> Recorded | None:
     """The entry of the ledger that a decision is in; None where there is none."""
-    return _entry_of(decision, history.timeline(decision.document.subject))
+    return _entry_of(decision, history.of_events(EVENTS, [decision.document.subject]))
 
 
 def account_of(entry: Recorded | None) -> str:
@@ -64,14 +69,17 @@ def account_of(entry: Recorded | None) -> str:
 
 
 def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
-    """For `audit.verify`: a sentence for each that is not as its entry says.
+    """For `audit.verify`: a sentence for each that is not as its entry says, and for each gone.
 
-    All of them, whatever `since` is: rows change without leaving an entry.
+    All of them, whatever `since` is: rows change without leaving an entry. What cannot be told,
+    because a detail is redacted, is a Notice.
     """
-    rows = Decision.objects.select_related("document__site", "other").order_by("pk").iterator(PAGE)
-    while page := list(islice(rows, PAGE)):
+    after = 0
+    rows = Decision.objects.select_related("document__site", "other").order_by("pk")
+    rows = rows.prefetch_related("document__findings")
+    while page := list(rows.filter(pk__gt=after)[:PAGE]):
         entries = defaultdict(list)
-        for entry in history.timeline(*{decision.document.subject for decision in page}):
+        for entry in history.of_events(EVENTS, {decision.document.subject for decision in page}):
             entries[entry.subject].append(entry)
         for decision in page:
             subject = decision.document.subject
@@ -79,11 +87,40 @@ def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
             if differing := compared(decision, own, with_bytes=False):
                 named = ", ".join(differing)
                 yield f"decision {decision.pk} on {subject} is not as it was signed: {named}."
+            elif own is not None and own.is_redacted:
+                yield Notice(
+                    f"decision {decision.pk} on {subject} cannot be checked: the detail of entry "
+                    f"{own.seq:,} is redacted."
+                )
+        after = page[-1].pk
+    yield from _decisions_that_are_gone()
+
+
+def _decisions_that_are_gone() -> Iterator[str]:
+    after = 0
+    while page := history.since_with_events(EVENTS, after, PAGE):
+        # Redacted ones do not say which.
+        told = {
+            detail[DECISION]: entry for entry in page if DECISION in (detail := entry.detail or {})
+        }
+        there = set(Decision.objects.filter(pk__in=told).values_list("pk", flat=True))
+        for key in sorted(told.keys() - there):
+            entry = told[key]
+            yield (
+                f"decision {key} on {entry.subject} is in entry {entry.seq:,} of the ledger, but "
+                "its row is gone."
+            )
+        after = page[-1].seq
 
 
 def _entry_of(decision: Decision, entries: Iterable[Recorded]) -> Recorded | None:
-    own = (entry for entry in entries if (entry.detail or {}).get(DECISION) == decision.pk)
-    return next(own, None)
+    """The entry that names this decision; or, of those that are redacted, that of its moment."""
+    for entry in entries:
+        if (entry.detail or {}).get(DECISION) == decision.pk:
+            return entry
+        if entry.is_redacted and entry.occurred_at == decision.decided_at:
+            return entry
+    return None
 
 
 def compared(decision: Decision, entry: Recorded | None, *, with_bytes: bool = True) -> list[str]:
@@ -93,7 +130,20 @@ def compared(decision: Decision, entry: Recorded | None, *, with_bytes: bool = T
     sha256 = decision.document.sha256
     if with_bytes and sha256:
         sha256 = _of_the_archive(sha256)
-    return signatures.changed(entry, facts(decision), sha256=sha256)
+    on_the_line = [name for name, holds in _line(decision, entry) if not holds]
+    if entry.is_redacted:
+        return on_the_line + ([signatures.BYTES] if sha256 != entry.sha256 else [])
+    signed = signatures.changed(entry, facts(decision), sha256=sha256)
+    return list(dict.fromkeys([*on_the_line, *signed]))
+
+
+def _line(decision: Decision, entry: Recorded) -> Iterator[tuple[str, bool]]:
+    """What the line of the entry says too, and no redaction takes away."""
+    yield "event", entry.event == RULES[Action(decision.action)].event
+    yield "decided_by", entry.actor == f"user:{decision.decided_by_id}"
+    yield "role", entry.role == decision.role
+    yield "sha256", entry.sha256 == decision.sha256
+    yield "reason_code", entry.reason_code == decision.reason_code
 
 
 def _of_the_archive(sha256: str) -> str:

@@ -5,15 +5,15 @@ from django.urls import reverse
 
 from audit.actors import in_full
 from audit.models import Entry
-from sites.models import User
 from tests.audit.support import write, write_many
+from tests.factories import make_user
 
 LIST = "admin:audit_entry_changelist"
 
 
 @pytest.fixture
 def inspector(client, db):
-    client.force_login(User.objects.create_user("inspector", is_staff=True, is_superuser=True))
+    client.force_login(make_user("inspector", is_staff=True, is_superuser=True))
     return client
 
 

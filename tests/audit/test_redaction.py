@@ -13,8 +13,8 @@ from audit.actors import in_full
 from audit.log import afterwards, ledger, record
 from audit.models import Entry, EntryDetail
 from audit.redaction import NotRedacted, redact
-from sites.models import User
 from tests.audit.support import settle, sql, write
+from tests.factories import make_user
 
 WHY = "A patient's name was typed into the reason."
 BY = {"actor": "system:redact", "role": "ops", "authorised_by": "user:1"}
@@ -32,7 +32,7 @@ def entry(db):
 
 @pytest.fixture
 def officer(db):
-    person = User.objects.create_user("officer", is_staff=True, printed_name="Ann Berg")
+    person = make_user("officer", is_staff=True, printed_name="Ann Berg")
     may = Permission.objects.filter(codename__in=["redact", "view_entry"])
     person.user_permissions.set(may)
     return person
@@ -280,7 +280,7 @@ def test_the_command_names_who_answers_for_it(entry, officer, capsys):
     ],
 )
 def test_the_command_refuses_with_words(entry, officer, asked, why):
-    User.objects.create_user("reader", is_staff=True)
+    make_user("reader", is_staff=True)
     asked = {"seq": "1", "by": "officer", "reason": WHY} | asked
     with pytest.raises(CommandError, match=why):
         call_command("redact", asked.pop("seq"), **asked)

@@ -12,6 +12,7 @@ from audit.models import Entry
 from audit.tracked import LedgerAdminMixin
 from audit.verify import verify
 from sites.models import Membership, Portal, Site, Study, User
+from tests.factories import make_user
 
 WHY = "The portal was moved to another host."
 PORTAL = {
@@ -46,9 +47,7 @@ class PersonAdmin(LedgerAdminMixin, ModelAdmin):
 
 @pytest.fixture
 def person(db):
-    return User.objects.create_user(
-        "ann", printed_name="Ann Berg", is_staff=True, is_superuser=True
-    )
+    return make_user("ann", printed_name="Ann Berg", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture
@@ -166,7 +165,7 @@ def make_site(number):
 
 @pytest.mark.requirement("R09")
 def test_groups_and_passwords_are_on_record_but_never_a_password(post):
-    ben = User.objects.create_user("ben", password="old")
+    ben = make_user("ben", password="old")
     group = Group.objects.create(name="Night shift")
     form = {"username": "ben", "password": "new", "groups": [group.pk]} | memberships()
     post(PersonAdmin, User, "change", form, str(ben.pk))
@@ -178,7 +177,7 @@ def test_groups_and_passwords_are_on_record_but_never_a_password(post):
 
 @pytest.mark.requirement("R09")
 def test_memberships_given_changed_and_taken_are_on_record(post):
-    ben, one, two = User.objects.create_user("ben"), make_site("DE-1"), make_site("DE-2")
+    ben, one, two = make_user("ben"), make_site("DE-1"), make_site("DE-2")
     form = {"username": "ben", "password": ben.password}
     post(PersonAdmin, User, "change", form | memberships({"site": one.pk}), str(ben.pk))
     assert last().detail["changes"] == {

@@ -23,8 +23,9 @@ NAME = "ledger.example.org"  # as in deploy/siteledger.env and deploy/nginx.conf
 WEB = "siteledger-web@.service"
 PEOPLE = """
 import django; django.setup()
-from tests.factories import make_site, make_user
+from tests.factories import make_site, make_user, put_on_record
 make_user("mara", sites=(make_site("0203"),))
+put_on_record()
 """
 
 

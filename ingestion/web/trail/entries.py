@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from audit.bound_rows import ROW
 from audit.history import Recorded
 from ingestion.web.look import Look
 from ingestion.web.trail import words
@@ -44,7 +45,9 @@ def lines(entries: Iterable[Recorded]) -> list[Line]:
 
 
 def _line(entry: Recorded, names: Mapping[str, str]) -> Line:
-    detail = entry.detail or {}
+    detail = dict(entry.detail or {})
+    if ROW in detail:
+        detail[ROW] = f"digests of {len(detail[ROW])} fields"  # as many lines would hide the rest
     return Line(
         seq=entry.seq,
         what=words.event(entry.event),

@@ -15,7 +15,7 @@ from ingestion.backup import making
 from ingestion.intake import register
 from tests import commands
 from tests.audit.support import sql
-from tests.factories import make_filed, make_site, make_user
+from tests.factories import make_filed, make_site, make_user, put_on_record
 from tests.ingestion.stores.conftest import stored
 
 FOLDERS = {
@@ -59,7 +59,9 @@ def waiting(site):
     """An upload that nobody has taken up."""
     content = ContentFile(b"%PDF-1.7", "letter.pdf")
     file = register.UploadedDocument("letter.pdf", "irb-approval", "", content)
-    packet = register.upload_packet(site=site, user=make_user(sites=(site,)), files=[file])
+    user = make_user(sites=(site,))
+    put_on_record()  # the command verifies what it brings back
+    packet = register.upload_packet(site=site, user=user, files=[file])
     return packet.documents.get()
 
 

@@ -19,7 +19,7 @@ from ingestion.operations import reconcile
 from ingestion.samples.portal import Limit, SamplePortal
 from ingestion.stores.stocktaking import take_stock
 from sites.models import Portal, Site
-from tests.factories import make_user
+from tests.factories import make_user, put_on_record
 from tests.ingestion.hosts import environment, eventually, find, kill, stop_host, worker_host
 from tests.ingestion.networks import network, relay
 from tests.ingestion.scenes import (
@@ -83,7 +83,9 @@ def upload(corpus):
     expected = corpus.expectations[0]
     content = (corpus.files / expected.site_id / f"{expected.doc_id}.pdf").read_bytes()
     file = register.UploadedDocument("sent.pdf", "cv", "Ada", ContentFile(content, "sent.pdf"))
-    return register.upload_packet(site=Site.objects.get(), user=make_user(), files=[file]).batch
+    user = make_user()
+    put_on_record()  # hosts verify the ledger after the batch
+    return register.upload_packet(site=Site.objects.get(), user=user, files=[file]).batch
 
 
 def at_work(host):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from audit import redaction
 from audit.history import timeline
 from audit.verify import verify
 from ingestion import originals, review
@@ -187,6 +188,65 @@ def test_a_decision_that_was_changed_is_no_longer_as_signed(
     assert signed.changed(decision) == [named]
     assert any("not as it was signed" in problem for problem in verify().problems)
     Decision.objects.filter(pk=decision.pk).update(**{column: before})
+
+
+@pytest.mark.requirement("R26")
+@pytest.mark.parametrize(
+    ("column", "named"),
+    [("printed_name", "signer"), ("role", "role"), ("decided_by_id", "decided_by"),
+     ("sha256", "sha256"), ("to_state", "to_state"), ("document_id", "signature")],
+)  # fmt: skip
+def test_whatever_of_a_decision_sql_changes_is_named(sent, rafael, ines, column, named):
+    decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
+    other = sent(IN_REVIEW, content=b"%PDF-1.7 other")
+    forged = {"decided_by_id": ines.pk, "document_id": other.pk, "to_state": "ARCHIVED"}
+    before = getattr(decision, column)
+    Decision.objects.filter(pk=decision.pk).update(**{column: forged.get(column, "x")})
+    problems = verify().problems
+    Decision.objects.filter(pk=decision.pk).update(**{column: before})
+    assert any("not as it was signed" in said and named in said for said in problems), problems
+
+
+@pytest.mark.requirement("R26")
+def test_a_decision_that_sql_made_or_removed_is_named(sent, rafael):
+    decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
+    kept = Decision.objects.filter(pk=decision.pk).values().get()
+    forged = Decision.objects.bulk_create([Decision(**kept | {"id": None})])
+    assert any("not as it was signed: signature" in said for said in verify().problems)
+    Decision.objects.filter(pk=forged[0].pk)._raw_delete("default")
+    Decision.objects.filter(pk=decision.pk)._raw_delete("default")
+    entry = last_entry(decision.document)
+    (said,) = verify().problems
+    assert said == (
+        f"decision {decision.pk} on {entry.subject} is in entry {entry.seq} of the ledger, but its "
+        "row is gone."
+    )
+    Decision.objects.bulk_create([Decision(**kept)])
+
+
+@pytest.mark.requirement("R26")
+def test_a_decision_whose_entry_is_redacted_is_no_problem_and_said_not_to_be_checkable(
+    sent, rafael, ines
+):
+    decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
+    entry = last_entry(decision.document)
+    redaction.redact(
+        entry.seq,
+        reason="The note named a subject.",
+        actor="system:redact",
+        role="operations",
+        authorised_by=ines.actor,
+    )
+    verdict = verify()
+    assert verdict.problems == ()
+    assert (
+        f"decision {decision.pk} on {decision.document.subject} cannot be checked: the detail of "
+        f"entry {entry.seq} is redacted."
+    ) in verdict.notices
+    assert signed.changed(decision) == []
+    Decision.objects.filter(pk=decision.pk).update(decided_by=ines)
+    assert any("decided_by" in said for said in verify().problems)
+    Decision.objects.filter(pk=decision.pk).update(decided_by=rafael)
 
 
 @pytest.mark.requirement("R26")

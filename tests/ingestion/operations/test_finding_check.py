@@ -1,0 +1,186 @@
+"""Findings are those that their entries name, or verification names the document."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from audit import checkpoints, history, redaction, rotation, verify
+from audit.runs import check as verify_and_keep
+from audit.starts import Mode
+from ingestion import expiries
+from ingestion.models import Finding
+from ingestion.operations import finding_check
+from ingestion.operations.finding_check import findings_agree_with_the_ledger
+from ingestion.rules.findings import Finding as Seen
+from tests import steps
+from tests.factories import make_leased, make_read, make_site, verdict
+
+pytestmark = pytest.mark.django_db
+
+UNSIGNED = Seen("SIGNATURE_MISSING", page=2, facts={"role": "the investigator", "section": "11"})
+FOREIGN = "SIGNATURE_MISSING (page {page}) is not of this entry."
+UNDATED = Seen("SIGNATURE_DATE_MISSING", page=2, facts={"role": "the investigator", "section": ""})
+
+
+@pytest.fixture
+def document():
+    chunk, lease = make_leased()
+    document = chunk.documents.get()
+    steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
+    steps.conclude(document.pk, lease, verdict("REJECTED", UNSIGNED, UNDATED), pages=2)
+    document.refresh_from_db()
+    return document
+
+
+@pytest.fixture
+def tampering(document):
+    """Put all findings back as they were: after each test the ledger is verified."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def said(document, mode=Mode.FULL):
+    (sentence,) = verify.verify(mode).problems
+    prefix = f"{document.subject}: the findings of entry "
+    assert sentence.startswith(prefix)
+    return re.sub(r"^\S+: the findings of entry [\d,]+ are not as recorded: ", "", sentence)
+
+
+def test_what_the_rules_found_agrees(document):
+    assert list(findings_agree_with_the_ledger()) == []
+
+
+@pytest.mark.usefixtures("tampering")
+class TestBehindTheLedger:
+    def test_a_finding_that_was_deleted_is_named(self, document):
+        document.findings.filter(is_primary=False).delete()
+        assert said(document) == "SIGNATURE_DATE_MISSING (page 2) is gone."
+
+    def test_all_findings_of_an_entry_that_were_deleted_are_named(self, document):
+        document.findings.all().delete()
+        assert "SIGNATURE_MISSING (page 2) is gone" in said(document)
+
+    @pytest.mark.parametrize(
+        ("change", "named"),
+        [
+            (
+                {"code": "EXPIRES_SOON"},
+                "SIGNATURE_MISSING (page 2) is gone, EXPIRES_SOON (page 2) is not of this entry.",
+            ),
+            ({"page": 1}, "SIGNATURE_MISSING (page 2) is gone, " + FOREIGN.format(page=1)),
+            (
+                {"facts": {"role": "nobody"}},
+                "SIGNATURE_MISSING (page 2) is gone, " + FOREIGN.format(page=2),
+            ),
+            ({"is_primary": False}, "nothing decided, and not SIGNATURE_MISSING."),
+            ({"rules_version": "0"}, "the version of the rules is another."),
+            (
+                {"runs_out": timezone.now().date(), "days_before": 7},
+                "the day on which it runs out is another.",
+            ),
+        ],
+    )
+    def test_a_finding_that_was_changed_is_named(self, document, change, named):
+        document.findings.filter(is_primary=True).update(**change)
+        assert said(document) == named
+
+    def test_a_finding_that_was_added_is_named(self, document):
+        document.findings.create(code="EXPIRES_SOON", attempt=document.transitions)
+        assert said(document) == "EXPIRES_SOON is not of this entry."
+
+    def test_a_finding_of_no_entry_is_named(self, document):
+        document.findings.create(code="EXPIRES_SOON", attempt=99)
+        assert verify.verify().problems == (
+            f"{document.subject}: the finding EXPIRES_SOON is in no entry.",
+        )
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_every_kind_of_check_that_a_person_asks_for_looks_at_all_findings(
+    document, mode, settings, tmp_path
+):
+    settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
+    settings.ANCHOR_DIR = tmp_path / "anchors"
+    rotation.create(by="system:tests")
+    checkpoints.sign()
+    verify_and_keep(Mode.FULL, asked_by="system:tests")
+    with transaction.atomic():
+        document.findings.all().delete()
+        assert said(document, mode).startswith("SIGNATURE_")
+        after_a_batch = verify.verify(Mode.INCREMENTAL, with_anchors=False)
+        assert after_a_batch.from_seq > 1, "it reads on from the checkpoint"
+        assert not after_a_batch.problems, "and looks at what is new alone"
+        transaction.set_rollback(True)
+
+
+def test_what_is_redacted_is_said_not_to_be_checkable(document):
+    entry = history.timeline(document.subject)[-1]
+    redaction.redact(
+        entry.seq,
+        reason="A name that may not be kept.",
+        actor="system:redact",
+        role="operations",
+        authorised_by="user:1",
+    )
+    (sentence,) = findings_agree_with_the_ledger()
+    assert isinstance(sentence, verify.Notice)
+    assert sentence.endswith("cannot be checked: its detail is redacted.")
+    with transaction.atomic():
+        document.findings.filter(is_primary=True).update(code="EXPIRES_SOON")
+        assert any("did not decide" in each for each in verify.verify().problems)
+        transaction.set_rollback(True)
+
+
+def test_what_the_nightly_look_noted_agrees_and_is_named_when_it_was_changed():
+    today = timezone.now().date()
+    document = make_read(make_site(), "gcp-certificate", expiry_date=today + timedelta(days=5))
+    expiries.note(today=today)
+    assert Finding.objects.filter(document=document, days_before=7).exists()
+    assert list(findings_agree_with_the_ledger()) == []
+    with transaction.atomic():
+        Finding.objects.filter(document=document).update(runs_out=today + timedelta(days=900))
+        assert "the day on which it runs out is another" in said(document)
+        transaction.set_rollback(True)
+
+
+def test_a_document_that_moves_while_it_is_looked_at_agrees(monkeypatch):
+    chunk, lease = make_leased()
+    document = chunk.documents.get()
+    steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
+    look = history.of_event_ids
+
+    def moves_first(event_ids):
+        monkeypatch.setattr(history, "of_event_ids", look)
+        steps.conclude(document.pk, lease, verdict("REJECTED", UNSIGNED), pages=2)
+        return look(event_ids)
+
+    monkeypatch.setattr(history, "of_event_ids", moves_first)
+    assert list(findings_agree_with_the_ledger()) == []
+    assert Finding.objects.exists()
+
+
+def test_documents_are_compared_page_by_page(document, monkeypatch):
+    monkeypatch.setattr(finding_check, "PAGE", 1)
+    chunk, lease = make_leased()
+    other = chunk.documents.get()
+    steps.start_checking(other.pk, lease, sha256="cd" * 32, size=10)
+    steps.conclude(other.pk, lease, verdict("REJECTED", UNSIGNED), pages=2)
+    assert list(findings_agree_with_the_ledger()) == []
+    with transaction.atomic():
+        Finding.objects.all().delete()
+        assert len(verify.verify().problems) == 2
+        transaction.set_rollback(True)
+
+
+def test_many_documents_take_as_many_queries_as_few(document, django_assert_max_num_queries):
+    for number in range(5):
+        chunk, lease = make_leased()
+        other = chunk.documents.get()
+        steps.start_checking(other.pk, lease, sha256=f"{number}e" * 32, size=10)
+        steps.conclude(other.pk, lease, verdict("REJECTED", UNSIGNED, UNDATED), pages=2)
+    with django_assert_max_num_queries(4):
+        assert list(findings_agree_with_the_ledger()) == []

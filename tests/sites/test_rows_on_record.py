@@ -1,0 +1,362 @@
+"""Accounts, memberships, roles and API tokens are those that the ledger tells of.
+
+Each attack is SQL beside the application; each way that the product offers leaves what is checked
+in agreement.
+"""
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from importlib import import_module
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.utils import timezone
+from django_otp.oath import TOTP
+
+from audit import bound_rows, history, redaction, verify
+from audit.models import Entry
+from audit.starts import Mode
+from sites import accounts, second_step
+from sites.fitness import Missing
+from sites.models import ApiToken, Scope, User
+from tests.audit.support import sql
+from tests.factories import make_site, make_staff, make_user, put_on_record
+
+pytestmark = [pytest.mark.django_db, pytest.mark.every_row]
+
+ADMINISTRATOR = "ada"
+UPGRADE = "0012_pre_entries_bind_accounts_and_tokens"
+PASSWORD = "horse battery staple"
+WHY = "Asked for in ticket 4711."
+
+
+@pytest.fixture
+def site():
+    return make_site("0203")
+
+
+@pytest.fixture
+def mara(site):
+    person = make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
+    make_staff("QA leads", "helena")
+    put_on_record()
+    return person
+
+
+@pytest.fixture
+def ada():
+    return User.objects.create_superuser(ADMINISTRATOR, "a@b.example", PASSWORD)
+
+
+@pytest.fixture
+def token(site):
+    made = ApiToken(name="CTMS", site=site, scopes=[Scope.READ])
+    made.draw_secret()
+    made.save()
+    put_on_record()
+    return made
+
+
+def problems(mode=Mode.FULL):
+    return [str(each) for each in verify.verify(mode).problems]
+
+
+def notices():
+    return [each for each in verify.verify().notices if "cannot be checked" in each]
+
+
+def test_what_is_on_record_is_in_order(mara, token):
+    assert problems() == []
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("is_superuser", True),
+        ("is_staff", True),
+        ("is_active", False),
+        ("printed_name", "Mara Lindquist"),
+        ("identity_verified_at", timezone.now() - timedelta(days=400)),
+        ("identity_evidence", "Passport."),
+        ("email", "mallory@evil.example"),
+        ("password", "md5$salt$0123456789abcdef0123456789abcdef"),
+        ("access_until", "2030-01-01"),
+    ],
+)
+def test_a_column_of_an_account_that_sql_changed_is_named(mara, column, value):
+    change = f"{column} = %s"
+    sql(f"UPDATE clinical_sites_user SET {change} WHERE id = %s", value, mara.pk)  # noqa: S608
+    (said,) = problems()
+    assert said.startswith(f"user:{mara.pk} is not as entry ")
+    assert f" {column} changed " in said
+    with pytest.raises(SystemExit) as ended:
+        call_command("verify_audit")
+    assert ended.value.code == 1
+
+
+def test_a_superuser_that_sql_made_is_named(mara):
+    mallory = make_user("mallory", is_staff=True, is_superuser=True)
+    assert problems() == [
+        f"user:{mallory.pk} is in the database, and no entry says how it came there."
+    ]
+
+
+def test_an_account_that_sql_removed_is_named(mara, site):
+    sql("DELETE FROM clinical_sites_membership")
+    sql("DELETE FROM clinical_sites_user WHERE id = %s", mara.pk)
+    assert problems() == [f"user:{mara.pk} is in the ledger, but its row is gone."]
+
+
+def test_a_membership_that_sql_added_or_removed_is_named(mara, site):
+    other = make_site("0999")
+    sql("INSERT INTO clinical_sites_membership (user_id, site_id) VALUES (%s, %s)",
+        mara.pk, other.pk)  # fmt: skip
+    assert re.fullmatch(rf"user:{mara.pk} is not as .* sites changed .*", problems()[0])
+    sql("DELETE FROM clinical_sites_membership WHERE site_id = %s", other.pk)
+    assert problems() == []
+    sql("DELETE FROM clinical_sites_membership")
+    assert re.fullmatch(rf"user:{mara.pk} is not as .* sites changed .*", problems()[0])
+
+
+def test_a_group_or_a_permission_that_sql_gave_is_named(mara):
+    group = Group.objects.get(name="QA leads")
+    sql("INSERT INTO clinical_sites_user_groups (user_id, group_id) VALUES (%s, %s)",
+        mara.pk, group.pk)  # fmt: skip
+    permission = Permission.objects.get(codename="override_document")
+    sql("INSERT INTO clinical_sites_user_user_permissions (user_id, permission_id) VALUES (%s, %s)",
+        mara.pk, permission.pk)  # fmt: skip
+    assert " groups, user_permissions changed " in problems()[0]
+
+
+def test_a_permission_that_sql_gave_to_a_role_is_named(mara):
+    group = Group.objects.get(name="Operations")
+    permission = Permission.objects.get(codename="override_document")
+    sql("INSERT INTO auth_group_permissions (group_id, permission_id) VALUES (%s, %s)",
+        group.pk, permission.pk)  # fmt: skip
+    (said,) = problems()
+    assert said == (
+        "The group Operations has other permissions than its role: "
+        "ingestion.override_document was added."
+    )
+    group.permissions.remove(permission)
+    sql("UPDATE auth_group SET name = 'QA chiefs' WHERE name = 'QA leads'")
+    said = problems()
+    assert any(" groups changed " in each for each in said)
+    assert "The group QA leads is gone." in said
+
+
+def test_a_key_for_codes_that_sql_slipped_in_is_named(mara):
+    sql(
+        "INSERT INTO otp_totp_totpdevice (user_id, name, confirmed, key, step, t0, digits, "
+        "tolerance, drift, last_t, throttling_failure_count) "
+        "VALUES (%s, 'an app', %s, %s, 30, 0, 6, 1, 0, 0, 0)",
+        mara.pk, True, "00" * 20,
+    )  # fmt: skip
+    assert " key changed " in problems()[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "values"),
+    [
+        ("scopes = %s", ['["read", "submit", "operate"]']),
+        ("digest = %s", ["0" * 64]),
+        ("expires_at = %s", [timezone.now() + timedelta(days=4000)]),
+        ("revoked_at = NULL, prefix = %s", ["abcdefabcdef"]),
+    ],
+)
+def test_a_token_that_sql_changed_is_named(token, change, values):
+    sql(f"UPDATE clinical_sites_apitoken SET {change} WHERE id = %s", *values, token.pk)  # noqa: S608
+    (said,) = problems()
+    assert said.startswith(f"apitoken:{token.pk} is not as entry ")
+
+
+def test_a_token_that_sql_made_or_removed_is_named(token, site):
+    forged = ApiToken(name="forged", site=site, scopes=[Scope.SUBMIT])
+    forged.draw_secret()
+    forged.save()
+    assert problems() == [
+        f"apitoken:{forged.pk} is in the database, and no entry says how it came there."
+    ]
+    sql("DELETE FROM clinical_sites_apitoken")
+    assert problems() == [f"apitoken:{token.pk} is in the ledger, but its row is gone."]
+
+
+def test_what_was_changed_behind_the_ledger_stays_named_after_a_change_on_record(mara):
+    sql("UPDATE clinical_sites_user SET is_superuser = %s WHERE id = %s", True, mara.pk)
+    with accounts.by_themselves(User.objects.get(pk=mara.pk)) as row:
+        row.email = "mara@site.example"
+    (said,) = problems()
+    assert re.fullmatch(
+        rf"user:{mara.pk}: is_superuser changed before entry \d+ without an entry that says so.",
+        said,
+    )
+
+
+def test_an_account_without_a_beginning_stays_named_after_a_change_on_record(mara):
+    mallory = make_user("mallory", is_superuser=True)
+    with accounts.by_themselves(mallory) as row:
+        row.email = "mallory@evil.example"
+    (said,) = problems()
+    assert re.fullmatch(rf"user:{mallory.pk} is in the database, and no entry before \d+ .*", said)
+
+
+def test_what_is_redacted_is_said_not_to_be_checkable_and_is_no_problem(mara):
+    entry = Entry.objects.get(subject=mara.actor)
+    redaction.redact(
+        entry.pk, reason=WHY, actor="system:redact", role="operations", authorised_by="user:1"
+    )
+    verdict = verify.verify()
+    assert verdict.problems == ()
+    assert notices() == [
+        f"user:{mara.pk} cannot be checked: the detail of entry {entry.pk} is redacted."
+    ]
+    sql("UPDATE clinical_sites_user SET is_superuser = %s WHERE id = %s", True, mara.pk)
+    with accounts.by_themselves(User.objects.get(pk=mara.pk)) as row:
+        row.email = "mara@site.example"
+    sql("UPDATE clinical_sites_user SET is_staff = %s WHERE id = %s", True, mara.pk)
+    assert " is_staff changed " in problems()[0], "what was bound after that is checked"
+
+
+def test_an_entry_of_an_earlier_release_says_that_the_row_is_not_covered(mara, monkeypatch):
+    with monkeypatch.context() as earlier:
+        earlier.setattr(bound_rows, "KINDS", {})  # it bound nothing
+        older = User.objects.create_user("older", password=PASSWORD)
+    assert problems() == []
+    (said,) = notices()
+    assert said == (
+        f"user:{older.pk} cannot be checked: its entries are of an earlier release, which did not "
+        "bind rows."
+    )
+
+
+def test_the_upgrade_puts_accounts_and_tokens_on_record_and_covers_them_from_then_on(site):
+    person = make_user("mara", sites=(site,))
+    made = ApiToken(name="CTMS", site=site, scopes=[Scope.READ])
+    made.draw_secret()
+    made.save()
+    of_that_time = MigrationLoader(connection).project_state([("clinical_sites", UPGRADE)]).apps
+    import_module(f"sites.migrations.{UPGRADE}").record_rows(of_that_time, None)
+    (entry,) = history.timeline(person.actor)
+    assert entry.event == "user.recorded"
+    assert "are not covered by checks of the ledger" in entry.detail["reason"]
+    assert problems() == []
+    sql("UPDATE clinical_sites_user SET is_superuser = %s", True)
+    sql("UPDATE clinical_sites_apitoken SET digest = %s", "0" * 64)
+    assert len(problems()) == 2
+
+
+def test_a_field_that_a_later_release_adds_begins_as_its_default(mara, monkeypatch):
+    kind = bound_rows.KINDS["user"]
+    with monkeypatch.context() as earlier:
+        earlier.setitem(
+            bound_rows.KINDS, "user", replace(kind, left_out=kind.left_out | {"access_until"})
+        )
+        older = User.objects.create_user("older", password=PASSWORD)
+    assert "access_until" not in history.timeline(older.actor)[0].detail["row"]
+    assert problems() == []
+    sql("UPDATE clinical_sites_user SET access_until = '2030-01-01' WHERE id = %s", older.pk)
+    assert " access_until changed " in problems()[0]
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_every_kind_of_check_looks_at_all_accounts(mara, mode):
+    sql("UPDATE clinical_sites_user SET is_superuser = %s WHERE id = %s", True, mara.pk)
+    assert " is_superuser changed " in problems(mode)[0]
+
+
+def test_accounts_that_the_shell_and_commands_make_agree(ada, site, settings):
+    settings.DEBUG = True
+    User.objects.create_user("mara", password=PASSWORD)
+    call_command("demo_users")
+    call_command("demo_users")
+    assert problems() == []
+
+
+def test_what_people_change_on_their_own_account_agrees(mara):
+    accounts.acknowledge(mara, Missing.TRAINING)
+    device = second_step.begun(mara)
+    code = f"{TOTP(device.bin_key).token():06}"
+    assert second_step.set_up(User.objects.get(pk=mara.pk), code)
+    assert problems() == []
+
+
+def test_a_password_whose_hash_is_renewed_at_sign_in_agrees(client, mara, settings):
+    before = User.objects.get(pk=mara.pk).password
+    settings.PASSWORD_HASHERS = [
+        "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+        *settings.PASSWORD_HASHERS,
+    ]
+    client.post("/login/", {"username": "mara", "password": "correct horse"})
+    assert User.objects.get(pk=mara.pk).password != before
+    assert problems() == []
+    (entry,) = history.find(history.Search(event="user.changed"))
+    assert entry.detail["changes"] == {"password": {"old": "(not shown)", "new": "(not shown)"}}
+
+
+class TestInTheAdmin:
+    """What administrators do there agrees, one thing after the other."""
+
+    @pytest.fixture(autouse=True)
+    def signed_in(self, client, ada, mara):
+        client.force_login(ada)
+
+    def post(self, client, path, **form):
+        answer = client.post(f"/admin/clinical_sites/{path}", {"reason_for_change": WHY} | form)
+        assert answer.status_code in {200, 302}, answer.content
+        return answer
+
+    def person(self, **changed):
+        form = {"printed_name": "Mara Lindqvist", "email": "", "is_active": "on",
+                "access_from": "", "access_until": "", "identity_evidence": "",
+                "memberships-TOTAL_FORMS": "0", "memberships-INITIAL_FORMS": "0"}  # fmt: skip
+        return form | changed
+
+    def test_people(self, client, mara, site):
+        other = make_site("0999")
+        membership = mara.memberships.get()
+        new = {"username": "jonas", "password1": PASSWORD, "password2": PASSWORD,
+               "usable_password": "true"}  # fmt: skip
+        self.post(client, "user/add/", **self.person(**new))
+        person = User.objects.get(username="jonas")
+        leads = Group.objects.get(name="QA leads").pk
+        form = self.person(is_staff="on", groups=[leads], identity_evidence="Passport, by Ada.")
+        self.post(client, f"user/{person.pk}/change/", **form)
+        assert list(User.objects.get(pk=person.pk).groups.values_list("pk", flat=True)) == [leads]
+        form = self.person(**{
+            "memberships-TOTAL_FORMS": "2", "memberships-INITIAL_FORMS": "1",
+            "memberships-0-id": membership.pk, "memberships-0-user": mara.pk,
+            "memberships-0-site": site.pk, "memberships-0-DELETE": "on",
+            "memberships-1-user": mara.pk, "memberships-1-site": other.pk,
+        })  # fmt: skip
+        self.post(client, f"user/{mara.pk}/change/", **form)
+        assert [str(each.site_id) for each in mara.memberships.all()] == [str(other.pk)]
+        assert problems() == []
+
+    def test_actions_on_people(self, client, mara):
+        device = second_step.begun(mara)
+        second_step.set_up(User.objects.get(pk=mara.pk), f"{TOTP(device.bin_key).token():06}")
+        for action in ("unlock", "reset_second_step", "train_again"):
+            self.post(client, "user/", action=action, _selected_action=[mara.pk])
+        assert User.objects.get(pk=mara.pk).second_step_since is None
+        assert problems() == []
+
+    def test_tokens(self, client, site):
+        form = {"name": "CTMS", "site": site.pk, "user": "", "scopes": ["read"], "days": "30"}
+        self.post(client, "apitoken/add/", **form)
+        made = ApiToken.objects.get()
+        made.note_use()
+        self.post(client, "apitoken/", action="revoke", _selected_action=[made.pk])
+        assert ApiToken.objects.get().revoked_at
+        assert problems() == []
+
+    def test_a_site_with_people_is_not_deleted(self, client, site, mara):
+        answer = client.post(
+            f"/admin/clinical_sites/site/{site.pk}/delete/",
+            {"post": "yes", "reason_for_change": WHY},
+        )
+        assert answer.status_code == 403
+        assert mara.memberships.exists()
