@@ -19,6 +19,7 @@ from base64 import b64decode
 from functools import partial, reduce
 from hashlib import sha256, sha512
 from itertools import takewhile
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Set, Tuple
 
@@ -197,6 +198,7 @@ def refuse(number: str) -> None:
 parsed = json.JSONDecoder(
     object_pairs_hook=unique, parse_float=refuse, parse_constant=refuse
 ).decode
+scanned = json.JSONDecoder(parse_float=refuse, parse_constant=refuse).raw_decode
 
 
 def detail_in(line: str) -> Tuple[int, bytes]:
@@ -204,9 +206,10 @@ def detail_in(line: str) -> Tuple[int, bytes]:
     found = DETAIL(line)
     if not found:
         raise ValueError(f"not a canonical line of detail, salt (32 hex) and seq: {line[:99]!a}")
-    text = json.loads(found[1])
-    fits = CANONICAL(text) == found[1] and CANONICAL(parsed(text)) == text
-    demand(fits and text[0] == "{", f"not a canonical detail: {line[:99]!a}")
+    text, _ = scanned(found[1])
+    fits = encode_basestring(text) == found[1] and CANONICAL(scanned(text)[0]) == text
+    if not fits or text[0] != "{":
+        raise ValueError(f"not a canonical detail: {line[:99]!a}")
     return int(found[3]), bytes.fromhex(found[2]) + text.encode()
 
 
@@ -374,8 +377,8 @@ class Trail:
     def check_detail(self, seq: int, line: bytes) -> None:
         commit = line.partition(b'"detail_commit":"')[2][:64].decode()
         if self.detail and self.detail[0] == seq:
-            fits = sha256(self.detail[1]).hexdigest() == commit
-            demand(fits, f"entry {seq}: its detail was changed")
+            if sha256(self.detail[1]).hexdigest() != commit:
+                raise ValueError(f"entry {seq}: its detail was changed")
             self.opened, self.detail = self.opened + 1, next(self.details, None)
         elif commit[:1] != '"':
             self.missing.add(f"entry:{seq}")

@@ -283,7 +283,7 @@ TAMPERINGS = {
     say_more_than_a_detail: NOT_A_DETAIL,
     space_out_a_detail: NOT_A_DETAIL,
     escape_in_a_detail: "not a canonical detail",
-    put_a_detail_in_another_way: "an object of the JSON has a key twice",
+    put_a_detail_in_another_way: "not a canonical detail",
     put_no_object_for_a_detail: "not a canonical detail",
 }
 
