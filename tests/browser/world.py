@@ -112,7 +112,9 @@ class World:
     def _documents(self) -> None:
         filed = self._packet("filed", FILED)
         self._packet("waiting", None, None)
-        self._packet("rejected", UNSIGNED, FILED)
+        rejected = self._packet("rejected", UNSIGNED, FILED)
+        # None of the others is a newer version of it: it can be corrected.
+        Document.objects.filter(pk=rejected.pk).update(doc_id="irb-letter")
         asked = self._packet("asked", UNSIGNED)
         ask(asked, "It is signed, on the back of page 2.", person=self.people["mara"])
         self._packet("in_review", IN_REVIEW)
