@@ -98,13 +98,13 @@ def _value(field: Mapping[str, Any]) -> FieldValue:
 
 def _signature(signature: Signature) -> dict[str, Any]:
     """Its date is one of the fields. Of a digital one, whose it is and what that is worth."""
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "ink": signature.ink.value,
         "page": signature.page,
         "area": _sides(signature.area),
     }
     if digital := signature.digital:
-        told["digital"] = {
+        record["digital"] = {
             "result": digital.result.value,
             "signer": digital.signer,
             "issuer": digital.issuer,
@@ -112,7 +112,7 @@ def _signature(signature: Signature) -> dict[str, Any]:
             "is_timestamped": digital.is_timestamped,
             "detail": digital.detail,
         }
-    return told
+    return record
 
 
 def _sides(box: Box | None) -> list[float] | None:

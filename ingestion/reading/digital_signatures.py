@@ -143,7 +143,7 @@ def _signed_fields(opened: pikepdf.Pdf) -> Iterator[_Field]:
 
 
 def _widgets(opened: pikepdf.Pdf) -> dict[tuple[int, int], list[_Widget]]:
-    """By the number of their object, those of all pages that people see."""
+    """Return the visible widgets of all pages, by the number of their object."""
     found: dict[tuple[int, int], list[_Widget]] = {}
     for number, page in enumerate(opened.pages, start=1):
         annotations = page.obj.get("/Annots")
@@ -154,7 +154,7 @@ def _widgets(opened: pikepdf.Pdf) -> dict[tuple[int, int], list[_Widget]]:
 
 
 def _rectangle(annotation: pikepdf.Object) -> Rectangle | None:
-    """None for one that has no area, or is hidden."""
+    """Return where an annotation is shown; None for one that has no area, or is hidden."""
     try:
         x1, y1, x2, y2 = (float(side) for side in annotation.Rect)
         hidden = int(annotation.get("/F", 0)) & _HIDDEN
@@ -166,7 +166,7 @@ def _rectangle(annotation: pikepdf.Object) -> Rectangle | None:
 
 
 def _contents(value: pikepdf.Object) -> bytes:
-    """The bytes of a signature; none where the value has none, or does not say what it covers."""
+    """Return the bytes of a signature; none where the value does not say what they cover."""
     if not isinstance(value, pikepdf.Dictionary) or "/ByteRange" not in value:
         return b""
     contents = value.get("/Contents")
@@ -181,7 +181,7 @@ def _name(field: pikepdf.Object) -> str:
 def _placed(
     signature: DigitalSignature, field: _Field, to_box: Callable[[int, Rectangle], Box]
 ) -> DigitalSignature:
-    """With its place. One that is shown at several places is not known to sign any of them."""
+    """Return the signature with its place. With several places it is not known to sign any."""
     if len(field.widgets) > 1 and signature.result not in DAMAGED:
         return replace(unchecked("it is shown at several places"), field=field.name)
     for widget in field.widgets[:1]:
@@ -211,7 +211,7 @@ def _validated(
 
 
 def _opened(file: BinaryIO) -> PdfFileReader | DigitalSignature:
-    """Strictly: what pyHanko would have to guess at, another reader may see otherwise."""
+    """Open the file strictly: what pyHanko would guess at, another reader may see otherwise."""
     try:
         reader = PdfFileReader(file, strict=True)
         if reader.encrypted:
@@ -225,7 +225,7 @@ def _opened(file: BinaryIO) -> PdfFileReader | DigitalSignature:
 def _signature(
     reader: PdfFileReader, field: _Field, trusted: Sequence[x509.Certificate]
 ) -> DigitalSignature | None:
-    """None for a sound time stamp of the document."""
+    """Validate a field's signature. Return None for a sound time stamp of the document."""
 
     async def guarded() -> DigitalSignature | None:
         try:
@@ -263,11 +263,11 @@ async def _validate(
         diff_policy=_ONLY_SIGNATURES,
         key_usage_settings=KeyUsageConstraints(key_usage={"non_repudiation", "digital_signature"}),
     )
-    return _told(embedded, status, signed_at)
+    return _described(embedded, status, signed_at)
 
 
 async def _validate_time_stamp(embedded: EmbeddedPdfSignature) -> DigitalSignature | None:
-    """Whoever vouches for it: it signs for nobody, and only has to be sound."""
+    """Validate a time stamp of the document, which only has to be sound: it signs for nobody."""
     status = await async_validate_pdf_timestamp(
         embedded,
         ValidationContext(trust_roots=[], allow_fetching=False),
@@ -282,7 +282,7 @@ async def _validate_time_stamp(embedded: EmbeddedPdfSignature) -> DigitalSignatu
     return None
 
 
-def _told(
+def _described(
     embedded: EmbeddedPdfSignature, status: PdfSignatureStatus, signed_at: datetime
 ) -> DigitalSignature:
     certificate = embedded.signer_cert
@@ -355,7 +355,7 @@ def _is_allowed_to_fill(embedded: EmbeddedPdfSignature) -> bool:
 
 
 def _weakness(certificate: x509.Certificate, digest: str) -> str:
-    """What of it can be forged, in words; "" where nothing is known to."""
+    """Return what can be forged, in words; "" where nothing is known to be weak."""
     key = certificate.public_key
     if key.algorithm in {"rsa", "rsassa_pss"} and key.bit_size < MIN_RSA_BITS:
         return f"an RSA key of {key.bit_size} bits"
@@ -381,7 +381,7 @@ def _holder(name: x509.Name) -> str:
 
 
 def _plain(text: str) -> str:
-    """Printable, on one line, of a bounded length: it goes into sentences and records."""
+    """Return the text on one line, printable and bounded: it goes into sentences and records."""
     signs = (sign if sign.isprintable() else " " for sign in text)
     return " ".join("".join(signs).split())[:MAX_NAME]
 

@@ -28,9 +28,9 @@ _DOUBTS = {
 
 
 def damaged_signatures(reading: Reading) -> Iterator[Finding]:
-    """Signatures that are broken, partial, empty, outdated by a change, or not to be validated.
+    """Yield a finding for signatures that are broken, partial, empty, outdated or unverified.
 
-    Several of the same person on the same page are told once.
+    Several of the same person on the same page give one.
     """
     found = {
         (code, each.page, each.signer): Finding(code, each.page, _facts(each))
@@ -41,7 +41,7 @@ def damaged_signatures(reading: Reading) -> Iterator[Finding]:
 
 
 def doubtful_signatures(case: Case) -> Iterator[Finding]:
-    """Signatures that can be forged, or that nobody vouches for, where one is required."""
+    """Yield a finding for each that can be forged or has no trusted issuer, if one is required."""
     rule = case.kind.signature
     if not rule or not rule.required:
         return
@@ -55,7 +55,7 @@ def doubtful_signatures(case: Case) -> Iterator[Finding]:
 
 
 def unsound_place(case: Case) -> Iterator[Finding]:
-    """A signature that is not where the document asks for it, or was made before it was filled."""
+    """Yield a finding for a signature in another place, or made before the form was filled in."""
     signature = case.signature
     rule, digital = case.kind.signature, signature and signature.digital
     if not rule or not rule.required or not signature or not digital:
@@ -70,7 +70,10 @@ def unsound_place(case: Case) -> Iterator[Finding]:
 
 
 def signer_mismatch(case: Case) -> Iterator[Finding]:
-    """Somebody else's signature. Where nobody is expected by name, the signer has to be named."""
+    """Yield a finding for the signature of another person than the one who has to sign.
+
+    Where the document names nobody who has to, the signer has to be named in it.
+    """
     rule, digital = case.kind.signature, case.signature and case.signature.digital
     if not rule or not rule.required or not digital or digital.result in _DAMAGE:
         return
@@ -82,7 +85,7 @@ def signer_mismatch(case: Case) -> Iterator[Finding]:
 
 
 def _is_signed_by(digital: DigitalSignature, expected: str) -> bool:
-    """A name of one word is shared by too many people to tell."""
+    """Return whether the names agree. A name of one word is shared by too many people."""
     return len(digital.signer.replace(".", " ").split()) > 1 and names.is_same_person(
         digital.signer, expected
     )
@@ -94,13 +97,13 @@ def _is_named(digital: DigitalSignature, reading: Reading) -> bool:
 
 
 def _has_expired(digital: DigitalSignature, case: Case) -> bool:
-    """Since it was signed, by a clock that nobody vouches for."""
+    """Return whether its certificate has expired since, and no time stamp shows earlier use."""
     until = digital.valid_until
     return until is not None and until < case.today and not digital.is_timestamped
 
 
 def _facts(digital: DigitalSignature) -> Facts:
-    """Empty ones are left out of the sentences."""
+    """Return what is known about a signature, for sentences."""
     facts: Facts = {
         "signer": digital.signer,
         "issuer": digital.issuer,

@@ -22,7 +22,7 @@ from ingestion.reading.facts import (
 from ingestion.rules import names, places, wording
 from ingestion.rules.fields import SCANS, FieldValue, date_in, form_date, form_value
 from ingestion.rules.places import Place
-from ingestion.rules.spots import RIGHT, Spot, has_marks, has_marks_in, shown_on, spots
+from ingestion.rules.spots import RIGHT, Spot, has_marks, has_marks_in, signature_boxes, spots
 from ingestion.rules.types import DocumentType, SignatureRule
 
 _BESIDE = 45.0  # points above and below a caption between which the date of its signature stands
@@ -69,7 +69,7 @@ def find_signature(
         return Signature(Ink.CLAIMED, claim.page.number, claim.area)
     if found:
         return Signature(Ink.EMPTY, found[0].page.number, found[0].area)
-    if any(has_marks(page, shown_on(page, reading)) for page in reading.pages):
+    if any(has_marks(page, signature_boxes(page, reading)) for page in reading.pages):
         return Signature(Ink.UNSEEN)
     return Signature(Ink.EMPTY, reading.pages[-1].number if reading.pages else 0)
 
@@ -121,7 +121,7 @@ def _digitally_signed(
 def _digital(
     reading: Reading, rule: SignatureRule, found: list[Spot], expected: str
 ) -> DigitalSignature | None:
-    """The digital signature that may sign the document, the most likely one first.
+    """Return the digital signature that most likely signs the document, if there is one.
 
     It belongs to the area that the document has for it; where there is none, to the document. One
     that is elsewhere on the same page, or shown nowhere, is left to a person to judge; one that is
@@ -168,9 +168,9 @@ def _typed(reading: Reading, phrases: tuple[str, ...]) -> Spot | None:
     What a digital signature shows of itself is none.
     """
     for page in reading.pages:
-        shown = shown_on(page, reading)
+        ignored = signature_boxes(page, reading)
         for spot in _in_letters(page, phrases):
-            if not any(box.covers(spot.label.box) for box in shown):
+            if not any(box.covers(spot.label.box) for box in ignored):
                 return spot
     return None
 

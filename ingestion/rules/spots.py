@@ -20,7 +20,7 @@ _PAGE_WIDE = 0.6  # of a page's width and height: a larger mark is no signature
 class Spot:
     page: Page
     label: Place
-    shown: tuple[Box, ...] = ()  # digital signatures on its page: what they draw is no ink
+    signatures: tuple[Box, ...] = ()  # of digital signatures on its page: what they draw is no ink
 
     @property
     def area(self) -> Box:
@@ -29,7 +29,7 @@ class Spot:
 
     @property
     def is_signed(self) -> bool:
-        return has_marks_in(self.page, self.area, self.shown)
+        return has_marks_in(self.page, self.area, self.signatures)
 
 
 def spots(reading: Reading, rule: SignatureRule) -> list[Spot]:
@@ -44,7 +44,7 @@ def spots(reading: Reading, rule: SignatureRule) -> list[Spot]:
     return []
 
 
-def shown_on(page: Page, reading: Reading) -> tuple[Box, ...]:
+def signature_boxes(page: Page, reading: Reading) -> tuple[Box, ...]:
     """The boxes of the digital signatures that are shown on a page."""
     return tuple(each.box for each in reading.signatures if each.page == page.number and each.box)
 
@@ -53,7 +53,7 @@ def _from_the_end(reading: Reading, label: str) -> Iterator[Spot]:
     """People sign at the end."""
     for page in reversed(reading.pages):
         for place in reversed(list(places.occurrences(page, label))):
-            yield Spot(page, place, shown_on(page, reading))
+            yield Spot(page, place, signature_boxes(page, reading))
 
 
 def _stands_alone(spot: Spot) -> bool:
@@ -61,19 +61,19 @@ def _stands_alone(spot: Spot) -> bool:
     return places.begins_alone(page, label) and places.ends_alone(page, label)
 
 
-def has_marks_in(page: Page, area: Box, shown: Sequence[Box] = ()) -> bool:
-    """Return whether somebody's hand may be in the area, but for what is drawn in `shown`."""
+def has_marks_in(page: Page, area: Box, ignored: Sequence[Box] = ()) -> bool:
+    """Return whether somebody's hand may be in the area, but for what is drawn in `ignored`."""
     near = (mark for mark in marks_near(page, area) if mark.touches(area))
-    return any(_by_hand(mark, page, shown) for mark in near)
+    return any(_by_hand(mark, page, ignored) for mark in near)
 
 
-def has_marks(page: Page, shown: Sequence[Box] = ()) -> bool:
-    return any(_by_hand(mark, page, shown) for mark in page.marks)
+def has_marks(page: Page, ignored: Sequence[Box] = ()) -> bool:
+    return any(_by_hand(mark, page, ignored) for mark in page.marks)
 
 
-def _by_hand(mark: Box, page: Page, shown: Sequence[Box]) -> bool:
+def _by_hand(mark: Box, page: Page, ignored: Sequence[Box]) -> bool:
     """Whether it may be somebody's hand."""
-    if any(box.covers(mark) for box in shown):
+    if any(box.covers(mark) for box in ignored):
         return False
     wide, high = mark.right - mark.left, mark.bottom - mark.top
     return wide < _PAGE_WIDE * page.width or high < _PAGE_WIDE * page.height
