@@ -12,6 +12,7 @@ import pikepdf
 import pytest
 from pyhanko.pdf_utils import generic
 from pyhanko.sign.fields import MDPPerm, SigFieldSpec, append_signature_field
+from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.core.states import DocumentState
 from ingestion.reading.digital_signatures import MAX_SIGNATURES
@@ -26,9 +27,7 @@ from ingestion.samples.people_and_sites import site as sample_site
 from ingestion.samples.specimens import specimen
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import (
-    bound,
     encrypted,
-    headed,
     picture_of,
     pictured,
     read,
@@ -484,9 +483,18 @@ def updated_hybrid(content: bytes) -> bytes:
 
 
 def on_another_page():
-    """The page that asks for a signature has none; the one in front of it is signed."""
-    front = headed(small=("A letter to the site",))
-    return signed(bound([front, page()]), on_page=0, box=ELSEWHERE)
+    """The place for the signature is on the second page; the first one is signed."""
+    output = io.BytesIO()
+    canvas = Canvas(output, (612, 792))
+    for row, line in enumerate(PROTOCOL_PAGE):
+        canvas.drawString(72, 700 - 24 * row, line)
+    canvas.drawString(72, 60, "Page 1 of 2")
+    canvas.showPage()
+    canvas.drawString(72, 700, "I agree to conduct the study as described in the protocol.")
+    canvas.drawString(72, 192, "Signature of Investigator")
+    canvas.drawString(72, 60, "Page 2 of 2")
+    canvas.save()
+    return signed(output.getvalue(), on_page=0, box=ELSEWHERE)
 
 
 def elsewhere_on_the_page():
