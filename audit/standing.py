@@ -8,6 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from audit import anchors, checkpoints, clock, history, keys
+from audit.independence import NO_INDEPENDENT_ANCHOR
 from audit.keys import KeyProblem
 from audit.models import Checkpoint, CheckRun, Entry
 from audit.notes import SIGNED_BY
@@ -105,7 +106,13 @@ def current_verdict(now: datetime | None = None) -> CurrentVerdict:
 def _reservations(
     read_back: CheckRun | None, whole: CheckRun | None, now: datetime
 ) -> Sequence[str]:
-    """Why no anchor vouches for the ledger now: sentences, and none if one does."""
+    """Why no anchor vouches for the ledger now: sentences, and none if one does.
+
+    Kept checks are rows that somebody may forge: where no place is independent, none is believed.
+    """
+    weaknesses = [place.weakness() for place in anchors.places()]
+    if all(weaknesses):
+        return (NO_INDEPENDENT_ANCHOR, *weaknesses)
     if read_back is None:
         return ("The anchors have not been read back yet. Run `manage.py verify_audit --full`.",)
     if not whole or not whole.vouched_to or (read_back.vouched_to or 0) < whole.vouched_to:
