@@ -33,7 +33,8 @@ Written by `make bench`. Each figure stands beside its baseline of the same run,
 measured in turn, round after round. *Ours* and *baseline* are the middle of the rounds; a ratio is
 ours of the baseline in the same round: their middle, and in brackets the least and the greatest.
 How many rounds that were is said; where it is one, nothing tells how far the figure strays.
-*Expected* is the design's figure, of ours unless it says ratio, and what misses it is **bold**.
+*Expected* is the design's figure, of ours unless it says ratio. A figure that misses it is
+**bold**, and the column says so.
 [reading.md](reading.md) says what is measured and what the baselines are, and how to run any of it
 again; [history.md](history.md) what was found before.
 """

@@ -41,7 +41,7 @@ class Size:
 
 
 QUICK = Size(entries=20_000, rounds=1, seconds=1.0)
-FULL = Size(entries=50_000, rounds=2, seconds=2.0)  # a million: bench/growth.py
+FULL = Size(entries=1_000_000, rounds=3, seconds=2.0)
 
 
 class Bench:
@@ -128,7 +128,7 @@ def writing_on_postgresql(bench: Bench) -> Iterator[Row]:
     if not (slow := bench.slowed(1)):
         yield not_measured(together.format(", 1 ms"), NO_COMPILER)
         return
-    yield of_driver(alone.format(", 1 ms"), slow.append(slow.on_postgresql, "alone"))
+    yield of_driver(alone.format(", 1 ms"), slow.append(slow.on_postgresql, "alone"), 0.7)
     found = slow.append(slow.on_postgresql, "together")
     yield of_driver(together.format(", 1 ms"), found, 0.5)
     yield of_late(together.format(", 1 ms"), found, 3.0)
@@ -136,7 +136,7 @@ def writing_on_postgresql(bench: Bench) -> Iterator[Row]:
 
 def writing_on_sqlite(bench: Bench) -> Iterator[Row]:
     alone = "SQLite, a writer, 16 entries{}"
-    yield of_driver(alone.format(""), bench.append(bench.on_sqlite, "alone"))
+    yield of_driver(alone.format(""), bench.append(bench.on_sqlite, "alone"), 0.9)
     if slow := bench.slowed(4):
         yield of_driver(alone.format(", 4 ms"), slow.append(slow.on_sqlite, "alone"), 0.9)
     else:
@@ -166,7 +166,8 @@ def canonical(bench: Bench) -> Iterator[Row]:
     yield Row(what="lines that are byte for byte the same", ours=same, **of_all)
     what = "canonical lines, checked before"
     yield beside(what, "lines/s", again, "rfc8785", theirs, least=40)
-    yield beside("the same, refusing what is no line", "lines/s", checked, "rfc8785", theirs)
+    what = "the same, refusing what is no line"
+    yield beside(what, "lines/s", checked, "rfc8785", theirs, least=40)
 
 
 def _line(rng: random.Random) -> dict[str, str | int]:
@@ -202,7 +203,7 @@ def reading(bench: Bench, run: Callable[..., Found], name: str, most: float) -> 
     for what, side, expected in (
         (f"{name}: the export's own verifier, processor", "export, CPU", 7.0),
         (f"{name}: a checkpoint's tree, processor", "tree, CPU", 2.0),
-        (f"{name}: a checkpoint read, followed and signed, processor", "sign, CPU", None),
+        (f"{name}: a checkpoint read, followed and signed, processor", "sign, CPU", 2.0),
     ):
         ours = per_entry(found, side)
         yield beside(what, "us an entry", ours, *hashing, most=expected, of_ours=True)

@@ -68,7 +68,7 @@ class Size:
 
 
 QUICK = Size(rounds=1, packet=8, copies=1, long=24, words=3, fields=10, page_seconds=15.0)
-FULL = Size(rounds=2, packet=16, copies=2, long=100, words=6, fields=30, page_seconds=15.0)
+FULL = Size(rounds=3, packet=16, copies=2, long=200, words=6, fields=30, page_seconds=15.0)
 
 
 class Bench:
@@ -140,7 +140,7 @@ def born_digital(bench: Bench) -> Iterator[Row]:
         yield from _born_digital(bench, "real files and a packet of ours", both, least=4)
     else:
         yield not_measured("born digital, real files", NO_CORPUS)
-    yield from _born_digital(bench, "packets of ours alone", own)
+    yield from _born_digital(bench, "packets of ours alone", own, least=4)
 
 
 def _born_digital(

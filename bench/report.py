@@ -77,7 +77,8 @@ class Row:
         least = "" if self.least is None else f"at least {self.least:g}"
         most = "" if self.most is None else f"at most {self.most:g}"
         bounds = " and ".join(filter(None, (least, most)))
-        return f"ratio {bounds}" if bounds and self.expects_ratio else bounds
+        said = f"ratio {bounds}" if bounds and self.expects_ratio else bounds
+        return f"{said}: **missed**" if self.met is False else said
 
     def _ours(self) -> str:
         if self.ours is None:

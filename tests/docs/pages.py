@@ -16,7 +16,8 @@ COMMANDS = ("sh", "console")
 SHOWN = ("", "ini", "json", "toml", "yaml")  # files and answers: nothing to type
 _LOOSE = re.compile(r"(\.\.\.|[0-9a-f]{8}-[0-9a-f-]+|[0-9a-f]{12,}|\d+)")  # what may be another
 _FENCE = re.compile(
-    r"(?:^<!-- (?P<mark>.*?) -->\n+)?^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^ *```$",
+    r"(?:^<!-- (?P<mark>(?:(?!-->).)*) -->\n+)?"
+    r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^ *```$",
     re.MULTILINE | re.DOTALL,
 )
 

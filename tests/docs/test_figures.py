@@ -1,0 +1,54 @@
+"""README and the sizing page quote the figures of the benchmark report, and no others."""
+
+import pytest
+
+from bench import figures
+
+REPORT = """
+## The flow: `bench/flow.py`
+
+| what | ours | baseline | ratio | rounds | expected | note |
+|---|---|---|---|---|---|---|
+| a figure | **1 s** | 2 s (plain) | 0.50 | 2 | at most 0.5: **missed** |  |
+
+## Reading: `bench/reading.py`
+
+2026-11-22. **Others worked on this machine before it began: rely on none of these figures.**
+
+| what | ours | baseline | ratio | rounds | expected | note |
+|---|---|---|---|---|---|---|
+| pages | 97 pages/min | 50 pages/min (theirs) | 1.94 | 2 | ratio at least 1.5 |  |
+"""
+
+
+@pytest.mark.parametrize("path", {path for path, _ in figures.TABLES.values()}, ids=str)
+def test_a_page_quotes_the_figures_of_the_report(path):
+    report = list(figures.read(figures.REPORT.read_text()))
+    text = path.read_text()
+    assert figures.BLOCK.search(text)
+    assert figures.rewritten(text, report) == text, "run python -m bench.figures"
+
+
+@pytest.fixture
+def quoted(monkeypatch):
+    def quote(*wanted):
+        monkeypatch.setattr(figures, "TABLES", {"readme": (None, wanted)})
+        return figures.table("readme", list(figures.read(REPORT)))
+
+    return quote
+
+
+def test_a_missed_expectation_is_quoted_as_missed(quoted):
+    said = quoted(("a figure", "flow", "a figure", ""))
+    assert "| a figure | **1 s** | 2 s (plain) | 0.50 | at most 0.5: **missed** |" in said
+
+
+def test_a_figure_of_a_disturbed_run_is_not_quoted(quoted):
+    said = quoted(("scanned pages", "reading", "pages", ""))
+    assert "97" not in said
+    assert "not measured on a quiet machine" in said
+
+
+def test_a_figure_that_the_report_has_not_is_an_error(quoted):
+    with pytest.raises(LookupError):
+        quoted(("a figure", "flow", "another figure", ""))
