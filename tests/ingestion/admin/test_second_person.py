@@ -11,7 +11,9 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
+from audit import verify
 from audit.history import timeline
+from audit.starts import Mode
 from ingestion.core.errors import Misconfigured
 from ingestion.core.limits import Limits
 from ingestion.dispatch.items import portal_terms
@@ -19,7 +21,7 @@ from ingestion.portal.lines import Line
 from sites import account_notices, approvals
 from sites.approval_requests import ApprovalRequest
 from sites.models import ApiToken, Portal
-from tests.factories import make_staff, make_user
+from tests.factories import make_staff, make_user, put_on_record
 from tests.ingestion.api.conftest import Program
 
 pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R23")]
@@ -294,3 +296,18 @@ def test_tokens_and_portals_of_an_earlier_release_go_on(olu, site):
     upgrade.approve_what_is_in_use(apps, connection.schema_editor())
     assert opens(secret)
     assert Portal.objects.get().approved_origin == "https://ctms.example.org:443"
+
+
+@pytest.mark.every_row
+def test_an_approved_token_agrees_with_the_ledger_and_one_that_sql_approves_is_named(
+    olu, ada, site
+):
+    put_on_record()
+    make_token(olu, site)
+    decide(ada, ApprovalRequest.objects.get())
+    assert verify.verify(Mode.FULL).problems == ()
+    make_token(olu, site, name="another")
+    ApiToken.objects.filter(name="another").update(approved_at=timezone.now())
+    (problem,) = verify.verify(Mode.FULL).problems
+    assert "approved_at" in str(problem)
+    ApiToken.objects.filter(name="another").update(approved_at=None)

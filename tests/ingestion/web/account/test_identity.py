@@ -11,8 +11,10 @@ from django.test import Client
 from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from audit import verify as ledger_check
 from audit.history import find, timeline
 from audit.signatures import ACCOUNT
+from audit.starts import Mode
 from ingestion import review
 from ingestion.models import Action
 from ingestion.operations import alarms
@@ -21,7 +23,7 @@ from sites.approval_requests import ApprovalRequest
 from sites.fitness import Missing, may_sign
 from sites.identity import Cause
 from sites.models import User
-from tests.factories import make_staff, make_user
+from tests.factories import make_staff, make_user, put_on_record
 from tests.ingestion.mailserver import running
 from tests.ingestion.review.scenes import REASON, decide, reviewer, sender
 from tests.ingestion.web.scenes import IN_REVIEW
@@ -420,3 +422,25 @@ def test_the_review_of_accounts_shows_who_verified_whom_and_whose_hand_made_them
     assert "Identity verified by Noor Haddad, asked by Ada Hartmann" in page
     table = as_(ada).get("/access/people.csv").content.decode()
     assert "Check that both exist." in table
+
+
+@pytest.mark.every_row
+def test_each_step_agrees_with_the_ledger_and_a_suspension_lifted_by_sql_is_named(
+    ada, noor, helena, capsys
+):
+    put_on_record()
+    change(ada, helena, email="h@example.org", printed_name="Helena V.")
+    act(ada, "send_link", helena)
+    choose(link_in(mailed("h@example.org")[-1]))
+    call_command("account_link", "helena")
+    form = {"username": "otto", "printed_name": "Otto Brandt", "email": "otto@example.org",
+            "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}  # fmt: skip
+    as_(ada).post(f"{PEOPLE}add/", form)
+    verify(noor, helena)
+    act(noor, "send_link", helena)
+    assert ledger_check.verify(Mode.FULL).problems == ()
+    suspended_at = fresh(helena).signing_suspended_at
+    User.objects.filter(pk=helena.pk).update(signing_suspended_at=None)
+    (problem,) = ledger_check.verify(Mode.FULL).problems
+    assert "signing_suspended_at" in str(problem)
+    User.objects.filter(pk=helena.pk).update(signing_suspended_at=suspended_at)
