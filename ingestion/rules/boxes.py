@@ -5,7 +5,8 @@ between them: neither a word that is not printed on the blank form, nor ink.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import Enum
 from itertools import chain, islice, product
 
@@ -18,6 +19,7 @@ from ingestion.rules.types import DocumentType, FieldSpec
 
 _MOST_CAPTIONS = 20  # looked at for one box
 _NUMBER = re.compile(r"^\W*\d{1,2}\W+")  # of a box, before its caption
+_READ = 60.0  # of 100; a word of which recognition was less sure may be handwriting
 _SQUARE_WITHIN = 30.0  # points to the left of a choice within which its square stands
 
 
@@ -35,6 +37,19 @@ def content(reading: Reading, spec: FieldSpec, kind: DocumentType) -> tuple[Cont
     seen = list(islice(_entries(reading, spec, kind), _MOST_CAPTIONS))
     unread = (each for each in seen if each[0] is Content.UNREAD)
     return next(chain(unread, seen), (Content.NOT_FOUND, 0))
+
+
+def has_unread_ink(page: Page, spec: FieldSpec) -> bool:
+    """Whether there is ink in the box of a field that nobody read: handwriting, or a stamp."""
+    captions = (place for label in spec.labels for place in places.occurrences(page, label))
+    areas = (
+        _area(page, place, spec)
+        for place in islice(captions, _MOST_CAPTIONS)
+        if in_context(page, place, spec)
+    )
+    found = [area for area in areas if area]
+    # From below the last of its captions: a box may have two on one line.
+    return bool(found) and _has_ink(page, max(found, key=lambda area: area.top))
 
 
 def _entries(
@@ -71,8 +86,28 @@ def _holds(page: Page, area: Box, caption: places.Place, kind: DocumentType) -> 
     )
     if any(any(map(str.isalnum, text)) and not kind.prints(text) for text in texts):
         return True
+    return _has_ink(page, area)
+
+
+def _has_ink(page: Page, area: Box) -> bool:
+    """But for what was read at a second look, which leaves the mark of the first one there."""
     inner = Box(area.left, area.top + 1, area.right, max(area.bottom - 1, area.top + 1))
-    return bool(marks_near(page, inner)) and has_marks_in(page, inner)
+    if not marks_near(page, inner):
+        return False
+    read = [word.box for word in page.words if word.confidence >= _READ]
+    unread = tuple(mark for mark in marks_near(page, inner) if not _is_covered(mark, read))
+    return has_marks_in(replace(page, marks=unread), inner)
+
+
+def _is_covered(mark: Box, words: Iterable[Box]) -> bool:
+    """Whether words that were read fill most of it."""
+    shares = (_overlap(mark, word) for word in words if word.touches(mark))
+    return sum(shares) > (mark.right - mark.left) * (mark.bottom - mark.top) / 2
+
+
+def _overlap(one: Box, other: Box) -> float:
+    wide = min(one.right, other.right) - max(one.left, other.left)
+    return wide * (min(one.bottom, other.bottom) - max(one.top, other.top))
 
 
 def _choice(reading: Reading, spec: FieldSpec) -> tuple[Content, int]:

@@ -1,16 +1,17 @@
 """Is what has to be there on it: the required entries, a signature, the signature's date."""
 
 from collections.abc import Iterator
+from statistics import median_low
 
-from ingestion.reading.facts import TextSource
-from ingestion.rules.boxes import Content, content
+from ingestion.reading.facts import Reading, TextSource
+from ingestion.rules.boxes import Content, content, has_unread_ink
 from ingestion.rules.case import Case
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.fields import SCANS, FieldValue
 from ingestion.rules.findings import Facts, Finding
 from ingestion.rules.signatures import Ink
 from ingestion.rules.types import FieldSpec
 
-LEGIBLE = 40.0  # of 100, of its least certain word: below, handwriting was "read" as print
+LEGIBLE = 60.0  # of 100, of the words of an entry: below, handwriting was "read" as print
 
 
 def required_entries(case: Case) -> Iterator[Finding]:
@@ -32,7 +33,7 @@ def required_entries(case: Case) -> Iterator[Finding]:
 
 
 def _box(case: Case, spec: FieldSpec, value: FieldValue | None) -> Iterator[Finding]:
-    if value and value.confidence >= LEGIBLE:
+    if value and _is_legible(case.reading, value, spec):
         return
     found, page = content(case.reading, spec, case.kind)
     if value:
@@ -44,6 +45,18 @@ def _box(case: Case, spec: FieldSpec, value: FieldValue | None) -> Iterator[Find
         yield Finding("SCHEMA_MISMATCH", page, {**named, "field": spec.noun, **_on(page)})
     elif found is not Content.CHOSEN:
         yield Finding("OCR_LOW_CONFIDENCE", page, facts)
+
+
+def _is_legible(reading: Reading, value: FieldValue, spec: FieldSpec) -> bool:
+    """Whether most of its words are, and nothing in its box was passed over.
+
+    One word alone may be a name that no dictionary has. What was typed is legible.
+    """
+    page = next((page for page in reading.pages if page.number == value.page), None)
+    if value.box is None or page is None or page.source not in SCANS:
+        return True
+    words = [word.confidence for word in page.words if value.box.covers(word.box)]
+    return (not words or median_low(words) >= LEGIBLE) and not has_unread_ink(page, spec)
 
 
 def unsigned(case: Case) -> Iterator[Finding]:
