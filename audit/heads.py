@@ -60,16 +60,17 @@ class Heads:
 
     def meet(self, head: str) -> Iterator[str]:
         """A sentence for each fault of what is claimed of this size. Raises BrokenChain."""
-        root = self._tree.root()
+        root, met = self._tree.root(), self.met
         while (claim := self._next) and claim.size == self._tree.size:
             if claim.fault:
                 yield claim.fault
             if claim.root is not None:
                 self._compare(claim, root)
-                self.met = claim.size
+                met = claim.size
             if claim.stored and claim.stored != (head, root.hex(), self._tree.hex()):
                 yield f"The row of {claim.whence} was changed: it is not what belongs to its note."
             self._advance()
+        self.met = met  # only now: what one note of this size says, another may contradict
 
     def _compare(self, claim: Claim, root: bytes) -> None:
         if claim.root is not None and claim.root != root:

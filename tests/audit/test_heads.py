@@ -88,6 +88,16 @@ def test_a_trail_that_was_cut_off_and_went_on_is_another_one(notary):
     assert verify.verify().first_bad.seq == 11
 
 
+def test_a_checkpoint_that_replaced_the_one_held_elsewhere_does_not_hide_where_they_differ(notary):
+    relink(25, "DE-014", "DE-015")
+    cut_off(29)
+    write_many(1, subject="document:77")
+    notary.sign(anchored=False)
+    verdict = verify.verify()
+    assert verdict.first_bad.why.startswith("one of the entries 21 to 30 was rewritten")
+    assert (verdict.first_bad.seq, verdict.entries) == (21, 20)
+
+
 def test_a_cut_that_leaves_the_checkpoints_is_shorter_than_they_say(notary):
     with guards_down():
         sql("DELETE FROM audit_entrydetail WHERE entry_id > 28")
