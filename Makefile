@@ -50,7 +50,7 @@ lint: install-dev linters ## Style, types, import directions, templates, migrati
 	var/linters/bin/hadolint deploy/Containerfile
 	var/linters/bin/yamllint --strict --config-file deploy/.yamllint deploy/compose.yaml
 	var/linters/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
-	var/linters/bin/shellcheck .ci/run deploy/make-* scripts/{demo,install,run,screenshots,with-postgresql}
+	var/linters/bin/shellcheck .ci/run deploy/make-* scripts/{demo,install,run,screenshots,serve,with-postgresql}
 	@scripts/audit-packages
 
 format: install-dev ## Format code and templates

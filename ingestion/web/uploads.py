@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from audit import prompts
 from ingestion.intake import correcting, drafts
@@ -24,7 +24,7 @@ from ingestion.web.drafts import ACCEPTED, Form, Row
 from ingestion.web.outcomes import person_of
 from ingestion.web.required import lines
 from sites import fitness
-from sites.models import Site
+from sites.models import ApiToken, Site
 
 
 @never_cache
@@ -39,6 +39,18 @@ def upload(request: SignedIn) -> HttpResponse:
         return _sent(request, form)
     form.open(request.GET.dict())
     return _drawn(request, form)
+
+
+@never_cache
+@require_safe
+def allowed(request: HttpRequest) -> HttpResponse:
+    """204 if whoever sent this request may upload, else 401: nginx asks before it reads a body."""
+    kind, _, token = request.headers.get("Authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        is_known = ApiToken.objects.presented(token.strip()) is not None
+    else:
+        is_known = request.user.is_authenticated
+    return HttpResponse(status=204 if is_known else 401)
 
 
 @never_cache

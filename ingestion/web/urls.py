@@ -11,7 +11,7 @@ from ingestion.web.packets import packet_page, receipt
 from ingestion.web.pictures import page_image
 from ingestion.web.required import required_of
 from ingestion.web.sites import figures, required, required_csv
-from ingestion.web.uploads import correct, upload
+from ingestion.web.uploads import allowed, correct, upload
 
 urlpatterns = [
     path("", include("ingestion.web.account.urls")),
@@ -21,6 +21,7 @@ urlpatterns = [
     path("packets/new/files/<int:pk>/", file, name="draft_file"),
     path("packets/new/files/<int:pk>/guess/", guess, name="draft_file_guess"),
     path("packets/new/files/<int:pk>/remove/", remove, name="draft_file_remove"),
+    path("uploads/allowed/", allowed, name="upload_allowed"),
     path("packets/<slug:reference>/", packet_page, name="packet"),
     path("packets/<slug:reference>/receipt/", receipt, name="receipt"),
     path("documents/<int:pk>/", document_page, name="document"),

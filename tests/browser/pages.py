@@ -307,7 +307,7 @@ NO_PAGES = {
     # They lead elsewhere.
     "admin:login", "admin:logout", "admin:password_change", "admin:view_on_site", "logout",
     # They change something, and lead to a page.
-    "account_identity", "account_training", "draft_file", "draft_file_guess", "draft_file_remove",
+    "account_identity", "account_training", "upload_allowed", "draft_file", "draft_file_guess", "draft_file_remove",
     "draft_files",
     "retry", "review_take", "trail_check_now",
     # They are answered by a file or a picture.

@@ -81,6 +81,7 @@ PAGES = {
     "figures": _page(SIGNED_IN),
     "upload": _form(WRITERS),
     "draft_files": Door(SIGNED_IN, WRITERS),
+    "upload_allowed": _page(SIGNED_IN, 401),  # what nginx asks
     # Another's site, packet and document do not exist.
     "draft_file": _post({OWN}, 404),
     "draft_file_guess": _post({OWN}, 404),
@@ -91,6 +92,7 @@ PAGES = {
     "original": Door(SEE_SITE, OPERATORS, 404),  # who have to say why
     "page_image": _page(SEE_SITE, 404),
     "correct": _form({OWN}, 404),
+    "redeclare": _form({OWN}, 404),
     "retry": _post({OWN}, 404),
     "ask": _form({OWN}, 404),
     "certified_copies": Door(SEE_SITE, SEE_SITE - {AUDITOR}, 404),
@@ -145,7 +147,8 @@ READ, DOWNLOAD, SUBMIT, OPERATE = "read", "download", "submit", "operate"
 INTERFACE = {
     "api:submit": {"POST": {SUBMIT}},
     "api:submit_open_packet": {"POST": {SUBMIT}},
-    "api:open_packet": {"GET": {SUBMIT}},
+    "api:open_packet": {"GET": {SUBMIT}, "DELETE": {SUBMIT}},
+    "api:drop_packet": {"GET": {SUBMIT}, "DELETE": {SUBMIT}},  # the same address
     "api:put_file": {"PUT": {SUBMIT}},
     "api:list_batches": {"GET": {READ}},
     # Cancelled by who submitted it, with SUBMIT; this one is somebody else's.
@@ -157,7 +160,8 @@ INTERFACE = {
     "api:required_of_site": {"GET": {READ}},
     "api:pull_site": {"POST": {OPERATE}},
     "api:list_documents": {"GET": {READ}},
-    "api:one_document": {"GET": {READ}},
+    "api:one_document": {"GET": {READ}, "PATCH": {SUBMIT}},
+    "api:correct_declaration": {"GET": {READ}, "PATCH": {SUBMIT}},  # the same address
     "api:document_content": {"GET": {DOWNLOAD}, "HEAD": {DOWNLOAD}},
 }
 

@@ -178,7 +178,7 @@ MAIN = """
 daemon off;
 {user}
 pid {folder}/nginx.pid;
-events {{}}
+events {{ worker_connections 4096; }}  # as docs/deployment.md says
 """
 TEMPORARY = "access_log off;\n" + "".join(
     f"{kind}_temp_path {{folder}}/{kind};\n"
