@@ -307,8 +307,8 @@ NO_PAGES = {
     # They lead elsewhere.
     "admin:login", "admin:logout", "admin:password_change", "admin:view_on_site", "logout",
     # They change something, and lead to a page.
-    "account_identity", "account_training", "upload_allowed", "draft_file", "draft_file_guess", "draft_file_remove",
-    "draft_files",
+    "account_identity", "account_training", "draft_file", "draft_file_guess", "draft_file_remove",
+    "draft_files", "upload_allowed",
     "retry", "review_take", "trail_check_now",
     # They are answered by a file or a picture.
     "access_table", "certified_copy", "page_image", "receipt", "required_csv",
