@@ -284,6 +284,7 @@ def test_what_people_change_on_their_own_account_agrees(mara):
     assert problems() == []
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_password_whose_hash_is_renewed_at_sign_in_agrees(client, mara, settings):
     before = User.objects.get(pk=mara.pk).password
     settings.PASSWORD_HASHERS = [
