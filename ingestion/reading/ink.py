@@ -7,7 +7,7 @@ from .late import LateMarks, LateSquares
 from .limits import ReadingLimits
 from .marks import RULE, find_marks, marks_within
 from .pages import OpenPages, looking
-from .paper import SHEET_DPI, sheet
+from .paper import SHEET_DPI, normalised, sheet, tone_of
 from .render import POINTS, page_picture
 from .squares import SQUARES_DPI, empty_squares
 from .unread import unread_areas
@@ -53,6 +53,7 @@ def scanned_marks(
 
     def look(_: Box) -> Sequence[Box]:
         with looking(number, limits):
-            return find_marks(sheet(page_picture(pages.load(number), SHEET_DPI, limits)), words)
+            picture = page_picture(pages.load(number), SHEET_DPI, limits)
+            return find_marks(sheet(normalised(picture, tone_of(picture))), words)
 
     return LateMarks(areas, look)

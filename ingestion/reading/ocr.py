@@ -17,7 +17,7 @@ from .again import look_again
 from .engines import GOOD, Engine, OcrFailed, Token, TookTooLong
 from .facts import Page, TextSource, Word
 from .marks import find_marks
-from .paper import is_blank
+from .paper import has_edges, is_blank, normalised, tone_of
 from .render import Picture
 from .squares import empty_squares
 from .uncovered import uncovered_share
@@ -25,6 +25,9 @@ from .views import View, skew_of, smoothed
 
 MOST_UNCOVERED = 0.1  # share of a page's letters that are in no word; above, much was passed over
 FIRST_SHARE = 0.6  # of the page's time is the first look's; the rest is for a coarser one
+FEWEST_WORDS = (
+    5  # on a page of faint ink; from print that shines through, mirrored, one reads fewer
+)
 RETRY_SHARE = 0.5  # of the page's time that must be left for another try
 
 
@@ -56,8 +59,9 @@ def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -
     and height are those of the turned page. One that the engine fails at is given with that as its
     error: with all its ink as marks, for some of it may be somebody's hand.
     """
-    view = View.of(picture, page)
-    if is_blank(view.sheet):
+    tone = tone_of(picture)
+    view = View.of(normalised(picture, tone), page)
+    if is_blank(view.sheet) and not has_edges(view.picture):
         return replace(page, is_blank=not page.text)
     deadline = time.monotonic() + seconds
     page = replace(page, source=TextSource.OCR, dpi=round(picture.dpi))
@@ -65,6 +69,8 @@ def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -
         best = _upright(_best_pass(view, engine, seconds))
     except OcrFailed as error:
         return replace(page, marks=find_marks(view.sheet, page.words), error=str(error))
+    if tone.is_faint and _count_words(best) < FEWEST_WORDS:
+        return replace(page, is_blank=not page.text, source=TextSource.NATIVE, dpi=0)
     view = best.view
     first, _ = _added(view, best.tokens, view.page.words, page.text)
     marks = find_marks(view.sheet, first)
@@ -82,6 +88,14 @@ def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -
         confidence=round(best.confidence, 1),
         uncovered=round(uncovered, 3),
         dpi=round(view.picture.dpi),
+    )
+
+
+def _count_words(read: Pass) -> int:
+    """Words of three letters or more that the engine is sure of."""
+    return sum(
+        token.confidence >= GOOD and len(token.text) > 2 and token.text.isalpha()
+        for token in read.tokens
     )
 
 

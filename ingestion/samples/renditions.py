@@ -17,14 +17,20 @@ class Rendition(StrEnum):
     BORN_DIGITAL = "born-digital"
     FILLABLE_FORM = "fillable-form"
     SCAN = "scan"
+    FAINT_SCAN = "faint-scan"  #: of 28 % contrast, as from an empty toner cartridge
+    INVERTED_SCAN = "inverted-scan"  #: light ink on dark paper, as from a wrong setting
 
 
-def scan(content: bytes, *, seed: str) -> bytes:
+SCANS = frozenset({Rendition.SCAN, Rendition.FAINT_SCAN, Rendition.INVERTED_SCAN})
+FAINT = 0.28  # of full contrast
+
+
+def scan(content: bytes, *, seed: str, rendition: Rendition = Rendition.SCAN) -> bytes:
     """The document, printed and put through an office scanner: a PDF of grey JPEGs, no text."""
     rng = random.Random(f"scan {seed}")
     dpi = rng.choice((200, 200, 200, 240, 300))
     quality = rng.randint(58, 72)
-    pages = [_scanned(page, rng) for page in _rendered(content, dpi)]
+    pages = [_toned(_scanned(page, rng), rendition) for page in _rendered(content, dpi)]
     output = io.BytesIO()
     pages[0].save(
         output,
@@ -38,6 +44,14 @@ def scan(content: bytes, *, seed: str) -> bytes:
         modDate=_MADE,
     )
     return output.getvalue()
+
+
+def _toned(page: Image.Image, rendition: Rendition) -> Image.Image:
+    if rendition is Rendition.INVERTED_SCAN:
+        return page.point(lambda level: 255 - level)
+    if rendition is Rendition.FAINT_SCAN:
+        return page.point(lambda level: round(255 - (255 - level) * FAINT))
+    return page
 
 
 def _rendered(content: bytes, dpi: int) -> list[Image.Image]:

@@ -9,7 +9,7 @@ from ingestion.samples.dossier import Dates, Dossier
 from ingestion.samples.faults import Fault, spoil_file, with_blank_page
 from ingestion.samples.pages import EXPIRING, FILLABLE, PAGES
 from ingestion.samples.people_and_sites import SITES, SampleSite
-from ingestion.samples.renditions import Rendition, scan
+from ingestion.samples.renditions import SCANS, Rendition, scan
 
 
 def specimen(  # noqa: PLR0913 - each is named where it is called
@@ -36,8 +36,8 @@ def specimen(  # noqa: PLR0913 - each is named where it is called
     content = PAGES[document_type](replace(dossier, boxes=boxes or {}))
     if fault is Fault.BLANK_PAGE:
         content = with_blank_page(content)
-    if rendition is Rendition.SCAN:
-        content = scan(content, seed=chance)
+    if rendition in SCANS:
+        content = scan(content, seed=chance, rendition=rendition)
     return spoil_file(content, fault)
 
 

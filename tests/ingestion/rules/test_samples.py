@@ -19,6 +19,7 @@ TODAY = date(2026, 11, 20)
 REMARKS = {"FORM_EDITION_OUTDATED"}
 AMERICAN, GERMAN = "1001", "1009"
 DIGITAL, FORM, SCAN = Rendition.BORN_DIGITAL, Rendition.FILLABLE_FORM, Rendition.SCAN
+FAINT, INVERTED = Rendition.FAINT_SCAN, Rendition.INVERTED_SCAN
 SIGNED = [
     "protocol-signature-page",
     "irb-approval",
@@ -43,10 +44,16 @@ CASES = [
     ("irb-approval", AMERICAN, SCAN, None),
     ("delegation-log", GERMAN, SCAN, None),
     ("form-fda-1572", AMERICAN, SCAN, Fault.UNSIGNED),
+    ("irb-approval", AMERICAN, FAINT, None),
+    ("form-fda-1572", AMERICAN, INVERTED, None),
+    ("form-fda-1572", AMERICAN, INVERTED, Fault.UNSIGNED),
     ("medical-licence", GERMAN, SCAN, Fault.EXPIRED),
 ]
 SCANS = [(slug, where, SCAN, None) for slug in PAGES for where in (AMERICAN, GERMAN)]
 SCANS += [(slug, GERMAN, SCAN, Fault.UNSIGNED) for slug in SIGNED]
+SCANS += [(slug, GERMAN, INVERTED, None) for slug in SIGNED]
+# Of a faint form with many small boxes some values are read with too little certainty to file it.
+SCANS += [(slug, GERMAN, FAINT, None) for slug in SIGNED if slug != "form-fda-1572"]
 
 
 def read_cases(folder, cases):

@@ -1,0 +1,197 @@
+"""Pages whose ink and paper are not as usual: faint, inverted, on dark paper; and blank ones."""
+
+import io
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen.canvas import Canvas
+
+from ingestion.reading.engines import engine
+from ingestion.reading.facts import Box, Page, TextSource
+from ingestion.reading.ocr import read_picture
+from ingestion.reading.paper import normalised, tone_of
+from ingestion.reading.render import Picture
+from tests.ingestion.reading.papers import LINES, picture_of, read, save, typed
+from tests.marks import slower
+
+DPI = 200
+SIGNED_AT = Box(80, 535, 225, 585)  # points
+HIGH, WIDE = 2200, 1700  # pixels of a letter page
+
+
+def with_contrast(share, paper=240):
+    return lambda grey: paper - (255 - grey) / 255 * paper * share
+
+
+def inverted(grey):
+    return 255 - grey
+
+
+def shaded(grey):
+    """As by the hand that holds the telephone: half the light on the right."""
+    return grey * np.linspace(1, 0.5, grey.shape[1])
+
+
+TONES = {
+    "28 % contrast": with_contrast(0.28),
+    "20 % contrast": with_contrast(0.20),
+    "inverted": inverted,
+    "28 % contrast, inverted": lambda grey: inverted(with_contrast(0.28)(grey)),
+    "28 % contrast on grey paper": with_contrast(0.28, paper=150),
+    "28 % contrast under a shadow": lambda grey: shaded(with_contrast(0.28)(grey)),
+    "dark photograph": lambda grey: grey * 0.35 + 8,
+    "fax in negative": lambda grey: np.where(grey < 140, 255.0, 0.0),
+}
+
+
+def noisy(pixels, deviation=3.0):
+    noise = np.random.default_rng(7).normal(0, deviation, pixels.shape)
+    return np.clip(pixels + noise, 0, 255).astype(np.uint8)
+
+
+def paper_of_tone(tone, **what):
+    pixels = TONES[tone](np.asarray(picture_of(typed(**what), dpi=DPI), np.float64))
+    return pixels.astype(np.uint8) if tone == "fax in negative" else noisy(pixels)
+
+
+def read_pixels(pixels):
+    picture = Picture(pixels, DPI)
+    page = Page(1, picture.width, picture.height, "", TextSource.NATIVE)
+    return read_picture(picture, page, engine("auto", "eng"), 30.0)
+
+
+every_tone = pytest.mark.parametrize("tone", TONES)
+
+
+@every_tone
+def test_a_page_is_read_and_its_signature_seen_whatever_its_tone(tone):
+    page = read_pixels(paper_of_tone(tone, signed=True))
+    assert not page.is_blank
+    assert "Protocol number SLX-301, version 3.0 dated 12 August 2024" in page.text.splitlines()
+    assert any(mark.touches(SIGNED_AT) for mark in page.marks)
+
+
+@every_tone
+def test_no_signature_is_seen_where_there_is_none_whatever_the_tone(tone):
+    page = read_pixels(paper_of_tone(tone))
+    assert "Site number 1001" in page.text
+    assert not any(mark.touches(SIGNED_AT) for mark in page.marks)
+
+
+def with_hidden_text(picture):
+    """A PDF of one picture, and the words that somebody's OCR read from it in invisible ink."""
+    output = io.BytesIO()
+    canvas = Canvas(output, (612, 792))
+    canvas.drawImage(ImageReader(picture), 0, 0, 612, 792)
+    text = canvas.beginText(72, 700)
+    text.setTextRenderMode(3)
+    text.setFont("Helvetica", 12)
+    text.setLeading(24)
+    for line in LINES:
+        text.textLine(line)
+    canvas.drawText(text)
+    canvas.save()
+    return output.getvalue()
+
+
+@pytest.mark.parametrize("tone", ["28 % contrast", "inverted"])
+def test_a_signature_is_seen_on_a_scan_that_somebody_else_has_read(tmp_path, tone):
+    pages = [
+        read(save(tmp_path, with_hidden_text(Image.fromarray(paper_of_tone(tone, signed=signed)))))
+        for signed in (True, False)
+    ]
+    assert [page.pages[0].source for page in pages] == [TextSource.OCR_LAYER] * 2
+    seen = [any(mark.touches(SIGNED_AT) for mark in page.pages[0].marks) for page in pages]
+    assert seen == [True, False]
+
+
+def test_a_usual_page_is_looked_at_as_it_is():
+    picture = Picture(np.asarray(picture_of(typed(signed=True), dpi=DPI)), DPI)
+    assert normalised(picture, tone_of(picture)) is picture
+
+
+def sheet_of(level):
+    return np.full((HIGH, WIDE), level, np.float64)
+
+
+def with_holes(pixels):
+    for y in (0.3, 0.7):
+        cv2.circle(pixels, (int(WIDE * 0.03), int(HIGH * y)), 20, 30.0, -1)
+    return pixels
+
+
+def with_edge(pixels):
+    pixels[:, -34:] = 60
+    pixels[:33] = 90
+    return pixels
+
+
+def with_dust(pixels):
+    places = np.random.default_rng(3).integers(0, (HIGH, WIDE), (60, 2))
+    for y, x in places:
+        pixels[y : y + 3, x : x + 3] = 60
+    return pixels
+
+
+def shining_through(contrast):
+    """The other side of a sheet: blurred, and mirrored."""
+    printed = np.asarray(picture_of(typed(signed=True), dpi=DPI), np.float64)[:, ::-1]
+    return cv2.GaussianBlur(with_contrast(contrast, paper=245)(printed), (0, 0), 2.2)
+
+
+BLANK = {
+    "white": sheet_of(255),
+    "grain": sheet_of(245),
+    "grey": sheet_of(145),
+    "dark card": sheet_of(95),
+    "holes": with_holes(sheet_of(245)),
+    "edge": with_edge(sheet_of(245)),
+    "dust": with_dust(sheet_of(245)),
+    "shadow": shaded(sheet_of(245)),
+    "other side": shining_through(0.08),
+    "printed other side": shining_through(0.14),
+}
+
+
+@pytest.mark.parametrize("kind", BLANK)
+def test_a_page_without_ink_of_its_own_is_blank(kind):
+    page = read_pixels(noisy(BLANK[kind], 4.0))
+    assert (page.is_blank, page.text, page.source) == (True, "", TextSource.NATIVE)
+
+
+@pytest.mark.parametrize("deviation", [8.0, slower(12.0)])
+def test_a_coarse_grain_is_no_ink(deviation):
+    assert read_pixels(noisy(sheet_of(230), deviation)).is_blank
+
+
+def dark_cover():
+    pixels = np.full((HIGH, WIDE), 40, np.uint8)
+    cv2.rectangle(pixels, (100, 1400), (1500, 1900), 210, -1)
+    return pixels
+
+
+def photograph():
+    tiles = np.random.default_rng(5).integers(20, 150, (22, 17), np.uint8)
+    return cv2.resize(tiles, (WIDE, HIGH), interpolation=cv2.INTER_NEAREST)
+
+
+def half_in_negative():
+    pixels = np.full((HIGH, WIDE), 245, np.uint8)
+    pixels[: HIGH // 2] = 30
+    cv2.putText(pixels, "white on black", (200, 500), cv2.FONT_HERSHEY_SIMPLEX, 4, 240, 9)
+    return pixels
+
+
+def footer_only():
+    pixels = np.full((HIGH, WIDE), 250, np.uint8)
+    text = "A form of nine sections, page 11 of 11"
+    cv2.putText(pixels, text, (400, HIGH - 40), cv2.FONT_HERSHEY_SIMPLEX, 0.9, 20, 2)
+    return pixels
+
+
+@pytest.mark.parametrize("make", [dark_cover, photograph, half_in_negative, footer_only])
+def test_a_page_that_shows_something_is_not_blank(make):
+    assert not read_pixels(make()).is_blank
