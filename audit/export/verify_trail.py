@@ -38,6 +38,10 @@ OWN_WORD = (
     "Consistent, but only by this installation's own word: nothing known from elsewhere vouches "
     "for its entries. Give --known a checkpoint or a head that you keep since earlier."
 )
+NO_KEY = (
+    "Consistent, but only by this installation's own word, and its keys came with it: anybody "
+    "could have signed its manifest. Give --vkey the key that was published to you."
+)
 UNSIGNED = (
     "manifest.json is not signed. An older release made this package, or somebody removed the "
     "signature. Nothing proves its filters, timeline.csv, report.pdf and fhir/. Have it exported "
@@ -285,7 +289,8 @@ class Trail:
         fits = all(type(count) is int for count in counts) and m["whole"] is (m["filters"] == {})
         demand(fits, f"{MANIFEST} contradicts itself")
         self.size = m["size"]
-        if self.digest in self.hashes:
+        self.is_known = self.digest in self.hashes
+        if self.is_known:
             self.hashes.discard(self.digest)
             self.is_covered, self.vouched = True, self.size
 
@@ -437,6 +442,8 @@ class Trail:
         said = f"Signed by {keys}, which {whence}.\n"
         for seq in self.known_alone:
             said += f"Entry {seq} is one that you know, which says nothing of the other entries.\n"
+        if self.came_with_it and not self.is_known:
+            return said + NO_KEY
         if not self.is_vouched():
             return said + OWN_WORD
         said += f"Vouched for from elsewhere: entries up to {self.vouched}."
@@ -444,7 +451,7 @@ class Trail:
         return said + (more if self.vouched < self.size else "")
 
     def is_vouched(self) -> bool:
-        return 0 < self.first <= self.vouched
+        return (self.is_known or not self.came_with_it) and 0 < self.first <= self.vouched
 
 
 def main() -> int:

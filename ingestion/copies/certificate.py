@@ -98,7 +98,7 @@ def _checks() -> dict[str, str]:
         "prints the sums of this page, where the package is unpacked.",
         "The signature": "tail -n 1 trail.ndjson | tr -d '\\n' | sha256sum\n"
         "prints the head of this page: the last line is the entry that certifies.",
-        "The ledger": "python3 verify_trail.py EXPORT --known HEAD\n"
+        "The ledger": "python3 verify_trail.py EXPORT --vkey KEY --known HEAD\n"
         "ends with exit code 0 if an export of the whole trail has this entry, and with 1 if it "
         "has not. Ask whoever keeps the trail for one, and take verify_trail.py from elsewhere.",
     }

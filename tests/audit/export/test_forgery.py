@@ -85,6 +85,21 @@ def test_a_thinned_export_signed_with_another_key_does_not_verify(package):
     assert (code, "12 entries: not signed by a key you know" in told) == (1, True)
 
 
+@pytest.mark.requirement("R11")
+def test_a_copy_that_is_replaced_under_keys_of_its_own_is_not_vouched_for_by_a_checkpoint(package):
+    """The entries are those that were signed; the manifest and its keys are the forger's."""
+    newest = kept(package)
+    (package / "timeline.csv").write_text("another table")
+    (package / "vkeys.txt").write_text(f"{OTHER.verifier.text}\n")
+    note = (package / "checkpoints" / "12").read_text()
+    text = note.partition("\n\n")[0] + "\n"
+    (package / "checkpoints" / "12").write_text(note + OTHER.line(text))
+    write_manifest(package, OTHER)
+    code, told = inspect(package, "--known", newest)
+    assert (code, "its keys came with it" in told) == (3, True), told
+    assert inspect(package, *KNOWN, "--known", newest)[0] == 1
+
+
 def drop_the_signature(package):
     (package / "manifest.json.note").unlink()
 

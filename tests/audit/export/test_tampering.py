@@ -436,7 +436,7 @@ def test_a_trail_written_anew_with_its_own_key_shows_against_an_older_head(packa
 def test_an_older_head_that_the_trail_contains_vouches_for_the_entries_up_to_it(package, size):
     head = chain.digest(lines_of(package)[size - 1])
     for known in (kept(package, size), head, head.upper()):
-        code, told = inspect(package, "--known", known)
+        code, told = inspect(package, *KNOWN, "--known", known)
         assert (code, f"Vouched for from elsewhere: entries up to {size}." in told) == (0, True)
         assert ("Entries 7 to 12: only this installation's own word." in told) == (size == 6)
 
@@ -621,10 +621,10 @@ def test_a_part_says_what_it_is_and_is_accepted_by_who_expects_one(part):
 
 def test_a_part_is_compared_with_an_older_checkpoint_by_its_consistency_proof(part, package):
     older = kept(package, 6)
-    code, told = inspect(part, "--part", "--known", older)  # its entries are 7 to 9
+    code, told = inspect(part, *KNOWN, "--part", "--known", older)  # its entries are 7 to 9
     assert (code, "only by this installation's own word" in told) == (3, True), told
     early = exported(part.with_name("early"), sites=["DE-014"])
-    code, told = inspect(early, "--part", "--known", older)
+    code, told = inspect(early, *KNOWN, "--part", "--known", older)
     assert (code, "Vouched for from elsewhere: entries up to 6." in told) == (0, True), told
 
 

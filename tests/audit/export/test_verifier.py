@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from audit import chain, tree
 from audit.export import verify_trail
-from tests.audit.export.support import inspect
+from tests.audit.export.support import KEY, inspect
 from tests.audit.test_tree import grown, hashes_of
 
 SIZES = st.integers(1, 70)
@@ -74,7 +74,8 @@ def test_an_entry_is_proved_by_its_path_and_by_no_other(size, data):
 )
 def test_a_documents_way_is_told_from_its_id_and_a_known_head_alone(package, asked, seqs):
     lines = (package / "entries.ndjson").read_text().splitlines()
-    code, told = inspect(package, "--known", chain.digest(lines[-1]), *asked)
+    given = "--vkey", KEY.verifier.text, "--known", chain.digest(lines[-1])
+    code, told = inspect(package, *given, *asked)
     shown = [line.split(" ") for line in told.splitlines() if "document." in line]
     assert code == 0
     assert [int(row[0]) for row in shown] == seqs

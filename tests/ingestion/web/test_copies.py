@@ -17,7 +17,7 @@ from audit.chain import digest
 from audit.redaction import redact
 from ingestion import copies
 from ingestion.stores.archive import archive
-from tests.audit.export.support import exported, publish, sign
+from tests.audit.export.support import KEY, exported, publish, sign
 from tests.audit.support import guards_down, sql
 from tests.docs.pages import ROOT, blocks
 from tests.factories import make_user
@@ -161,7 +161,7 @@ def in_the_shell(folder, package):
     (block,) = (b for b in blocks(ROOT / "docs" / "audit-format.md") if "original/*" in b.text)
     return subprocess.run(
         ["sh", "-c", block.text], cwd=folder, capture_output=True, text=True, check=False,
-        env={"EXPORT": str(package), "PATH": "/usr/bin:/bin"},
+        env={"EXPORT": str(package), "KEY": KEY.verifier.text, "PATH": "/usr/bin:/bin"},
     ).stdout  # fmt: skip
 
 
