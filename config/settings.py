@@ -443,6 +443,8 @@ LOGGING = {
     },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
+        # Without the handlers of Django's own, which would write each line a second time.
+        "django": {"handlers": []},
         "httpx2": {"level": "WARNING"},
         "httpcore2": {"level": "WARNING"},
         "django-q": {"level": Q_CLUSTER["log_level"]},

@@ -1,6 +1,10 @@
 """The log says what was refused in one line, and shows where a fault of our own is."""
 
 import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
@@ -49,6 +53,35 @@ def test_a_fault_of_our_own_is_logged_with_its_place(db, logged):
     Client(raise_request_exception=False).get("/broken/")
     assert "RuntimeError: ours" in logged.text
     assert "Traceback" in logged.text
+
+
+def test_a_refused_page_is_logged_once_where_debug_is_on(tmp_path):
+    code = (
+        "import django; django.setup()\n"
+        "from django.utils.log import log_response\n"
+        "from django.http import HttpResponse, HttpRequest\n"
+        "from django.core.exceptions import PermissionDenied\n"
+        "try:\n"
+        "    raise PermissionDenied\n"
+        "except PermissionDenied as error:\n"
+        "    refused = HttpResponse(status=403)\n"
+        "    log_response('refused', response=refused, request=HttpRequest(), exception=error)\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[2],
+        env=os.environ
+        | {
+            "DEBUG": "True",
+            "DATA_DIR": str(tmp_path),
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+        },
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert said.stderr.count("refused") == 1
+    assert "Traceback" not in said.stderr
 
 
 def test_every_handler_of_the_settings_leaves_the_traceback_of_refusals_out(settings):
