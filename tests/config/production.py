@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -44,3 +45,8 @@ def run(folder, *command, **changes):
 def guards(folder):
     """The settings that guard cookies and headers."""
     return json.loads(run(folder, "-c", SAID).stdout)
+
+
+def warnings(done):
+    """The ids of what `manage.py check` warned of."""
+    return re.findall(r"^\S+: \(([a-z_]+\.W\d+)\)", done.stderr, re.MULTILINE)

@@ -247,4 +247,4 @@ def test_batches_that_end_together_ask_for_one_check_of_what_is_new():
     AuditJob.objects.update(due_at=job.created_at)
     assert jobs.work_next()
     job.refresh_from_db()
-    assert (job.state, job.result["result"]) == ("done", "intact")
+    assert (job.state, job.result["result"]) == ("done", "unanchored")

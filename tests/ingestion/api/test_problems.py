@@ -30,7 +30,7 @@ def test_an_unknown_address_is_a_problem(program, path):
     ("method", "path", "allowed"),
     [
         ("DELETE", "packets", "POST"),
-        ("PATCH", "documents/1", "GET"),
+        ("PUT", "documents/1", "GET, PATCH"),
         ("PUT", "documents/1/content", "GET, HEAD"),
     ],
 )
