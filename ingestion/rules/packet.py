@@ -142,7 +142,11 @@ def _of_somebody_else(
             continue
         code = "PERSON_MISMATCH" if each.each.is_person else "LAB_MISMATCH"
         for paper in strays(each, papers):
-            yield _mismatch(code, form, lacking.whose, paper, paper.names)
+            # That a document names somebody is said of what was read on it, never of the name that
+            # it was sent under. Where the two differ, the document has a finding of its own.
+            is_read = any(may_be_same_person(name, paper.names) for name in paper.people_read)
+            if is_read or not each.each.is_person:
+                yield _mismatch(code, form, lacking.whose, paper, paper.names)
 
 
 def _laboratories(papers: Sequence[Paper]) -> Iterator[Gap]:

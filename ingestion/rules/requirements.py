@@ -111,17 +111,21 @@ class Paper:
         return self.state in {DocumentState.ARCHIVED, DocumentState.IN_REVIEW}
 
     @property
+    def people_read(self) -> list[str]:
+        """The people whom the document itself names, whoever it was sent for."""
+        return [name for name in (self.first("person"), self.first("investigator")) if name]
+
+    @property
     def names(self) -> str:
         """Whom or what it is about, as far as is known."""
         if self.kind in _OF_A_LABORATORY:
             number = self.first("clia_number")
             return self.first("lab_name") + (f", CLIA {number}" if number else "")
-        read = [name for name in (self.first("person"), self.first("investigator")) if name]
         if not self.person:
-            return next(iter(read), "")
+            return next(iter(self.people_read), "")
         # Whose it was sent as was checked, or somebody decided so, on record. A disclosure names
         # the principal investigator too.
-        fitting = (name for name in read if may_be_same_person(name, self.person))
+        fitting = (name for name in self.people_read if may_be_same_person(name, self.person))
         return max((*islice(fitting, 1), self.person), key=len)
 
 

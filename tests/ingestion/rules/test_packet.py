@@ -178,3 +178,11 @@ def test_gaps_are_the_same_in_whatever_order_the_papers_come(random, changes):
     strangers = [paper("cv", key, values={"person": f"{key} Brandt"}) for key in (91, 92)]
     papers = [*dossier(changes, without=["cv"]), *strangers]
     assert found(random.sample(papers, len(papers))) == found(papers)
+
+
+@pytest.mark.parametrize("read", [PI, ""], ids=["another name", "no name"])
+def test_no_document_is_said_to_name_whom_it_was_only_sent_for(read):
+    """The document has a finding of its own then, and names nobody else on the site's page."""
+    papers = [each for each in dossier() if each.kind != "gcp-certificate"]
+    sent_for = paper("gcp-certificate", 99, person="Helena Brandt", values={"person": read})
+    assert not [gap for gap in found([*papers, sent_for]) if "Helena Brandt" in gap.facts.values()]
