@@ -134,10 +134,9 @@ def _keep(rows: Sequence[Any], today: date) -> None:
     with ledger():
         for row in Document.objects.bulk_create(rows):
             _enter(row)
+    own = {"page": 1, "is_primary": True, "rules_version": "1", "attempt": len(EVENTS) + 1}
     Finding.objects.bulk_create(
-        Finding(document=row, code=row.code, page=1, is_primary=True, rules_version="1", attempt=2)
-        for row in rows
-        if row.code
+        Finding(document=row, code=row.code, **own) for row in rows if row.code
     )
     read = {"page": 1, "source": "native", "confidence": 100.0, "box": None}
     fields = [read | {"name": "investigator", "value": "Margaret Whitfield"}]
@@ -157,6 +156,15 @@ def _enter(row: Any) -> None:
 
     own = {"site": row.site.site_id, "doc_id": row.doc_id, "actor": "system:bench"}
     own |= {"correlation_id": str(row.correlation_id), "sha256": row.sha256}
-    for n, event in enumerate((*EVENTS, DECIDED[row.state]), 1):
-        to = row.state if n > len(EVENTS) else ""
-        record(f"document.{event}", subject=row.subject, n=n, to_state=to, **own)
+    for n, event in enumerate(EVENTS, 1):
+        record(f"document.{event}", subject=row.subject, n=n, **own)
+    if row.code:  # as its finding says
+        own |= {"code": row.code, "rules": "1"}
+        own["detail"] = {"findings": [{"code": row.code, "page": 1, "facts": {}}]}
+    record(
+        f"document.{DECIDED[row.state]}",
+        subject=row.subject,
+        n=len(EVENTS) + 1,
+        to_state=row.state,
+        **own,
+    )

@@ -21,12 +21,10 @@ from django.utils import timezone
 from bench.filled import fill
 
 ROUNDS = 40
-STAFF = (  # of a superuser, who sees everything
+STAFF = (  # of an administrator, who sees everything but the review
     "/sites/", "/sites/?page=5", "/sites/?incomplete=on", "/sites/?due=on", "/figures/",
     "/sites/1000/",
     "/admin/ops/", "/admin/ops/stuck/",
-    "/admin/review/", "/admin/review/?page=9", "/admin/review/?only=overdue",
-    "/admin/review/?site=1003", "/admin/review/?what=rejected", "/admin/review/{held}/",
     "/admin/audit/", "/admin/audit/?before=500000", "/admin/audit/?site=1003",
     "/admin/audit/?event=document.rejected", "/admin/audit/?doc_id=cv&site=1003",
     "/admin/audit/?person=bench", "/admin/audit/?since=2020-01-01&until=2020-02-01",
@@ -45,6 +43,14 @@ STAFF = (  # of a superuser, who sees everything
     "/admin/clinical_sites/portal/", "/admin/clinical_sites/membership/",
     "/admin/django_q/failure/", "/admin/django_q/success/",
 )  # fmt: skip
+REVIEW = (  # of a QA lead
+    "/admin/review/",
+    "/admin/review/?page=9",
+    "/admin/review/?only=overdue",
+    "/admin/review/?site=1003",
+    "/admin/review/?what=rejected",
+    "/admin/review/{held}/",
+)
 SITE_STAFF = ("/", "/?page=4", "/packets/new/")  # of a site's coordinator, and of `monitor`
 LISTS = ("/api/v1/documents", "/api/v1/batches", "/api/v1/sites")
 SHAPES = (*STAFF, *SITE_STAFF, *SITE_STAFF, *LISTS)  # of `every_page`, before they are filled in
@@ -64,6 +70,7 @@ def ask(rounds: int) -> dict[str, float]:
 
 
 def every_page() -> Iterator[tuple[Any, str, str]]:
+    from django.contrib.auth.models import Group
     from django.test import Client
 
     from ingestion.models import Document
@@ -71,8 +78,11 @@ def every_page() -> Iterator[tuple[Any, str, str]]:
 
     held = Document.objects.filter(state="IN_REVIEW").select_related("packet").earliest("pk")
     chief, _ = User.objects.get_or_create(username="bench", is_staff=True, is_superuser=True)
+    lead, _ = User.objects.get_or_create(username="bench-lead", is_staff=True)
+    lead.groups.set(Group.objects.filter(name="QA leads"))
     for person, who, pages in (
         (chief, "staff", [_filled_in(page, held) for page in STAFF]),
+        (lead, "QA lead", [_filled_in(page, held) for page in REVIEW]),
         (User.objects.get(username="person-1000-0"), "coordinator", SITE_STAFF),
         (User.objects.get(username="monitor"), "monitor", SITE_STAFF),
     ):

@@ -77,7 +77,7 @@ def test_a_packet_is_sent_and_seen_to_be_filed(through_the_door, mara, files):
     expect(types).to_have_count(2)
     assert [types.nth(row).input_value() for row in (0, 1)] == ["irb-approval", "delegation-log"]
     page.get_by_role("button", name="Send 2 documents").click()
-    expect(page.locator("h2").first).to_have_text("Checking your documents")
+    expect(page.locator("h2").first).to_have_text("Checking has stopped: no worker is running")
     expect(page.get_by_role("status").filter(has_text="0 of 2 checked")).to_be_visible()
     work()
     expect(page.locator("h2").first).to_have_text("Everything is on file")

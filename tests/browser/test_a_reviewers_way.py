@@ -141,7 +141,7 @@ def decided(document, person):
 def test_a_signature_is_shown_with_the_decision(page, two, ines):
     decide(two[0], Action.RELEASE, ines)
     page.goto(f"/admin/review/{two[0].pk}/")
-    expect(page.get_by_text("Inês Duarte (staff)")).to_be_visible()
+    expect(page.get_by_text("Inês Duarte (QA lead)")).to_be_visible()
     expect(page.get_by_text("Nothing of it has changed since.")).to_be_visible()
     shoot(page, "decided")
 
