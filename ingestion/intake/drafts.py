@@ -130,8 +130,10 @@ def join(draft: Draft, upload: str, filename: str) -> tuple[DraftFile, bool]:
     with tempfile.TemporaryDirectory(prefix="siteledger-parts-") as folder:
         paths = (spool.local(each.spooled, Path(folder)) for each in parts)
         kept = spool.keep(path.read_bytes() for path in paths)
-    drop_parts(draft, upload)
-    return _keep(draft, filename, kept)
+    try:
+        return _keep(draft, filename, kept)
+    finally:
+        drop_parts(draft, upload)
 
 
 def drop_parts(draft: Draft, upload: str) -> None:

@@ -173,10 +173,13 @@ def receive_part(packet: Gathered, number: int, offset: int, chunks: Iterable[by
     NotAsDeclared (and drops all parts) and NoRoom.
     """
     size = packet.files[number].size
-    if offset != (received := packet.received(number)) or received == size:
-        raise WrongOffset(received)
-    quotas.refuse_without_room(size - offset)
-    _write_whole(packet.folder / f"{number}@{offset}", chunks)
+    received = packet.received(number)
+    is_to_join = received == size and not packet.has(number)  # the server died before it did
+    if not is_to_join:
+        if offset != received or received == size:
+            raise WrongOffset(received)
+        quotas.refuse_without_room(size - offset)
+        _write_whole(packet.folder / f"{number}@{offset}", chunks)
     with _alone(packet.folder / _LOCK):
         parts = packet.parts(number)
         if _end(parts) > size:

@@ -264,6 +264,26 @@ def test_a_file_comes_in_parts_and_a_lost_connection_costs_one(program, large):
     assert spool.path_of(document.spooled).read_bytes() == LARGE
 
 
+class Killed(Exception):
+    """Stands for the end of the web server's process."""
+
+
+def die(*_):
+    raise Killed
+
+
+def test_a_file_whose_parts_all_came_before_the_server_died_is_joined_when_it_is_asked_again(
+    program, large, monkeypatch
+):
+    put_part(program, large, 0, 10_000)
+    with monkeypatch.context() as dying:
+        dying.setattr(gathering, "_join", die)
+        assert put_part(program, large, 10_000, len(LARGE)).status_code == 500
+    last = put_part(program, large, 10_000, len(LARGE))
+    assert (last.status_code, last.json()["received"]) == (201, True)
+    assert submit(program, large).status_code == 202
+
+
 def test_parts_that_make_another_file_are_dropped_and_it_begins_anew(program, large):
     other = LARGE[:-1] + b"?"
     assert put_part(program, large, 0, 20_000, other).status_code == 202

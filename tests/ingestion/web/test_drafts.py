@@ -210,6 +210,27 @@ def test_a_large_file_comes_in_parts_and_a_lost_connection_costs_one(signed_in):
     assert not UploadPart.objects.exists()
 
 
+class Killed(Exception):
+    """Stands for the end of the web server's process."""
+
+
+def die(*_):
+    raise Killed
+
+
+def test_a_file_whose_parts_all_came_before_the_server_died_is_joined_when_it_is_asked_again(
+    signed_in, monkeypatch
+):
+    put_part(signed_in, 0, 10_000)
+    with monkeypatch.context() as dying:
+        dying.setattr(drafts, "join", die)
+        with pytest.raises(Killed):
+            put_part(signed_in, 10_000, len(LARGE))
+    status, said = put_part(signed_in, 10_000, len(LARGE))
+    assert (status, said["size"]) == (201, len(LARGE))
+    assert not UploadPart.objects.exists()
+
+
 def test_the_kind_and_size_of_a_file_in_parts_are_judged_by_the_whole(signed_in, settings):
     assert put_part(signed_in, 0, 100, name="notes.exe")[0] == 422
     settings.MAX_DOCUMENT_MB = 1
