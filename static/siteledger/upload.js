@@ -16,8 +16,9 @@
   const entries = new Set(); // a row each: row, name, size, file until it was sent, id since, loaded, sha256
   let next = 0, working = false, paused = false, wanted = false, stop = null, wake = null, failures = 0;
 
-  // On a slow line people choose files before this script has come; they are in the plain form then.
-  const early = [...form.querySelectorAll("[data-plain] input[type=file]")].flatMap((input) => [...input.files]);
+  // Files can be chosen before this script has loaded: in the plain form, or by a tool in the picker.
+  const early = [...form.querySelectorAll("input[type=file]")].flatMap((input) => [...input.files]);
+  picker.value = "";
   for (const plain of form.querySelectorAll("[data-plain]")) plain.remove();
   part("enhanced").hidden = false;
 

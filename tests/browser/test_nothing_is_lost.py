@@ -70,6 +70,18 @@ def test_files_that_were_chosen_before_the_script_came_are_in_its_list(signed_in
         expect(types.nth(number)).to_have_value(kind, timeout=PATIENCE)
 
 
+def test_a_file_chosen_in_the_picker_before_the_script_has_loaded_is_uploaded(
+    signed_in, mara, files
+):
+    page, asked = signed_in(mara), []
+    page.route("**/upload*.js", lambda route: asked.append(route))  # noqa: PLW0108 - it is inspected
+    page.goto("/packets/new/", wait_until="commit")
+    page.locator("[data-drop] input").set_input_files(files[0])
+    [script] = asked
+    script.continue_()
+    received(page, 1)
+
+
 def test_sending_goes_on_where_the_connection_was_lost(page, files):
     answers = []
     page.on(
