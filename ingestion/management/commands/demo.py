@@ -86,6 +86,7 @@ class Command(BaseCommand):
 def _verify_the_ledger(console: Console) -> None:
     """Show the verdict, and say why it is 3 here. Ends the command if it is another one."""
     try:
+        call_command("checkpoint", verbosity=0)
         call_command("verify_audit", "--full")
     except SystemExit as ended:
         if ended.code != EXIT_CODES[Result.UNANCHORED]:

@@ -106,7 +106,11 @@ def restart_postgresql():
 def test_a_database_that_is_restarted_in_the_middle_loses_nothing_and_condemns_nobody(
     one_site, submit, settings, restart_postgresql
 ):
-    with slow_portal(one_site, submit, per_second=2.0) as batch, worker_host(settings) as host:
+    patient = {"LEASE_SECONDS": "20", "HEARTBEAT_SECONDS": "2", "WATCHDOG_SECONDS": "30"}
+    with (
+        slow_portal(one_site, submit, per_second=2.0) as batch,
+        worker_host(settings, **patient) as host,
+    ):
         eventually(lambda: some_are_settled(batch))
         [worker] = find(host, "worker")
         restart_postgresql()
