@@ -52,11 +52,11 @@
     try {
       const outcome = await ask();
       failures = 0;
-      say(outcome === "out" ? "You were signed out. Sign in again to see how it goes on." : "");
+      say(outcome === "out" ? note.dataset.textSignedOut : "");
       if (outcome !== "on") return;
     } catch {
       failures += 1;
-      say("The connection is lost. Checking goes on without this page, and we try to reconnect.");
+      say(note.dataset.textConnectionLost);
     } finally {
       asking = false;
     }
@@ -72,7 +72,7 @@
     pause.hidden = false;
     pause.addEventListener("click", () => {
       pause.setAttribute("aria-pressed", String(!isPaused()));
-      for (const note of root.querySelectorAll("[data-paused]")) note.hidden = !isPaused();
+      for (const hint of root.querySelectorAll("[data-paused]")) hint.hidden = !isPaused();
       again();
     });
   }

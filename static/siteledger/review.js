@@ -58,7 +58,7 @@
         note.setAttribute("role", "alert");
         button.parentElement.before(note);
       }
-      note.textContent = "The answer did not arrive. What you wrote is still here: try once more.";
+      note.textContent = dialog.dataset.textNoAnswer;
     });
   });
 })();

@@ -1,9 +1,11 @@
-// The rows of the upload form: what each says of its file, and of what was chosen for it. What becomes
-// of the files is told by `upload.js`.
+// The rows of the upload form: each shows one file, the document type chosen for it, and messages about
+// both. `upload.js` sends the files.
 "use strict";
 globalThis.slRows = (form) => {
   const accepted = form.dataset.accept.split(","), largest = Number(form.dataset.largest);
   const blank = form.querySelector("[data-template]").innerHTML;
+  // Return the translated sentence in the form's attribute data-text-NAME, with its {placeholders} replaced.
+  const text = (name, values = {}) => form.dataset[`text${name}`].replace(/\{(\w+)\}/g, (_, key) => values[key]);
   const megabytes = (bytes) => (bytes < 1e5 ? `${Math.max(1, Math.round(bytes / 1e3))} KB` : `${(bytes / 1e6).toFixed(1)} MB`);
   const inRow = (entry, name) => entry.row.querySelector(`[data-${name}]`);
   const select = (entry) => entry.row.querySelector("select");
@@ -22,9 +24,9 @@ globalThis.slRows = (form) => {
 
   function faultOf(file) {
     const ending = file.name.slice(file.name.lastIndexOf(".")).toLowerCase();
-    if (!accepted.includes(ending)) return "Not a PDF or a scan. Save it as a PDF and add it again.";
-    if (file.size === 0) return "The file is empty. Open it on your side, save it and add it again.";
-    if (file.size > largest) return `The file is ${megabytes(file.size)}; the limit is ${megabytes(largest)}. Scan it in black and white.`;
+    if (!accepted.includes(ending)) return text("WrongKind");
+    if (file.size === 0) return text("EmptyFile");
+    if (file.size > largest) return text("TooLarge", { size: megabytes(file.size), limit: megabytes(largest) });
     return "";
   }
 
@@ -34,7 +36,7 @@ globalThis.slRows = (form) => {
     const entry = { row: holder.content.firstElementChild, key, name: file.name, size: file.size, file, loaded: 0 };
     inRow(entry, "filename").textContent = file.name;
     inRow(entry, "size").textContent = megabytes(file.size);
-    for (const label of entry.row.querySelectorAll("[data-of]")) label.textContent = ` of ${file.name}`;
+    for (const label of entry.row.querySelectorAll("[data-file-label]")) label.textContent = label.textContent.replace("{name}", () => file.name);
     select(entry).value = byName(file.name, select(entry).options);
     entry.chosen = false;
     return entry;
@@ -69,16 +71,16 @@ globalThis.slRows = (form) => {
     if (message) select(entry).setAttribute("aria-invalid", "true");
   }
 
-  function status(entry, text) { inRow(entry, "status").textContent = text; }
+  function status(entry, sentence) { inRow(entry, "status").textContent = sentence; }
 
   function hint(entry) {
     const guess = entry.guess && [...select(entry).options].find((option) => option.value === entry.guess);
-    let text = "";
-    if (guess && select(entry).value === entry.guess) text = "Type recognised by what the file says.";
-    else if (guess) text = `The file looks like: ${guess.textContent}. You are asked once more when you send it.`;
-    else if (entry.looked && !entry.chosen) text = select(entry).value ? "Type taken from the file's name. Check it." : "We could not tell what it is: choose its type.";
-    inRow(entry, "hint").textContent = text;
+    let sentence = "";
+    if (guess && select(entry).value === entry.guess) sentence = text("TypeDetected");
+    else if (guess) sentence = text("TypeDiffers", { type: guess.textContent });
+    else if (entry.looked && !entry.chosen) sentence = text(select(entry).value ? "TypeFromName" : "TypeUnknown");
+    inRow(entry, "hint").textContent = sentence;
   }
 
-  return { drawn, prefill, named, faultOf, fault, status, hint, showPerson, inRow, select, megabytes };
+  return { text, drawn, prefill, named, faultOf, fault, status, hint, showPerson, inRow, select, megabytes };
 };

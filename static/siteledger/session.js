@@ -90,7 +90,7 @@
     try {
       judge(await ask(true));
     } catch {
-      note.textContent = "The connection is lost. Try once more.";
+      note.textContent = note.dataset.textConnectionLost;
     }
   }
 

@@ -102,7 +102,7 @@ def test_a_mistake_is_named_where_it_is_and_nothing_is_lost(signed_in, mara, fil
     page.get_by_role("button", name="Send 2 documents").click()
     expect(page.locator("#problems")).to_be_focused()
     page.get_by_role("link", name="Say whose CV").click()
-    expect(page.get_by_label("Whose document is it? of cv.pdf")).to_be_focused()
+    expect(page.get_by_label("Whose document is it? cv.pdf")).to_be_focused()
     page.keyboard.type("Helena Brandt")
     expect(page.locator(".sl-row")).to_have_count(2)
     page.get_by_role("button", name="Send 2 documents").click()
@@ -127,7 +127,7 @@ def test_a_lost_connection_is_told_and_found_again(signed_in, mara, files):
     page = signed_in(mara)
     send(page, files)
     page.context.set_offline(True)
-    expect(page.locator("#poll-note")).to_contain_text("The connection is lost")
+    expect(page.locator("#poll-note")).to_contain_text("The connection was lost")
     page.context.set_offline(False)
     expect(page.locator("#poll-note")).to_be_empty()
 

@@ -144,7 +144,7 @@ def test_a_page_that_was_closed_shows_what_is_there_already(page, files):
 def test_who_says_otherwise_than_the_file_is_asked_once_and_it_is_on_record(page, files):
     choose(page, files[0])
     expect(page.locator(".sl-row select")).to_have_value("irb-approval", timeout=PATIENCE)
-    expect(page.locator("[data-hint]")).to_contain_text("recognised by what the file says")
+    expect(page.locator("[data-hint]")).to_contain_text("Type detected from the document")
     page.locator(".sl-row select").select_option("delegation-log")
     page.get_by_role("button", name="Send 1 document").click()
     expect(page.locator("#problems")).to_be_focused()
