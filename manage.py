@@ -8,7 +8,7 @@ import sys
 from django.conf import settings
 from django.core.management import execute_from_command_line
 
-from audit.context import Origin, coming_from
+from audit.ledger.context import Origin, coming_from
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")

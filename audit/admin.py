@@ -14,11 +14,11 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
-from audit.kept import KeptAdmin, OnlyLookedAt
-from audit.log import ledger
+from audit.change_tracking.change_reasons import FIELD
+from audit.change_tracking.undeletable import KeptAdmin, OnlyLookedAt
+from audit.ledger.log import ledger
+from audit.ledger.redaction import NotRedacted, redact, redaction_of
 from audit.models import Entry
-from audit.reasons import FIELD
-from audit.redaction import NotRedacted, redact, redaction_of
 
 MOST = 10_000  # entries that a narrowed list is counted up to
 

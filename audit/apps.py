@@ -4,7 +4,7 @@ from django.apps import AppConfig
 from django.core import checks
 from django.db.models.signals import post_migrate
 
-from audit import guards, roles
+from audit.ledger import append_only, database_roles
 
 
 class AuditConfig(AppConfig):
@@ -15,10 +15,10 @@ class AuditConfig(AppConfig):
 
     def ready(self) -> None:
         # On SQLite a migration that alters a table rebuilds it, silently without its triggers.
-        post_migrate.connect(guards.reinstall, sender=self)
-        checks.register(guards.check, checks.Tags.database)
-        checks.register(roles.check, checks.Tags.database)
-        checks.register(roles.check_owner)
+        post_migrate.connect(append_only.reinstall, sender=self)
+        checks.register(append_only.check, checks.Tags.database)
+        checks.register(database_roles.check, checks.Tags.database)
+        checks.register(database_roles.check_owner)
         our_checks = import_module("audit.checks")  # reads rows' modules, which are ready now
         checks.register(our_checks.check_settings)
         checks.register(our_checks.check_deployment, deploy=True)

@@ -7,9 +7,9 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning  # noqa: A004 - Django's name
 
-from audit import anchors, keys
-from audit.keys import KeyProblem
-from audit.notes import BadNote, Verifier
+from audit.signing import anchors, keys
+from audit.signing.keys import KeyProblem
+from audit.signing.signed_note import BadNote, Verifier
 
 
 def check_settings(**_options: Any) -> list[CheckMessage]:

@@ -1,9 +1,9 @@
-"""The rows of the ledger. Written through `audit.rows` alone; changed by nobody.
+"""The rows of the ledger. Written through `audit.ledger.tables` alone; changed by nobody.
 
 `body` is the entry: the canonical line whose SHA-256 is `hash`. All other
 columns are copies of it, for searching; verification compares them with the
 line. The ORM refuses changes with words, and the database behind it refuses
-what does not come through the ORM (`audit.guards`).
+what does not come through the ORM (`audit.ledger.append_only`).
 """
 
 from typing import Any, ClassVar, NoReturn
@@ -13,7 +13,7 @@ from django.utils import timezone
 
 
 class AppendOnly(Exception):
-    """The ledger's rows are added by audit.log, never changed and never removed."""
+    """The ledger's rows are added by audit.ledger.log, never changed and never removed."""
 
     def __init__(self) -> None:
         super().__init__(self.__doc__)
@@ -114,13 +114,14 @@ class EntryDetail(_AppendOnlyModel):
 
 
 class Checkpoint(_AppendOnlyModel):
-    """A signed head: the first `size` entries, under one root. Written by `audit.checkpoints`."""
+    """A signed head: the first `size` entries, under one root. Written by `signing.checkpoints`."""
 
     size = models.BigIntegerField("entries", primary_key=True)
     head = models.CharField(max_length=64)  # the hash of entry `size`
     root = models.CharField(max_length=64)  # of RFC 6962's tree over the lines, in hex
-    frontier = models.TextField()  # audit.tree.Frontier, from which the tree grows on
-    note = models.TextField()  # audit.notes: signed by one key, or by two when keys change
+    frontier = models.TextField()  # audit.ledger.merkle_tree.Frontier, from which the tree grows on
+    # signing.signed_note: signed by one key, or by two when keys change
+    note = models.TextField()
     created_at = models.DateTimeField("signed (UTC)")
 
     objects: ClassVar[models.Manager["Checkpoint"]] = AppendOnlyQuerySet.as_manager()
@@ -133,10 +134,10 @@ class Checkpoint(_AppendOnlyModel):
 
 
 class Receipt(_AppendOnlyModel):
-    """That a checkpoint is held elsewhere. Written by `audit.anchors`."""
+    """That a checkpoint is held elsewhere. Written by `audit.signing.anchors`."""
 
     checkpoint = models.ForeignKey(Checkpoint, on_delete=models.PROTECT, related_name="receipts")
-    anchor = models.TextField()  # audit.places: "file", "s3" or "rfc3161"
+    anchor = models.TextField()  # audit.signing.places: "file", "s3" or "rfc3161"
     place = models.TextField()  # a path, s3://bucket/key, or the address of a time stamp authority
     proof = models.TextField()  # an object's version, or RFC 3161's response in base64
     anchored_at = models.DateTimeField("anchored (UTC)")
@@ -190,7 +191,7 @@ class _Added(models.Model):
 
 
 class CheckRun(_Added):
-    """One verification: what was read, and what came of it. Written by `audit.runs`.
+    """One verification: what was read, and what came of it. Written by `audit.verification.runs`.
 
     Where the next check begins stands here, and a fault shall not go away. One that found none does
     in time, when later ones stand in for it (`runs.forget`).
@@ -240,9 +241,9 @@ class CheckRun(_Added):
 
 
 class AuditReview(_Added):
-    """That a person has looked through the trail, and what they found. Made by `audit.reviews`.
+    """A signed review of the audit trail by one person, with its outcome.
 
-    Who finds more later signs another one.
+    `audit.trail_reviews` creates it. A later finding needs another review.
     """
 
     class Outcome(models.TextChoices):
@@ -275,7 +276,7 @@ class AuditReview(_Added):
 
 
 class AuditJob(models.Model):
-    """Something that nobody waits for: a verification, an export. Moved by `audit.jobs` alone."""
+    """A verification or an export that a worker runs. Only `audit.background_jobs` changes it."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "waits for a worker"

@@ -27,7 +27,7 @@ from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.opening import document
 from ingestion.reading.pool import Reader
 from ingestion.reading.render import Picture, frame_picture, ocr_dpi, page_picture, placed_pictures
-from ingestion.rules.fields import SURE
+from ingestion.rules.extraction import SURE
 
 LIMITS = ReadingLimits(processes=AT_ONCE)
 GROUPS = ("clean", "office", "fax", "photo")

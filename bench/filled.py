@@ -89,7 +89,7 @@ def _people(places: Sequence[Any]) -> None:
 
 def _packets(places: Sequence[Any], at: datetime) -> Iterator[Any]:
     """One of each site, with its batch and its portion of work."""
-    from audit.log import ledger, record
+    from audit.ledger.log import ledger, record
     from ingestion.models import Batch, Chunk, Packet, Source
 
     batches = Batch.objects.bulk_create(
@@ -128,7 +128,7 @@ def _document(packet: Any, kind: str, at: datetime, newest: bool) -> Any:
 
 
 def _keep(rows: Sequence[Any], today: date) -> None:
-    from audit.log import ledger
+    from audit.ledger.log import ledger
     from ingestion.models import Document, Extraction, Finding
 
     with ledger():
@@ -152,7 +152,7 @@ def _keep(rows: Sequence[Any], today: date) -> None:
 
 
 def _enter(row: Any) -> None:
-    from audit.log import record
+    from audit.ledger.log import record
 
     own = {"site": row.site.site_id, "doc_id": row.doc_id, "actor": "system:bench"}
     own |= {"correlation_id": str(row.correlation_id), "sha256": row.sha256}

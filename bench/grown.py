@@ -30,7 +30,7 @@ _numbers = count()
 
 
 def fill(size: int) -> None:
-    from audit.checkpoints import sign
+    from audit.signing.checkpoints import sign
 
     trail.grow(1)
     call_command("audit_keys", "create", stdout=StringIO())  # which signs
@@ -40,15 +40,15 @@ def fill(size: int) -> None:
 
 def ask() -> dict[str, float]:
     """In microseconds."""
-    from audit import history
-    from audit.checkpoints import sign
+    from audit.ledger import queries
+    from audit.signing.checkpoints import sign
 
     sign()  # what was appended the last time
     size = trail.length()
-    search = history.Search(sites=[writers.EVENT["site"]], event="document.filed")
+    search = queries.Search(sites=[writers.EVENT["site"]], event="document.filed")
     found = {
-        "one search": _middle(partial(history.find, search, limit=PAGE)),
-        "a page from the middle": _middle(partial(history.find, before=size // 2, limit=PAGE)),
+        "one search": _middle(partial(queries.find, search, limit=PAGE)),
+        "a page from the middle": _middle(partial(queries.find, before=size // 2, limit=PAGE)),
         "full verification, an entry": trail.timed(partial(trail.verify, "full"), size),
         "an export, an entry": trail.timed(_export, size),
         f"an append of {BATCH}": _middle(_append),  # last, for it makes the ledger longer
@@ -57,7 +57,7 @@ def ask() -> dict[str, float]:
 
 
 def _append() -> None:
-    from audit.log import ledger, record
+    from audit.ledger.log import ledger, record
 
     subject = f"grown:{os.getpid()}:{next(_numbers)}"
     with ledger():

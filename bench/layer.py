@@ -25,7 +25,7 @@ import django
 from django.core.files.base import ContentFile
 from django.core.management import call_command
 
-from audit.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS
 from bench import process
 
 LOOK_SECONDS = 0.02  # between two looks at a row
@@ -232,7 +232,7 @@ SCENES: Mapping[str, Callable[[Path, int], Mapping[str, Any]]] = {
 
 def prepare(offer: Path) -> None:
     """Sites as ops would load them, and somebody who uploads."""
-    from sites import accounts
+    from sites import account_changes
     from sites.models import Site, User
 
     call_command("migrate", verbosity=0)
@@ -243,7 +243,7 @@ def prepare(offer: Path) -> None:
     Site.objects.create(
         study=first.study, portal=first.portal, site_id=UPLOADER, name="Uploads", country="Ireland"
     )
-    with accounts.on_record(user):
+    with account_changes.on_record(user):
         user.memberships.create(site=Site.objects.get(site_id=UPLOADER))
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import rfc8785
 
-from audit import chain
+from audit.ledger import chain
 from bench import disk
 from bench.append import LATE, OURS, OWN_WAIT, PLAIN_SIDE, RAW_SIDE
 from bench.dispatch import POSTGRESQL

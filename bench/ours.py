@@ -15,7 +15,7 @@ from pathlib import Path
 import django
 from django.core.management import call_command
 
-from audit.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS
 from bench.outcome import outcome, write
 from bench.watch import SlowCallbacks
 

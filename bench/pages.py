@@ -98,10 +98,10 @@ def every_page() -> Iterator[tuple[Any, str, str]]:
 
 def _filled_in(page: str, held: Any) -> str:
     """`half`: in the middle of the admin's pages, where databases skip the most rows per glance."""
-    from audit import history
+    from audit.ledger import queries
     from ingestion.models import Document
 
-    last, _hash = history.head() or (0, "")
+    last, _hash = queries.head() or (0, "")
     half, entries_half = Document.objects.count() // 50 // 2 or 1, last // 100 // 2 or 1
     own = {"held": held.pk, "packet": held.packet.reference}
     return page.format(**own, half=half, entries_half=entries_half)
@@ -113,10 +113,10 @@ def _measured(client: Any, name: str, page: str, rounds: int) -> float:
 
     _ask(client, page)  # a process that has just started compiles templates
     taken = [_ask(client, page) for _ in range(rounds)]
-    with CaptureQueriesContext(connection) as queries:
+    with CaptureQueriesContext(connection) as captured:
         _ask(client, page)
     slowest = quantiles(taken, n=20, method="inclusive")[-1]
-    print(f"{name:<62} {median(taken):5.0f} {slowest:5.0f} {len(queries):4}", flush=True)
+    print(f"{name:<62} {median(taken):5.0f} {slowest:5.0f} {len(captured):4}", flush=True)
     return slowest
 
 

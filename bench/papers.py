@@ -7,8 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from ingestion.reading.facts import Reading
-from ingestion.rules.checks import SCHEMA_VERSIONS, Sent, SiteFacts, check
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.extraction import FieldValue
+from ingestion.rules.verdict import (
+    SCHEMA_VERSIONS,
+    Sent,
+    SiteFacts,
+    check,
+)
 from ingestion.samples.dossier import Dates, Dossier
 from ingestion.samples.pages import PAGES
 from ingestion.samples.people_and_sites import SITES, Person, SampleSite

@@ -12,14 +12,14 @@ import django
 def main() -> None:
     after, upto = map(int, sys.argv[1:])
     django.setup()
-    from audit import heads
-    from audit.reading import Reading, Start
+    from audit.verification import checkpoint_verification
+    from audit.verification.scan import Reading, Start
 
-    found = heads.start(after) if after else None
+    found = checkpoint_verification.start(after) if after else None
     start = Start(*found) if found else Start()
-    claims = heads.claims(after, upto, [])
+    claims = checkpoint_verification.claims(after, upto, [])
     reading = Reading(start, claims, end=upto, progress=lambda _done, _total: None)
-    heads.newest()  # connected, and queries are at hand
+    checkpoint_verification.newest()  # connected, and queries are at hand
     print("ready", flush=True)
     sys.stdin.readline()
     problems = list(reading.problems())

@@ -51,7 +51,7 @@ def length() -> int:
 
 
 def hashing() -> float:
-    from audit import chain
+    from audit.ledger import chain
 
     lines = _sample()
     return timed(lambda: [chain.digest(line) for line in lines], len(lines))
@@ -59,8 +59,8 @@ def hashing() -> float:
 
 def tree_alone() -> float:
     """What a new entry costs a checkpoint when it is read and checked already, of the processor."""
-    from audit.checkpoints import CHUNK
-    from audit.tree import Frontier, leaf
+    from audit.ledger.merkle_tree import Frontier, leaf
+    from audit.signing.checkpoints import CHUNK
 
     lines, tree = _sample(), Frontier()
 
@@ -73,7 +73,7 @@ def tree_alone() -> float:
 
 def followed() -> float:
     """What the design's figure was made of: rows, links, columns, details and times, no tree."""
-    from audit.reading import Reading, Start, _chunks
+    from audit.verification.scan import Reading, Start, _chunks
 
     reading, last = Reading(Start(), (), progress=lambda *_: None), min(length(), SAMPLE)
 
@@ -93,8 +93,8 @@ def _sample() -> list[str]:
 
 def verify(mode: str) -> None:
     """As `verify_audit` does, and keep what was found."""
-    from audit import runs
-    from audit.starts import Mode
+    from audit.verification import runs
+    from audit.verification.start import Mode
 
     verdict, _ = runs.check(Mode(mode), asked_by="system:bench")
     if not verdict.intact:
@@ -149,7 +149,7 @@ def copying(found: Found) -> None:
 
 def _append() -> tuple[float, float]:
     """Seconds from the last record() to the end of the block: of the clock, of the processor."""
-    from audit.log import ledger, record
+    from audit.ledger.log import ledger, record
 
     with ledger():
         for n in range(COPIED):
@@ -161,9 +161,9 @@ def _append() -> tuple[float, float]:
 
 def _linked() -> list[tuple[Any, ...]]:
     """Rows that extend the chain as it is now."""
-    from audit import chain
+    from audit.ledger import chain
+    from audit.ledger.tables import COLUMNS
     from audit.models import Entry
-    from audit.rows import COLUMNS
 
     last = Entry.objects.order_by("-seq")[0]
     fields, prev, rows = json.loads(last.body), last.hash, []
@@ -177,7 +177,7 @@ def _linked() -> list[tuple[Any, ...]]:
 
 def _copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> tuple[float, float]:
     """Seconds: of the clock, of the processor."""
-    from audit.rows import COLUMNS
+    from audit.ledger.tables import COLUMNS
 
     begun, used = time.monotonic(), time.process_time()
     names = ", ".join([*COLUMNS, "hash", "body"])
@@ -190,7 +190,7 @@ def _copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> tuple
 
 def checkpoints(found: Found) -> None:
     """A trail that grew by a hundredth: signed, then verified from the last checkpoint on."""
-    from audit.checkpoints import sign
+    from audit.signing.checkpoints import sign
 
     sign()
     verify("full")
@@ -206,9 +206,9 @@ def checkpoints(found: Found) -> None:
 
 def exported(found: Found) -> None:
     """The export of the whole trail, verified by the inspector's own file."""
-    from audit import keys
     from audit.export.package import export
     from audit.export.selection import Selection
+    from audit.signing import keys
 
     with TemporaryDirectory() as folder:
         made = export(Path(folder) / "package", Selection(), actor="system:bench")
@@ -240,7 +240,7 @@ def _commit() -> writers.Commit:
 
 
 def measure(entries: int, rounds: int) -> Found:
-    from audit.checkpoints import sign
+    from audit.signing.checkpoints import sign
 
     grow(entries // 2)
     call_command("audit_keys", "create", stdout=StringIO())  # which signs

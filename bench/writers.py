@@ -40,7 +40,7 @@ Commit = Callable[[int], None]  # so many entries, in one transaction
 
 def ours() -> Commit:
     """Our own door, with all that a worker pays for it."""
-    from audit.log import ledger, record
+    from audit.ledger.log import ledger, record
 
     subject, numbers = f"bench:{os.getpid()}", count()
 

@@ -56,7 +56,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "audit.middleware.OriginMiddleware",
+    "audit.ledger.middleware.OriginMiddleware",
     "ingestion.api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -164,7 +164,7 @@ LOCKOUT_FAILURES = env.int("LOCKOUT_FAILURES", default=5)  # of a name
 LOCKOUT_ADDRESS_FAILURES = env.int("LOCKOUT_ADDRESS_FAILURES", default=50)  # whatever the names
 LOCKOUT_MINUTES = env.float("LOCKOUT_MINUTES", default=15.0)
 AXES_HANDLER = "sites.lockout.Handler"
-AXES_CLIENT_IP_CALLABLE = "audit.middleware.address_of"
+AXES_CLIENT_IP_CALLABLE = "audit.ledger.middleware.address_of"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # the time that the page names stays true
 AXES_ENABLE_ADMIN = AXES_VERBOSE = False  # the ledger has it
 # axes' own middleware would answer in the place of our sign-in page, which says when.
@@ -428,7 +428,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "audit.context.WithRequestId"},
+        "request_id": {"()": "audit.ledger.context.WithRequestId"},
         "refusals": {"()": "config.logs.RefusalsInOneLine"},
     },
     "formatters": {

@@ -23,9 +23,10 @@ from django.conf import settings
 from django.db.models import Count, F, QuerySet, Sum
 from django.utils import timezone
 
-from audit import actors, runs
-from audit.actors import OPERATIONS
-from audit.log import ledger, record
+from audit.ledger import actors
+from audit.ledger.actors import OPERATIONS
+from audit.ledger.log import ledger, record
+from audit.verification import runs
 from ingestion import filing
 from ingestion.core import completion
 from ingestion.core.errors import LeaseLost

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
-from audit.log import ledger
+from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
 from ingestion.filing import By, enter
 from ingestion.models import Document, Extraction, Finding, ValidityOverride

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import F
 from django.utils import timezone
 
-from audit.log import ledger, record
+from audit.ledger.log import ledger, record
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState, check_move
 from ingestion.models import Chunk, Document, Finding

@@ -24,7 +24,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
-from audit.log import ledger, record
+from audit.ledger.log import ledger, record
 from ingestion.core.states import NEEDS_SITE, UNSETTLED, DocumentState
 from ingestion.models import Document, Mailbox, Packet, Told
 from ingestion.rules.sentences import reason

@@ -7,8 +7,8 @@ from typing import IO
 
 from django.utils import timezone
 
-from audit import history
-from audit.log import ledger
+from audit.ledger import queries
+from audit.ledger.log import ledger
 from ingestion import filing
 from ingestion.core.states import NEEDS_SITE, DocumentState
 from ingestion.filing import By
@@ -76,7 +76,7 @@ def record_view(document: Document, *, by: By) -> None:
     with ledger():
         row = filing.locked(document)
         began = timezone.now() - GOES_ON
-        if not history.happened(row.subject, VIEWED, by.actor, since=began):
+        if not queries.happened(row.subject, VIEWED, by.actor, since=began):
             filing.enter_next(row, VIEWED, detail={}, by=by)
 
 
@@ -116,7 +116,7 @@ def record_download(
 def _enter_download(document: Document, by: By, part: str, goes_on: bool, reason: str) -> None:
     row = filing.locked(document)
     began = timezone.now() - GOES_ON
-    if goes_on and history.happened(row.subject, DOWNLOADED, by.actor, since=began):
+    if goes_on and queries.happened(row.subject, DOWNLOADED, by.actor, since=began):
         return
     detail = {"range": part} | ({"reason": reason} if reason else {})
     filing.enter_next(row, DOWNLOADED, detail=detail, by=by)

@@ -18,8 +18,13 @@ from typing import Any, Self
 from ingestion.reading.facts import Reading, Unreadable
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pool import Reader
-from ingestion.rules.checks import SCHEMA_VERSIONS, Sent, SiteFacts, check_whatever
 from ingestion.rules.types import RULES_VERSION
+from ingestion.rules.verdict import (
+    SCHEMA_VERSIONS,
+    Sent,
+    SiteFacts,
+    check_whatever,
+)
 
 DAY = date(2026, 11, 20)
 SITE = SiteFacts("1001", "SLX-301")

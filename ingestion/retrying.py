@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Min, QuerySet
 from django.db.models.functions import Now
 
-from audit.log import ledger
+from audit.ledger.log import ledger
 from ingestion import batches, filing, steps
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState

@@ -12,10 +12,10 @@ from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.db.models import Q
 
-from audit import history
-from audit.log import ledger, record
-from audit.verify import Notice
-from sites import accounts
+from audit.ledger import queries
+from audit.ledger.log import ledger, record
+from audit.verification.verify import Notice
+from sites import account_changes
 from sites.roles import AUDITORS, OPERATORS, QA_LEADS, QA_REVIEWERS, REGULATORY_AFFAIRS
 
 
@@ -98,8 +98,8 @@ def install() -> None:
 def roles_are_as_installed(_since: int = 0) -> Iterator[str]:
     """Yield a sentence for each group whose permissions are not those of its role.
 
-    For `audit.verify`. A group that is none of the product's is a Notice: its permissions are not
-    on record.
+    For `audit.verification.verify`. A group that is none of the product's is a Notice: its
+    permissions are not on record.
     """
     groups = {group.name: group for group in Group.objects.prefetch_related(_PERMISSIONS)}
     for name, permissions in ROLES.items():
@@ -120,16 +120,16 @@ def _give(group: Group, given: set[Permission], wanted: set[Permission]) -> None
     """On record, except in an empty ledger: then nobody has an account, and the code is all."""
     with ledger():
         group.permissions.set(wanted)
-        if history.head() is None:
+        if queries.head() is None:
             return
         subject = f"group:{group.pk}"
         changes = {"old": _named(given), "new": _named(wanted)}
         record(
             "group.changed",
             subject=subject,
-            n=history.entries_of(subject),
-            actor=accounts.actor(),
-            role=accounts.ROLE,
+            n=queries.entries_of(subject),
+            actor=account_changes.actor(),
+            role=account_changes.ROLE,
             detail={"object": group.name, "changes": {"permissions": changes}},
         )
 

@@ -14,14 +14,14 @@ from uuid import UUID
 
 from django.db import IntegrityError, connection
 
-from audit.log import ledger
+from audit.ledger.log import ledger
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.filing import move
 from ingestion.models import Document, Extraction, Packet
 from ingestion.reading.provenance import Provenance
-from ingestion.rules.checks import Verdict
 from ingestion.rules.findings import Finding as Seen
+from ingestion.rules.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

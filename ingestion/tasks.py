@@ -9,7 +9,8 @@ from datetime import timedelta
 from django.core.management import call_command
 from django.db import close_old_connections, connections
 
-from audit import jobs, runs
+from audit import background_jobs
+from audit.verification import runs
 from ingestion import expiries, mailing
 from ingestion.dispatch import bell, drain, presence, shift
 from ingestion.operations import retention, summaries
@@ -60,9 +61,9 @@ def note_expiries() -> None:
 
 
 def do_job() -> None:
-    """The next of `audit.jobs`. Its host sees the worker at work, as in a shift."""
+    """The next of `audit.background_jobs`. Its host sees the worker at work, as in a shift."""
     with _connections_of_its_own(), presence.at_work():
-        jobs.work_next(worker=presence.owner(), sign=presence.sign)
+        background_jobs.work_next(worker=presence.owner(), sign=presence.sign)
 
 
 def verify_ledger() -> None:

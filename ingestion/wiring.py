@@ -5,9 +5,11 @@ from typing import Any
 from django.apps import apps
 from django.db.models.signals import post_migrate, post_save
 
-from audit import jobs, log, runs, verify
+from audit import background_jobs
 from audit.export import job as export_job
 from audit.export import package
+from audit.ledger import log
+from audit.verification import runs, verify
 from ingestion import checks, queue_checks, roles
 from ingestion.dispatch import schedules, transport
 from ingestion.operations import alert_checks, finding_check, reconcile
@@ -25,11 +27,11 @@ def connect() -> None:
     verify.register(finding_check.findings_agree_with_the_ledger)
     verify.register(signed.decisions_are_as_signed)
     verify.register(roles.roles_are_as_installed)
-    jobs.register(transport.ring_for_a_job)
-    jobs.register_kind(runs.KIND, runs.work)
-    jobs.register_kind(export_job.KIND, export_job.work, can_work=export_job.can_work)
-    jobs.register_kind(stocktaking.KIND, stocktaking.work)
-    jobs.register_kind(locks.KIND, locks.work)
+    background_jobs.register(transport.ring_for_a_job)
+    background_jobs.register_kind(runs.KIND, runs.work)
+    background_jobs.register_kind(export_job.KIND, export_job.work, can_work=export_job.can_work)
+    background_jobs.register_kind(stocktaking.KIND, stocktaking.work)
+    background_jobs.register_kind(locks.KIND, locks.work)
     log.register_rules(RULES_VERSION)
     package.register_retention(retention.told)
     post_save.connect(locks.study_changed, sender=Study, dispatch_uid="ingestion.stores.locks")

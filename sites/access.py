@@ -15,11 +15,11 @@ from uuid import uuid4
 from django.conf import settings
 from django.db.models import QuerySet
 
-from audit import history
-from audit.cells import inert
-from audit.history import Recorded, Search
-from audit.log import ledger, record
-from audit.signatures import Signature
+from audit.electronic_signatures import Signature
+from audit.files.csv_export import inert
+from audit.ledger import queries
+from audit.ledger.log import ledger, record
+from audit.ledger.queries import Recorded, Search
 from sites import identity, lockout
 from sites.approvals import State
 from sites.models import ApprovalRequest, User
@@ -146,7 +146,7 @@ def _grants(people: Iterable[User]) -> dict[tuple[str, str], Recorded]:
     """The entry that gave each person each role last."""
     subjects = [person.actor for person in people]
     given: dict[tuple[str, str], Recorded] = {}
-    for entry in history.of_events(["user.created", "user.changed"], subjects):
+    for entry in queries.of_events(["user.created", "user.changed"], subjects):
         for role in _given_in(entry):
             given[entry.subject, role] = entry
     return given
@@ -236,7 +236,7 @@ def sign(rows: Iterable[Account], *, outcome: str, findings: str, by: Signature)
 
 def reviews() -> list[Review]:
     """The newest first."""
-    return [_review(entry) for entry in history.find(Search(event=EVENT), limit=_SHOWN)]
+    return [_review(entry) for entry in queries.find(Search(event=EVENT), limit=_SHOWN)]
 
 
 def _review(entry: Recorded) -> Review:
@@ -255,8 +255,8 @@ def _review(entry: Recorded) -> Review:
 
 def due_on() -> date | None:
     """When the next one has to be done by; None: nothing is on record yet."""
-    last = history.find(Search(event=EVENT), limit=1)
-    since = last[0].recorded_at if last else history.first_moment()
+    last = queries.find(Search(event=EVENT), limit=1)
+    since = last[0].recorded_at if last else queries.first_moment()
     if since is None:
         return None
     return since.astimezone(UTC).date() + timedelta(days=settings.ACCESS_REVIEW_DAYS)

@@ -9,9 +9,9 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from audit.changes import SECRET
-from audit.reasons import FIELD
-from audit.tracked import LedgerAdminMixin
+from audit.change_tracking.audited_admin import LedgerAdminMixin
+from audit.change_tracking.change_reasons import FIELD
+from audit.change_tracking.field_changes import SECRET
 from sites import account_notices, identity, lockout, password_changes, second_step
 from sites.counts import Tries
 from sites.identity import Cause

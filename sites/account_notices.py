@@ -18,8 +18,8 @@ from django.db.models import F
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from audit.log import ledger, record
-from sites import accounts, password_links
+from audit.ledger.log import ledger, record
+from sites import account_changes, password_links
 
 logger = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ def _message(notice: AccountNotice) -> EmailMessage:
 
 
 def _enter(notice: AccountNotice) -> None:
-    person = accounts.numbered(notice.user.pk)
+    person = account_changes.numbered(notice.user.pk)
     record(
         "user.notified",
         subject=person.actor,

@@ -14,9 +14,9 @@ from django.utils.html import format_html
 from django_otp.plugins.otp_static.admin import StaticDevice
 from django_otp.plugins.otp_totp.admin import TOTPDevice
 
-from audit.kept import KeptAdmin, OnlyLookedAt, is_referred_to
-from audit.reasons import FIELD
-from audit.tracked import LedgerAdminMixin
+from audit.change_tracking.audited_admin import LedgerAdminMixin
+from audit.change_tracking.change_reasons import FIELD
+from audit.change_tracking.undeletable import KeptAdmin, OnlyLookedAt, is_referred_to
 from sites import holds_admin, password_changes, portal_approval, retention, tokens_admin
 from sites.account_admin import (
     AccountKeeping,

@@ -14,9 +14,9 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
-from audit.context import origin
-from audit.log import ledger, record
-from sites import account_notices, accounts
+from audit.ledger.context import origin
+from audit.ledger.log import ledger, record
+from sites import account_changes, account_notices
 from sites.approval_requests import ApprovalRequest, ApprovalRequestQuerySet
 from sites.models import User
 
@@ -107,7 +107,7 @@ def ask(  # noqa: PLR0913 - the columns of the row; callers name each
 def name_of_command() -> str:
     """Return how a request names the command that asked, as in "otto (system:account_link)"."""
     os_user = origin().facts.get("os_user", "")
-    return f"{os_user} ({accounts.actor()})" if os_user else accounts.actor()
+    return f"{os_user} ({account_changes.actor()})" if os_user else account_changes.actor()
 
 
 def is_trusted(person: User) -> bool:
@@ -226,8 +226,8 @@ def _enter(request: ApprovalRequest, verb: str, by: User | None) -> None:
         subject=request.ledger_name,
         n=request.revision,
         site=request.site,
-        actor=by.actor if by else accounts.actor(),
-        role=by.role if by else accounts.ROLE,
+        actor=by.actor if by else account_changes.actor(),
+        role=by.role if by else account_changes.ROLE,
         detail={
             "kind": str(request.kind),
             "object": request.subject_name,

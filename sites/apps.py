@@ -11,7 +11,8 @@ class SitesConfig(AppConfig):
     verbose_name = "Sites and people"
 
     def ready(self) -> None:
-        from audit import bound_rows, row_check, verify
+        from audit.ledger import bound_rows
+        from audit.verification import row_check, verify
         from sites import checks as our_checks
         from sites import identity, portal_approval, sessions, signins, token_approval
         from sites.bound_rows import account_kind, token_kind

@@ -10,8 +10,8 @@ from typing import Any
 
 from django.db.models import Model
 
-from audit.bound_rows import BoundKind
-from audit.changes import UNTRACKED
+from audit.change_tracking.field_changes import UNTRACKED
+from audit.ledger.bound_rows import BoundKind
 
 # A password that is set takes these with it.
 _WITH_A_PASSWORD = frozenset({"password", "password_changed_at", "password_is_temporary"})

@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from audit.kept import KeptAdmin
-from audit.tracked import LedgerAdminMixin
+from audit.change_tracking.audited_admin import LedgerAdminMixin
+from audit.change_tracking.undeletable import KeptAdmin
 from sites.holds import LegalHold
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from django.utils import timezone
 
-from audit.log import record
+from audit.ledger.log import record
 from sites import account_notices, approvals
 from sites.approval_requests import ApprovalRequest
 from sites.approvals import Kind, Rule, State

@@ -31,9 +31,9 @@ from django.dispatch import Signal
 from django.http import HttpRequest
 from django.utils import timezone
 
-from audit import context
-from audit.log import ledger, record
-from sites import accounts, browsers, signins
+from audit.ledger import context
+from audit.ledger.log import ledger, record
+from sites import account_changes, browsers, signins
 from sites.counts import Tries
 from sites.models import User
 
@@ -166,7 +166,7 @@ def _tell(each: Count, name: str, person: User | None, until: datetime) -> None:
 def _enter(lock: Lock, person: User) -> None:
     """At once: nobody comes so far from outside without the person's password."""
     with ledger():
-        row = accounts.numbered(person.pk)
+        row = account_changes.numbered(person.pk)
         record(
             "user.locked",
             subject=row.actor,

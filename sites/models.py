@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Q, Value
 from django.db.models.functions import Lower, Replace, Upper
 
-from sites import accounts
+from sites import account_changes
 from sites.account_notices import AccountNotice
 from sites.api_tokens import TOKEN_LIFE, ApiToken, Scope, in_a_year
 from sites.approval_requests import ApprovalRequest
@@ -41,7 +41,7 @@ class PeopleManager(UserManager["User"]):
         self, username: str, email: str | None = None, password: str | None = None, **fields: Any
     ) -> "User":
         person = self.model(username=username)
-        with accounts.on_record(person):
+        with account_changes.on_record(person):
             person.pk = super().create_user(username, email, password, **fields).pk
             person.refresh_from_db()
         return person
@@ -50,7 +50,7 @@ class PeopleManager(UserManager["User"]):
         self, username: str, email: str | None = None, password: str | None = None, **fields: Any
     ) -> "User":
         person = self.model(username=username)
-        with accounts.on_record(person):
+        with account_changes.on_record(person):
             person.pk = super().create_superuser(username, email, password, **fields).pk
             person.refresh_from_db()
         return person
@@ -85,7 +85,7 @@ class User(Person):
         """Whether it is theirs. A hash of an outdated kind is renewed, on record."""
 
         def renew(password: str) -> None:
-            with accounts.by_themselves(self) as row:
+            with account_changes.by_themselves(self) as row:
                 row.set_password(password)
             self.password, self.revision = row.password, row.revision
 

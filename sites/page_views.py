@@ -15,10 +15,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from audit import context
-from audit.context import Origin
-from audit.log import ledger, record
-from sites import accounts
+from audit.ledger import context
+from audit.ledger.context import Origin
+from audit.ledger.log import ledger, record
+from sites import account_changes
 from sites.counts import PageViews
 from sites.models import User
 
@@ -63,7 +63,7 @@ def enter(now: datetime | None = None) -> int:
 
 def _enter(views: Sequence[PageViews]) -> None:
     first = views[0]
-    person = accounts.numbered(first.user_id)
+    person = account_changes.numbered(first.user_id)
     opened = [{"request": view.request, "times": view.count} for view in views]
     # By the auditor, from where they were: not of the request that happens to enter it.
     theirs = Origin({"address": first.client}, lambda: (person.actor, str(person)))

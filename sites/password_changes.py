@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from sites import account_notices, accounts
+from sites import account_changes, account_notices
 
 
 def change_own(person: Any, password: str) -> None:
@@ -12,7 +12,7 @@ def change_own(person: Any, password: str) -> None:
 
     They are told by mail, in case that it was not they.
     """
-    with accounts.by_themselves(person) as row:
+    with account_changes.by_themselves(person) as row:
         row.set_password(password)
         row.password_changed_at, row.password_is_temporary = timezone.now(), False
         row.link_issued_at = None  # a link that is still out would be another way in

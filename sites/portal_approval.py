@@ -7,7 +7,7 @@ nothing of a portal whose base address has another one.
 from collections.abc import Mapping
 from typing import Any
 
-from audit.log import record
+from audit.ledger.log import record
 from sites import approvals
 from sites.approval_requests import ApprovalRequest
 from sites.approvals import Kind, NotDecided, Rule

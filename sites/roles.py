@@ -7,7 +7,7 @@ This table is the only one. A role is what somebody acts as; the permissions of 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from audit.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS
 
 ADMINISTRATORS, AUDITORS, COORDINATORS = "Administrators", "Auditors", "Site coordinators"
 QA_LEADS, QA_REVIEWERS = "QA leads", "QA reviewers"

@@ -23,10 +23,10 @@ from pydantic import (
     ValidationError,
 )
 
-from audit import strict_json
-from audit.actors import OPERATIONS
-from audit.log import ledger, record
-from audit.strict_json import InvalidJSON
+from audit.files import strict_json
+from audit.files.strict_json import InvalidJSON
+from audit.ledger.actors import OPERATIONS
+from audit.ledger.log import ledger, record
 from sites.models import (
     Portal,
     Site,

@@ -17,8 +17,8 @@ from django_otp import DEVICE_ID_SESSION_KEY
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from audit.changes import SECRET
-from audit.log import ledger, record
+from audit.change_tracking.field_changes import SECRET
+from audit.ledger.log import ledger, record
 from sites.models import User
 
 APP, RECOVERY = "an app", "a recovery code"  # as entries name them

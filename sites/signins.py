@@ -16,9 +16,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Value
 from django.utils import timezone
 
-from audit import context
-from audit.log import ledger, record
-from sites import accounts
+from audit.ledger import context
+from audit.ledger.log import ledger, record
+from sites import account_changes
 from sites.models import FailedSignIns, User
 
 MINUTE = timedelta(minutes=1)
@@ -54,7 +54,7 @@ def _enter(user: User, event: str, code: str = "", detail: Mapping[str, Any] | N
     if not _is_request():
         return
     with ledger():
-        person = accounts.numbered(user.pk)
+        person = account_changes.numbered(user.pk)
         record(
             event,
             subject=person.actor,

@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from audit.log import record
+from audit.ledger.log import record
 from sites import approvals
 from sites.approval_requests import ApprovalRequest
 from sites.approvals import Kind, NotDecided, Rule

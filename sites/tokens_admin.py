@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from audit.reasons import FIELD
-from audit.tracked import LedgerAdminMixin
+from audit.change_tracking.audited_admin import LedgerAdminMixin
+from audit.change_tracking.change_reasons import FIELD
 from sites import token_approval
 from sites.models import TOKEN_LIFE, ApiToken, Scope, User
 

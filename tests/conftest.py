@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 from hypothesis import settings
 
-from audit import row_check
-from audit.history import of_events
+from audit.ledger.queries import of_events
+from audit.verification import row_check
 from tests.audit.buckets import moto_server
 from tests.audit.support import nothing_follows_the_append
 from tests.emptying import guards_down_for_flush

@@ -8,16 +8,16 @@ from itertools import count
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
-from audit.bound_rows import KINDS
-from audit.row_check import record_as_found
+from audit.ledger.bound_rows import KINDS
+from audit.verification.row_check import record_as_found
 from ingestion.core.states import ChunkState, DocumentState
 from ingestion.intake import register
 from ingestion.intake.manifest import Descriptor
 from ingestion.models import Batch, Chunk, Document, Source
-from ingestion.rules.checks import SiteFacts, Verdict
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.extraction import FieldValue
 from ingestion.rules.types import TYPES
 from ingestion.rules.validity import runs_out
+from ingestion.rules.verdict import SiteFacts, Verdict
 from sites.models import Membership, Portal, Site, Study, User
 from sites.portal_origin import origin_of
 from tests import steps

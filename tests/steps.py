@@ -7,7 +7,7 @@ from ingestion import steps
 from ingestion.core.states import DocumentState
 from ingestion.reading.facts import MediaType, Page, Reading, TextSource
 from ingestion.reading.provenance import provenance
-from ingestion.rules.checks import Verdict
+from ingestion.rules.verdict import Verdict
 
 
 def take_up(document: int, lease: UUID, *, budget: int) -> bool:

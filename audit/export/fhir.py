@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from audit.actors import SYSTEM
 from audit.export.trail import Line
+from audit.ledger.actors import SYSTEM
 
 LIFECYCLE = "http://terminology.hl7.org/CodeSystem/iso-21089-lifecycle"
 ARCHIVED = "ARCHIVED"

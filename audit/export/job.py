@@ -6,11 +6,12 @@ from typing import Any
 
 from django.conf import settings
 
-from audit import jobs, keys
+from audit import background_jobs
 from audit.export.package import export
 from audit.export.selection import Selection
-from audit.keys import KeyProblem
 from audit.models import AuditJob
+from audit.signing import keys
+from audit.signing.keys import KeyProblem
 
 KIND = "export"
 
@@ -26,7 +27,7 @@ def work(job: AuditJob) -> dict[str, Any]:
         Selection(**given),
         actor=job.asked_by,
         role=role,
-        progress=partial(jobs.progress, job),
+        progress=partial(background_jobs.progress, job),
     )
     return {"path": str(made.target), "entries": made.entries, "manifest": made.manifest_sha256}
 

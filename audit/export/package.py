@@ -22,17 +22,18 @@ from typing import Any, Protocol
 import orjson
 from django.conf import settings
 
-from audit import actors, checkpoints, keys, notes
-from audit.chain import REDACTED
 from audit.export import proofs, trail
 from audit.export.plain import Plain
 from audit.export.report import Report
 from audit.export.selection import Selection
 from audit.export.timeline import Timeline
 from audit.export.trail import ExportRefused, Line, Pin, Progress
-from audit.keys import KeyProblem
-from audit.log import ledger, record, written
-from audit.tree import Frontier
+from audit.ledger import actors
+from audit.ledger.chain import REDACTED
+from audit.ledger.log import ledger, record, written
+from audit.ledger.merkle_tree import Frontier
+from audit.signing import checkpoints, keys, signed_note
+from audit.signing.keys import KeyProblem
 
 HERE = Path(__file__).parent
 FORMAT = "siteledger-audit-export/2"  # 1 was that of releases that did not sign the manifest
@@ -189,7 +190,7 @@ def _signed(manifest: bytes) -> str:
     text = f"{FORMAT} {MANIFEST}\nsha256 {hashlib.sha256(manifest).hexdigest()}\n"
     try:
         with keys.in_force() as signer:
-            return notes.signed(text, [signer])
+            return signed_note.signed(text, [signer])
     except KeyProblem as error:
         raise _refused_without_key(error) from error
 

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import IO
 
 from audit.export.trail import Pin
-from audit.tree import HASH_BYTES, Frontier, Span, consistency, inclusion
+from audit.ledger.merkle_tree import (
+    HASH_BYTES,
+    Frontier,
+    Span,
+    consistency,
+    inclusion,
+)
 
 LEVELS = 48  # files: a tree of 2**48 entries is not written by anybody
 

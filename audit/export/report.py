@@ -11,10 +11,16 @@ from typing import Any
 import orjson
 from reportlab.lib.pagesizes import A4, landscape
 
-from audit.export.sheet import Row, Sheet, cell, heading, title
 from audit.export.since import CHANGED, Since, told_changes
 from audit.export.timeline import signature
 from audit.export.trail import Line
+from audit.files.pdf_layout import (
+    Row,
+    Sheet,
+    cell,
+    heading,
+    title,
+)
 
 ROWS = 5_000
 

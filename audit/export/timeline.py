@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from audit import signatures
-from audit.cells import inert
+from audit import electronic_signatures
 from audit.export.trail import Line
+from audit.files.csv_export import inert
 
 FIELDS = [
     "event", "subject", "site", "doc_id", "sha256", "from", "to", "code", "reason_code",
@@ -62,8 +62,10 @@ def signature(line: Line) -> tuple[str, str]:
     detail: dict[str, Any] = orjson.loads(line.detail) if line.detail else {}
     meaning = str(detail.get("meaning", ""))
     of_entry = line.fields["sha256"], line.fields["occurred_at"]
-    if signatures.KEY in detail and not signatures.is_sound(detail, *of_entry):
+    if electronic_signatures.KEY in detail and not electronic_signatures.is_sound(
+        detail, *of_entry
+    ):
         meaning = f"{INVALID}: {meaning}"
-    if account := detail.get(signatures.ACCOUNT):
+    if account := detail.get(electronic_signatures.ACCOUNT):
         meaning = f"{meaning} [{account}]"
     return str(detail.get("printed_name", "")), meaning

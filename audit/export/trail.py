@@ -9,11 +9,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audit import notes
-from audit.chain import REDACTED, Walk, by_line, commitment, expect, in_parts
+from audit.ledger.chain import (
+    REDACTED,
+    Walk,
+    by_line,
+    commitment,
+    expect,
+    in_parts,
+)
+from audit.ledger.keyset import pages
+from audit.ledger.merkle_tree import Frontier, leaf
 from audit.models import Checkpoint, Entry, Receipt
-from audit.pages import pages
-from audit.tree import Frontier, leaf
+from audit.signing import signed_note
 
 CHUNK = 2_000  # entries in memory at a time
 CHECKPOINTS = 100  # at most so many in a package, the newest: there is one for each busy minute
@@ -84,8 +91,10 @@ def check_signature(pin: Pin, keys: str) -> str:
     if not words:
         return "no key is published to compare it with"
     try:
-        _, signers = notes.opened(pin.notes[pin.size], [notes.Verifier.parse(w) for w in words])
-    except notes.BadNote as error:
+        _, signers = signed_note.opened(
+            pin.notes[pin.size], [signed_note.Verifier.parse(w) for w in words]
+        )
+    except signed_note.BadNote as error:
         raise ExportRefused(f"the checkpoint of {pin.size} entries: {error}") from error
     return f"signed by {', '.join(f'{s.name}+{s.key_id.hex()}' for s in signers)}"
 

@@ -1,14 +1,14 @@
 from django.db import migrations, models
 
-from audit import guards
+from audit.ledger import append_only
 
 
 def install(_apps, schema_editor):
-    guards.install(schema_editor.connection)
+    append_only.install(schema_editor.connection)
 
 
 def remove(_apps, schema_editor):
-    guards.remove(schema_editor.connection)
+    append_only.remove(schema_editor.connection)
 
 
 class Migration(migrations.Migration):

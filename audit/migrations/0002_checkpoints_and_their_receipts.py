@@ -1,11 +1,11 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from audit import guards
+from audit.ledger import append_only
 
 
 def install(_apps, schema_editor):
-    guards.install(schema_editor.connection)
+    append_only.install(schema_editor.connection)
 
 
 class Migration(migrations.Migration):

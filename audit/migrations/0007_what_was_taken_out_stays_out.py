@@ -1,10 +1,10 @@
 from django.db import migrations
 
-from audit import guards
+from audit.ledger import append_only
 
 
 def install(_apps, schema_editor):
-    guards.install(schema_editor.connection)
+    append_only.install(schema_editor.connection)
 
 
 class Migration(migrations.Migration):

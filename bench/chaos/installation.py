@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from audit.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS
 from bench.chaos import processes
 from bench.chaos.clock import Clock
 from bench.chaos.offer import PORTAL, Offer

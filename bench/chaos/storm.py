@@ -14,7 +14,7 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 
-from audit.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS
 from bench.chaos import processes, uploads
 from bench.chaos.installation import Installation, send
 from bench.chaos.schedule import DISK, KILLS, Harm

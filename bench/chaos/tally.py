@@ -9,8 +9,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count
 
-from audit import verify
-from audit.history import Recorded, timeline
+from audit.ledger.queries import Recorded, timeline
+from audit.verification import verify
 from bench.chaos.offer import Offer
 from bench.chaos.uploads import KIND, SITE, Upload
 from ingestion.core.states import DocumentState

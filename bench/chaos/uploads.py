@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 from django.utils import timezone
 
-from audit.actors import OPERATIONS
-from audit.log import ledger, record
+from audit.ledger.actors import OPERATIONS
+from audit.ledger.log import ledger, record
 from ingestion.samples.people_and_sites import SITES
 from ingestion.samples.specimens import specimen
 from sites.models import ApiToken, Scope, Site

@@ -9,9 +9,9 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from audit.context import because
-from audit.kept import KeptAdmin
-from audit.reasons import FIELD
+from audit.change_tracking.change_reasons import FIELD
+from audit.change_tracking.undeletable import KeptAdmin
+from audit.ledger.context import because
 from ingestion import filing, retrying
 from ingestion.admin.filters import (
     CodeFilter,

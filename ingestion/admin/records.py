@@ -10,8 +10,8 @@ from django.contrib import admin
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 
-from audit.kept import OnlyLookedAt
-from audit.reasons import ReasonedActions
+from audit.change_tracking.change_reasons import ReasonedActions
+from audit.change_tracking.undeletable import OnlyLookedAt
 
 
 class KeysFirst(Paginator):

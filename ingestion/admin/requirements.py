@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from audit.tracked import LedgerAdminMixin
+from audit.change_tracking.audited_admin import LedgerAdminMixin
 from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
 from ingestion.models.requirements import type_name
 from ingestion.rules.types import TYPES

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from audit.kept import KeptAdmin
+from audit.change_tracking.undeletable import KeptAdmin
 from ingestion import batches
 from ingestion.admin.records import ReadOnlyAdmin
 from ingestion.core.states import SETTLED, BatchState, ChunkState

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from ninja.security import HttpBearer
 
-from audit.middleware import address_of
+from audit.ledger.middleware import address_of
 from ingestion.api.problems import Problem
 from sites.models import ApiToken, Scope
 

@@ -7,8 +7,8 @@ from django.http import HttpRequest
 from ninja.openapi.schema import REF_TEMPLATE
 from pydantic import BaseModel, ValidationError
 
-from audit import strict_json
-from audit.strict_json import InvalidJSON
+from audit.files import strict_json
+from audit.files.strict_json import InvalidJSON
 from ingestion.api.problems import Problem
 from ingestion.intake.register import Fault, Refused
 from ingestion.web.bounds import whole_number

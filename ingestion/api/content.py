@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
-from audit.reasons import LEAST, MOST
+from audit.change_tracking.change_reasons import LEAST, MOST
 from ingestion import originals
 from ingestion.api import problems
 from ingestion.api.auth import ApiRequest

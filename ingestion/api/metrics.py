@@ -18,8 +18,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from audit import history
-from audit.standing import current_verdict
+from audit.ledger import queries
+from audit.verification.ledger_status import current_verdict
 from ingestion.api import problems
 from ingestion.api.auth import Bearer, missing
 from ingestion.api.problems import Problem
@@ -71,7 +71,7 @@ class _Rows(Collector):
             "Portals that are only probed now and then.",
             PortalGate.objects.shut().count(),
         )
-        entries, _ = history.head() or (0, "")
+        entries, _ = queries.head() or (0, "")
         yield CounterMetricFamily(
             "siteledger_ledger_entries", "Entries of the ledger.", value=float(entries)
         )

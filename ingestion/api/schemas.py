@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from audit.reasons import LEAST
+from audit.change_tracking.change_reasons import LEAST
 from ingestion.api.paging import ROW_NUMBERS
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.intake.manifest import PRINTABLE, Descriptor

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from audit import folders
+from audit.files import durable
 
 FORMAT = "siteledger-backup/1"
 POOL = "archive"  # of DIR, for all backups in it
@@ -86,8 +86,8 @@ class Manifest:
         text = json.dumps(asdict(self), indent=2, sort_keys=True) + "\n"
         with (folder / MANIFEST).open("x") as out:
             out.write(text)
-            folders.sync(out)
-        folders.fsync_folder(folder)
+            durable.sync(out)
+        durable.fsync_folder(folder)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @classmethod
@@ -126,7 +126,7 @@ class Listing:
 
     def seal(self) -> str:
         """Durable when this returns. Answers its SHA-256."""
-        folders.sync(self._out)
+        durable.sync(self._out)
         return self._digest.hexdigest()
 
     def close(self) -> None:
@@ -167,7 +167,7 @@ def items(folder: Path) -> Iterator[Item]:
 def refuse_changed(folder: Path, manifest: Manifest) -> None:
     """Read every file. Raises BackupProblem unless each is there, and what it was."""
     try:
-        is_the_list = folders.sum_of_file(folder / LIST).sha256 == manifest.list_sha256
+        is_the_list = durable.sum_of_file(folder / LIST).sha256 == manifest.list_sha256
     except OSError as error:
         raise BackupProblem(f"{folder / LIST} cannot be read: {error.strerror}.") from error
     if not is_the_list:
@@ -181,7 +181,7 @@ def refuse_changed(folder: Path, manifest: Manifest) -> None:
 def _fault(item: Item, folder: Path) -> str:
     path = item.path_in(folder)
     try:
-        found = folders.sum_of_file(path)
+        found = durable.sum_of_file(path)
     except FileNotFoundError:
         return f"{path} is missing."
     except OSError as error:

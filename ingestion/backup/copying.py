@@ -4,8 +4,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from audit import folders
-from audit.folders import Sum
+from audit.files import durable
+from audit.files.durable import Sum
 
 BLOCK = 1 << 20  # bytes in memory at a time
 
@@ -14,7 +14,7 @@ def copied(source: IO[bytes], target: Path) -> Sum:
     """All of it into a new file, durable when this returns. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("xb") as out:
-        written = folders.write(out, iter(partial(source.read, BLOCK), b""))
-        folders.sync(out)
-    folders.fsync_folder(target.parent)
+        written = durable.write(out, iter(partial(source.read, BLOCK), b""))
+        durable.sync(out)
+    durable.fsync_folder(target.parent)
     return written

@@ -16,7 +16,7 @@ from pathlib import Path
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
-from audit import folders
+from audit.files import durable
 from ingestion.backup.contents import BackupProblem
 from ingestion.backup.copying import copied
 
@@ -123,7 +123,7 @@ def _put(source: Path, target: Path) -> None:
     with source.open("rb") as opened:
         copied(opened, part)
     part.rename(target)
-    folders.fsync_folder(target.parent)
+    durable.fsync_folder(target.parent)
 
 
 def refuse_older(program: str, than: int) -> None:

@@ -18,12 +18,15 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Max
 
-from audit import anchors, carrying, checkpoints, folders, history, roles
-from audit.actors import OPERATIONS
-from audit.chain import BrokenChain
-from audit.keys import KeyProblem
-from audit.log import ledger, record, written
-from audit.places.port import NotTaken
+from audit.files import durable
+from audit.ledger import database_roles, queries
+from audit.ledger.actors import OPERATIONS
+from audit.ledger.chain import BrokenChain
+from audit.ledger.log import ledger, record, written
+from audit.signing import anchors, checkpoints
+from audit.signing.keys import KeyProblem
+from audit.signing.places.port import NotTaken
+from audit.verification import anchor_backup
 from ingestion.backup import contents, databases
 from ingestion.backup.contents import BackupProblem, Item, Kind, Listing, Manifest
 from ingestion.backup.copying import copied
@@ -88,14 +91,14 @@ def make(target: Path, *, actor: str) -> Made:
         sha256 = manifest.write(folder)
         # All of it is durable. With this name it is a backup; who dies before has made none.
         finished = folder.rename(target / folder.name.removeprefix(contents.UNFINISHED))
-        folders.fsync_folder(target)
+        durable.fsync_folder(target)
     made = Made(finished, manifest, sha256, work.new)
     _enter(made, actor)
     return made
 
 
 def _fill(work: _Under, began: datetime) -> Manifest:
-    with roles.as_owner(DEFAULT_DB_ALIAS), databases.snapshot():
+    with database_roles.as_owner(DEFAULT_DB_ALIAS), databases.snapshot():
         if waiting := databases.waiting():
             raise BackupProblem(
                 f"The database is of an older release: {waiting[0]} waits for `migrate`. Make the "
@@ -126,7 +129,7 @@ def _unfinished(target: Path) -> Iterator[Path]:
 
 
 def _of_the_moment() -> dict[str, Any]:
-    entries, head = history.head() or (0, "")
+    entries, head = queries.head() or (0, "")
     signed = checkpoints.latest()
     return {
         "entries": entries,
@@ -191,14 +194,14 @@ def _upload(key: str, sha256: str, folder: Path) -> IO[bytes]:
 def _list_the_database(work: _Under) -> None:
     path = work.folder / Kind.DATABASE / databases.name()
     with path.open("rb") as written_out:
-        folders.sync(written_out)
-    folders.fsync_folder(path.parent)
-    work.listing.add(Item(Kind.DATABASE, path.name, *folders.sum_of_file(path)))
+        durable.sync(written_out)
+    durable.fsync_folder(path.parent)
+    work.listing.add(Item(Kind.DATABASE, path.name, *durable.sum_of_file(path)))
 
 
 def _keep_the_anchors(work: _Under, entries: int) -> None:
     try:
-        for name, text in carrying.public_part(entries):
+        for name, text in anchor_backup.public_part(entries):
             work.keep(Kind.ANCHORS, name, BytesIO(text.encode()))
     except (NotTaken, KeyProblem) as error:
         raise BackupProblem(f"The anchors cannot be copied: {error}") from error
@@ -232,7 +235,7 @@ def _add_to_pool(work: _Under, store: Archive, sha256: str) -> None:
     part.chmod(0o444)
     target.parent.mkdir(parents=True, exist_ok=True)
     part.rename(target)
-    folders.fsync_folder(target.parent)
+    durable.fsync_folder(target.parent)
     work.new += 1
 
 

@@ -18,11 +18,12 @@ from django.core.files.storage import storages
 from django.db import DEFAULT_DB_ALIAS, Error, connections
 from django.utils import timezone
 
-from audit import carrying, history, roles, runs
-from audit.actors import OPERATIONS
-from audit.heads import CannotCheck
-from audit.log import ledger, record, written
-from audit.starts import Mode
+from audit.ledger import database_roles, queries
+from audit.ledger.actors import OPERATIONS
+from audit.ledger.log import ledger, record, written
+from audit.verification import anchor_backup, runs
+from audit.verification.checkpoint_verification import CannotCheck
+from audit.verification.start import Mode
 from ingestion.backup import contents, databases
 from ingestion.backup.contents import BackupProblem, Item, Kind, Manifest
 from ingestion.backup.copying import BLOCK, copied
@@ -60,7 +61,7 @@ def restore(place: Path, *, actor: str) -> Restored:
     """Raises BackupProblem, OSError and StorageUnavailable: then nothing works yet."""
     folder = contents.find(place)
     manifest = Manifest.read(folder)
-    with roles.as_owner(DEFAULT_DB_ALIAS):
+    with database_roles.as_owner(DEFAULT_DB_ALIAS):
         if refusals := list(_refusals(manifest)):
             raise BackupProblem(" ".join([*refusals, "Nothing was written."]))
         databases.refuse_to_load(manifest.server)
@@ -68,10 +69,12 @@ def restore(place: Path, *, actor: str) -> Restored:
     restored = Restored(folder, manifest)
     for item in contents.items(folder):
         _bring_back(item, folder, restored)
-    with roles.as_owner(DEFAULT_DB_ALIAS):
+    with database_roles.as_owner(DEFAULT_DB_ALIAS):
         databases.load(folder / Kind.DATABASE / databases.name())
         if settings.DATABASE_OWNER:
-            roles.grant(connections[DEFAULT_DB_ALIAS], roles.application(DEFAULT_DB_ALIAS))
+            database_roles.grant(
+                connections[DEFAULT_DB_ALIAS], database_roles.application(DEFAULT_DB_ALIAS)
+            )
     # All of it is back. What follows says whether it holds, and puts that on record.
     _examine(restored, actor)
     _enter(restored, actor)
@@ -130,7 +133,7 @@ def _bring_back(item: Item, folder: Path, restored: Restored) -> None:
                 spool.bring_back(item.name, iter(partial(opened.read, BLOCK), b""))
             else:
                 copied(opened, spool.path_of(item.name))
-    elif item.kind is Kind.ANCHORS and not carrying.bring_back(item.name, source.read_text()):
+    elif item.kind is Kind.ANCHORS and not anchor_backup.bring_back(item.name, source.read_text()):
         restored.notes.append(
             f"ANCHOR_DIR has its {item.name} already, which stays as it is: it may know more."
         )
@@ -138,7 +141,7 @@ def _bring_back(item: Item, folder: Path, restored: Restored) -> None:
 
 def _examine(restored: Restored, actor: str) -> None:
     """Everything, as `verify_audit --full` and `verify_archive` do."""
-    restored.entries, head = history.head() or (0, "")
+    restored.entries, head = queries.head() or (0, "")
     manifest = restored.manifest
     if (restored.entries, head) != (manifest.entries, manifest.head):
         restored.findings.append("The ledger does not end as the manifest says.")
@@ -152,7 +155,7 @@ def _examine(restored: Restored, actor: str) -> None:
 
 def _ledger(restored: Restored, actor: str) -> Iterator[str]:
     try:
-        known, unreachable = carrying.known_elsewhere()
+        known, unreachable = anchor_backup.known_elsewhere()
         verdict, run = runs.check(Mode.FULL, asked_by=actor)
     except (CannotCheck, Error) as error:
         yield f"The ledger could not be checked: {str(error).strip()}"
@@ -188,7 +191,7 @@ def _enter(restored: Restored, actor: str) -> None:
         record(
             "backup.restored",
             subject=subject,
-            n=history.entries_of(subject),
+            n=queries.entries_of(subject),
             actor=actor,
             role=OPERATIONS,
             detail={

@@ -8,11 +8,11 @@ nothing is kept of it, and the original is only ever read.
 import logging
 from typing import IO
 
-from audit import history
-from audit.chain import BrokenChain
-from audit.history import Recorded
-from audit.log import ledger, written
-from audit.signatures import Signature
+from audit.electronic_signatures import Signature
+from audit.ledger import queries
+from audit.ledger.chain import BrokenChain
+from audit.ledger.log import ledger, written
+from audit.ledger.queries import Recorded
 from ingestion import filing, originals
 from ingestion.copies import package
 from ingestion.core.states import DocumentState
@@ -75,7 +75,7 @@ def certify(document: Document, *, reason: str, by: Signature) -> None:
 
 def signed_by(document: Document, actor: str) -> list[Recorded]:
     """Those that this person signed, newest first. Without those whose detail was taken out."""
-    found = history.timeline(document.subject)
+    found = queries.timeline(document.subject)
     return [
         entry
         for entry in reversed(found)

@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 from reportlab.lib.pagesizes import A4
 
-from audit import signatures
-from audit.export.sheet import Sheet, heading, title
+from audit import electronic_signatures
 from audit.export.trail import Line
-from audit.folders import Sum
+from audit.files.durable import Sum
+from audit.files.pdf_layout import Sheet, heading, title
 
 
 def drawn(
@@ -76,7 +76,7 @@ def _signature(line: Line) -> dict[str, str]:
         "Meaning": detail["meaning"],
         "Reason": detail["reason"],
     }
-    if account := detail.get(signatures.ACCOUNT):
+    if account := detail.get(electronic_signatures.ACCOUNT):
         shown["Account"] = account
     if seal := detail.get("signature"):  # not in the first entries of an old trail
         bound = f"the original by its SHA-256, and these facts by the digest\n{seal['digest']}"

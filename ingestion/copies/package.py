@@ -14,13 +14,13 @@ from zipfile import ZipFile, ZipInfo
 
 import orjson
 
-from audit import folders
-from audit.chain import expect
 from audit.export import trail
 from audit.export.since import Since
 from audit.export.trail import Line
-from audit.folders import Sum
-from audit.history import Recorded
+from audit.files import durable
+from audit.files.durable import Sum
+from audit.ledger.chain import expect
+from audit.ledger.queries import Recorded
 from ingestion.copies import certificate
 
 BLOCK = 1 << 20  # bytes
@@ -45,7 +45,7 @@ def write(target: IO[bytes], original: IO[bytes], certified: Recorded) -> None:
         name = f"original/{_UNFIT.sub('_', facts['file'])}"
         archived = add(name, _blocks(original))
         with package.open(name) as file:
-            copy = folders.sum_of(_blocks(file))
+            copy = durable.sum_of(_blocks(file))
         if not line.fields["sha256"] == archived.sha256 == copy.sha256:
             raise NotTheSame(certified.subject)
         files = {name: copy, "trail.ndjson": trail_, "document.json": document}
@@ -78,7 +78,7 @@ def _add(package: ZipFile, at: datetime, name: str, blocks: Iterable[bytes]) -> 
     info = ZipInfo(name, at.timetuple()[:6])
     info.external_attr = 0o644 << 16
     with package.open(info, "w", force_zip64=True) as member:
-        return folders.write(member, blocks)
+        return durable.write(member, blocks)
 
 
 def _blocks(file: IO[bytes]) -> Iterator[bytes]:

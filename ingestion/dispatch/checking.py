@@ -13,12 +13,12 @@ from django.utils import timezone
 from ingestion.core.work import Fetched, WorkItem
 from ingestion.reading import children
 from ingestion.reading.pool import Reader
-from ingestion.rules import checks
+from ingestion.rules import verdict
 from ingestion.rules.findings import Finding
 from ingestion.rules.types import TYPES
 from ingestion.stores.scanner import scanner
 
-PRELOAD = [checks.__name__]
+PRELOAD = [verdict.__name__]
 
 
 def warm_up(**_: Any) -> None:
@@ -38,12 +38,12 @@ class CheckingReader:
         """The pool that this reader wants. Whoever opens it closes it."""
         return Reader(settings.READING_LIMITS, preload=PRELOAD)
 
-    async def read(self, item: WorkItem, fetched: Fetched) -> checks.Checked:
+    async def read(self, item: WorkItem, fetched: Fetched) -> verdict.Checked:
         """Raises ScannerUnavailable, and ReadingFault: neither is the document's."""
         if self._scanner and (found := await self._scanner.scan(fetched.path)):
             alarm = Finding("MALWARE_SUSPECTED", facts={"signature": found})
-            return checks.Checked(checks.verdict_of([alarm]))
-        site = checks.SiteFacts(
+            return verdict.Checked(verdict.verdict_of([alarm]))
+        site = verdict.SiteFacts(
             site_id=item.site_id,
             name=item.site_name,
             protocol_number=item.protocol_number,
@@ -51,9 +51,9 @@ class CheckingReader:
             activated_on=item.activated_on,
             overrides=item.overrides,
         )
-        sent = checks.Sent(item.schema_version, item.declared_type, _person(item), item.filename)
+        sent = verdict.Sent(item.schema_version, item.declared_type, _person(item), item.filename)
         today = timezone.now().date()
-        check = partial(checks.check_whatever, sent=sent, site=site, today=today)
+        check = partial(verdict.check_whatever, sent=sent, site=site, today=today)
         return await self._reader.read_then(check, fetched.path, fetched.sha256)
 
 

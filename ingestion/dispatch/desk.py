@@ -15,7 +15,7 @@ from ingestion.core.limits import Limits
 from ingestion.core.work import Fetched, Unchanged, WorkItem
 from ingestion.dispatch.clock import database_now
 from ingestion.dispatch.door import Door, Together
-from ingestion.rules.checks import Checked
+from ingestion.rules.verdict import Checked
 from ingestion.steps import Conclude, GiveUp, StartChecking, TakeUp
 from ingestion.stores import spool
 from ingestion.stores.archive import archive

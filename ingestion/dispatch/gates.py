@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from audit.log import ledger, record
+from audit.ledger.log import ledger, record
 from ingestion.core.breaker import Breaker, BreakerState, BreakerTerms
 from ingestion.core.gate import Outcome, Standing, moved, standing
 from ingestion.core.limiter import Pace

@@ -16,8 +16,8 @@ from types import FrameType
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
-from audit import jobs
-from audit.notary import Notary
+from audit import background_jobs
+from audit.signing.checkpoint_scheduler import Notary
 from ingestion import batches
 from ingestion.dispatch import bell, leases, polls, recovery, session, ties
 from ingestion.dispatch.heartbeat import Heartbeat
@@ -44,7 +44,7 @@ def tick() -> str:
         logger.warning("%s", swept)
     batches.carry_out_cancelling()
     polls.poll_due()
-    jobs.look_after()
+    background_jobs.look_after()
     signins.enter_failures()
     page_views.enter()
     unanswered = bell.unanswered()
@@ -149,4 +149,4 @@ def _recover_from(worker: AtWork) -> None:
     """Whoever was killed will not come back: its work need not wait until its leases expire."""
     if chunks := leases.recover_from(worker.owner):
         logger.warning("worker %d died at its work; chunks due again: %d", worker.pid, chunks)
-    jobs.recover_from(worker.owner)
+    background_jobs.recover_from(worker.owner)

@@ -18,7 +18,7 @@ from django.db import connection
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
 
-from audit.log import ledger
+from audit.ledger.log import ledger
 from ingestion import batches, filing, retrying
 from ingestion.core.states import ChunkState
 from ingestion.core.work import WorkItem

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from audit.log import ledger
+from audit.ledger.log import ledger
 from ingestion import batches
 from ingestion.core.completion import Look, Patience, Polled, Scenario, look
 from ingestion.dispatch.clock import database_now

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from audit.log import ledger, record, written
+from audit.ledger.log import ledger, record, written
 from ingestion.dispatch import bell, leases
 from ingestion.filing import By
 from ingestion.models import Chunk

@@ -70,7 +70,7 @@ def transport() -> Transport:
 
 
 def ring_for_a_job() -> None:
-    """Ask for a worker that does the next of `audit.jobs`. Raises whatever the library does."""
+    """Wake a worker for the next background job. Raises what the broker's client raises."""
     async_task("ingestion.tasks.do_job", task_name="job", save=False, ack_failure=True)
 
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 
-from audit import keys
+from audit.signing import keys
 from ingestion.core.states import DocumentState
 from ingestion.drills.scene import Say, demand, host, is_completed, offered, submit, until
 from ingestion.models import Document

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from audit.actors import in_short
-from audit.history import Recorded, timeline
+from audit.ledger.actors import in_short
+from audit.ledger.queries import Recorded, timeline
 from ingestion.drills.scene import (
     DrillFailed,
     Say,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from audit.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS
 from ingestion.core.states import BatchState
 from ingestion.intake import manifest, register
 from ingestion.models import Batch, Document, Source

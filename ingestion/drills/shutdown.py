@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.core.states import DocumentState
 from ingestion.drills.scene import Say, demand, host, is_completed, offered, settled, submit, until
 from ingestion.models import Chunk, Document

@@ -17,7 +17,7 @@ from django.core.files.base import File
 from django.db import transaction
 from django.utils import timezone
 
-from audit.log import ledger
+from audit.ledger.log import ledger
 from ingestion import batches, filing
 from ingestion.core.errors import StorageUnavailable
 from ingestion.core.states import DocumentState

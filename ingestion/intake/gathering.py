@@ -21,7 +21,7 @@ from typing import Any
 
 from django.core.files.base import File
 
-from audit import folders
+from audit.files import durable
 from ingestion.intake import quotas
 from ingestion.intake.quotas import OpenUploads
 from ingestion.intake.register import KeyReused, Submission, UploadedDocument, register_files
@@ -284,12 +284,12 @@ def _write_whole(target: Path, chunks: Iterable[bytes], *, sha256: str = "") -> 
     part = target.with_name(f"{target.name}.{uuid.uuid4()}{_PART}")
     try:
         with part.open("xb") as out:
-            written = folders.write(out, chunks)
-            folders.sync(out)
+            written = durable.write(out, chunks)
+            durable.sync(out)
         if sha256 and written.sha256 != sha256:
             raise NotAsDeclared("the bytes have another SHA-256")
         part.rename(target)
-        folders.fsync_folder(target.parent)
+        durable.fsync_folder(target.parent)
     finally:
         part.unlink(missing_ok=True)
 

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 from django.db.models import QuerySet
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from audit import strict_json
-from audit.strict_json import InvalidJSON
-from ingestion.rules.checks import SCHEMA_VERSIONS
+from audit.files import strict_json
+from audit.files.strict_json import InvalidJSON
 from ingestion.rules.types import TYPES
+from ingestion.rules.verdict import SCHEMA_VERSIONS
 from sites.models import Portal, Site
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from django.conf import settings
 from reportlab.lib.pagesizes import A4
 
-from audit import history
-from audit.export.sheet import Sheet, heading, title
-from audit.log import ledger, record
+from audit.files.pdf_layout import Sheet, heading, title
+from audit.ledger import queries
+from audit.ledger.log import ledger, record
 from ingestion import originals
 from ingestion.core.states import DocumentState
 from ingestion.filing import By
@@ -51,7 +51,7 @@ def record_download(packet: Packet, *, by: By) -> None:
         record(
             DOWNLOADED,
             subject=packet.subject,
-            n=history.entries_of(packet.subject),
+            n=queries.entries_of(packet.subject),
             site=packet.site.site_id,
             correlation_id=packet.batch.reference,
             actor=by.actor,

@@ -17,9 +17,9 @@ from ingestion.intake.declarations import Declared
 from ingestion.intake.manifest import Descriptor, Fault, Refused
 from ingestion.intake.submission import KeyReused, Submission, enter, known
 from ingestion.models import Batch, Document, Packet, Source
-from ingestion.rules.checks import SCHEMA_VERSIONS
 from ingestion.rules.classify import guess_type
 from ingestion.rules.types import TYPES
+from ingestion.rules.verdict import SCHEMA_VERSIONS
 from ingestion.stores import spool
 from ingestion.stores.spool import Spooled
 from sites.models import Site, User

@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from audit.log import ledger, record
+from audit.ledger.log import ledger, record
 from ingestion import batches, filing
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import bell

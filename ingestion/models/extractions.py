@@ -10,9 +10,9 @@ from django.db import models
 from ingestion.models.documents import Document
 from ingestion.reading.facts import Box
 from ingestion.reading.provenance import Provenance, words_of
-from ingestion.rules.checks import Verdict
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.extraction import FieldValue
 from ingestion.rules.signatures import Signature
+from ingestion.rules.verdict import Verdict
 
 
 class Extraction(models.Model):

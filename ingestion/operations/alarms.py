@@ -14,9 +14,11 @@ from django.conf import settings
 from django.db.models import Count
 from django.utils import timezone
 
-from audit import anchors, history, standing
-from audit.history import Search
-from audit.verify import Result
+from audit.ledger import queries
+from audit.ledger.queries import Search
+from audit.signing import anchors
+from audit.verification import ledger_status
+from audit.verification.verify import Result
 from ingestion.dispatch import heartbeat
 from ingestion.models import AlarmMessage, Document, LockChange, Mailbox
 from ingestion.rules.sentences import reason
@@ -75,7 +77,7 @@ def look() -> Look:
 
 
 def _chain() -> Iterator[Alarm]:
-    verdict = standing.current_verdict()
+    verdict = ledger_status.current_verdict()
     if verdict.result == Result.BROKEN:
         why = next(iter(verdict.reasons), "see the last check")
         yield Alarm(
@@ -102,7 +104,7 @@ def _anchor() -> Iterator[Alarm]:
 
 
 def _unsigned() -> Iterator[Alarm]:
-    since = standing.unsigned_since()
+    since = ledger_status.unsigned_since()
     patience = timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
     if since and timezone.now() - since > patience:
         yield Alarm(
@@ -157,7 +159,7 @@ def _disk() -> Iterator[Alarm]:
 
 def _locked() -> Iterator[Alarm]:
     since = timezone.now() - LOCKED_FOR
-    count = sum(history.count(Search(event=event, since=since)) for event in LOCKED)
+    count = sum(queries.count(Search(event=event, since=since)) for event in LOCKED)
     if count:
         times = "once" if count == 1 else f"{count} times"
         yield Alarm(

@@ -1,4 +1,4 @@
-"""Checks that findings are those that are on record. Registered with `audit.verify`.
+"""Checks that findings are those that are on record. Registered with `audit.verification.verify`.
 
 A finding is made in the transaction of an entry of its document, and has that entry's number
 (`attempt`). The entry's detail says code, page and facts of each; its line says which one decided,
@@ -12,11 +12,11 @@ from typing import Any
 
 import orjson
 
-from audit import history
-from audit.chain import event_id
-from audit.history import Recorded
-from audit.log import composed
-from audit.verify import Notice
+from audit.ledger import queries
+from audit.ledger.chain import event_id
+from audit.ledger.log import composed
+from audit.ledger.queries import Recorded
+from audit.verification.verify import Notice
 from ingestion.models import Document, Finding
 
 PAGE = 1_000  # documents whose findings are compared at a time
@@ -31,7 +31,7 @@ def findings_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
     """
     keys: Iterator[int]
     if since:
-        subjects = history.subjects("document:", since=since)
+        subjects = queries.subjects("document:", since=since)
         keys = (int(subject.partition(":")[2]) for subject in subjects)
     else:
         keys = Document.objects.order_by("pk").values_list("pk", flat=True).iterator(PAGE)
@@ -62,9 +62,9 @@ def _faults(keys: Collection[int]) -> Iterator[tuple[int, str]]:
     found: dict[str, list[Finding]] = defaultdict(list)
     for finding in Finding.objects.filter(document__in=keys).order_by("pk"):
         found[event_id(f"document:{finding.document_id}", finding.attempt)].append(finding)
-    entries = {entry.event_id: entry for entry in history.of_event_ids(found.keys())}
+    entries = {entry.event_id: entry for entry in queries.of_event_ids(found.keys())}
     subjects = [f"document:{key}" for key in sorted(set(keys))]
-    entries |= {entry.event_id: entry for entry in history.saying(subjects, FINDINGS)}
+    entries |= {entry.event_id: entry for entry in queries.saying(subjects, FINDINGS)}
     for each in found.keys() - entries.keys():
         key = found[each][0].document_id
         for finding in found[each]:

@@ -1,4 +1,4 @@
-"""Do the rows and the ledger tell the same? Registered with `audit.verify` when the app starts.
+"""Compares the rows with the ledger, as a check that `audit.verification.verify` runs.
 
 Audit knows nothing of documents and batches; this is where it learns. Both directions: each row's
 state is that of its last entry, each entry's row is still there, and what is on file has the hash
@@ -11,8 +11,8 @@ from itertools import islice
 
 from django.db.models import F, Value
 
-from audit import history
-from audit.history import Last
+from audit.ledger import queries
+from audit.ledger.queries import Last
 from ingestion.core.states import DocumentState
 from ingestion.models import Batch, Document
 
@@ -32,7 +32,7 @@ def rows_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
     for kind, model in models.items():
         if since == 0:
             yield from _rows_that_differ(kind, model)
-        subjects = history.subjects(f"{kind}:", since=since)
+        subjects = queries.subjects(f"{kind}:", since=since)
         while page := list(islice(subjects, PAGE)):
             there = _rows(kind, model, page)
             for subject in dict.fromkeys(page):
@@ -50,13 +50,13 @@ def _rows_that_differ(kind: str, model: _Model) -> Iterator[str]:
 
 def _differing(kind: str, model: _Model, rows: Mapping[str, _Row]) -> Iterator[str]:
     """Rows and entries are read one after the other: what moves in between does not differ."""
-    suspects = [subject for subject, _ in _faults(rows, history.last_of(list(rows)))]
+    suspects = [subject for subject, _ in _faults(rows, queries.last_of(list(rows)))]
     for _ in range(LOOKS):
         if not suspects:
             return
-        before = history.last_of(suspects)
+        before = queries.last_of(suspects)
         rows = _rows(kind, model, suspects)
-        recorded = history.last_of(suspects)
+        recorded = queries.last_of(suspects)
         at_rest = {
             subject: row
             for subject, row in rows.items()

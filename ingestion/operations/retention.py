@@ -12,8 +12,9 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from audit import jobs, runs
-from audit.log import ledger
+from audit import background_jobs
+from audit.ledger.log import ledger
+from audit.verification import runs
 from ingestion import batches, previews
 from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
 from ingestion.intake import drafts
@@ -52,7 +53,7 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
         spool.drop(upload)
     if days:
         before = timezone.now() - timedelta(days=days)
-        jobs.forget(before)
+        background_jobs.forget(before)
         runs.forget(before)
         previews.prune(before)
         alerts.forget(before)

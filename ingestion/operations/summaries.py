@@ -16,7 +16,7 @@ from django.db.models import Case, Count, F, FloatField, Max, Min, Q, QuerySet, 
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from audit import history
+from audit.ledger import queries
 from ingestion.models import (
     RequiredDocument,
     SiteRequirement,
@@ -39,7 +39,7 @@ def refresh(*, today: date | None = None) -> int:
     Whatever is entered while it runs is counted the next time: `seq` is read first.
     """
     today = today or timezone.now().date()
-    seq, _head = history.head() or (0, "")
+    seq, _head = queries.head() or (0, "")
     stamp = _stamp(today)
     stale = list(_stale(stamp).order_by("pk").values_list("pk", flat=True))
     for keys in batched(stale, AT_ONCE):
@@ -61,7 +61,7 @@ def _stamp(today: date) -> str:
 def _stale(stamp: str) -> "QuerySet[Site]":
     own = SiteSummary.objects.filter(stamp=stamp)
     since: int | None = own.aggregate(Min("seq"))["seq__min"]
-    changed = set() if since is None else history.sites_since(since)
+    changed = set() if since is None else queries.sites_since(since)
     return Site.objects.exclude(Q(pk__in=own.values("pk")) & ~Q(site_id__in=changed))
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from django.db.models import Count, Min, QuerySet
 from django.utils import timezone
 
-from audit import history, reviews
-from audit.standing import figures
+from audit import trail_reviews
+from audit.ledger import queries
+from audit.verification.ledger_status import figures
 from ingestion.models import Batch, Chunk, Document, PortalGate
 from sites.models import Site
 
@@ -35,8 +36,8 @@ def status() -> dict[str, Any]:
     unsettled = Document.objects.unsettled().filter(chunk__isnull=False)
     oldest = unsettled.aggregate(Min("received_at"))["received_at__min"]
     running = Chunk.objects.running()
-    entries, head = history.head() or (0, "")
-    review = reviews.due()
+    entries, head = queries.head() or (0, "")
+    review = trail_reviews.due()
     return {
         "chunks_waiting": waiting.count(),
         "chunks_running": running.count(),

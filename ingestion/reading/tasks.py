@@ -106,7 +106,7 @@ def read_scans(part: FirstLook, limits: ReadingLimits, *, coarsely: bool = False
     `coarsely` after a look that took too long.
     """
     from .engines import engine  # noqa: PLC0415 - most documents have no scan
-    from .ocr import read_picture  # noqa: PLC0415 - the same
+    from .page_ocr import read_picture  # noqa: PLC0415 - the same
     from .views import coarse  # noqa: PLC0415 - the same
 
     reader = engine(limits.engine, limits.languages)

@@ -11,8 +11,8 @@ from typing import Any
 from django.core.files.base import File
 from django.db import IntegrityError
 
-from audit.log import ledger
-from audit.signatures import Signature
+from audit.electronic_signatures import Signature
+from audit.ledger.log import ledger
 from ingestion import filing, steps
 from ingestion.core.states import DocumentState
 from ingestion.filing import By

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from audit.log import ledger
+from audit.ledger.log import ledger
 from ingestion import filing
 from ingestion.core.states import DocumentState
 from ingestion.filing import By

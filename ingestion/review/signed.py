@@ -7,9 +7,10 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from audit import history, signatures
-from audit.history import Recorded
-from audit.verify import Notice
+from audit import electronic_signatures
+from audit.ledger import queries
+from audit.ledger.queries import Recorded
+from audit.verification.verify import Notice
 from ingestion.models import Action, Decision
 from ingestion.review.table import RULES
 from ingestion.stores.archive import archive
@@ -60,16 +61,16 @@ def changed(decision: Decision, *, with_bytes: bool = True) -> list[str]:
 
 def entry_of(decision: Decision) -> Recorded | None:
     """The entry of the ledger that a decision is in; None where there is none."""
-    return _entry_of(decision, history.of_events(EVENTS, [decision.document.subject]))
+    return _entry_of(decision, queries.of_events(EVENTS, [decision.document.subject]))
 
 
 def account_of(entry: Recorded | None) -> str:
     """What the entry says about the signer's account; "" where it says nothing."""
-    return str((entry.detail or {}).get(signatures.ACCOUNT, "")) if entry else ""
+    return str((entry.detail or {}).get(electronic_signatures.ACCOUNT, "")) if entry else ""
 
 
 def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
-    """For `audit.verify`: a sentence for each that is not as its entry says, and for each gone.
+    """Yield a sentence for each decision that differs from its entry or is missing.
 
     All of them, whatever `since` is: rows change without leaving an entry. What cannot be told,
     because a detail is redacted, is a Notice.
@@ -79,7 +80,7 @@ def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
     rows = rows.prefetch_related("document__findings")
     while page := list(rows.filter(pk__gt=after)[:PAGE]):
         entries = defaultdict(list)
-        for entry in history.of_events(EVENTS, {decision.document.subject for decision in page}):
+        for entry in queries.of_events(EVENTS, {decision.document.subject for decision in page}):
             entries[entry.subject].append(entry)
         for decision in page:
             subject = decision.document.subject
@@ -98,7 +99,7 @@ def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
 
 def _decisions_that_are_gone() -> Iterator[str]:
     after = 0
-    while page := history.since_with_events(EVENTS, after, PAGE):
+    while page := queries.since_with_events(EVENTS, after, PAGE):
         # Redacted ones do not say which.
         told = {
             detail[DECISION]: entry for entry in page if DECISION in (detail := entry.detail or {})
@@ -126,14 +127,14 @@ def _entry_of(decision: Decision, entries: Iterable[Recorded]) -> Recorded | Non
 def compared(decision: Decision, entry: Recorded | None, *, with_bytes: bool = True) -> list[str]:
     """The same as `changed`, for whoever has the decision's entry at hand."""
     if entry is None:
-        return [signatures.KEY]
+        return [electronic_signatures.KEY]
     sha256 = decision.document.sha256
     if with_bytes and sha256:
         sha256 = _of_the_archive(sha256)
     on_the_line = [name for name, holds in _line(decision, entry) if not holds]
     if entry.is_redacted:
-        return on_the_line + ([signatures.BYTES] if sha256 != entry.sha256 else [])
-    signed = signatures.changed(entry, facts(decision), sha256=sha256)
+        return on_the_line + ([electronic_signatures.BYTES] if sha256 != entry.sha256 else [])
+    signed = electronic_signatures.changed(entry, facts(decision), sha256=sha256)
     return list(dict.fromkeys([*on_the_line, *signed]))
 
 

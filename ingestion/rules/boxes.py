@@ -13,7 +13,7 @@ from itertools import chain, islice, product
 from ingestion.reading.facts import Box, Page, Reading
 from ingestion.reading.late import marks_near
 from ingestion.rules import places
-from ingestion.rules.fields import in_context
+from ingestion.rules.extraction import in_context
 from ingestion.rules.spots import has_marks_in
 from ingestion.rules.types import DocumentType, FieldSpec
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from ingestion.reading.facts import Reading
-from ingestion.rules.fields import SCANS, FieldValue
+from ingestion.rules.extraction import SCANS, FieldValue
 from ingestion.rules.findings import Facts, Finding
 from ingestion.rules.signatures import Signature
 from ingestion.rules.terms import Override, Terms

@@ -13,7 +13,7 @@ from enum import Enum
 
 from ingestion.reading.facts import MediaType, Page, Reading, TextSource
 from ingestion.rules import wording
-from ingestion.rules.fields import SCANS
+from ingestion.rules.extraction import SCANS
 from ingestion.rules.types import THRESHOLD, TYPES, DocumentType, Landmark
 
 MARGIN = 2

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ingestion.reading.facts import Box, MediaType, Page, Reading, Word
 from ingestion.rules import names, places, wording
 from ingestion.rules.classify import heading_lines, page_scores, shows_type
-from ingestion.rules.fields import SCANS, read_fields
+from ingestion.rules.extraction import SCANS, read_fields
 from ingestion.rules.types import THRESHOLD, TYPES
 
 LEAD = 2  # points by which a page's type leads the type of the pages before it

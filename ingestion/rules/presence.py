@@ -6,7 +6,7 @@ from statistics import median_low
 from ingestion.reading.facts import Reading, TextSource
 from ingestion.rules.boxes import Content, content, has_unread_ink
 from ingestion.rules.case import Case
-from ingestion.rules.fields import SCANS, FieldValue
+from ingestion.rules.extraction import SCANS, FieldValue
 from ingestion.rules.findings import Facts, Finding
 from ingestion.rules.signatures import Ink
 from ingestion.rules.types import FieldSpec

@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import islice
 
 from ingestion.core.states import DocumentState
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.extraction import FieldValue
 from ingestion.rules.names import is_same_person, may_be_same_person, same_body
 from ingestion.rules.types import TYPES
 

@@ -20,7 +20,13 @@ from ingestion.reading.facts import (
     Word,
 )
 from ingestion.rules import names, places, wording
-from ingestion.rules.fields import SCANS, FieldValue, date_in, form_date, form_value
+from ingestion.rules.extraction import (
+    SCANS,
+    FieldValue,
+    date_in,
+    form_date,
+    form_value,
+)
 from ingestion.rules.places import Place
 from ingestion.rules.spots import RIGHT, Spot, has_marks, has_marks_in, signature_boxes, spots
 from ingestion.rules.types import DocumentType, SignatureRule

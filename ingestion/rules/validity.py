@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
 from ingestion.rules.case import Case, sure, unlikely
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.extraction import FieldValue
 from ingestion.rules.findings import Facts, Finding
 from ingestion.rules.terms import Terms
 

@@ -17,7 +17,7 @@ from typing import IO, Protocol, cast
 from django.conf import settings
 from django.core.files.storage import storages
 
-from audit import folders
+from audit.files import durable
 from ingestion.core.errors import StorageUnavailable
 
 INCOMING = ".incoming-"  # begins the name of what is not yet whole
@@ -120,14 +120,14 @@ class FolderArchive:
         try:
             with source.open("rb") as incoming, os.fdopen(descriptor, "wb") as out:
                 shutil.copyfileobj(incoming, out, 1 << 20)
-                folders.sync(out)
+                durable.sync(out)
             # The copy and not its source: what is filed is what was hashed.
             refuse_changed(Path(name), target.name)
             Path(name).chmod(0o444)
             # The bytes are durable under their name after this rename and the directory's fsync.
             # If we die before, only a temporary file is left, and the document is fetched again.
             Path(name).rename(target)
-            folders.fsync_folder(target.parent)
+            durable.fsync_folder(target.parent)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
@@ -135,7 +135,7 @@ class FolderArchive:
 
 def refuse_changed(path: Path, sha256: str) -> None:
     """Raises OSError unless the file has this hash."""
-    found = folders.sum_of_file(path).sha256
+    found = durable.sum_of_file(path).sha256
     if found != sha256:
         raise OSError(f"{path} changed on our disk: its bytes now hash to {found}")
 

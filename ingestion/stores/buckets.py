@@ -23,7 +23,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from storages.backends.s3 import S3Storage
 
-from audit import folders
+from audit.files import durable
 from ingestion.core.errors import StorageUnavailable
 from ingestion.stores.archive import Lock, Stored, refuse_changed
 
@@ -201,9 +201,9 @@ class BucketArchive(Bucket):
 class BucketSpool(Bucket):
     """`spool.Spool`, as STORAGES["spool"]. Its bucket locks nothing: it is emptied."""
 
-    def keep(self, key: str, chunks: Iterable[bytes]) -> folders.Sum:
+    def keep(self, key: str, chunks: Iterable[bytes]) -> durable.Sum:
         with tempfile.NamedTemporaryFile(prefix="siteledger-upload-") as local:
-            written = folders.write(local, chunks)
+            written = durable.write(local, chunks)
             local.flush()
             self._put_new(key, Path(local.name), written.sha256)
         return written

@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from audit import jobs
-from audit.jobs import AuditJob
+from audit import background_jobs
+from audit.background_jobs import AuditJob
 from ingestion.models import Document, LockChange
 from ingestion.stores.archive import Lock, archive
 from ingestion.stores.buckets import BucketArchive
@@ -105,7 +105,7 @@ def hold_changed(instance: LegalHold, **options: Any) -> None:
 def nightly(parts: Iterable[str]) -> None:
     """Have these parts followed, by a worker that has time."""
     if isinstance(archive(), BucketArchive):
-        jobs.run_later(KIND, {"parts": list(parts)})
+        background_jobs.run_later(KIND, {"parts": list(parts)})
     else:
         follow(())  # what a bucket that is no longer ours has to follow rings for ever, else
 
@@ -183,7 +183,7 @@ def _note(study: int, update_fields: Collection[str] | None) -> None:
     if Document.objects.filter(site__study=study).exists():
         LockChange.objects.create(study_id=study)
         # A job of its own: one that waits already could be over before this is committed.
-        jobs.ask(KIND, {"parts": []}, jobs.BY_ITSELF)
+        background_jobs.ask(KIND, {"parts": []}, background_jobs.BY_ITSELF)
 
 
 def _note_error(sha256: str, error: str) -> None:

@@ -18,8 +18,8 @@ from typing import Protocol, cast
 from django.conf import settings
 from django.core.files.storage import storages
 
-from audit import folders
-from audit.folders import Sum
+from audit.files import durable
+from audit.files.durable import Sum
 from ingestion.core.errors import StorageUnavailable
 
 
@@ -62,9 +62,9 @@ class FolderSpool:
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             with target.open("xb") as out:
-                written = folders.write(out, chunks)
-                folders.sync(out)
-            folders.fsync_folder(target.parent)
+                written = durable.write(out, chunks)
+                durable.sync(out)
+            durable.fsync_folder(target.parent)
         except BaseException:
             target.unlink(missing_ok=True)
             raise
@@ -72,7 +72,7 @@ class FolderSpool:
 
     def copy(self, key: str, other: str) -> None:
         path_of(other).hardlink_to(path_of(key))
-        folders.fsync_folder(path_of(other).parent)
+        durable.fsync_folder(path_of(other).parent)
 
     def local(self, key: str, folder: Path) -> Path:
         path = path_of(key)

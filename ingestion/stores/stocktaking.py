@@ -22,9 +22,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from audit import history, jobs
-from audit.jobs import AuditJob
-from audit.log import ledger, record
+from audit import background_jobs
+from audit.background_jobs import AuditJob
+from audit.ledger import queries
+from audit.ledger.log import ledger, record
 from ingestion.core.errors import StorageUnavailable
 from ingestion.core.states import DocumentState
 from ingestion.models import Document
@@ -134,12 +135,12 @@ def of_the_night(day: date | None = None) -> list[str]:
 
 def nightly() -> None:
     """Have a night's part read, by a worker that has time."""
-    jobs.run_later(KIND, {"parts": of_the_night()})
+    background_jobs.run_later(KIND, {"parts": of_the_night()})
 
 
 def work(job: AuditJob) -> Mapping[str, Any]:
     """Read the parts of the archive that the job names, and return what was found."""
-    told = partial(jobs.progress, job)
+    told = partial(background_jobs.progress, job)
     return take_stock(job.arguments["parts"], asked_by=job.asked_by, progress=told).as_json()
 
 
@@ -201,7 +202,7 @@ def _on_record(part: str) -> Iterator[str]:
 def _enter(event: str, sha256: str, asked_by: str) -> None:
     """Once: what is on record is not entered again every night."""
     subject = f"file:{sha256}"
-    before = history.timeline(subject)
+    before = queries.timeline(subject)
     if any(entry.event == event for entry in before):
         return
     documents = Document.objects.filter(sha256=sha256).select_related("site").order_by("pk")

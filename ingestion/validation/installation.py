@@ -14,7 +14,9 @@ from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from audit import anchors, clock, guards, history, keys, standing
+from audit.ledger import append_only, queries
+from audit.signing import anchors, clock, keys
+from audit.verification import ledger_status
 from ingestion.stores import disks
 from ingestion.validation import identity, packages
 from ingestion.validation.steps import Differs, Noted, Script
@@ -116,9 +118,9 @@ def _migrations() -> str:
 
 @SCRIPT.step("Compare the ledger's guards.", "Every trigger there, switched on, unchanged.")
 def _guards() -> str:
-    if missing := guards.missing(connection):
+    if missing := append_only.missing(connection):
         raise Differs(f"missing or changed: {', '.join(missing)}")
-    wanted = guards.triggers(connection.vendor)
+    wanted = append_only.triggers(connection.vendor)
     return f"{len(wanted)} triggers are as this release makes them"
 
 
@@ -163,7 +165,7 @@ def _keys() -> str:
     "In an anchor that this installation cannot rewrite.",
 )
 def _anchors() -> str:
-    last = standing.standing().signed
+    last = ledger_status.standing().signed
     if last is None:
         raise Noted("nothing is signed yet")
     held = ", ".join(f"{each.anchor} ({each.place})" for each in last.held) or "no place yet"
@@ -179,7 +181,7 @@ def _anchors() -> str:
 
 @SCRIPT.step("Ask for the end of the ledger.", "It answers; for comparison later.")
 def _ledger() -> str:
-    entries, head = history.head() or (0, "none")
+    entries, head = queries.head() or (0, "none")
     return f"trail {settings.AUDIT_TRAIL}: {entries:,} entries, head {head}"
 
 

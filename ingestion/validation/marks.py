@@ -12,7 +12,9 @@ MARK = "requirement"
 
 
 def marked(tests: Path) -> dict[str, frozenset[str]]:
-    """`tests/audit/test_log.py::test_name` and the requirements that it names; others are left out.
+    """Return the requirements that each test names, by the test's node id.
+
+    Tests that name none are left out.
 
     `tests` is the folder beside the code. Empty where it was not installed.
     """

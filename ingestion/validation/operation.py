@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from audit import guards
+from audit.ledger import append_only
 from ingestion.samples.corpus import write_corpus
 from ingestion.samples.faults import Fault
 from ingestion.samples.people_and_sites import SITES
@@ -206,7 +206,7 @@ class Operation:
             closing(sqlite3.connect(copy)) as there,
         ):
             database.backup(there)
-            for guard in guards.triggers("sqlite"):
+            for guard in append_only.triggers("sqlite"):
                 there.execute(f"DROP TRIGGER {guard}")
             there.execute(
                 "UPDATE audit_entry SET body = replace(body, '\"v\":', '\"V\":') WHERE seq = ?",

@@ -8,7 +8,12 @@ from typing import Any
 from reportlab.lib.pagesizes import A4, landscape
 from reportlab.platypus import PageBreak, Spacer
 
-from audit.export.sheet import Sheet, cell, heading, title
+from audit.files.pdf_layout import (
+    Sheet,
+    cell,
+    heading,
+    title,
+)
 from ingestion.validation.matrix import Row
 from ingestion.validation.results import Read
 from ingestion.validation.steps import Result, Taken

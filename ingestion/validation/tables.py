@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from audit.cells import inert
+from audit.files.csv_export import inert
 from ingestion.validation.matrix import Row
 from ingestion.validation.steps import Taken
 

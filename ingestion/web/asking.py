@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from audit.reasons import LEAST
+from audit.change_tracking.change_reasons import LEAST
 from ingestion import retrying, review
 from ingestion.filing import By
 from ingestion.intake import declarations

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods
 
-from audit.reasons import LEAST, MOST
+from audit.change_tracking.change_reasons import LEAST, MOST
 from ingestion import copies
 from ingestion.copies import MEANING, NotCertified, NotOnFile
 from ingestion.filing import By

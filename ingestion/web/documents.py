@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from audit.reasons import LEAST, MOST
+from audit.change_tracking.change_reasons import LEAST, MOST
 from ingestion import originals, review
 from ingestion.core.states import UNSETTLED, DocumentState
 from ingestion.dispatch import heartbeat

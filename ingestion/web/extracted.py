@@ -10,7 +10,7 @@ from typing import Any
 
 from ingestion.models import Document, Extraction
 from ingestion.reading.facts import SignatureResult, TextSource
-from ingestion.rules.fields import FORM
+from ingestion.rules.extraction import FORM
 from ingestion.rules.legibility import PASSED_OVER
 from ingestion.rules.signatures import SIGNATURE
 from ingestion.rules.types import TYPES

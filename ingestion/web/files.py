@@ -16,7 +16,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from audit import prompts
+from audit.change_tracking import form_errors
 from ingestion.intake import drafts
 from ingestion.intake.gathering import WrongOffset
 from ingestion.intake.quotas import MAX_PART_BYTES, NoRoom, OverQuota
@@ -133,7 +133,7 @@ def _over_quota(request: SignedIn, name: str, error: OverQuota) -> JsonResponse:
 def _refused(request: SignedIn, name: str, message: str, code: str) -> JsonResponse:
     """That it was not taken is on record, as for the whole form (R08)."""
     by = (request.user.actor, request.user.role)
-    prompts.form_came_back("packet", wrong={"file": [code]}, typed={"file": name}, by=by)
+    form_errors.form_came_back("packet", wrong={"file": [code]}, typed={"file": name}, by=by)
     return JsonResponse({"message": message[0].upper() + message[1:]}, status=422)
 
 

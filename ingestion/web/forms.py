@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from audit.signatures import Signature
+from audit.electronic_signatures import Signature
 from ingestion.rules.types import TYPES
 from sites import identity, signing
 from sites.models import User

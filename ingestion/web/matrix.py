@@ -17,7 +17,7 @@ from django.db.models import Min, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
-from audit.cells import inert
+from audit.files.csv_export import inert
 from ingestion.models import SiteSummary
 from ingestion.models.requirements import type_name
 from ingestion.operations import summaries

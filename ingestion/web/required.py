@@ -1,4 +1,4 @@
-"""Required documents of one site: `/sites/<number>/`. `ingestion.web.sites` has those of all."""
+"""Required documents of one site: `/sites/<number>/`. `site_pages` has those of all sites."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

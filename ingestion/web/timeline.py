@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
-from audit import actors, history
-from audit.history import Recorded
+from audit.ledger import actors, queries
+from audit.ledger.queries import Recorded
 from ingestion.core.states import DocumentState
 from ingestion.intake import correcting, declarations
 from ingestion.review.table import RULES
@@ -42,7 +42,7 @@ class Step:
 
 def steps(subject: str) -> list[Step]:
     """All that is on record of the subject, oldest first."""
-    entries = history.timeline(subject)
+    entries = queries.timeline(subject)
     names = people({entry.actor for entry in entries})
     return [_step(entry, names) for entry in entries]
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from audit import prompts
+from audit.change_tracking import form_errors
 from ingestion.intake import correcting, drafts
 from ingestion.models import Packet
 from ingestion.operations import watch
@@ -100,7 +100,7 @@ def _note_return(form: Form) -> None:
     typed = {f"row-{row.key}": _as_sent(row) for row in form.rows if row.filename}
     site = form.site.site_id if form.site else ""
     by = (form.user.actor, form.user.role)
-    prompts.form_came_back("packet", wrong=wrong, typed=typed, by=by, site=site)
+    form_errors.form_came_back("packet", wrong=wrong, typed=typed, by=by, site=site)
 
 
 def _as_sent(row: Row) -> str:

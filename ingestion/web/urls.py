@@ -7,10 +7,10 @@ from ingestion.web.files import file, files, guess, remove
 from ingestion.web.help import help_page, rejections
 from ingestion.web.home import home
 from ingestion.web.mail import account_mail
-from ingestion.web.packets import packet_page, receipt
+from ingestion.web.packet_pages import packet_page, receipt
 from ingestion.web.pictures import page_image
 from ingestion.web.required import required_of
-from ingestion.web.sites import figures, required, required_csv
+from ingestion.web.site_pages import figures, required, required_csv
 from ingestion.web.uploads import allowed, correct, upload
 
 urlpatterns = [

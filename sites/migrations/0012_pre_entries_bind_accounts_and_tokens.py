@@ -1,6 +1,6 @@
 """Every account and token of an earlier release goes on record as it is now.
 
-From this release on, entries bind these rows (`audit.bound_rows`). What became of them before is
+From this release on, entries bind these rows (`audit.ledger.bound_rows`). What became of them before is
 not covered: these entries say so.
 """
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import migrations
 
-from audit.row_check import record_as_found
+from audit.verification.row_check import record_as_found
 from sites.bound_rows import account_kind, token_kind
 
 WHY = (

@@ -2,7 +2,8 @@ import secrets
 
 import pytest
 
-from audit import rotation, verify
+from audit.signing import key_rotation
+from audit.verification import verify
 from tests.audit.authority import time_stamp_authority
 from tests.audit.buckets import CREDENTIALS
 
@@ -25,7 +26,7 @@ def _own_folders(settings, tmp_path, monkeypatch):
 @pytest.fixture
 def key(db):
     """A ledger with a key: entry 1 says so."""
-    return rotation.create(by="system:test")
+    return key_rotation.create(by="system:test")
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 import pytest
 from django.db import connection
 
-from audit import appending, guards, roles
-from audit.log import ledger, record
+from audit.ledger import append, append_only, database_roles
+from audit.ledger.log import ledger, record
 
 APPLICATION = "siteledger_application"
 
@@ -28,12 +28,12 @@ def write_many(count, *, subject="document:1", **facts):
 def guards_down():
     """What the owner of the tables can do, and the application cannot."""
     settle()
-    guards.remove(connection)
+    append_only.remove(connection)
     try:
         yield
     finally:
         settle()
-        guards.install(connection)
+        append_only.install(connection)
 
 
 def settle():
@@ -58,7 +58,7 @@ def application_role(transactional_db):
         pytest.skip("SQLite has no roles")
     owner = dict(connection.settings_dict)
     sql(f"CREATE ROLE {APPLICATION} LOGIN PASSWORD 'only for tests'")
-    roles.grant(connection, APPLICATION)
+    database_roles.grant(connection, APPLICATION)
     _sign_in({"USER": APPLICATION, "PASSWORD": "only for tests"})
     try:
         yield owner
@@ -78,7 +78,7 @@ def nothing_follows_the_append(monkeypatch):
 
     To be imported by `tests/conftest.py`. In the main process; in all of its threads.
     """
-    extend = appending.extend
+    extend = append.extend
 
     def extend_and_watch(pending, *, is_the_end):
         block = connection.atomic_blocks[-1]
@@ -93,4 +93,4 @@ def nothing_follows_the_append(monkeypatch):
 
         connection.execute_wrappers.append(watch)
 
-    monkeypatch.setattr(appending, "extend", extend_and_watch)
+    monkeypatch.setattr(append, "extend", extend_and_watch)

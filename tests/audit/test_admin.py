@@ -3,7 +3,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from audit.actors import in_full
+from audit.ledger.actors import in_full
 from audit.models import Entry
 from tests.audit.support import write, write_many
 from tests.factories import make_user

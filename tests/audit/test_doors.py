@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.contrib import admin
 
-from audit.tracked import LedgerAdminMixin
+from audit.change_tracking.audited_admin import LedgerAdminMixin
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("audit", "config", "ingestion", "sites")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from audit import checks, keys
+from audit import checks
+from audit.signing import keys
 
 
 def ids():

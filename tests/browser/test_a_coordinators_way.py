@@ -7,7 +7,7 @@ import pytest
 from django.db import connections
 from playwright.sync_api import expect
 
-from audit import history
+from audit.ledger import queries
 from ingestion.dispatch.shift import work_shift
 from ingestion.models import Document, Packet
 from ingestion.samples.people_and_sites import SITES
@@ -90,7 +90,7 @@ def test_a_packet_is_sent_and_seen_to_be_filed(through_the_door, mara, files):
 
 def is_on_record(document, person):
     """Received from this person, and filed."""
-    first, *_, last = history.timeline(document.subject)
+    first, *_, last = queries.timeline(document.subject)
     return (first.actor, last.event) == (person.actor, "document.filed")
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from audit import history
+from audit.ledger import queries
 from ingestion.models import Action, Document
 from ingestion.reading.facts import Box
 from ingestion.review import ask
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.extraction import FieldValue
 from ingestion.rules.signatures import Ink, Signature
 from ingestion.stores.archive import archive
 from tests.browser.test_a_coordinators_way import fits
@@ -133,7 +133,7 @@ def test_a_reviewer_signs_by_keyboard_and_a_wrong_password_loses_nothing(
 def decided(document, person):
     """What this person's decision on it is called in the ledger, when the document is filed."""
     assert Document.objects.get(pk=document.pk).state == "ARCHIVED"
-    entry = history.timeline(document.subject)[-1]
+    entry = queries.timeline(document.subject)[-1]
     assert (entry.actor, entry.detail["printed_name"]) == (person.actor, person.printed_name)
     return entry.event
 

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from audit import history
+from audit.ledger import queries
 from ingestion import roles
 from sites import page_views
 from sites.models import User
@@ -55,7 +55,7 @@ def test_an_auditor_reads_a_documents_trail_and_that_is_on_record(
     expect(page.get_by_text("Checking → Filed")).to_be_visible()
     expect(page.get_by_role("button", name="Check now")).to_have_count(0)
     page_views.enter(timezone.now() + page_views.STRETCH)
-    entry = history.timeline(vera.actor)[-1]
+    entry = queries.timeline(vera.actor)[-1]
     assert (entry.event, entry.actor) == ("user.pages_opened", vera.actor)
     opened = [each["request"] for each in entry.detail["opened"]]
     assert f"200 GET /admin/audit/document/{document.pk}/" in opened
@@ -75,6 +75,6 @@ def test_an_administrator_gives_a_person_a_site_and_says_why(through_the_door, s
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("was changed successfully")).to_be_visible()
     assert User.objects.get(pk=nora.pk).email == "nora@example.org"
-    entry = history.timeline(nora.actor)[-1]
+    entry = queries.timeline(nora.actor)[-1]
     assert (entry.event, entry.actor) == ("user.changed", ada.actor)
     assert entry.detail["reason"] == WHY

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import expect
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.intake import drafts
 from ingestion.models import Document, DraftFile, Packet
 from ingestion.samples.people_and_sites import SITES

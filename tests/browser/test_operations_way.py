@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from audit import history
+from audit.ledger import queries
 from ingestion import roles
 from ingestion.models import WorkerHost
 from ingestion.web.ops import dashboard
@@ -60,7 +60,7 @@ def test_a_held_document_is_tried_again_from_the_dashboard(through_the_door, olu
     page.get_by_role("button", name="Try the chosen ones again").click()
     expect(page.get_by_text("1 document is in the queue again.")).to_be_visible()
     expect(page.get_by_text("Nothing is stuck.")).to_be_visible()
-    entry = history.timeline(document.subject)[-1]
+    entry = queries.timeline(document.subject)[-1]
     assert (entry.actor, entry.detail["reason"]) == (olu.actor, WHY)
     page.get_by_role("link", name="Back to Operations").click()
     expect(page.get_by_text("1 document is held.")).to_have_count(0)

@@ -4,8 +4,10 @@ import pytest
 from django.contrib.auth.models import Group
 from playwright.sync_api import expect
 
-from audit import history, jobs, rotation
+from audit import background_jobs
 from audit.export.job import KIND
+from audit.ledger import queries
+from audit.signing import key_rotation
 from ingestion import roles
 from tests.factories import make_site, make_user
 from tests.ingestion.web.scenes import FILED, REJECTED, make_packet
@@ -23,10 +25,10 @@ def work(settings, tmp_path):
     """`work()` does what waits, as a worker would."""
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR, settings.EXPORT_DIR = tmp_path / "anchors", tmp_path / "exports"
-    rotation.create(by="system:tests")
+    key_rotation.create(by="system:tests")
 
     def work():
-        while jobs.work_next():
+        while background_jobs.work_next():
             pass
 
     return work
@@ -80,7 +82,7 @@ def test_a_review_of_the_trail_is_signed(through_the_door, rafael, packet):
     page.get_by_label("Password").fill("correct horse")
     page.get_by_role("button", name="Sign the review").click()
     expect(page.get_by_text(FINDINGS)).to_be_visible()
-    (entry,) = history.find(limit=1)
+    (entry,) = queries.find(limit=1)
     assert (entry.event, entry.actor) == ("ledger.reviewed", rafael.actor)
 
 
@@ -96,5 +98,5 @@ def test_an_export_is_made_and_downloaded_without_javascript(signed_in, rafael, 
     page.reload()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download").click()
-    job = jobs.latest(KIND, 1)[0]
+    job = background_jobs.latest(KIND, 1)[0]
     assert download.value.suggested_filename == f"audit-{job.pk}-1.zip"

@@ -12,8 +12,9 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_q.brokers import get_broker
 from django_q.models import OrmQ, Schedule, Task
 
-from audit import jobs, rotation
-from audit.log import ledger
+from audit import background_jobs
+from audit.ledger.log import ledger
+from audit.signing import key_rotation
 from ingestion import roles
 from ingestion.models import (
     Action,
@@ -213,11 +214,11 @@ class World:
 
     def _asked_for(self) -> None:
         """A check, an export and two reviews: asked for by pages, done by a worker's function."""
-        rotation.create(by="system:tests")
+        key_rotation.create(by="system:tests")
         rafael = self.client("rafael")
         self.names["check"] = _key(rafael.post("/admin/audit/verify/now/"))
         self.names["export"] = _key(rafael.post("/admin/audit/export/check/?site=0203"))
-        while jobs.work_next():
+        while background_jobs.work_next():
             pass
         self.names["check_waits"] = _key(rafael.post("/admin/audit/verify/now/"))
         waiting = f"/admin/audit/export/check/?packet={self.names['filed_packet']}"

@@ -13,11 +13,13 @@ from django.test import Client
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule, Task
 
-from audit import history, jobs, reviews, runs
+from audit import background_jobs, trail_reviews
+from audit.electronic_signatures import Signature
 from audit.export import job as export_job
-from audit.log import ledger
-from audit.reviews import Outcome, Scope
-from audit.signatures import Signature
+from audit.ledger.log import ledger
+from audit.ledger.queries import head
+from audit.trail_reviews import Outcome, Scope
+from audit.verification import runs
 from ingestion import copies
 from ingestion.intake import drafts, gathering
 from ingestion.models import (
@@ -180,7 +182,7 @@ def _rows(site, document, admin, qa):
     for row in rows.values():
         if row.pk is None:
             row.save()
-    keys = {name: row.pk for name, row in rows.items()} | {"audit_entry": history.head()[0]}
+    keys = {name: row.pk for name, row in rows.items()} | {"audit_entry": head()[0]}
     return _pages_of(keys) | {
         "admin:view_on_site.content_type_id": ContentType.objects.get_for_model(document).pk,
         "admin:view_on_site.object_id": document.pk,
@@ -203,7 +205,7 @@ def _trail(document, mara, admin):
     by = Signature(mara.actor, mara.role, str(mara), copies.MEANING)
     copies.certify(document, reason=REASON, by=by)
     seq = copies.signed_by(document, mara.actor)[0].seq
-    review = reviews.sign(
+    review = trail_reviews.sign(
         Scope(today, today, site=NUMBER),
         findings="I saw nothing.",
         outcome=Outcome.NOTHING_FOUND,
@@ -212,8 +214,8 @@ def _trail(document, mara, admin):
     check = runs.check_now(admin.actor)
     search = {"sites": [NUMBER], "subjects": [], "doc_id": "", "since": "", "until": ""}
     call_command("audit_keys", "create", verbosity=0, stdout=io.StringIO())
-    export = jobs.ask(export_job.KIND, search | {"packet": "", "study": ""}, admin.actor)
-    while jobs.work_next():
+    export = background_jobs.ask(export_job.KIND, search | {"packet": "", "study": ""}, admin.actor)
+    while background_jobs.work_next():
         pass
     return {
         "certified_copy.seq": seq,

@@ -7,7 +7,7 @@ from django.db import connection, migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 
-from audit import stages
+from audit import migration_stages
 from tests.config.old_code import stumbles
 
 # Of each app the last migration from before the rule: there was nothing yet to be upgraded.
@@ -36,15 +36,17 @@ def test_every_migration_is_named_for_its_stage(loader):
 
 def test_old_code_goes_on_after_every_migration_that_runs_before_it_is_replaced(loader):
     for (app, name), migration in bound(loader).items():
-        if not stages.is_post(name):
+        if not migration_stages.is_post(name):
             before = loader.project_state((app, name), at_end=False)
             assert not stumbles(migration, before), f"{app}.{name} has to be post"
 
 
 def test_none_of_before_waits_for_one_of_after(loader):
     for (app, name), migration in bound(loader).items():
-        if not stages.is_post(name):
-            waits_for = [need for need in migration.dependencies if stages.is_post(need[1])]
+        if not migration_stages.is_post(name):
+            waits_for = [
+                need for need in migration.dependencies if migration_stages.is_post(need[1])
+            ]
             assert all(need[0] == app for need in waits_for), f"{app}.{name}"
 
 

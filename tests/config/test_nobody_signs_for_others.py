@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit.history import Search, count
+from audit.ledger.queries import Search, count
 from ingestion.models import Document
 from ingestion.review import version
 from tests.config import doors

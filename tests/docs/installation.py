@@ -24,7 +24,7 @@ ADDRESS = "http://127.0.0.1:8000"  # on every page; ours is a free port
 PROGRAM, HUMAN = SITES[1], SITES[0]  # whose packets come over HTTP, and by hand
 TOKENS = """
 from django.utils import timezone
-from audit.log import ledger
+from audit.ledger.log import ledger
 from sites.models import ApiToken, Scope, Site, User
 def write(file, scopes, **whose):
     token = ApiToken(approved_at=timezone.now(), name=file, scopes=scopes, **whose)

@@ -3,7 +3,7 @@
 A block of commands runs in `test_commands`, unless a comment before it says why it does not:
 
     <!-- not run: needs a PostgreSQL server -->
-    <!-- run by tests/audit/test_format.py -->
+    <!-- run by tests/audit/ledger/test_format.py -->
 """
 
 import re

@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit import verify
+from audit.verification import verify
 
 DATABASE = ("transactional_db", "db")
 

@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState
 from ingestion.models import Document
 from ingestion.samples.portal import Limit, SamplePortal

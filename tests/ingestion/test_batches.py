@@ -5,9 +5,9 @@ from django.contrib.auth.models import Group
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit import jobs
-from audit.history import timeline
-from audit.jobs import AuditJob
+from audit import background_jobs
+from audit.background_jobs import AuditJob
+from audit.ledger.queries import timeline
 from ingestion import batches, retrying
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState, DocumentState
@@ -245,6 +245,6 @@ def test_batches_that_end_together_ask_for_one_check_of_what_is_new():
     assert (job.kind, job.arguments["mode"], job.state) == ("verify", "incremental", "waiting")
     assert job.due_at > job.created_at
     AuditJob.objects.update(due_at=job.created_at)
-    assert jobs.work_next()
+    assert background_jobs.work_next()
     job.refresh_from_db()
     assert (job.state, job.result["result"]) == ("done", "unanchored")

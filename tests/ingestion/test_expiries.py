@@ -6,8 +6,8 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from audit.actors import in_full
-from audit.history import timeline
+from audit.ledger.actors import in_full
+from audit.ledger.queries import timeline
 from ingestion import expiries
 from ingestion.expiries import Noted
 from ingestion.models import Document, Extraction, Finding, ValidityOverride

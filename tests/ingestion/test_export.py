@@ -5,7 +5,7 @@ import json
 import pytest
 from fhir.resources.R4B.auditevent import AuditEvent
 
-from audit import checkpoints
+from audit.signing import checkpoints
 from tests.audit.export.support import KEY, exported, inspect, kept, publish, sign
 from tests.factories import make_batch, make_filed, make_site
 

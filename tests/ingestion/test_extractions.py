@@ -16,7 +16,7 @@ from ingestion.reading.facts import (
     TextSource,
     Word,
 )
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.extraction import FieldValue
 from ingestion.rules.signatures import Ink, Signature
 from ingestion.web.extracted import extracted
 from tests import steps

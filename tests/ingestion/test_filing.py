@@ -5,8 +5,8 @@ import uuid
 import pytest
 from django.db import IntegrityError, transaction
 
-from audit.history import timeline
-from audit.log import ledger
+from audit.ledger.log import ledger
+from audit.ledger.queries import timeline
 from ingestion import filing
 from ingestion import steps as worker_steps
 from ingestion.core.errors import LeaseLost

@@ -7,9 +7,9 @@ import pytest
 from django.core import mail
 from django.utils import timezone
 
-from audit.history import find as latest
-from audit.history import timeline
-from audit.log import ledger
+from audit.ledger.log import ledger
+from audit.ledger.queries import find as latest
+from audit.ledger.queries import timeline
 from ingestion import filing, mailing
 from ingestion.core.states import DocumentState
 from ingestion.models import Mailbox, Told

@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion import retrying
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.models import Document
 from ingestion.rules.findings import Finding
 from ingestion.steps import Conclude, take

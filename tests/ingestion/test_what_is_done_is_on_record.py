@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit import history
+from audit.ledger import queries
 from ingestion import batches, retrying
 from ingestion.dispatch import leases
 from ingestion.filing import By
@@ -32,7 +32,7 @@ def mara(site):
 
 def named(event, subject=""):
     """Who did it, of each entry with this name."""
-    found = history.find(history.Search(event=event, subjects=[subject] if subject else []))
+    found = queries.find(queries.Search(event=event, subjects=[subject] if subject else []))
     return [entry.actor.partition("@")[0] for entry in found]
 
 

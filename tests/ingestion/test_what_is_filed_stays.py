@@ -7,8 +7,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import ProtectedError
 
-from audit import history
-from audit.history import Search
+from audit.ledger import queries
+from audit.ledger.queries import Search
 from audit.models import AppendOnly, Entry
 from ingestion.core.errors import StorageUnavailable
 from ingestion.models import Document
@@ -34,7 +34,7 @@ def filed(settings, tmp_path):
     archive().put(tmp_path / "incoming", document.sha256)
     yield document
     assert Document.objects.filter(pk=document.pk, state="ARCHIVED").exists()
-    assert [entry.event for entry in history.timeline(document.subject)][:3] == [
+    assert [entry.event for entry in queries.timeline(document.subject)][:3] == [
         "document.received", "document.checking", "document.filed",
     ]  # fmt: skip
     with archive().open(document.sha256) as kept:
@@ -121,7 +121,7 @@ def test_whoever_asks_to_delete_what_stays_is_told_why_not_and_is_on_record(
         sent = {"post": "yes", "reason_for_change": WHY}
         answer = client.post(f"{page_of(row)}delete/", sent)
         assert answer.status_code == 403
-        tried = history.find(Search(subjects=[subject], event=f"{kind}.deletion_refused"))
+        tried = queries.find(Search(subjects=[subject], event=f"{kind}.deletion_refused"))
         assert [(each.actor, each.detail["reason"]) for each in tried] == [
             (administrator.actor, WHY)
         ] * number
@@ -137,13 +137,13 @@ def test_whoever_asks_to_delete_what_stays_is_told_why_not_and_is_on_record(
 def test_no_page_offers_what_would_be_refused_and_to_look_is_not_to_try(
     client, administrator, rows, kind
 ):
-    before = history.head()
+    before = queries.head()
     page = client.get(f"{page_of(rows[kind])}change/").content.decode()
     assert 'class="deletelink"' not in page
     answer = client.get(f"{page_of(rows[kind])}delete/")
     assert answer.status_code == 403
     assert "you tried" not in answer.content.decode()
-    assert history.head() == before
+    assert queries.head() == before
 
 
 @pytest.mark.parametrize("kind", ["site", "study"])
@@ -167,7 +167,7 @@ def test_in_a_list_the_deletion_of_what_stays_is_refused_on_record(
     sent = {"action": "delete_selected", "_selected_action": [row.pk], "reason_for_change": WHY}
     said = client.post(address, sent, follow=True).content.decode()
     assert "Nothing was deleted, and that you tried is on record." in said
-    (tried,) = history.find(Search(subjects=[f"{kind}:{row.pk}"], event=f"{kind}.deletion_refused"))
+    (tried,) = queries.find(Search(subjects=[f"{kind}:{row.pk}"], event=f"{kind}.deletion_refused"))
     assert tried.detail["reason"] == WHY
 
 
@@ -196,7 +196,7 @@ def test_in_the_admin_it_is_refused_with_a_sentence_and_who_tried_is_on_record(c
     address = f"/admin/ingestion/document/{filed.pk}/delete/"
     answer = client.post(address, {"post": "yes", "reason_for_change": "It is a mistake."})
     assert answer.status_code == 403
-    last = history.timeline(filed.subject)[-1]
+    last = queries.timeline(filed.subject)[-1]
     if role == "administrator":
         assert "Nobody deletes a document" in answer.content.decode()
         assert (last.event, last.actor) == ("document.deletion_refused", user.actor)

@@ -7,9 +7,9 @@ import pytest
 from django.contrib.auth.models import Group
 from django.core.management import call_command
 
-from audit.actors import in_full, in_short
-from audit.history import find as latest
-from audit.history import timeline
+from audit.ledger.actors import in_full, in_short
+from audit.ledger.queries import find as latest
+from audit.ledger.queries import timeline
 from ingestion import roles
 from sites.models import Membership, User
 from tests.audit.support import write

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from audit import history
+from audit.ledger import queries
 from tests.audit.export.support import KEY, inspect, publish, sign, write_ways
 from tests.audit.support import guards_down, sql
 from tests.factories import make_site
@@ -48,7 +48,7 @@ def test_a_part_is_chosen_by_what_people_know_of_it(trail, tmp_path, capsys, cho
     whole = found == ["CV-1", "CV-2", "CV-3"] and not choice
     code, told = inspect(tmp_path / "export", "--vkey", KEY.verifier.text)
     assert (code, told.startswith("COMPLETE: " if whole else "PART: ")) == (3 if whole else 4, True)
-    assert history.find(limit=1)[0].sha256 in capsys.readouterr().out
+    assert queries.find(limit=1)[0].sha256 in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

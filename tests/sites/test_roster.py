@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 
-from audit.history import Search, find
+from audit.ledger.queries import Search, find
 from sites.models import Portal, Site, User
 from tests.factories import make_site, make_staff, make_user
 

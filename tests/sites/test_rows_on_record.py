@@ -17,10 +17,11 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 from django_otp.oath import TOTP
 
-from audit import bound_rows, history, redaction, verify
+from audit.ledger import bound_rows, queries, redaction
 from audit.models import Entry
-from audit.starts import Mode
-from sites import accounts, second_step
+from audit.verification import verify
+from audit.verification.start import Mode
+from sites import account_changes, second_step
 from sites.fitness import Missing
 from sites.models import ApiToken, Scope, User
 from tests.audit.support import sql
@@ -187,7 +188,7 @@ def test_a_token_that_sql_made_or_removed_is_named(token, site):
 
 def test_what_was_changed_behind_the_ledger_stays_named_after_a_change_on_record(mara):
     sql("UPDATE clinical_sites_user SET is_superuser = %s WHERE id = %s", True, mara.pk)
-    with accounts.by_themselves(User.objects.get(pk=mara.pk)) as row:
+    with account_changes.by_themselves(User.objects.get(pk=mara.pk)) as row:
         row.email = "mara@site.example"
     (said,) = problems()
     assert re.fullmatch(
@@ -198,7 +199,7 @@ def test_what_was_changed_behind_the_ledger_stays_named_after_a_change_on_record
 
 def test_an_account_without_a_beginning_stays_named_after_a_change_on_record(mara):
     mallory = make_user("mallory", is_superuser=True)
-    with accounts.by_themselves(mallory) as row:
+    with account_changes.by_themselves(mallory) as row:
         row.email = "mallory@evil.example"
     (said,) = problems()
     assert re.fullmatch(rf"user:{mallory.pk} is in the database, and no entry before \d+ .*", said)
@@ -215,7 +216,7 @@ def test_what_is_redacted_is_said_not_to_be_checkable_and_is_no_problem(mara):
         f"user:{mara.pk} cannot be checked: the detail of entry {entry.pk} is redacted."
     ]
     sql("UPDATE clinical_sites_user SET is_superuser = %s WHERE id = %s", True, mara.pk)
-    with accounts.by_themselves(User.objects.get(pk=mara.pk)) as row:
+    with account_changes.by_themselves(User.objects.get(pk=mara.pk)) as row:
         row.email = "mara@site.example"
     sql("UPDATE clinical_sites_user SET is_staff = %s WHERE id = %s", True, mara.pk)
     assert " is_staff changed " in problems()[0], "what was bound after that is checked"
@@ -240,7 +241,7 @@ def test_the_upgrade_puts_accounts_and_tokens_on_record_and_covers_them_from_the
     made.save()
     of_that_time = MigrationLoader(connection).project_state([("clinical_sites", UPGRADE)]).apps
     import_module(f"sites.migrations.{UPGRADE}").record_rows(of_that_time, None)
-    (entry,) = history.timeline(person.actor)
+    (entry,) = queries.timeline(person.actor)
     assert entry.event == "user.recorded"
     assert "are not covered by checks of the ledger" in entry.detail["reason"]
     assert problems() == []
@@ -256,7 +257,7 @@ def test_a_field_that_a_later_release_adds_begins_as_its_default(mara, monkeypat
             bound_rows.KINDS, "user", replace(kind, left_out=kind.left_out | {"access_until"})
         )
         older = User.objects.create_user("older", password=PASSWORD)
-    assert "access_until" not in history.timeline(older.actor)[0].detail["row"]
+    assert "access_until" not in queries.timeline(older.actor)[0].detail["row"]
     assert problems() == []
     sql("UPDATE clinical_sites_user SET access_until = '2030-01-01' WHERE id = %s", older.pk)
     assert " access_until changed " in problems()[0]
@@ -277,7 +278,7 @@ def test_accounts_that_the_shell_and_commands_make_agree(ada, site, settings):
 
 
 def test_what_people_change_on_their_own_account_agrees(mara):
-    accounts.acknowledge(mara, Missing.TRAINING)
+    account_changes.acknowledge(mara, Missing.TRAINING)
     device = second_step.begun(mara)
     code = f"{TOTP(device.bin_key).token():06}"
     assert second_step.set_up(User.objects.get(pk=mara.pk), code)
@@ -294,7 +295,7 @@ def test_a_password_whose_hash_is_renewed_at_sign_in_agrees(client, mara, settin
     client.post("/login/", {"username": "mara", "password": "correct horse"})
     assert User.objects.get(pk=mara.pk).password != before
     assert problems() == []
-    (entry,) = history.find(history.Search(event="user.changed"))
+    (entry,) = queries.find(queries.Search(event="user.changed"))
     assert entry.detail["changes"] == {"password": {"old": "(not shown)", "new": "(not shown)"}}
 
 

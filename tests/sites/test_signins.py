@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from audit.actors import in_full
-from audit.history import find as latest
-from audit.history import timeline
+from audit.ledger.actors import in_full
+from audit.ledger.queries import find as latest
+from audit.ledger.queries import timeline
 from ingestion.dispatch import host
 from sites import signins
 from sites.models import FailedSignIns

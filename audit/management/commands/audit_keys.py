@@ -6,10 +6,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from audit import anchors, checkpoints, keys, rotation
-from audit.chain import BrokenChain
-from audit.keys import KeyProblem
-from audit.notes import Verifier
+from audit.ledger.chain import BrokenChain
+from audit.signing import (
+    anchors,
+    checkpoints,
+    key_rotation,
+    keys,
+)
+from audit.signing.keys import KeyProblem
+from audit.signing.signed_note import Verifier
 
 ACTOR = "system:audit_keys"
 
@@ -42,14 +47,14 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _create(self, *, is_lost: bool) -> None:
-        verifier = rotation.create(by=ACTOR, is_lost=is_lost)
+        verifier = key_rotation.create(by=ACTOR, is_lost=is_lost)
         self._tell(f"The key is in {keys.private_file()}. Nobody else can make it again.", verifier)
         checkpoints.sign()
         for problem in anchors.anchor_all():
             self.stderr.write(problem)
 
     def _rotate(self) -> None:
-        verifier = rotation.rotate(by=ACTOR)
+        verifier = key_rotation.rotate(by=ACTOR)
         self._tell("The new key signs. The old private key was removed from this host.", verifier)
 
     def _show(self) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from audit import anchors, checkpoints
-from audit.chain import BrokenChain
-from audit.keys import KeyProblem
+from audit.ledger.chain import BrokenChain
+from audit.signing import anchors, checkpoints
+from audit.signing.keys import KeyProblem
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connection
 
-from audit import roles
+from audit.ledger import database_roles
 
 
 class Command(BaseCommand):
@@ -23,13 +23,13 @@ class Command(BaseCommand):
             raise CommandError(
                 "DATABASE_OWNER_URL is not set. With --dry-run the SQL is printed, for a DBA."
             )
-        role = roles.application(DEFAULT_DB_ALIAS)
-        with roles.as_owner(DEFAULT_DB_ALIAS):
+        role = database_roles.application(DEFAULT_DB_ALIAS)
+        with database_roles.as_owner(DEFAULT_DB_ALIAS):
             if dry_run:
-                self.stdout.write(";\n".join([*roles.grants(connection, role), ""]))
+                self.stdout.write(";\n".join([*database_roles.grants(connection, role), ""]))
                 return
             try:
-                roles.grant(connection, role)
+                database_roles.grant(connection, role)
             except ProgrammingError as error:
                 raise CommandError(
                     f"The rights could not be given: {str(error).strip()}"

@@ -8,7 +8,8 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
 
-from audit import roles, stages
+from audit import migration_stages
+from audit.ledger import database_roles
 
 
 class Command(migrate.Command):
@@ -26,12 +27,12 @@ class Command(migrate.Command):
         alias, stage = options["database"], options.pop("stage")
         if stage == "pre" and options["app_label"]:
             raise CommandError("--stage pre is for all apps: leave the app's name out.")
-        with roles.as_owner(alias):
+        with database_roles.as_owner(alias):
             for target in _before_post(alias) if stage == "pre" else [{}]:
                 super().handle(*args, **options | target)
             is_look = options["plan"] or options["check_unapplied"]
             if settings.DATABASE_OWNER and not is_look:
-                roles.grant(connections[alias], roles.application(alias))
+                database_roles.grant(connections[alias], database_roles.application(alias))
 
 
 def _before_post(alias: str) -> list[dict[str, str]]:
@@ -39,7 +40,7 @@ def _before_post(alias: str) -> list[dict[str, str]]:
     executor = MigrationExecutor(connections[alias])
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     steps = [(migration.app_label, migration.name) for migration, _ in plan]
-    if not any(stages.is_post(name) for _, name in steps):
+    if not any(migration_stages.is_post(name) for _, name in steps):
         return [{}]
-    last = stages.before_post(steps)
+    last = migration_stages.before_post(steps)
     return [{"app_label": app, "migration_name": name} for app, name in last]

@@ -6,10 +6,10 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
-from audit.actors import OPERATIONS
+from audit.change_tracking.change_reasons import ReasonForm
+from audit.ledger.actors import OPERATIONS
+from audit.ledger.redaction import NotRedacted, redact
 from audit.models import Entry
-from audit.reasons import ReasonForm
-from audit.redaction import NotRedacted, redact
 
 
 class Command(BaseCommand):

@@ -15,13 +15,19 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
-from audit import tlog_policy
-from audit.chain import Break
-from audit.heads import CannotCheck
-from audit.runs import check
-from audit.starts import Mode
-from audit.tlog_policy import Policy, PolicyError
-from audit.verify import COULD_NOT_RUN, EXIT_CODES, Result, Verdict, verify
+from audit.ledger.chain import Break
+from audit.verification import tlog_policy
+from audit.verification.checkpoint_verification import CannotCheck
+from audit.verification.runs import check
+from audit.verification.start import Mode
+from audit.verification.tlog_policy import Policy, PolicyError
+from audit.verification.verify import (
+    COULD_NOT_RUN,
+    EXIT_CODES,
+    Result,
+    Verdict,
+    verify,
+)
 
 WHAT_TO_DO = (
     "What to do: stop the workers, keep a copy of the database as it is, and find out who could\n"

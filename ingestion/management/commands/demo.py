@@ -15,9 +15,9 @@ from django.utils import timezone
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from audit import keys, rotation
-from audit.actors import OPERATIONS
-from audit.verify import EXIT_CODES, Result
+from audit.ledger.actors import OPERATIONS
+from audit.signing import key_rotation, keys
+from audit.verification.verify import EXIT_CODES, Result
 from ingestion import progress
 from ingestion.intake import manifest, register
 from ingestion.management import showing
@@ -63,7 +63,7 @@ class Command(BaseCommand):
             soft_wrap=True,
         )
         if not keys.are_there():
-            rotation.create(by="system:demo")
+            key_rotation.create(by="system:demo")
         limits = limits_of(corpus.sites)
         portal = stack.enter_context(
             SamplePortal(corpus.directory, limits, faults=faults, seed=seed, port=port)

@@ -13,9 +13,9 @@ from django.contrib.auth.models import Group
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from audit.log import ledger
+from audit.ledger.log import ledger
 from ingestion import roles
-from sites import accounts
+from sites import account_changes
 from sites.models import Membership, Site, User
 from sites.roles import AUDITORS, OPERATORS, QA_LEADS, QA_REVIEWERS, REGULATORY_AFFAIRS
 
@@ -78,7 +78,7 @@ class Command(BaseCommand):
     def _row(self, person: Person, sites: list[Site]) -> tuple[str, ...]:
         user = User.objects.filter(username=person.username).first()
         user = user or User(username=person.username)
-        with accounts.on_record(user):
+        with account_changes.on_record(user):
             user.printed_name = person.printed_name
             user.is_staff = bool(person.group) or person.is_superuser
             user.is_superuser = person.is_superuser

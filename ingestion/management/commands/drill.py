@@ -13,7 +13,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from audit import rotation
+from audit.signing import key_rotation
 from ingestion.drills import backpressure, rate_limit, reconstruction, replay, shutdown
 from ingestion.drills.scene import DrillFailed
 from ingestion.samples import frozen
@@ -87,7 +87,7 @@ class Command(BaseCommand):
         if not Sandbox(folder).is_ours():
             raise DrillFailed(f"a drill works in {folder} alone; nothing was done")
         call_command("migrate", verbosity=0)
-        rotation.create(by="system:drill")
+        key_rotation.create(by="system:drill")
         if drill == REPLAY:
             replay.run(folder, self._say, documents=documents)
         else:

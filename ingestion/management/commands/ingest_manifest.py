@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from audit.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS
 from ingestion.intake import manifest, register
 from ingestion.management import waiting
 from ingestion.models import PRIORITIES, Source

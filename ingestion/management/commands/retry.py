@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from audit.actors import OPERATIONS
+from audit.ledger.actors import OPERATIONS
 from ingestion import retrying
 from ingestion.filing import By
 from ingestion.models import Document

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
-from audit.reasons import LEAST
+from audit.change_tracking.change_reasons import LEAST
 from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.forms import SignedForm
 from sites import access

@@ -9,10 +9,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from audit.log import ledger
+from audit.ledger.log import ledger
 from ingestion.web.access import SignedIn
 from ingestion.web.account.people import wanted
-from sites import accounts, fitness, identity, second_step
+from sites import (
+    account_changes,
+    fitness,
+    identity,
+    second_step,
+)
 from sites.fitness import Missing
 
 _THANKS = {
@@ -91,6 +96,6 @@ def ask_for_identity(request: SignedIn) -> HttpResponse:
 
 
 def _acknowledged(request: SignedIn, what: Missing) -> HttpResponse:
-    accounts.acknowledge(request.user, what)
+    account_changes.acknowledge(request.user, what)
     messages.success(request, _THANKS[what])
     return redirect(wanted(request) or "account")

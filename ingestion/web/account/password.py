@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from audit import prompts
+from audit.change_tracking import form_errors
 from ingestion.web.access import SignedIn
 from ingestion.web.account.people import wanted
 from ingestion.web.forms import PlainForm
@@ -89,7 +89,7 @@ def password(request: SignedIn) -> HttpResponse:
         return HttpResponseRedirect(wanted(request) or start_page(request.user))
     if form.errors:
         by = (person.actor, person.role)
-        prompts.form_came_back("password", wrong=prompts.wrong_in(form), typed={}, by=by)
+        form_errors.form_came_back("password", wrong=form_errors.wrong_in(form), typed={}, by=by)
     context = {
         "form": form,
         "rules": password_validation.password_validators_help_texts(),

@@ -18,8 +18,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 from django_q.models import Failure
 
-from audit import anchors, runs
-from audit.standing import current_verdict, standing
+from audit.signing import anchors
+from audit.verification import runs
+from audit.verification.ledger_status import current_verdict, standing
 from ingestion.core.states import ChunkState, DocumentState
 from ingestion.dispatch import heartbeat
 from ingestion.models import AlarmRow, Chunk, Document, WorkerHost

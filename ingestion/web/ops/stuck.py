@@ -12,8 +12,8 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from audit.context import because
-from audit.reasons import LEAST, MOST
+from audit.change_tracking.change_reasons import LEAST, MOST
+from audit.ledger.context import because
 from ingestion import retrying
 from ingestion.dispatch import recovery
 from ingestion.filing import By

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from audit.reasons import LEAST
+from audit.change_tracking.change_reasons import LEAST
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declared
 from ingestion.models import Action, Document

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from audit.signatures import Signature
+from audit.electronic_signatures import Signature
 from ingestion import review as decisions
 from ingestion.intake import correcting
 from ingestion.models import Action, Decision, Document

@@ -5,8 +5,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from audit import anchors, jobs, runs
-from audit.standing import current_verdict, standing
+from audit import background_jobs
+from audit.signing import anchors
+from audit.verification import runs
+from audit.verification.ledger_status import current_verdict, standing
 from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.trail import words
 from ingestion.web.trail.doors import CHECK, SEE
@@ -42,7 +44,7 @@ def check_now(request: SignedIn) -> HttpResponse:
 @require_safe
 def check(request: HttpRequest, pk: int) -> HttpResponse:
     """How far a check is that somebody asked for, and then what came of it."""
-    job = jobs.find(runs.KIND, pk)
+    job = background_jobs.find(runs.KIND, pk)
     if job is None:
         raise Http404
     found = runs.find(job.result["run"]) if is_done(job) else None

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from audit.bound_rows import ROW
-from audit.history import Recorded
+from audit.ledger.bound_rows import ROW
+from audit.ledger.queries import Recorded
 from ingestion.web.look import Look
 from ingestion.web.trail import words
 from sites.roles import label

@@ -12,11 +12,12 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from audit import history, jobs
+from audit import background_jobs
+from audit.background_jobs import AuditJob
 from audit.export.job import KIND
-from audit.history import Search
-from audit.jobs import AuditJob
-from audit.log import ledger, record, written
+from audit.ledger import queries
+from audit.ledger.log import ledger, record, written
+from audit.ledger.queries import Search
 from ingestion.models import Packet
 from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.trail import package, words
@@ -32,7 +33,7 @@ EXPORTS_SHOWN = 20
 @for_staff_with(EXPORT)
 @require_safe
 def exports(request: SignedIn) -> HttpResponse:
-    made = jobs.latest(KIND, EXPORTS_SHOWN)
+    made = background_jobs.latest(KIND, EXPORTS_SHOWN)
     names = words.names(job.asked_by for job in made)
     rows = [(job, names.get(job.asked_by, job.asked_by), chosen(job)) for job in made]
     return render(request, "trail/exports.html", {"rows": rows})
@@ -55,11 +56,11 @@ def confirm(request: SignedIn) -> HttpResponse:
     if not form.is_valid():
         return render(request, "trail/export_choose.html", {"form": form}, status=400)
     search = _search(form.cleaned_data)
-    entries = history.count(search)
+    entries = queries.count(search)
     if request.method == "POST" and entries:
         chosen_by = {"role": request.user.role}
         arguments = _arguments(form.cleaned_data, search) | chosen_by
-        job = jobs.ask(KIND, arguments, request.user.actor)
+        job = background_jobs.ask(KIND, arguments, request.user.actor)
         return redirect("trail_export", job.pk)
     choice = [(form.fields[name].label, name, value) for name, value in _chosen(form).items()]
     context = {"choice": choice, "entries": entries, "query": request.GET.urlencode()}
@@ -116,7 +117,7 @@ def chosen(job: AuditJob) -> str:
 
 
 def _job(pk: int) -> AuditJob:
-    job = jobs.find(KIND, pk)
+    job = background_jobs.find(KIND, pk)
     if job is None:
         raise Http404
     return job

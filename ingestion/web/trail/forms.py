@@ -6,8 +6,8 @@ from typing import Any
 from django import forms
 from django.utils import timezone
 
-from audit.history import Search
-from audit.reviews import Outcome, Scope
+from audit.ledger.queries import Search
+from audit.trail_reviews import Outcome, Scope
 from ingestion.models import Packet
 from ingestion.web.forms import PlainForm, SignedForm
 from ingestion.web.trail.words import EVENTS

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import get_conditional_response
 
-from audit.jobs import AuditJob
+from audit.background_jobs import AuditJob
 
 POLL_MILLISECONDS = 2000
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
-from audit import reviews
-from audit.reviews import DAY, Outcome
+from audit import trail_reviews
+from audit.trail_reviews import DAY, Outcome
 from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.trail.doors import REVIEW, SEE_REVIEWS
 from ingestion.web.trail.forms import ReviewForm
@@ -22,9 +22,9 @@ MEANING = "review"  # what the signature means, 21 CFR 11.50(a)(3)
 @for_staff_with(SEE_REVIEWS)
 @require_safe
 def listed(request: SignedIn) -> HttpResponse:
-    due = reviews.due()
-    page = Paginator(reviews.listed(), ON_A_PAGE).get_page(request.GET.get("page"))
-    roles = reviews.roles_of(page.object_list)
+    due = trail_reviews.due()
+    page = Paginator(trail_reviews.listed(), ON_A_PAGE).get_page(request.GET.get("page"))
+    roles = trail_reviews.roles_of(page.object_list)
     context = {
         "due": due,
         "is_overdue": due.is_overdue(timezone.now().date()),
@@ -38,14 +38,14 @@ def listed(request: SignedIn) -> HttpResponse:
 @for_staff_with(SEE_REVIEWS)
 @require_safe
 def review(request: SignedIn, pk: int) -> HttpResponse:
-    found = reviews.one(pk)
+    found = trail_reviews.one(pk)
     if found is None:
         raise Http404
     context = {
         "review": found,
-        "role": label(reviews.roles_of([found]).get(found.pk, "")),
-        "account": reviews.account_of(found),
-        "changed": reviews.no_longer_as_signed(found),
+        "role": label(trail_reviews.roles_of([found]).get(found.pk, "")),
+        "account": trail_reviews.account_of(found),
+        "changed": trail_reviews.no_longer_as_signed(found),
     }
     return render(request, "trail/review.html", context)
 
@@ -57,7 +57,7 @@ def new(request: SignedIn) -> HttpResponse:
     form = ReviewForm(request.POST or None, initial=_next_period())
     if form.is_valid() and (signature := form.signed(request.user, MEANING, REVIEW)):
         given = form.cleaned_data
-        made = reviews.sign(
+        made = trail_reviews.sign(
             form.scope,
             findings=given["findings"],
             outcome=Outcome(given["outcome"]),
@@ -72,5 +72,5 @@ def new(request: SignedIn) -> HttpResponse:
 def _next_period() -> dict[str, object]:
     """What is due: from the first day that no review covers, to yesterday."""
     today = timezone.now().date()
-    since = reviews.due().since or today
+    since = trail_reviews.due().since or today
     return {"since": min(since, today), "until": max(min(since, today), today - DAY)}

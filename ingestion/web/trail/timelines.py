@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from audit import history
-from audit.history import Recorded, Search
+from audit.ledger import queries
+from audit.ledger.queries import Recorded, Search
 from ingestion.models import Document, Packet
 from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.bounds import whole_number
@@ -38,7 +38,7 @@ def of_document(request: SignedIn, pk: int) -> HttpResponse:
     """All versions of it: what is filed under the same identifier of the same site."""
     visible = Document.objects.visible_to(request.user).select_related("site", "packet")
     document = get_object_or_404(visible, pk=pk)
-    entries = history.of_document(document.site.site_id, document.doc_id)
+    entries = queries.of_document(document.site.site_id, document.doc_id)
     context = {"document": document, "lines": _numbered(lines(entries)), "newest_first": False}
     return render(request, "trail/document.html", context)
 
@@ -77,7 +77,7 @@ def subjects_of(packet: Packet) -> list[str]:
 
 def _page(request: HttpRequest, search: Search) -> dict[str, object]:
     before = request.GET.get("before", "")
-    found = history.find(search, before=whole_number(before), limit=ON_A_PAGE + 1)
+    found = queries.find(search, before=whole_number(before), limit=ON_A_PAGE + 1)
     shown = found[:ON_A_PAGE]
     return {
         "lines": lines(shown),

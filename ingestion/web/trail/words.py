@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from audit import actors
-from audit.history import Recorded
+from audit.ledger import actors
+from audit.ledger.queries import Recorded
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.rules.copy import COPY
 from ingestion.rules.sentences import sentences

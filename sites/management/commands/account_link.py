@@ -10,7 +10,13 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from sites import accounts, approvals, identity, password_changes, password_links
+from sites import (
+    account_changes,
+    approvals,
+    identity,
+    password_changes,
+    password_links,
+)
 from sites.identity import Cause
 from sites.models import User
 
@@ -27,7 +33,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no user {user!r}. Enter an existing user name.")
         if not (person.is_active and person.has_access()):
             raise CommandError(f"The account {user!r} is not open. Open it in the admin first.")
-        with accounts.on_record(person):
+        with account_changes.on_record(person):
             password_changes.issue_link(person)
             person.save(update_fields=["link_issued_at", "signing_suspended_at"])
             identity.ask(person, Cause.PASSWORD, by=None)

@@ -12,12 +12,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.dateparse import parse_date, parse_datetime
 
-from audit.actors import OPERATIONS
-from audit.chain import BrokenChain
 from audit.export.package import Made, export
 from audit.export.selection import Selection
 from audit.export.trail import ExportRefused
-from audit.log import written
+from audit.ledger.actors import OPERATIONS
+from audit.ledger.chain import BrokenChain
+from audit.ledger.log import written
 from sites.models import Site
 
 

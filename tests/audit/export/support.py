@@ -9,16 +9,18 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.db import connection
 
-from audit import checkpoints, folders, notes, tree
 from audit.export.package import export
 from audit.export.selection import Selection
-from audit.log import ledger, record
+from audit.files import durable
+from audit.ledger import merkle_tree
+from audit.ledger.log import ledger, record
 from audit.models import Entry
+from audit.signing import checkpoints, signed_note
 from tests.audit.support import sql
 
 NAME = "siteledger.example/trail"
-KEY = notes.Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
-OTHER = notes.Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(32)))
+KEY = signed_note.Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
+OTHER = signed_note.Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(32)))
 VERIFIER = Path(__file__).parents[3] / "audit" / "export" / "verify_trail.py"
 WAY = ["RECEIVED", "VALIDATING", "ARCHIVED"]
 EVENTS = ["document.received", "document.checking", "document.filed"]
@@ -53,11 +55,11 @@ def write_ways(*documents, **facts):
 def sign(*signers, upto=None):
     """A checkpoint over the first `upto` entries, inserted as the application does."""
     lines = list(Entry.objects.order_by("seq").values_list("body", "hash")[:upto])
-    frontier = tree.Frontier()
+    frontier = merkle_tree.Frontier()
     for body, _ in lines:
-        frontier.add(tree.leaf(body))
-    head = notes.Head(NAME, len(lines), frontier.root())
-    note = notes.signed(head.text, signers or [KEY])
+        frontier.add(merkle_tree.leaf(body))
+    head = signed_note.Head(NAME, len(lines), frontier.root())
+    note = signed_note.signed(head.text, signers or [KEY])
     now = connection.ops.adapt_datetimefield_value(datetime.now(UTC))
     sql(
         "INSERT INTO audit_checkpoint (size, head, root, frontier, note, created_at) "
@@ -78,7 +80,7 @@ def publish(settings, folder, *signers):
     (folder / "vkeys.txt").write_text(keys)
     pem = signers[-1].private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     settings.AUDIT_KEY_FILE.unlink(missing_ok=True)
-    folders.write_secret(settings.AUDIT_KEY_FILE, pem)
+    durable.write_secret(settings.AUDIT_KEY_FILE, pem)
 
 
 def exported(target, **choice):

@@ -9,9 +9,9 @@ import pytest
 from fhir.resources.R4B.auditevent import AuditEvent
 from fhir.resources.R4B.provenance import Provenance
 
-from audit import chain
-from audit.actors import in_full
-from audit.log import ledger, record
+from audit.ledger import chain
+from audit.ledger.actors import in_full
+from audit.ledger.log import ledger, record
 from tests.audit.export.support import exported, sign, write_ways
 from tests.audit.support import guards_down, sql, write
 

@@ -10,7 +10,7 @@ import metamorphic_log
 import pytest
 from django.db import connection
 
-from audit import tree
+from audit.ledger import merkle_tree
 from tests.audit.export.support import (
     KEY,
     OTHER,
@@ -64,9 +64,11 @@ def test_a_foreign_verifier_accepts_the_proof_of_each_entry(trail, tmp_path):
     assert len(proofs) == len(lines) == 6
     for line, proof in zip(lines, proofs, strict=True):
         index, path, note = opened(proof)
-        metamorphic_log.checkpoint_verify_inclusion(note, KEYS, index, tree.leaf(line), path)
+        metamorphic_log.checkpoint_verify_inclusion(note, KEYS, index, merkle_tree.leaf(line), path)
         with pytest.raises(metamorphic_log.VerifyError):
-            metamorphic_log.checkpoint_verify_inclusion(note, KEYS, index, tree.leaf("x"), path)
+            metamorphic_log.checkpoint_verify_inclusion(
+                note, KEYS, index, merkle_tree.leaf("x"), path
+            )
 
 
 @pytest.mark.requirement("R05")

@@ -7,14 +7,15 @@ import zipfile
 
 import pytest
 
-from audit import chain, history, notes, tree
-from audit.actors import in_full
-from audit.chain import BrokenChain
 from audit.export import proofs
 from audit.export.package import export
 from audit.export.selection import Selection
 from audit.export.trail import ExportRefused
-from audit.log import written
+from audit.ledger import chain, merkle_tree, queries
+from audit.ledger.actors import in_full
+from audit.ledger.chain import BrokenChain
+from audit.ledger.log import written
+from audit.signing import signed_note
 from tests.audit.export.support import (
     KEY,
     OTHER,
@@ -25,8 +26,8 @@ from tests.audit.export.support import (
     sign,
     write_ways,
 )
+from tests.audit.ledger.test_merkle_tree import hashes_of
 from tests.audit.support import guards_down, sql, write
-from tests.audit.test_tree import hashes_of
 
 
 def files_of(folder):
@@ -80,7 +81,7 @@ def test_entries_are_the_ledgers_lines_as_they_are(package):
 @pytest.mark.requirement("R07")
 def test_an_export_is_on_record_with_the_hash_of_its_manifest(trail, tmp_path):
     target = exported(tmp_path / "export", doc_id="CV-3", sites=["FR-002"])
-    entry = history.find(limit=1)[0]
+    entry = queries.find(limit=1)[0]
     manifest = (target / "manifest.json").read_bytes()
     by = in_full("system:command"), "ops"
     assert (entry.event, entry.actor, entry.role) == ("ledger.exported", *by)
@@ -116,7 +117,7 @@ def test_a_part_has_what_was_asked_for(trail, tmp_path, choice, seqs):
 
 
 def test_times_choose_from_one_moment_up_to_before_another(trail, tmp_path):
-    entries = list(reversed(history.find(limit=12)))
+    entries = list(reversed(queries.find(limit=12)))
     border = written(entries[6].recorded_at)
     late = exported(tmp_path / "late", since=border)
     early = exported(tmp_path / "early", until=border)
@@ -127,12 +128,15 @@ def test_times_choose_from_one_moment_up_to_before_another(trail, tmp_path):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 11, 13, 64, 77])
 def test_nodes_kept_in_files_are_those_of_the_tree(size, tmp_path):
-    leaves = [tree.leaf(f"line {n}") for n in range(size)]
+    leaves = [merkle_tree.leaf(f"line {n}") for n in range(size)]
     with proofs.Nodes(tmp_path) as nodes:
         for hash_ in leaves:
             nodes.add(hash_)
         for start in range(size):
-            for path in (tree.inclusion(start, size), tree.consistency(start + 1, size)):
+            for path in (
+                merkle_tree.inclusion(start, size),
+                merkle_tree.consistency(start + 1, size),
+            ):
                 assert [nodes.hash_of(span) for span in path] == hashes_of(path, leaves)
         with pytest.raises(KeyError):
             nodes.hash_of((1, 3)) if size > 3 else nodes.hash_of((5, 8))
@@ -166,18 +170,18 @@ def test_without_the_key_nothing_is_exported_and_the_message_says_which_key_is_m
 def test_the_manifest_is_signed_as_any_client_of_signed_notes_reads_it(package):
     raw = (package / "manifest.json").read_bytes()
     note = (package / "manifest.json.note").read_text()
-    text, signers = notes.opened(note, [KEY.verifier, OTHER.verifier])
+    text, signers = signed_note.opened(note, [KEY.verifier, OTHER.verifier])
     digest = hashlib.sha256(raw).hexdigest()
     assert text == f"siteledger-audit-export/2 manifest.json\nsha256 {digest}\n"
     assert signers == [KEY.verifier]
-    with pytest.raises(notes.BadNote):
-        notes.Head.parse(text)  # it does not pass for a checkpoint
+    with pytest.raises(signed_note.BadNote):
+        signed_note.Head.parse(text)  # it does not pass for a checkpoint
 
 
 def test_a_choice_that_nothing_fits_is_refused(trail, tmp_path):
     with pytest.raises(ExportRefused, match="no entry fits"):
         exported(tmp_path / "export", doc_id="CV-99")
-    assert history.find(limit=1)[0].event == "document.filed"
+    assert queries.find(limit=1)[0].event == "document.filed"
 
 
 def test_what_is_there_is_not_written_over(trail, tmp_path):

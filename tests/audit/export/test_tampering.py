@@ -9,8 +9,9 @@ import shutil
 
 import pytest
 
-from audit import chain, history, notes, tree
 from audit.export.package import _hash_of
+from audit.ledger import chain, merkle_tree, queries
+from audit.signing import signed_note
 from tests.audit.export.support import (
     KEY,
     NAME,
@@ -78,7 +79,7 @@ def write_manifest(package, text, signer=KEY):
     (package / "manifest.json").write_text(text)
     if signer:
         digest = _hash_of(package / "manifest.json")
-        note = notes.signed(f"{FORMAT} manifest.json\nsha256 {digest}\n", [signer])
+        note = signed_note.signed(f"{FORMAT} manifest.json\nsha256 {digest}\n", [signer])
         (package / "manifest.json.note").write_text(note)
 
 
@@ -169,11 +170,13 @@ def edit_a_checkpoint(package):
 
 
 def sign_with_another_key(package):
-    frontier = tree.Frontier()
+    frontier = merkle_tree.Frontier()
     for line in lines_of(package):
-        frontier.add(tree.leaf(line))
-    head = notes.Head(NAME, frontier.size, frontier.root())
-    (package / "checkpoints" / str(frontier.size)).write_text(notes.signed(head.text, [OTHER]))
+        frontier.add(merkle_tree.leaf(line))
+    head = signed_note.Head(NAME, frontier.size, frontier.root())
+    (package / "checkpoints" / str(frontier.size)).write_text(
+        signed_note.signed(head.text, [OTHER])
+    )
 
 
 def edit_a_detail(package):
@@ -246,13 +249,13 @@ def put_no_object_for_a_detail(package):
 
 def sign_anew(package, signer):
     """The checkpoints of the entries as they are now."""
-    frontier = tree.Frontier()
+    frontier = merkle_tree.Frontier()
     for line in lines_of(package):
-        frontier.add(tree.leaf(line))
+        frontier.add(merkle_tree.leaf(line))
         path = package / "checkpoints" / str(frontier.size)
         if path.exists():
-            head = notes.Head(NAME, frontier.size, frontier.root())
-            path.write_text(notes.signed(head.text, [signer]))
+            head = signed_note.Head(NAME, frontier.size, frontier.root())
+            path.write_text(signed_note.signed(head.text, [signer]))
 
 
 TAMPERINGS = {
@@ -324,9 +327,9 @@ def test_whoever_renews_the_manifest_without_the_key_is_caught_by_its_signature(
 )
 def test_whoever_can_sign_the_manifest_is_caught_all_the_same(package, change, shown):
     change(package)
-    frontier = tree.Frontier()
+    frontier = merkle_tree.Frontier()
     for line in lines_of(package):
-        frontier.add(tree.leaf(line))
+        frontier.add(merkle_tree.leaf(line))
     signed_anew = change in {put_a_detail_in_another_way, put_no_object_for_a_detail}
     renew_manifest(package, **({"root": frontier.root().hex()} if signed_anew else {}))
     code, told = inspect(package, *KNOWN)
@@ -347,7 +350,7 @@ def test_a_copy_for_people_cannot_be_edited_alone(package, name):
 
 @pytest.mark.requirement("R11")
 def test_a_copy_that_was_edited_with_the_key_shows_against_the_manifests_hash_on_record(package):
-    on_record = history.find(limit=1)[0].sha256
+    on_record = queries.find(limit=1)[0].sha256
     assert inspect(package, "--known", on_record)[0] == 0
     with (package / "timeline.csv").open("ab") as file:
         file.write(b"x")
@@ -398,7 +401,7 @@ def cut_off_and_drop_the_newer_checkpoints(package):
     del manifest["files"]["checkpoints/12"]
     (package / "manifest.json").write_text(json.dumps(manifest))
     note = (package / "checkpoints" / "6").read_text()
-    renew_manifest(package, size=6, root=notes.Head.parse(note).root.hex())
+    renew_manifest(package, size=6, root=signed_note.Head.parse(note).root.hex())
 
 
 @pytest.mark.requirement("R05")
@@ -425,7 +428,7 @@ def test_a_trail_written_anew_with_its_own_key_shows_against_an_older_head(packa
     manifest = json.loads((package / "manifest.json").read_text())
     del manifest["files"]["checkpoints/6"]
     (package / "manifest.json").write_text(json.dumps(manifest))
-    renew_manifest(package, OTHER, root=notes.Head.parse(note).root.hex())
+    renew_manifest(package, OTHER, root=signed_note.Head.parse(note).root.hex())
     assert inspect(package)[0] == 3  # it agrees with itself
     assert inspect(package, *KNOWN)[0] == 1
     code, told = inspect(package, "--known", older)
@@ -465,8 +468,8 @@ def test_what_the_inspector_mistyped_is_not_held_against_the_package(package, gi
 
 
 def test_a_checkpoint_of_another_trail_is_not_compared(package, tmp_path):
-    head = notes.Head("another.example/trail", 12, bytes(32))
-    (tmp_path / "another").write_text(notes.signed(head.text, [KEY]))
+    head = signed_note.Head("another.example/trail", 12, bytes(32))
+    (tmp_path / "another").write_text(signed_note.signed(head.text, [KEY]))
     code, told = inspect(package, "--known", str(tmp_path / "another"))
     assert (code, "is of the trail 'another.example/trail'" in told) == (2, True)
 
@@ -568,17 +571,17 @@ def edit_a_consistency_proof(part):
 
 
 def bring_in_an_older_checkpoint_of_another_trail(part):
-    frontier = tree.Frontier()
+    frontier = merkle_tree.Frontier()
     for n in range(6):
-        frontier.add(tree.leaf(f"line {n}"))
-    head = notes.Head(NAME, 6, frontier.root())
-    (part / "checkpoints" / "6").write_text(notes.signed(head.text, [KEY]))
+        frontier.add(merkle_tree.leaf(f"line {n}"))
+    head = signed_note.Head(NAME, 6, frontier.root())
+    (part / "checkpoints" / "6").write_text(signed_note.signed(head.text, [KEY]))
 
 
 def sign_a_part_with_another_key(part):
     file = part / "checkpoints" / "12"
     head = file.read_text().partition("\n\n")[0] + "\n"
-    file.write_text(notes.signed(head, [KEY, OTHER]))
+    file.write_text(signed_note.signed(head, [KEY, OTHER]))
 
 
 PART_TAMPERINGS = {
@@ -639,10 +642,10 @@ def test_a_known_entry_of_a_part_vouches_for_itself_alone(part, package):
 
 
 def test_a_part_cannot_be_compared_with_a_checkpoint_that_no_proof_leads_from(part, tmp_path):
-    frontier = tree.Frontier()
-    frontier.add(tree.leaf("another line"))
+    frontier = merkle_tree.Frontier()
+    frontier.add(merkle_tree.leaf("another line"))
     known = tmp_path / "kept"
-    known.write_text(notes.signed(notes.Head(NAME, 1, frontier.root()).text, [KEY]))
+    known.write_text(signed_note.signed(signed_note.Head(NAME, 1, frontier.root()).text, [KEY]))
     code, told = inspect(part, "--part", "--known", str(known))
     assert (code, "no proof leads from 1 entries to this part" in told) == (2, True)
 
@@ -651,11 +654,11 @@ def test_a_part_of_a_trail_that_was_written_anew_shows_against_an_older_checkpoi
     part, package, tmp_path
 ):
     older, newest = kept(package, 6), kept(package, 12)
-    frontier = tree.Frontier()
+    frontier = merkle_tree.Frontier()
     for line in [*lines_of(package)[:5], *lines_of(package)[6:], "one more"]:
-        frontier.add(tree.leaf(line))
-    head = notes.Head(NAME, 12, frontier.root())
-    (part / "checkpoints" / "12").write_text(notes.signed(head.text, [KEY]))
+        frontier.add(merkle_tree.leaf(line))
+    head = signed_note.Head(NAME, 12, frontier.root())
+    (part / "checkpoints" / "12").write_text(signed_note.signed(head.text, [KEY]))
     renew_manifest(part, root=head.root.hex())
     for known in (older, newest):
         assert inspect(part, "--part", "--known", known)[0] == 1

@@ -4,7 +4,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.core.management.sql import emit_post_migrate_signal
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion import roles
 from ingestion.roles import ROLES
 from sites.holds import LegalHold

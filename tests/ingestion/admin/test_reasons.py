@@ -3,10 +3,10 @@
 import pytest
 from django.contrib import admin
 
-from audit.history import find as latest
-from audit.history import timeline
-from audit.reasons import ReasonedActions
-from audit.tracked import LedgerAdminMixin
+from audit.change_tracking.audited_admin import LedgerAdminMixin
+from audit.change_tracking.change_reasons import ReasonedActions
+from audit.ledger.queries import find as latest
+from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState
 from ingestion.models import Batch, RequiredDocument
 from sites.models import Site, Study, User

@@ -6,10 +6,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.models import Batch, Chunk, Document, Finding, Packet
 from ingestion.reading.facts import MediaType, Page, Reading, TextSource
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.extraction import FieldValue
 from tests import steps
 from tests.factories import make_batch, make_user
 from tests.ingestion.web.scenes import FILED, REJECTED, lease_all, make_packet

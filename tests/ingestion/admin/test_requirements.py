@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError, transaction
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
 from ingestion.rules.terms import Override
 from sites.models import Site

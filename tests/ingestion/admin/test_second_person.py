@@ -11,9 +11,9 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from audit import verify
-from audit.history import timeline
-from audit.starts import Mode
+from audit.ledger.queries import timeline
+from audit.verification import verify
+from audit.verification.start import Mode
 from ingestion.core.errors import Misconfigured
 from ingestion.core.limits import Limits
 from ingestion.dispatch.items import portal_terms

@@ -6,7 +6,7 @@ import time
 import pytest
 from django.db import connection
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.api import waiting
 from ingestion.dispatch import leases
 from ingestion.models import Batch, Chunk

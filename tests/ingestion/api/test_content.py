@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.test import override_settings
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.api.ranges import NotSatisfiable, Part, asked_part
 from ingestion.intake.register import UploadedDocument, upload_packet
 from ingestion.models import Document

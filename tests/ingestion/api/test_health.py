@@ -8,12 +8,12 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from audit import runs
-from audit.history import head
-from audit.starts import Mode
+from audit.ledger.queries import head
+from audit.verification import runs
+from audit.verification.start import Mode
 from ingestion.models import Chunk
 from sites.models import Scope
-from tests.audit.signing import Notary
+from tests.audit.signers import Notary
 from tests.audit.support import guards_down, sql, write_many
 from tests.factories import make_batch, make_user
 from tests.ingestion.api.conftest import Program, make_token

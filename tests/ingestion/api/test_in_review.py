@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.models import Action, Document
 from tests.factories import make_user
 from tests.ingestion.review.scenes import decide, lead, sender

@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.models import Batch, Document
 from ingestion.stores import spool
 from tests.ingestion.api.conftest import Program, make_token

@@ -10,7 +10,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connection
 
-from audit import rotation
+from audit.signing import key_rotation
 from ingestion.backup import making
 from ingestion.intake import register
 from tests import commands
@@ -31,7 +31,7 @@ def here(settings, tmp_path, transactional_db):
     """A ledger with a key, and folders of its own."""
     for name, folder in FOLDERS.items():
         setattr(settings, name, tmp_path / "here" / folder)
-    rotation.create(by="system:tests")
+    key_rotation.create(by="system:tests")
     return tmp_path / "here"
 
 

@@ -13,7 +13,9 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connection
 
-from audit import anchors, checkpoints, folders, history
+from audit.files import durable
+from audit.ledger import queries
+from audit.signing import anchors, checkpoints
 from ingestion.backup import contents, making
 from ingestion.backup.contents import BackupProblem, Item, Kind
 from ingestion.core.states import DocumentState
@@ -57,12 +59,12 @@ def test_all_that_was_received_is_in_it(target, filed, waiting, capsys):
 def test_it_is_on_record_with_the_hash_of_its_manifest(target, filed):
     run("backup", target)
     folder, manifest = made(target)
-    (entry,) = history.timeline(f"backup:{folder.name}")
+    (entry,) = queries.timeline(f"backup:{folder.name}")
     assert (entry.event, entry.role) == ("backup.made", "operations")
     assert entry.actor.startswith("system:backup@")
-    assert entry.sha256 == folders.sum_of_file(folder / "manifest.json").sha256
+    assert entry.sha256 == durable.sum_of_file(folder / "manifest.json").sha256
     assert entry.detail["head"] == manifest.head
-    assert history.head()[0] == manifest.entries + 1
+    assert queries.head()[0] == manifest.entries + 1
 
 
 def test_others_read_nothing_of_it(target, filed):
@@ -71,15 +73,15 @@ def test_others_read_nothing_of_it(target, filed):
 
 
 def test_others_write_meanwhile_and_it_is_of_one_moment(target, filed, at_the_moment, elsewhere):
-    before = history.head()
+    before = queries.head()
     at_the_moment(lambda: write(subject="file:later"))
     assert run("backup", target) == 0
-    assert history.timeline("file:later")
+    assert queries.timeline("file:later")
     _, manifest = made(target)
     assert (manifest.entries, manifest.head) == before
     with elsewhere():
         assert run("restore", target) == 0
-        assert history.timeline("file:later") == []
+        assert queries.timeline("file:later") == []
 
 
 def archive_it(document, folder):

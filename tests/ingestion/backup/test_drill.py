@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from audit.verify import verify
+from audit.verification.verify import verify
 from ingestion.intake import manifest, register
 from ingestion.models import Document
 from ingestion.samples.corpus import write_corpus

@@ -10,8 +10,9 @@ from contextlib import ExitStack
 import pytest
 from django.db import IntegrityError, connection
 
-from audit import anchors, checkpoints, guards, history, roles
-from audit.verify import verify
+from audit.ledger import append_only, database_roles, queries
+from audit.signing import anchors, checkpoints
+from audit.verification.verify import verify
 from ingestion.backup import contents
 from ingestion.core.states import DocumentState
 from ingestion.models import Document
@@ -53,7 +54,7 @@ def test_it_is_on_record_with_where_the_ledger_ended(kept, elsewhere):
     manifest = contents.Manifest.read(kept)
     with elsewhere():
         run("restore", kept)
-        (entry,) = history.timeline(f"backup:{kept.name}")
+        (entry,) = queries.timeline(f"backup:{kept.name}")
         assert (entry.event, entry.seq) == ("backup.restored", manifest.entries + 1)
         assert entry.prev == manifest.head == entry.detail["head"]
         assert (entry.detail["lost"], entry.detail["findings"]) == (0, [])
@@ -62,7 +63,7 @@ def test_it_is_on_record_with_where_the_ledger_ended(kept, elsewhere):
 def test_the_database_refuses_afterwards_what_it_refused_before(kept, elsewhere):
     with elsewhere():
         run("restore", kept)
-        assert guards.missing(connection) == []
+        assert append_only.missing(connection) == []
         with pytest.raises(IntegrityError):
             sql("UPDATE audit_entry SET event = 'another'")
 
@@ -189,7 +190,7 @@ def test_entries_that_only_the_anchors_know_are_told_loudly_and_on_record(
         out = capsys.readouterr().out
         assert f"THE ANCHORS KNOW {lost:,} ENTRIES THAT THIS BACKUP DOES NOT HAVE" in out
         assert "stays as it is: it may know more" in out
-        (entry,) = history.timeline(f"backup:{kept.name}")
+        (entry,) = queries.timeline(f"backup:{kept.name}")
         assert entry.detail["lost"] == lost
         assert not verify().intact
         # What operations.md says: the old anchors are kept apart, as evidence.
@@ -215,7 +216,7 @@ def test_what_was_missing_from_the_beginning_is_told(target, filed, elsewhere, c
         out = capsys.readouterr().out
         assert "1 files were missing when the backup was made" in out
         assert "1 files of the archive are missing." in out
-        assert history.timeline(f"file:{filed[0]}")
+        assert queries.timeline(f"file:{filed[0]}")
 
 
 def test_a_backup_can_be_looked_at_without_bringing_it_back(kept, capsys):
@@ -261,7 +262,7 @@ def test_two_roles_are_two_roles_afterwards(kept, elsewhere, settings):
         stack.callback(lambda: (connection.close(), connection.settings_dict.update(owner)))
         assert run("restore", kept) == 0
         assert sql("SELECT current_user") == [(APPLICATION,)]
-        assert roles.excess(connection) == []
+        assert database_roles.excess(connection) == []
         write(subject="file:later")
 
 
@@ -270,6 +271,6 @@ def test_the_command_works_from_a_shell_and_names_who_gave_it(kept, elsewhere, s
     with elsewhere():
         connection.close()
         subprocess.run(command, env=environment(settings), check=True, capture_output=True)
-        (entry,) = history.timeline(f"backup:{kept.name}")
+        (entry,) = queries.timeline(f"backup:{kept.name}")
         assert entry.actor.startswith("system:restore@")
         assert entry.detail["os_user"]

@@ -7,8 +7,8 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connections
 
-from audit.actors import in_full, in_short
-from audit.history import timeline
+from audit.ledger.actors import in_full, in_short
+from audit.ledger.queries import timeline
 from ingestion import batches, retrying
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases

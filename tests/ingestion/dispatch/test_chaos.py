@@ -17,8 +17,8 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from audit import verify
-from audit.history import timeline
+from audit.ledger.queries import timeline
+from audit.verification import verify
 from ingestion.intake import manifest, register
 from ingestion.models import Chunk
 from ingestion.operations import reconcile

@@ -7,7 +7,7 @@ import pytest
 from django.db import DatabaseError
 from django.utils import timezone
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.core.breaker import BreakerState, BreakerTerms
 from ingestion.core.gate import Outcome
 from ingestion.core.limiter import Pace

@@ -6,9 +6,11 @@ from contextlib import suppress
 
 import pytest
 
-from audit import jobs, rotation, runs
+from audit import background_jobs
+from audit.background_jobs import AuditJob
 from audit.export import job as export_job
-from audit.jobs import AuditJob
+from audit.signing import key_rotation
+from audit.verification import runs
 from ingestion.stores import locks, stocktaking
 from ingestion.stores.archive import archive
 from sites.holds import LegalHold
@@ -57,7 +59,7 @@ def key(settings, tmp_path):
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR = tmp_path / "anchors"
     settings.EXPORT_DIR = tmp_path / "exports"
-    return rotation.create(by="system:test")
+    return key_rotation.create(by="system:test")
 
 
 def is_over(job):
@@ -66,8 +68,10 @@ def is_over(job):
 
 
 def test_worker_processes_do_jobs_of_every_kind(settings, key):
-    assert sorted(ARGUMENTS) == jobs.kinds()
-    asked = [jobs.ask(kind, arguments, "user:7") for kind, arguments in ARGUMENTS.items()]
+    assert sorted(ARGUMENTS) == background_jobs.kinds()
+    asked = [
+        background_jobs.ask(kind, arguments, "user:7") for kind, arguments in ARGUMENTS.items()
+    ]
     with worker_host(settings):
         eventually(lambda: all(is_over(job) for job in asked))
     assert {job.kind: (job.state, job.error) for job in asked} == dict.fromkeys(
@@ -76,7 +80,7 @@ def test_worker_processes_do_jobs_of_every_kind(settings, key):
 
 
 def test_a_host_without_the_key_leaves_exports_to_a_host_that_has_it(settings, key, tmp_path):
-    export = jobs.ask(export_job.KIND, {}, "user:7")
+    export = background_jobs.ask(export_job.KIND, {}, "user:7")
     with worker_host(settings, AUDIT_KEY_FILE=str(tmp_path / "no-key-here.pem")):
         check = runs.check_now("user:7")
         eventually(lambda: is_done(check))
@@ -96,7 +100,7 @@ def test_a_person_who_asks_is_answered_by_a_host(settings):
 
 def test_a_job_whose_worker_is_killed_is_begun_again_at_once(settings, endless):
     with worker_host(settings) as host:
-        job = jobs.ask(stocktaking.KIND, {"parts": ["ab"]}, "user:7")
+        job = background_jobs.ask(stocktaking.KIND, {"parts": ["ab"]}, "user:7")
         writer = eventually(lambda: opened_for_writing(endless))
         kill(host, "worker")
         endless.unlink()

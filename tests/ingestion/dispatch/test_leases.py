@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.history import timeline
-from audit.log import ledger
+from audit.ledger.log import ledger
+from audit.ledger.queries import timeline
 from ingestion import filing
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.core.work import Filed

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion import batches, progress, retrying
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import leases, polls

@@ -11,7 +11,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connection
 
-from audit import verify
+from audit.verification import verify
 from ingestion.core.states import DocumentState
 from ingestion.intake import register
 from ingestion.models import Chunk, WorkerHost

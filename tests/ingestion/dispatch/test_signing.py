@@ -5,10 +5,16 @@ import signal
 import pytest
 from django.test import override_settings
 
-from audit import anchors, checkpoints, keys, notes, rotation
+from audit.signing import (
+    anchors,
+    checkpoints,
+    key_rotation,
+    keys,
+    signed_note,
+)
 from ingestion.samples.portal import SamplePortal, limits_of
 from tests.audit.buckets import CREDENTIALS, free_port
-from tests.audit.signing import read_back
+from tests.audit.signers import read_back
 from tests.ingestion.hosts import eventually, start_host, stop_host, worker_host
 from tests.ingestion.scenes import everything_is_as_expected, is_completed
 
@@ -23,7 +29,7 @@ pytestmark = [
 def _key(settings, tmp_path, transactional_db):
     settings.ANCHOR_DIR = tmp_path / "anchors"
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
-    rotation.create(by="system:tests")
+    key_rotation.create(by="system:tests")
 
 
 def is_all_signed():
@@ -33,7 +39,8 @@ def is_all_signed():
 def largest_held():
     """The size of the largest checkpoint in the file that anchors."""
     sizes = [
-        notes.Head.parse(notes.opened(held.note, keys.verifiers())[0]).size for held in read_back()
+        signed_note.Head.parse(signed_note.opened(held.note, keys.verifiers())[0]).size
+        for held in read_back()
     ]
     return max(sizes, default=0)
 

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.door import Door, Together

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.core.breaker import BreakerTerms
 from ingestion.core.states import ChunkState
 from ingestion.dispatch import leases

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion import review
 from ingestion.dispatch.items import to_do
 from ingestion.filing import By

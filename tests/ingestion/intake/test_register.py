@@ -3,7 +3,7 @@
 import pytest
 from django.core.files.base import ContentFile
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.intake import register
 from ingestion.models import Batch, Chunk, Packet

@@ -7,7 +7,7 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from audit import log
+from audit.ledger import log
 from ingestion import retrying
 from ingestion.filing import By
 from ingestion.models import Document, WorkerHost
@@ -73,7 +73,7 @@ def test_a_full_disk_rings(settings):
 
 def test_a_broken_ledger_rings(monkeypatch):
     host()
-    monkeypatch.setattr("audit.checkpoints.fault", lambda: "entry 7: cut off")
+    monkeypatch.setattr("audit.signing.checkpoints.fault", lambda: "entry 7: cut off")
     assert "entry 7: cut off" in ringing()["chain"].said
 
 

@@ -7,9 +7,11 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from audit import checkpoints, history, redaction, rotation, verify
-from audit.runs import check as verify_and_keep
-from audit.starts import Mode
+from audit.ledger import queries, redaction
+from audit.signing import checkpoints, key_rotation
+from audit.verification import verify
+from audit.verification.runs import check as verify_and_keep
+from audit.verification.start import Mode
 from ingestion import expiries
 from ingestion.models import Finding
 from ingestion.operations import finding_check
@@ -105,7 +107,7 @@ def test_every_kind_of_check_that_a_person_asks_for_looks_at_all_findings(
 ):
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR = tmp_path / "anchors"
-    rotation.create(by="system:tests")
+    key_rotation.create(by="system:tests")
     checkpoints.sign()
     verify_and_keep(Mode.FULL, asked_by="system:tests")
     with transaction.atomic():
@@ -118,7 +120,7 @@ def test_every_kind_of_check_that_a_person_asks_for_looks_at_all_findings(
 
 
 def test_what_is_redacted_is_said_not_to_be_checkable(document):
-    entry = history.timeline(document.subject)[-1]
+    entry = queries.timeline(document.subject)[-1]
     redaction.redact(
         entry.seq,
         reason="A name that may not be kept.",
@@ -151,14 +153,14 @@ def test_a_document_that_moves_while_it_is_looked_at_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
     steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
-    look = history.of_event_ids
+    look = queries.of_event_ids
 
     def moves_first(event_ids):
-        monkeypatch.setattr(history, "of_event_ids", look)
+        monkeypatch.setattr(queries, "of_event_ids", look)
         steps.conclude(document.pk, lease, verdict("REJECTED", UNSIGNED), pages=2)
         return look(event_ids)
 
-    monkeypatch.setattr(history, "of_event_ids", moves_first)
+    monkeypatch.setattr(queries, "of_event_ids", moves_first)
     assert list(findings_agree_with_the_ledger()) == []
     assert Finding.objects.exists()
 

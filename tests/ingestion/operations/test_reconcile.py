@@ -2,7 +2,8 @@
 
 import pytest
 
-from audit import history, verify
+from audit.ledger import queries
+from audit.verification import verify
 from ingestion.models import Document, Finding
 from ingestion.operations import reconcile
 from ingestion.operations.reconcile import rows_agree_with_the_ledger
@@ -47,15 +48,15 @@ def test_a_hash_that_was_changed_behind_the_ledgers_back_is_named():
 def test_a_document_that_moves_while_it_is_looked_at_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
-    look = history.last_of
+    look = queries.last_of
 
     def moves_first(subjects):
         if document.subject in subjects:
-            monkeypatch.setattr(history, "last_of", look)
+            monkeypatch.setattr(queries, "last_of", look)
             steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
         return look(subjects)
 
-    monkeypatch.setattr(history, "last_of", moves_first)
+    monkeypatch.setattr(queries, "last_of", moves_first)
     assert list(rows_agree_with_the_ledger()) == []
     document.refresh_from_db()
     assert document.state == "VALIDATING"
@@ -63,7 +64,7 @@ def test_a_document_that_moves_while_it_is_looked_at_agrees(monkeypatch):
 
 def test_after_an_entry_only_what_was_entered_since_is_looked_at():
     old, new = (make_batch().documents.get() for _ in range(2))
-    since = history.timeline(old.subject)[-1].seq
+    since = queries.timeline(old.subject)[-1].seq
     Document.objects.update(state="HELD")
     said = f"{new.subject} is HELD, but its last entry says RECEIVED."
     assert list(rows_agree_with_the_ledger(since)) == [said]
@@ -73,7 +74,7 @@ def test_after_an_entry_only_what_was_entered_since_is_looked_at():
 def test_a_document_that_moves_again_when_it_is_looked_at_again_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
-    look, rows, looks = history.last_of, reconcile._rows, []
+    look, rows, looks = queries.last_of, reconcile._rows, []
 
     def moves_before(subjects):
         if document.subject in subjects and not looks:
@@ -88,7 +89,7 @@ def test_a_document_that_moves_again_when_it_is_looked_at_again_agrees(monkeypat
             steps.conclude(document.pk, lease, verdict(), pages=1)
         return found
 
-    monkeypatch.setattr(history, "last_of", moves_before)
+    monkeypatch.setattr(queries, "last_of", moves_before)
     monkeypatch.setattr(reconcile, "_rows", moves_after)
     assert list(rows_agree_with_the_ledger()) == []
     document.refresh_from_db()

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from audit.models import Entry
 from ingestion import batches, retrying
 from ingestion.core.states import BatchState

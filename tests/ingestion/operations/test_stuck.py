@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit import history
+from audit.ledger import queries
 from ingestion import retrying
 from ingestion.core.states import ChunkState
 from ingestion.dispatch import leases, recovery
@@ -40,7 +40,7 @@ def test_a_lease_that_nobody_renews_is_released_by_a_person_on_record():
     assert recovery.release(found, by=OPS)
     chunk.refresh_from_db()
     assert (chunk.state, chunk.lease_id) == (ChunkState.WAITING, None)
-    [entry] = history.timeline(f"chunk:{chunk.pk}")
+    [entry] = queries.timeline(f"chunk:{chunk.pk}")
     assert (entry.event, entry.actor, entry.role) == ("chunk.released", *(OPS.actor, OPS.role))
     assert entry.detail["lease_owner"] == "here:1:1"
     assert leases.beat([lease]) == set(), "its old worker has lost it"
@@ -51,7 +51,7 @@ def test_a_lease_that_is_renewed_meanwhile_is_left_alone():
     [found] = stuck.silent()
     leases.beat([lease])
     assert not recovery.release(found, by=OPS)
-    assert history.timeline(f"chunk:{chunk.pk}") == []
+    assert queries.timeline(f"chunk:{chunk.pk}") == []
     assert not recovery.release(found, by=OPS)
 
 
@@ -60,7 +60,7 @@ def test_the_same_chunk_is_released_more_than_once():
     for times in (1, 2):
         [found] = stuck.silent()
         assert recovery.release(found, by=OPS)
-        assert len(history.timeline(f"chunk:{chunk.pk}")) == times
+        assert len(queries.timeline(f"chunk:{chunk.pk}")) == times
         Chunk.objects.update(next_dispatch_at=timezone.now())
         leases.take(1, by="here:2:2")
         Chunk.objects.update(lease_expires_at=timezone.now() - timedelta(minutes=1))
@@ -80,7 +80,7 @@ def test_what_waits_past_its_deadline_is_due_at_once_when_a_person_says_so():
     assert retrying.at_once(stuck.overdue(now), by=OPS) == 1
     [lease] = leases.take(1, by="here:1:1")
     assert late.pk in {item.document for item in lease.items}
-    last = history.timeline(late.subject)[-1]
+    last = queries.timeline(late.subject)[-1]
     assert (last.event, last.actor) == ("document.tried_at_once", OPS.actor)
 
 

@@ -20,8 +20,8 @@ from ingestion.reading.facts import Box, SignatureResult
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pool import Reader, ReadingFault
 from ingestion.reading.trusted_issuers import TrustedIssuersError, issuers_in
-from ingestion.rules.checks import Sent, SiteFacts, check
 from ingestion.rules.sentences import sentences
+from ingestion.rules.verdict import Sent, SiteFacts, check
 from ingestion.samples.faults import Fault
 from ingestion.samples.people_and_sites import site as sample_site
 from ingestion.samples.specimens import specimen

@@ -9,8 +9,8 @@ from ingestion.reading import tasks
 from ingestion.reading.facts import Box, Page, TextSource, Unreadable
 from ingestion.reading.late import LateMarks, LateUnreadableError, marks_near, settled
 from ingestion.reading.merge import merge
-from ingestion.rules.checks import Sent, SiteFacts, check_whatever
 from ingestion.rules.types import TYPES
+from ingestion.rules.verdict import Sent, SiteFacts, check_whatever
 from ingestion.samples.faults import Fault
 from ingestion.samples.pages import EXPIRING, FILLABLE, PAGES
 from ingestion.samples.people_and_sites import site

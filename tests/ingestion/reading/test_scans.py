@@ -21,10 +21,10 @@ from ingestion.reading.engines import (
 from ingestion.reading.facts import Box, MediaType, Page, TextSource, Unreadable
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook, ReadPages, merge
-from ingestion.reading.ocr import read_picture
+from ingestion.reading.page_ocr import read_picture
 from ingestion.reading.render import Picture
 from ingestion.reading.views import smoothed
-from ingestion.rules.checks import Sent, SiteFacts, check
+from ingestion.rules.verdict import Sent, SiteFacts, check
 from tests.ingestion.reading.papers import (
     HEADING,
     LABEL,

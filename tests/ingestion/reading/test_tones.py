@@ -11,7 +11,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.reading.engines import engine
 from ingestion.reading.facts import Box, Page, TextSource
-from ingestion.reading.ocr import read_picture
+from ingestion.reading.page_ocr import read_picture
 from ingestion.reading.paper import normalised, tone_of
 from ingestion.reading.render import Picture
 from tests.ingestion.reading.papers import LINES, picture_of, read, save, typed

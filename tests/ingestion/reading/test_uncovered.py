@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ingestion.reading.facts import Box, Word
-from ingestion.reading.ocr import MOST_UNCOVERED
+from ingestion.reading.page_ocr import MOST_UNCOVERED
 from ingestion.reading.paper import sheet
 from ingestion.reading.render import Picture
 from ingestion.reading.uncovered import uncovered_share

@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import Group
 
-from audit.signatures import Signature
+from audit.electronic_signatures import Signature
 from ingestion import review
 from ingestion.models import Action
 from ingestion.review import Ruling

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from audit import redaction
-from audit.history import timeline
-from audit.verify import verify
+from audit.ledger import redaction
+from audit.ledger.queries import timeline
+from audit.verification.verify import verify
 from ingestion import originals, review
 from ingestion.intake.declarations import Declared
 from ingestion.models import Action, Appended, Decision, Document

@@ -7,7 +7,7 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion import review
 from ingestion.models import Action, Document
 from ingestion.review import desk

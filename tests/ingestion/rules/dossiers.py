@@ -1,7 +1,7 @@
 """The papers of one site that agree with one another; a test changes what it is about."""
 
 from ingestion.core.states import DocumentState
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.extraction import FieldValue
 from ingestion.rules.requirements import Paper
 
 PI, SUB = "Margaret Whitfield", "Jonas Weber"

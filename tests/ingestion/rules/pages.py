@@ -4,7 +4,7 @@ import re
 from datetime import date
 
 from ingestion.reading.facts import Box, MediaType, Page, Reading, TextSource, Word
-from ingestion.rules.checks import Sent, SiteFacts, check
+from ingestion.rules.verdict import Sent, SiteFacts, check
 
 TODAY = date(2026, 11, 20)
 SITE = SiteFacts(site_id="0203", protocol_number="SLX-301", name="Cedar Ridge Medical Center")

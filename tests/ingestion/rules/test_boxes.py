@@ -7,8 +7,8 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 from reportlab.pdfgen.canvas import Canvas
 
-from ingestion.rules.checks import SiteFacts
 from ingestion.rules.sentences import sentences
+from ingestion.rules.verdict import SiteFacts
 from ingestion.samples.dossier import BY_HAND
 from ingestion.samples.ink import sign
 from ingestion.samples.people_and_sites import site

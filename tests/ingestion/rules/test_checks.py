@@ -8,11 +8,16 @@ from hypothesis import strategies as st
 from ingestion.core.states import DocumentState
 from ingestion.reading.facts import Box, MediaType, Reading, SignatureResult, TextSource, Unreadable
 from ingestion.rules import VERSION
-from ingestion.rules.checks import SCHEMA_VERSIONS, SiteFacts, judge, verdict_of
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.copy import COPY
 from ingestion.rules.findings import Finding
 from ingestion.rules.sentences import placeholders
+from ingestion.rules.verdict import (
+    SCHEMA_VERSIONS,
+    SiteFacts,
+    judge,
+    verdict_of,
+)
 from tests.ingestion.rules.documents import CV, LICENCE, SOUND, make_document, make_signature
 from tests.ingestion.rules.pages import SITE, TODAY, checked, codes, make_page, make_reading
 

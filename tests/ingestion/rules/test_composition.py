@@ -6,8 +6,8 @@ from datetime import date
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from ingestion.rules.checks import SiteFacts
 from ingestion.rules.types import TYPES
+from ingestion.rules.verdict import SiteFacts
 from ingestion.samples.binders import binder, one_above_the_other, side_by_side
 from ingestion.samples.faults import Fault
 from ingestion.samples.pages import PAGES

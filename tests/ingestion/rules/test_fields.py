@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.reading.facts import Box, TextSource, Word
-from ingestion.rules.fields import read_fields
+from ingestion.rules.extraction import read_fields
 from ingestion.rules.types import TYPES
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import make_page, make_reading

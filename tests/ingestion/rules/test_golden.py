@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingestion.rules.checks import SiteFacts
+from ingestion.rules.verdict import SiteFacts
 from ingestion.samples.faults import Fault
 from ingestion.samples.pages import EXPIRING, FILLABLE, PAGES
 from ingestion.samples.people_and_sites import site

@@ -8,7 +8,7 @@ import pytest
 from pypdf import PdfWriter
 
 from ingestion.reading.facts import TextSource
-from ingestion.rules.fields import read_fields
+from ingestion.rules.extraction import read_fields
 from ingestion.rules.types import TYPES
 from ingestion.samples.people_and_sites import site
 from ingestion.samples.renditions import Rendition

@@ -14,7 +14,7 @@ import pytest
 from ingestion.rules import VERSION
 from ingestion.rules import types as built_in
 from ingestion.rules.classify import classify
-from ingestion.rules.fields import read_fields
+from ingestion.rules.extraction import read_fields
 from ingestion.rules.types import SETTING, TYPES, Source, TypesError, catalogue, load
 from tests.ingestion.rules.documents import SOUND, make_document
 from tests.ingestion.rules.pages import make_page, make_reading

@@ -5,8 +5,8 @@ from datetime import date
 import pytest
 
 from ingestion.reading.facts import Unreadable
-from ingestion.rules.checks import SiteFacts, judge
 from ingestion.rules.classify import classify
+from ingestion.rules.verdict import SiteFacts, judge
 from ingestion.samples.faults import Fault, expected
 from ingestion.samples.pages import EXPIRING, FILLABLE, PAGES
 from ingestion.samples.people_and_sites import site

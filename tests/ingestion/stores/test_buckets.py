@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 from django.core.management import CommandError, call_command
 
-from audit import history
+from audit.ledger import queries
 from ingestion.core.errors import StorageUnavailable
 from ingestion.stores import bucket_checks, disks, spool, stocktaking
 from ingestion.stores.archive import archive
@@ -155,7 +155,7 @@ def test_a_bucket_that_cannot_be_asked_has_lost_nothing(filed, settings, verify_
     change(settings, "archive", endpoint_url=f"http://127.0.0.1:{free_port()}")
     code, found = verify_archive()
     assert (code, found["intact"]) == (2, None)
-    assert not history.timeline(f"file:{filed[0]}")
+    assert not queries.timeline(f"file:{filed[0]}")
 
 
 @pytest.mark.django_db

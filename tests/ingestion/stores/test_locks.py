@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.utils import timezone
 
-from audit import jobs
+from audit import background_jobs
 from ingestion.models import LockChange
 from ingestion.operations import alarms
 from ingestion.stores import locks, stocktaking
@@ -35,7 +35,9 @@ OVER = "The inspection is over."
 @pytest.fixture(autouse=True)
 def bucket(s3, monkeypatch, settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
-    monkeypatch.setattr(jobs, "SIGN_SECONDS", 60.0)  # SQLite: the test's transaction keeps it out
+    monkeypatch.setattr(
+        background_jobs, "SIGN_SECONDS", 60.0
+    )  # SQLite: the test's transaction keeps it out
     return in_s3(s3, monkeypatch, settings)["ARCHIVE_S3_BUCKET"]
 
 
@@ -87,9 +89,9 @@ def lift(hold):
 
 def follow():
     """What a worker does that is rung for. Its last job."""
-    while jobs.work_next():
+    while background_jobs.work_next():
         pass
-    return jobs.latest(locks.KIND, 1)[0]
+    return background_jobs.latest(locks.KIND, 1)[0]
 
 
 def ringing():
@@ -246,14 +248,14 @@ def test_a_change_that_is_taken_back_leaves_nothing_to_follow(file):
         assert LockChange.objects.exists()
         transaction.set_rollback(True)
     assert not LockChange.objects.exists()
-    assert not jobs.work_next()
+    assert not background_jobs.work_next()
 
 
 def test_what_a_dead_worker_left_is_gone_on_with(file, lock, monkeypatch):
     site = make_site()
     hashes = [file(site, content) for content in (b"1", b"2", b"3")]
     hold(site.study)
-    jobs.AuditJob.objects.all().delete()  # its ring is lost with it
+    background_jobs.AuditJob.objects.all().delete()  # its ring is lost with it
     ask = BucketArchive.keep
 
     def die_at_the_second(store, sha256, wanted, **options):

@@ -5,7 +5,8 @@ from datetime import date, timedelta
 
 import pytest
 
-from audit import history, jobs
+from audit import background_jobs
+from audit.ledger import queries
 from ingestion.stores import stocktaking
 from ingestion.stores.archive import archive
 from ingestion.stores.stocktaking import Fault, take_stock
@@ -46,7 +47,7 @@ def test_a_missing_file_is_named_and_entered_once(filed):
     for _ in range(2):
         stock = take()
         assert (stock.intact, stock.named[Fault.MISSING]) == (False, [filed[1]])
-    (entry,) = history.timeline(f"file:{filed[1]}")
+    (entry,) = queries.timeline(f"file:{filed[1]}")
     assert (entry.event, entry.sha256) == ("archive.file_missing", filed[1])
     assert entry.detail == {"documents": ["1001/doc-1"]}
 
@@ -55,7 +56,7 @@ def test_a_changed_file_is_named_and_entered_once(filed):
     change(filed[2])
     for _ in range(2):
         assert take().named[Fault.CHANGED] == [filed[2]]
-    assert [entry.event for entry in history.timeline(f"file:{filed[2]}")] == [
+    assert [entry.event for entry in queries.timeline(f"file:{filed[2]}")] == [
         "archive.file_changed"
     ]
 
@@ -99,7 +100,7 @@ def test_a_disk_that_is_not_mounted_has_lost_nothing(filed, settings, tmp_path, 
     code, out = verify_archive(capsys, "--json")
     assert code == 2
     assert "is its disk mounted?" in json.loads(out)["error"]
-    assert history.timeline(f"file:{filed[0]}") == []
+    assert queries.timeline(f"file:{filed[0]}") == []
 
 
 def test_a_month_of_nights_reads_every_part_once():
@@ -110,8 +111,8 @@ def test_a_month_of_nights_reads_every_part_once():
 
 def test_the_night_asks_for_its_part_by_a_job(filed):
     stocktaking.nightly()
-    assert jobs.work_next()
-    (job,) = jobs.AuditJob.objects.filter(kind="verify_archive")
+    assert background_jobs.work_next()
+    (job,) = background_jobs.AuditJob.objects.filter(kind="verify_archive")
     parts = stocktaking.of_the_night()
     assert (job.state, job.done, job.total) == ("done", len(parts), len(parts))
     assert job.result["intact"]

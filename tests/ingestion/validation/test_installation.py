@@ -9,8 +9,9 @@ from django.core import checks
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from audit import anchors, guards, history, keys, rotation
-from audit.checkpoints import sign
+from audit.ledger import append_only, queries
+from audit.signing import anchors, key_rotation, keys
+from audit.signing.checkpoints import sign
 from ingestion.validation import installation, packages, steps, values
 from ingestion.validation.steps import Differs, Noted, Result, Step
 
@@ -28,22 +29,22 @@ def look(done):
 
 
 def test_every_step_has_an_observation_and_nothing_is_entered():
-    before = history.head()
+    before = queries.head()
     taken = list(steps.take(installation.SCRIPT.steps(), quiet))
     assert [each.id for each in taken] == [f"IQ-{n:02}" for n in range(1, 17)]
     assert all(each.observed for each in taken)
     assert not [each for each in taken if "broke" in each.observed]
-    assert history.head() == before
+    assert queries.head() == before
 
 
 def test_a_guard_that_somebody_dropped_is_named():
     assert look("Compare the ledger's guards").result is Result.PASS
-    name, table = next(iter(guards.triggers(connection.vendor).items()))
+    name, table = next(iter(append_only.triggers(connection.vendor).items()))
     on = "" if connection.vendor == "sqlite" else f" ON {table}"
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TRIGGER {name}{on}")
     taken = look("Compare the ledger's guards")
-    guards.install(connection)
+    append_only.install(connection)
     assert (taken.result, name in taken.observed) == (Result.FAIL, True)
 
 
@@ -120,7 +121,7 @@ def signed(settings, tmp_path):
     """The ledger has a key and a checkpoint, held in a folder."""
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR = tmp_path / "anchors"
-    rotation.create(by="system:tests")
+    key_rotation.create(by="system:tests")
     sign()
     anchors.anchor_all()
 

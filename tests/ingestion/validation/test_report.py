@@ -22,7 +22,7 @@ from ingestion.validation.steps import Result, take
 from tests.ingestion.validation.runs import case, run
 
 pytestmark = pytest.mark.requirement("R39")
-TEST = "tests/audit/test_tree.py::test_it"
+TEST = "tests/audit/ledger/test_merkle_tree.py::test_it"
 
 
 def rows(file):

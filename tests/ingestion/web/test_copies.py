@@ -11,10 +11,10 @@ import zipfile
 import pypdf
 import pytest
 
-from audit import history
-from audit.actors import in_short
-from audit.chain import digest
-from audit.redaction import redact
+from audit.ledger import queries
+from audit.ledger.actors import in_short
+from audit.ledger.chain import digest
+from audit.ledger.redaction import redact
 from ingestion import copies
 from ingestion.stores.archive import archive
 from tests.audit.export.support import KEY, exported, publish, sign
@@ -47,7 +47,7 @@ def given(**fields):
 
 
 def certified(document):
-    return [e for e in history.timeline(document.subject) if e.event == "document.certified"]
+    return [e for e in queries.timeline(document.subject) if e.event == "document.certified"]
 
 
 def fetched(client, document):
@@ -77,7 +77,7 @@ def damage(document, content=b"%PDF-1.7 something else"):
 
 def alarms(document):
     return [(entry.event, in_short(entry.actor)) for entry in
-            history.timeline(f"file:{document.sha256}")]  # fmt: skip
+            queries.timeline(f"file:{document.sha256}")]  # fmt: skip
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_the_certificate_says_whether_the_document_was_changed_since_it_first_ca
     assert "Sincefirstreceivednotchanged" in printed(files)
     later = make_packet(site, mara, FILED, kinds=(document.doc_id,)).documents.get()
     assert later.sha256 != document.sha256
-    came = history.timeline(later.subject)[0].seq
+    came = queries.timeline(later.subject)[0].seq
     signed_in.post(page_of(document), given())
     again = printed(opened(fetched(signed_in, document)))
     assert f"SincefirstreceivedCHANGEDbyentry{came}Original" in again
@@ -167,7 +167,7 @@ def in_the_shell(folder, package):
 
 def test_its_trail_ends_with_the_entry_that_certifies_it(files, document):
     lines = files["trail.ndjson"].decode().splitlines()
-    entries = history.timeline(document.subject)
+    entries = queries.timeline(document.subject)
     assert [digest(line) for line in lines] == [entry.hash for entry in entries[: len(lines)]]
     assert digest(lines[-1]) == certified(document)[0].hash
     assert json.loads(lines[0])["event"] == "document.received"
@@ -199,7 +199,7 @@ def test_each_time_that_it_is_fetched_is_on_record(signed_in, document):
     for _ in range(2):
         fetched(signed_in, document)
     seq = certified(document)[0].seq
-    taken = history.timeline(document.subject)[-2:]
+    taken = queries.timeline(document.subject)[-2:]
     assert [entry.event for entry in taken] == ["document.downloaded"] * 2
     assert {entry.detail["certified_by_entry"] for entry in taken} == {seq}
 
@@ -230,14 +230,14 @@ def test_the_page_lists_what_one_has_signed_and_not_what_others_have(client, doc
 def test_without_a_reason_and_ones_own_signature_nothing_is_certified_and_nothing_lost(
     signed_in, document, wrong, said
 ):
-    before = len(history.timeline(document.subject))
+    before = len(queries.timeline(document.subject))
     answer = signed_in.post(page_of(document), given(**wrong))
     page = answer.content.decode()
     assert answer.status_code == 400
     assert said in page
     assert wrong.get("reason", WHY) in page
     assert "correct horse" not in page
-    assert len(history.timeline(document.subject)) == before
+    assert len(queries.timeline(document.subject)) == before
 
 
 @pytest.mark.parametrize("decided", [REJECTED, IN_REVIEW, None], ids=["rejected", "review", "new"])
@@ -277,7 +277,7 @@ def test_bytes_that_were_changed_since_they_were_certified_are_not_given_out(sig
     answer = signed_in.get(f"{page_of(document)}{certified(document)[0].seq}/")
     assert answer.status_code == 503
     assert alarms(document) == [("archive.file_changed", "system:certified_copy")]
-    assert history.timeline(document.subject)[-1].event == "document.certified"
+    assert queries.timeline(document.subject)[-1].event == "document.certified"
 
 
 def test_a_file_that_is_gone_is_said_to_be_gone(signed_in, document):
@@ -296,7 +296,7 @@ def test_a_file_that_is_gone_is_said_to_be_gone(signed_in, document):
 def test_a_trail_that_was_changed_is_not_given_out_as_its_own(signed_in, document):
     signed_in.post(page_of(document), given())
     signed = certified(document)[0].seq
-    first = history.timeline(document.subject)[0].seq
+    first = queries.timeline(document.subject)[0].seq
     with guards_down():
         sql("UPDATE audit_entry SET body = body || ' ' WHERE seq = %s", first)
     answer = signed_in.get(f"{page_of(document)}{signed}/")

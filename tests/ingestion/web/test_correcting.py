@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion import batches, review
 from ingestion.filing import By
 from ingestion.intake import correcting

@@ -5,10 +5,10 @@ from hashlib import sha256
 
 import pytest
 
-from audit.actors import in_full
-from audit.log import ledger, record
+from audit.ledger.actors import in_full
+from audit.ledger.log import ledger, record
 from ingestion import filing
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.extraction import FieldValue
 from ingestion.stores.archive import archive
 from sites.holds import LegalHold
 from tests import steps

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from sites.models import Scope
 from tests.factories import make_staff, make_user
 from tests.ingestion.api.conftest import Program, make_token

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.history import find as latest
-from audit.history import timeline
+from audit.ledger.queries import find as latest
+from audit.ledger.queries import timeline
 from ingestion.intake import drafts
 from ingestion.models import Document, Draft, DraftFile, Packet, UploadPart
 from ingestion.operations import retention

@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion import review
 from ingestion.models import Action, Decision, Document, DraftFile
 from ingestion.review import desk

@@ -5,7 +5,7 @@ import datetime
 import pytest
 from django.core.files.base import ContentFile
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.dispatch.shift import work_shift
 from ingestion.intake import register
 from ingestion.models import Action, Document

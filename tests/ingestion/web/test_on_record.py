@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit.history import find as latest
-from audit.history import timeline
+from audit.ledger.queries import find as latest
+from audit.ledger.queries import timeline
 from ingestion.models import DraftFile, Packet
 from ingestion.stores.archive import archive
 from tests.ingestion.web.scenes import FILED, make_packet, pdf, send

@@ -10,7 +10,7 @@ from ingestion.core.states import DocumentState
 from ingestion.dispatch import heartbeat
 from ingestion.models import WorkerHost
 from ingestion.rules.findings import Finding
-from ingestion.web.packets import POLL_MILLISECONDS
+from ingestion.web.packet_pages import POLL_MILLISECONDS
 from tests.factories import verdict
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet, settle
 

@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from audit.history import timeline
-from audit.log import ledger
+from audit.ledger.log import ledger
+from audit.ledger.queries import timeline
 from ingestion import filing
 from ingestion.core.states import DocumentState
 from ingestion.reading.facts import Box
-from ingestion.rules.fields import FieldValue
+from ingestion.rules.extraction import FieldValue
 from ingestion.rules.findings import Finding
 from ingestion.rules.signatures import Ink, Signature
 from ingestion.stores.archive import archive

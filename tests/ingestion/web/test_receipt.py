@@ -6,7 +6,7 @@ from io import BytesIO
 import pytest
 from pypdf import PdfReader
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.models import Document
 from tests.ingestion.web.scenes import FILED, REJECTED, make_packet, settle
 

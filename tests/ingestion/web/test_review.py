@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import Group
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion import review
 from ingestion.models import Action, Decision, Document
 from ingestion.rules.findings import Finding

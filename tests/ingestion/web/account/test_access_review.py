@@ -11,8 +11,8 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from audit.history import find as latest
-from sites import access, accounts
+from audit.ledger.queries import find as latest
+from sites import access, account_changes
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +78,7 @@ def test_each_role_names_who_gave_it_and_when(rafael):
 
 def test_a_role_that_was_given_twice_names_the_last(rafael):
     for groups in (["QA reviewers"], [], ["QA reviewers"]):
-        with accounts.on_record(rafael):
+        with account_changes.on_record(rafael):
             rafael.groups.set(Group.objects.filter(name__in=groups))
     (found,) = (each for each in access.accounts() if each.person == rafael)
     (grant,) = found.grants
@@ -123,7 +123,7 @@ def test_a_wrong_password_signs_nothing_and_keeps_what_was_written(ra):
 
 @pytest.mark.requirement("R22")
 def test_a_review_that_is_overdue_says_so(ra, rafael, settings):
-    with accounts.on_record(rafael):
+    with account_changes.on_record(rafael):
         rafael.email = "r@example.org"
         rafael.save()
     assert "The next review is due" in ra.get("/access/").content.decode()

@@ -5,7 +5,7 @@ from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from sites import signing
 from sites.fitness import Missing, may_sign, may_upload
 from sites.models import User

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from ingestion.dispatch import host
 from sites import page_views
 from sites.counts import PageViews

@@ -9,7 +9,7 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from audit.history import timeline
+from audit.ledger.queries import timeline
 from sites.models import User
 from tests.factories import make_user
 

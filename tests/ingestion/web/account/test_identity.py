@@ -11,10 +11,10 @@ from django.test import Client
 from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from audit import verify as ledger_check
-from audit.history import find, timeline
-from audit.signatures import ACCOUNT
-from audit.starts import Mode
+from audit.electronic_signatures import ACCOUNT
+from audit.ledger.queries import find, timeline
+from audit.verification import verify as ledger_check
+from audit.verification.start import Mode
 from ingestion import review
 from ingestion.models import Action
 from ingestion.operations import alarms

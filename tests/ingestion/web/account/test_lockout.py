@@ -12,8 +12,8 @@ from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
-from audit.history import find as latest
-from audit.history import timeline
+from audit.ledger.queries import find as latest
+from audit.ledger.queries import timeline
 from sites import lockout, signins
 from sites.counts import Tries
 from sites.models import User

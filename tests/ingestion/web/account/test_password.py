@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from audit.history import find as latest
-from audit.history import timeline
+from audit.ledger.queries import find as latest
+from audit.ledger.queries import timeline
 from config import settings as real
 from sites.models import User
 from tests.factories import make_user

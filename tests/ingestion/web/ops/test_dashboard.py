@@ -9,11 +9,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from audit import runs
-from audit.starts import Mode
+from audit.verification import runs
+from audit.verification.start import Mode
 from ingestion.models import Document, PortalGate, WorkerHost
 from ingestion.operations import alerts
-from tests.audit.signing import Notary
+from tests.audit.signers import Notary
 from tests.audit.support import write_many
 from tests.factories import make_batch, make_leased, make_read, make_site
 from tests.ingestion.web.ops.conftest import hold

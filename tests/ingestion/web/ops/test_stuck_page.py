@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit import history
+from audit.ledger import queries
 from ingestion.models import Chunk, Document
 from tests.factories import make_batch, make_leased
 from tests.ingestion.web.ops.conftest import hold
@@ -30,7 +30,7 @@ def test_what_was_chosen_goes_back_into_the_queue_and_the_rest_stays(ops, site):
     answer = ops.post(f"{PAGE}retry/", sent, follow=True)
     assert "2 documents are in the queue again." in text(answer)
     assert states(held) == ["RECEIVED", "HELD", "RECEIVED"]
-    entry = history.timeline(held[0].subject)[-1]
+    entry = queries.timeline(held[0].subject)[-1]
     assert entry.event == "document.tried_again"
     assert entry.actor.startswith("user:")
     assert entry.detail["reason"] == WHY
@@ -69,7 +69,7 @@ def test_a_lease_that_nobody_renews_is_released_with_a_reason(ops, site):
     assert "Leases that nobody renews" in text(ops.get(PAGE))
     sent = {"what": "chosen", "chosen": chunk.pk, "reason": WHY}
     assert "1 lease was released." in text(ops.post(f"{PAGE}release/", sent, follow=True))
-    [entry] = history.timeline(f"chunk:{chunk.pk}")
+    [entry] = queries.timeline(f"chunk:{chunk.pk}")
     assert (entry.event, entry.detail["reason"]) == ("chunk.released", WHY)
 
 
@@ -80,7 +80,7 @@ def test_what_is_past_its_deadline_is_due_at_once(ops, site):
     assert "Past their deadline" in text(ops.get(PAGE))
     sent = {"what": "chosen", "chosen": document.pk, "reason": WHY}
     assert "1 document is due at once." in text(ops.post(f"{PAGE}now/", sent, follow=True))
-    assert history.timeline(document.subject)[-1].detail["reason"] == WHY
+    assert queries.timeline(document.subject)[-1].detail["reason"] == WHY
 
 
 @pytest.mark.parametrize("address", ["retry/", "release/", "now/"])

@@ -3,7 +3,8 @@
 import pytest
 from django.contrib.auth.models import Group
 
-from audit import jobs, rotation
+from audit import background_jobs
+from audit.signing import key_rotation
 from tests.factories import make_user
 from tests.ingestion.web.scenes import FILED, REJECTED, make_packet
 
@@ -42,10 +43,10 @@ def own_folders(settings, tmp_path):
 @pytest.fixture
 def work(db):
     """`work()` does what waits, as a worker would."""
-    rotation.create(by="system:tests")
+    key_rotation.create(by="system:tests")
 
     def work():
-        while jobs.work_next():
+        while background_jobs.work_next():
             pass
 
     return work

@@ -4,8 +4,11 @@ import pytest
 from django.db import OperationalError
 from django.test import override_settings
 
-from audit import anchors, checkpoints, history, jobs, runs
-from audit.places.folder import Folder
+from audit import background_jobs
+from audit.ledger import queries
+from audit.signing import anchors, checkpoints
+from audit.signing.places.folder import Folder
+from audit.verification import runs
 from tests.audit.support import guards_down, sql, write
 from tests.ingestion.web.trail.test_timelines import text
 
@@ -19,7 +22,7 @@ def signed(packet, work):
 
 
 def test_the_page_says_where_the_chain_ends_and_what_is_signed(affairs, signed):
-    entries, head = history.head()
+    entries, head = queries.head()
     shown = text(affairs.get(PAGE))
     assert head in shown
     assert f"Entries {entries}" in shown
@@ -102,8 +105,8 @@ def test_a_check_that_failed_says_that_the_fault_is_ours(affairs, work, packet, 
         raise OperationalError("the database did not answer")
 
     asked = affairs.post(NOW)
-    monkeypatch.setattr(jobs, "_kinds", {})
-    jobs.register_kind(runs.KIND, gone)
+    monkeypatch.setattr(background_jobs, "_kinds", {})
+    background_jobs.register_kind(runs.KIND, gone)
     work()
     shown = text(affairs.get(asked.url))
     assert "It failed. OperationalError: the database did not answer" in shown
@@ -114,7 +117,7 @@ def test_qa_sees_the_chain_and_cannot_ask_for_a_check(as_role, packet):
     client = as_role("QA reviewers")
     assert "Check now" not in text(client.get(PAGE))
     assert client.post(NOW).status_code == 403
-    assert not jobs.latest(runs.KIND, 1)
+    assert not background_jobs.latest(runs.KIND, 1)
 
 
 def test_others_see_nothing_of_it(client, as_role, mara):

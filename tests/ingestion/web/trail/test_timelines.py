@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from audit import history
-from audit.actors import in_full
-from audit.log import ledger, record
+from audit.ledger import queries
+from audit.ledger.actors import in_full
+from audit.ledger.log import ledger, record
 from tests.factories import make_site, make_user
 from tests.ingestion.web.scenes import FILED, REJECTED, make_packet
 
@@ -68,7 +68,7 @@ def test_a_documents_trail_says_what_happened_who_when_and_why(affairs, packet):
     assert "Page 2 is not signed" in shown
     assert "SIGNATURE_MISSING" in shown
     assert "Mara Lindqvist" in shown
-    for entry in history.timeline(document.subject):
+    for entry in queries.timeline(document.subject):
         assert entry.hash in shown
         assert f"{entry.recorded_at:%H:%M:%S}." in shown
     assert "&quot;code&quot;: &quot;SIGNATURE_MISSING&quot;" in page.content.decode()
@@ -216,16 +216,16 @@ def test_the_trail_takes_as_many_queries_for_many_entries_and_people(affairs, pa
         "/admin/audit/site/0203/",
     ]
 
-    def queries():
+    def count_queries():
         with CaptureQueriesContext(connection) as captured:
             for address in addresses:
                 affairs.get(address)
         return len(captured)
 
-    few = queries()
+    few = count_queries()
     for _ in range(5):
         make_packet(site, make_user(sites=(site,)), FILED, REJECTED)
-    assert queries() == few
+    assert count_queries() == few
 
 
 def test_pages_of_records_lead_to_their_trail_for_those_who_may_see_it(

@@ -1,0 +1,186 @@
+"""Admin changes on record: a ModelAdmin mixin whose every change is an entry, with its reason.
+
+An entry says who did it and to what; the old and the new value of each field
+are in its detail (21 CFR 11.10(e), and EMA's per-field capture). The model has
+an integer `revision`, the number of its last entry: 0 when it is added.
+Subjects are `site:3`, events `site.created`, `site.changed`, `site.deleted`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from django.contrib.admin.utils import flatten_fieldsets
+from django.db.models import Model, QuerySet
+from django.forms import BaseForm
+from django.http import HttpRequest, HttpResponse
+
+from audit.change_tracking import form_errors
+from audit.change_tracking.change_reasons import (
+    FIELD,
+    LEAST,
+    ReasonedActions,
+    ReasonForm,
+    unconfirmed,
+    with_reason,
+)
+from audit.change_tracking.field_changes import (
+    SECRETS,
+    UNTRACKED,
+    Values,
+    differences,
+    of_inlines,
+    values_of,
+)
+from audit.ledger.context import because
+from audit.ledger.log import ledger, record
+
+_READING = ("GET", "HEAD", "OPTIONS", "TRACE")
+
+
+class LedgerAdminMixin(ReasonedActions):
+    """Comes first among the bases. Changes outside the admin's own views call `record_change`."""
+
+    untracked_fields: tuple[str, ...] = UNTRACKED
+    secret_fields = SECRETS
+    reason_field = FIELD  # or the model's own field that says why
+
+    def ledger_site(self, obj: Any) -> str:
+        """The site number that the entry is filed under; override where there is one."""
+        return ""
+
+    def add_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        return self.on_record(request, super().add_view, *args, **options)
+
+    def change_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        return self.on_record(request, super().change_view, *args, **options)
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        form = ReasonForm(request.POST or None)
+        context = {**(extra_context or {}), "reason_form": form}
+        if form.is_bound and not form.is_valid():
+            request = unconfirmed(request)
+        return self.on_record(request, super().delete_view, object_id, context)
+
+    def changelist_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        return self.on_record(request, super().changelist_view, *args, **options)
+
+    def on_record(
+        self, request: HttpRequest, view: Callable[..., HttpResponse], *args: Any, **options: Any
+    ) -> HttpResponse:
+        """A view's answer, its changes and their entries in one transaction."""
+        if request.method in _READING:
+            return view(request, *args, **options)
+        with ledger(), because(request.POST.get(self.reason_field, "")):
+            response = view(request, *args, **options)
+        self._note_return(request, response)
+        return response
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        fieldsets = super().get_fieldsets(request, obj)
+        if not self._asks_why(request, obj, flatten_fieldsets(fieldsets)):
+            return fieldsets
+        return [*fieldsets, ("Why", {"fields": [FIELD]})]
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
+    ) -> Any:
+        # Django lays its fieldsets out first, and then asks for a form of their fields.
+        fields = options.get("fields") or ()
+        if FIELD not in fields:
+            return super().get_form(request, obj, change=change, **options)
+        options["fields"] = [name for name in fields if name != FIELD]
+        return with_reason(super().get_form(request, obj, change=change, **options))
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
+        if db_field.name == self.reason_field:
+            options["min_length"] = LEAST
+        return super().formfield_for_dbfield(db_field, request, **options)
+
+    def _asks_why(self, request: HttpRequest, obj: Any, fields: Iterable[Any]) -> bool:
+        """Of a change: when there is one to make, and no field of the model says it."""
+        if (
+            obj is None
+            or self.reason_field != FIELD
+            or not self.has_change_permission(request, obj)
+        ):
+            return False
+        return bool(set(fields) - set(self.get_readonly_fields(request, obj)))
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        before = {}
+        if change:
+            # Locked and read anew: the form may be older than the row.
+            row = self._locked(obj)
+            before, obj.revision = self._values(row), row.revision
+        vars(form)["values_before"] = before
+        super().save_model(request, obj, form, change)
+
+    def save_related(
+        self, request: HttpRequest, form: Any, formsets: Iterable[Any], change: bool
+    ) -> None:
+        formsets = list(formsets)
+        super().save_related(request, form, formsets, change)
+        # Fields, many-to-many relations and inlines are all saved now.
+        changes = self._differences(form.values_before, self._values(self._locked(form.instance)))
+        changes |= of_inlines(formsets)
+        if change and changes:
+            self.record_change(request, form.instance, changes)
+        elif not change:
+            self._record(request, form.instance, "created", form.instance.revision, changes)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        gone = self._differences(self._values(obj), {})
+        self._record(request, obj, "deleted", self._locked(obj).revision + 1, gone)
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for obj in queryset:
+            self.delete_model(request, obj)
+
+    def record_change(self, request: HttpRequest, obj: Any, changes: Mapping[str, Any]) -> None:
+        """Enter a change that is made: `{field: {"old": .., "new": ..}}`. Inside ledger()."""
+        obj.revision = self._locked(obj).revision + 1
+        obj.save(update_fields=["revision"])
+        self._record(request, obj, "changed", obj.revision, changes)
+
+    def _record(
+        self, request: HttpRequest, obj: Any, verb: str, n: int, changes: Mapping[str, Any]
+    ) -> None:
+        person: Any = request.user
+        kind = self.opts.model_name
+        record(
+            f"{kind}.{verb}",
+            subject=f"{kind}:{obj.pk}",
+            n=n,
+            site=self.ledger_site(obj),
+            actor=person.actor,
+            role=person.role,
+            detail={"object": str(obj), "changes": dict(changes)},
+        )
+
+    def _note_return(self, request: HttpRequest, response: HttpResponse) -> None:
+        """A form that comes back says what is wrong with it, and that is on record too (R08)."""
+        shown = getattr(response, "context_data", None) or {}
+        form = shown["adminform"].form if "adminform" in shown else shown.get("form")
+        if not (isinstance(form, BaseForm) and form.errors):
+            return
+        person: Any = request.user
+        form_errors.form_came_back(
+            str(self.opts.model_name),
+            wrong=form_errors.wrong_in(form),
+            typed=form_errors.typed_in(form),
+            by=(person.actor, person.role),
+            site=self.ledger_site(shown["original"]) if shown.get("original") else "",
+        )
+
+    def _locked(self, obj: Model) -> Any:
+        every = self.model._base_manager  # noqa: SLF001 - documented; the admin may show fewer
+        return every.select_for_update().get(pk=obj.pk)
+
+    def _values(self, obj: Model) -> Values:
+        return values_of(obj, self.untracked_fields)
+
+    def _differences(self, before: Values, after: Values) -> dict[str, Any]:
+        return differences(before, after, self.secret_fields)

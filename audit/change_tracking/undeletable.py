@@ -1,0 +1,117 @@
+"""Records that stay: who asks the admin to delete one is told why not, and it is on record (R14).
+
+21 CFR 11.10(c), (e). No page offers what is refused here; the database refuses it too, to whoever
+comes by another way.
+"""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.utils import unquote
+from django.db.models import QuerySet
+from django.db.models.deletion import Collector, ProtectedError, RestrictedError
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from audit.change_tracking.change_reasons import FIELD, ReasonedActions
+from audit.ledger import queries
+from audit.ledger.context import because
+from audit.ledger.log import ledger, record
+from audit.ledger.queries import Search
+
+MOST = 100  # refusals that one request is answered with
+
+
+class OnlyLookedAt:
+    """What the admin neither adds, changes nor deletes. Comes first among the bases."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class KeptAdmin(ReasonedActions):
+    """Comes first among the bases, and before LedgerAdminMixin."""
+
+    def kept_because(self, obj: Any) -> str:
+        """Why it is not deleted, in sentences; "" where it may be."""
+        raise NotImplementedError
+
+    def ledger_site(self, obj: Any) -> str:
+        """The site number that the entry is filed under; override where there is one."""
+        return ""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        may = super().has_delete_permission(request, obj)
+        return may and not (obj is not None and self.kept_because(obj))
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        obj = self.get_object(request, unquote(object_id))
+        if obj is None or not self.has_view_permission(request, obj):
+            return super().delete_view(request, object_id, extra_context)
+        if why := self.kept_because(obj):
+            return self._refused(request, obj, why)
+        return super().delete_view(request, object_id, extra_context)
+
+    def response_action(
+        self, request: HttpRequest, queryset: QuerySet[Any], *location: Any
+    ) -> HttpResponse | None:
+        if "delete_selected" not in request.POST.getlist("action"):
+            return super().response_action(request, queryset, *location)
+        chosen = queryset.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
+        kept = [(obj, why) for obj in chosen[:MOST] if (why := self.kept_because(obj))]
+        for obj, why in kept:
+            self.enter_refusal(request, obj, why)
+            message = f"Nothing was deleted, and that you tried is on record. {obj}: {why}"
+            self.message_user(request, message, messages.ERROR)
+        return None if kept else super().response_action(request, queryset, *location)
+
+    def enter_refusal(self, request: HttpRequest, obj: Any, why: str) -> None:
+        """That somebody tried, with the reason that they gave.
+
+        It moves nothing, so it is none of the subject's own numbers: -1, -2 and so on.
+        """
+        person: Any = request.user
+        kind = str(self.opts.model_name)
+        subject, event = f"{kind}:{obj.pk}", f"{kind}.deletion_refused"
+        with ledger(), because(request.POST.get(FIELD, "")):
+            record(
+                event,
+                subject=subject,
+                n=-1 - queries.count(Search(subjects=[subject], event=event)),
+                site=self.ledger_site(obj),
+                actor=person.actor,
+                role=person.role,
+                detail={"object": str(obj), "kept_because": why},
+            )
+
+    def _refused(self, request: HttpRequest, obj: Any, why: str) -> HttpResponse:
+        was_tried = request.method == "POST"
+        if was_tried:
+            self.enter_refusal(request, obj, why)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{str(self.opts.verbose_name).capitalize()} {obj} is not deleted",
+            "opts": self.opts,
+            "original": obj,
+            "why": why,
+            "was_tried": was_tried,
+        }
+        return TemplateResponse(request, "admin/kept.html", context, status=403)
+
+
+def is_referred_to(obj: Any) -> bool:
+    """Whether other rows that stay need this one."""
+    try:
+        Collector(using=obj._state.db).collect([obj])  # noqa: SLF001 - documented
+    except (ProtectedError, RestrictedError):
+        return True
+    return False

@@ -1,0 +1,78 @@
+"""Electronic signatures: what one shows, what it is bound to, and whether that still holds.
+
+Printed name, time and meaning (21 CFR 11.50(a); R25), in the detail of the entry that is signed.
+Bound to the bytes and the facts that were signed by a digest over them (11.70; R26): whoever shows
+the signature compares with what the rows say now. That it is really this person who signs is seen
+to before, in `sites.signing`.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from audit.ledger.chain import canonical
+from audit.ledger.log import composed, written
+from audit.ledger.queries import Recorded
+
+KEY = "signature"  # of an entry's detail: what it is over, and the digest
+SHOWN = ("printed_name", "meaning")
+ACCOUNT = "signer_account"  # what is on record about the signer's account, where there is anything
+BYTES = "file"  # what is named when the bytes are others
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who signs, when, and as what."""
+
+    actor: str
+    role: str
+    printed_name: str
+    meaning: str
+    account: str = ""  # who changed how the signer signs in, and who verified the identity again
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def shown(self) -> dict[str, str]:
+        shown = dict(zip(SHOWN, (self.printed_name, self.meaning), strict=True))
+        return shown | ({ACCOUNT: self.account} if self.account else {})
+
+    def over(self, facts: Mapping[str, Any], *, sha256: str = "") -> dict[str, Any]:
+        """The detail of the entry that is signed: which has this SHA-256, and occurred at `at`.
+
+        `facts`: what is signed, under names that people understand; strings, ints, lists of them.
+        """
+        signed = {**facts, **self.shown}
+        digest = _digest(signed, sha256, written(self.at))
+        return {**signed, KEY: {"over": sorted(signed), "digest": digest}}
+
+
+def changed(entry: Recorded, now: Mapping[str, Any], *, sha256: str = "") -> list[str]:
+    """What is no longer as it was signed, by name; nothing: the signature holds.
+
+    `now`: the facts as they are today, and `sha256` that of the bytes.
+    """
+    detail = entry.detail or {}
+    if not is_sound(detail, entry.sha256, written(entry.occurred_at)):
+        return [KEY]
+    names = [name for name in detail[KEY]["over"] if name not in (*SHOWN, ACCOUNT)]
+    facts: dict[str, Any] = composed(dict(now))
+    differing = [name for name in names if facts.get(name) != detail[name]]
+    return differing + ([BYTES] if sha256 != entry.sha256 else [])
+
+
+def is_sound(detail: Mapping[str, Any], sha256: str, occurred_at: str) -> bool:
+    """Whether an entry's digest is that of its detail, its bytes and its time."""
+    seal = detail.get(KEY)
+    if not isinstance(seal, dict):
+        return False
+    signed = {name: detail[name] for name in seal["over"] if name in detail}
+    return bool(_digest(signed, sha256, occurred_at) == seal["digest"])
+
+
+def _digest(signed: Mapping[str, Any], sha256: str, occurred_at: str) -> str:
+    """SHA-256 of the canonical text (docs/audit-format.md) of what is signed."""
+    whole = {"signed": dict(signed), "sha256": sha256, "occurred_at": occurred_at}
+    text = canonical(composed(whole))
+    return hashlib.sha256(text.encode()).hexdigest()

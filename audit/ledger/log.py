@@ -1,0 +1,221 @@
+"""The only door into the ledger: `with ledger():` around the change, `record()` for its entry.
+
+`ledger()` opens the outermost transaction. What is recorded inside is held
+back and appended on the way out, as the last statements before the commit:
+the chain's lock is then held as briefly as can be, and never while another
+lock is waited for. Change and entry commit together or not at all; an entry
+recorded in a savepoint that is rolled back goes with it.
+
+How they are appended is `audit.ledger.append`'s.
+"""
+
+import secrets
+import threading
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from audit.ledger import (
+    actors,
+    append,
+    bound_rows,
+    chain,
+    context,
+)
+from audit.ledger.bound_rows import BoundKind
+from audit.ledger.chain import written
+from audit.ledger.new_entry import LedgerError, Pending
+
+__all__ = ["LedgerError", "afterwards", "ledger", "record", "register_rules", "written"]
+
+_rules = ""
+
+
+def register_rules(version: str) -> None:
+    """Which rules people decide under (R35): for entries that name none. `audit` knows of none."""
+    global _rules  # noqa: PLW0603 - set once, at start
+    _rules = version
+
+
+@dataclass(frozen=True, slots=True)
+class _Afterwards:
+    """What waits until the entries are appended. Registered with `on_commit`, as they are."""
+
+    act: Callable[[], None]
+
+    def __call__(self) -> None:
+        pass
+
+
+class _Here(threading.local):
+    """The connection on which a block is open. Per thread, as Django's connections are."""
+
+    database: BaseDatabaseWrapper | None = None
+
+
+_here = _Here()
+
+
+@contextmanager
+def ledger() -> Iterator[None]:
+    """The outermost transaction of a change and its entries; an inner one joins it.
+
+    Raises RuntimeError inside a foreign `atomic()`: the chain's lock would be held until that
+    ends. When an inner block fails and the exception is swallowed, the outermost one raises.
+
+    OperationalError and InterfaceError on the way out: the connection broke, and only the rows
+    know whether change and entries are there; they are there together or not at all.
+    """
+    if _here.database:
+        with transaction.atomic(savepoint=False):
+            yield
+        return
+    with transaction.atomic(durable=True):
+        _here.database = transaction.get_connection()
+        try:
+            yield
+            _close()
+        finally:
+            _here.database = None
+    # State and entries are durable now. Whoever dies before this line leaves neither.
+
+
+def record(  # noqa: PLR0913 - the fields of the line; callers name each
+    event: str,
+    *,
+    subject: str,
+    n: int,
+    actor: str,
+    site: str = "",
+    doc_id: str = "",
+    sha256: str = "",
+    from_state: str = "",
+    to_state: str = "",
+    code: str = "",
+    correlation_id: str = "",
+    role: str = "",
+    reason_code: str = "",
+    detail: Mapping[str, Any] | None = None,
+    occurred_at: datetime | None = None,
+    rules: str = "",
+    schema_version: str = "",
+) -> None:
+    """Enter what happened to `subject` as its `n`-th transition.
+
+    `n` is read from the subject's own row, so that a redelivered task collides: IntegrityError on
+    the way out, and nothing is changed. Personal data and free text go into `detail`, and what
+    `audit.ledger.context` knows of the asker joins it. Software is entered with its process
+    (`audit.ledger.actors`). Raises LedgerError outside `ledger()`, NotCanonical for what a line
+    cannot hold.
+    """
+    if not (database := _here.database):
+        raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
+    asker = context.facts_of(actor)
+    salt, text = _sealed({**asker, **(detail or {})})
+    facts: dict[str, str | int] = {  # as the line has them, for what is in order is sorted quicker
+        "actor": actors.in_full(actor),
+        "code": code,
+        "correlation_id": correlation_id,
+        "detail_commit": chain.commitment(salt, text) if text else "",
+        "doc_id": doc_id,
+        "event": event,
+        "event_id": chain.event_id(subject, n),
+        "from": from_state,
+        "occurred_at": written(occurred_at or datetime.now(UTC)),
+        "prev": "",
+        "reason_code": reason_code,
+        "recorded_at": "",
+        "role": role,
+        "rules": rules or (_rules if asker else ""),
+        "schema_version": schema_version,
+        "seq": 0,
+        "sha256": sha256,
+        "site": site,
+        "software": settings.SOFTWARE_VERSION,
+        "subject": subject,
+        "to": to_state,
+        "trail": settings.AUDIT_TRAIL,
+        "v": chain.VERSION,
+    }
+    chain.line(facts)  # refused here, where the caller can be seen, and not on the way out
+    database.on_commit(Pending(facts, salt.hex(), text))
+
+
+def afterwards(act: Callable[[], None]) -> None:
+    """Have something done once this block's entries are appended, in the same transaction.
+
+    For redaction alone: the database lets a detail go only when the entry of that is there. It
+    runs under the chain's lock, so it must be short and wait for no other lock.
+    """
+    if not (database := _here.database):
+        raise LedgerError("nothing is appended outside `with ledger():`, nor done afterwards")
+    database.on_commit(_Afterwards(act))
+
+
+def _sealed(detail: dict[str, Any]) -> tuple[bytes, str]:
+    """Salt and canonical text of a detail, or two empties."""
+    if not detail:
+        return b"", ""
+    return secrets.token_bytes(16), chain.canonical(composed(detail))
+
+
+def composed(value: Any) -> Any:
+    """As a detail keeps it: with all text in NFC. Keyboards and file systems write other forms."""
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    if isinstance(value, dict):
+        return {key: composed(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [composed(inner) for inner in value]
+    return value
+
+
+def _close() -> None:
+    """Append what is still pending, once all else is done."""
+    if connection.needs_rollback:
+        raise LedgerError("a part of this block failed and was passed over: nothing is saved")
+    pending, later, connection.run_on_commit = _sorted_out(connection.run_on_commit)
+    if pending:
+        _bind(pending)
+        # What acts on an entry has to be in its transaction: then that ends when Django says so.
+        append.extend(pending, is_the_end=not later)
+    for each in later:
+        each.act()
+
+
+def _bind(pending: Sequence[Pending]) -> None:
+    """Have the last entry about each row that entries bind carry the digests of its fields.
+
+    All changes of the transaction are made by now, whether before their entries or after them.
+    """
+    last: dict[BoundKind, dict[int, Pending]] = {}
+    for entry in pending:
+        if kind := bound_rows.kind_of(str(entry.facts["event"])):
+            key = int(str(entry.facts["subject"]).rpartition(":")[2])
+            last.setdefault(kind, {})[key] = entry
+    for kind, entries in last.items():
+        for key, row in bound_rows.digests(kind, entries.keys()).items():
+            _bind_row(entries[key], row)
+
+
+def _bind_row(entry: Pending, row: bound_rows.Digests) -> None:
+    detail = orjson.loads(entry.detail) if entry.detail else {}
+    salt, entry.detail = _sealed({**detail, bound_rows.ROW: row})
+    entry.salt = salt.hex()
+    entry.facts["detail_commit"] = chain.commitment(salt, entry.detail)
+
+
+def _sorted_out(hooks: Sequence[Any]) -> tuple[list[Pending], list[_Afterwards], list[Any]]:
+    """Ours, by their kinds, and those of others."""
+    ours = (Pending, _Afterwards)
+    pending = [hook[1] for hook in hooks if isinstance(hook[1], Pending)]
+    later = [hook[1] for hook in hooks if isinstance(hook[1], _Afterwards)]
+    return pending, later, [hook for hook in hooks if not isinstance(hook[1], ours)]

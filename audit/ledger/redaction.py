@@ -1,0 +1,58 @@
+"""Personal data out of the ledger, on record: the detail goes, the chain stays whole (R38).
+
+ICH E6(R3) 4.2.2(b) allows it "in rare circumstances", logged and justified. The entry that says
+so is appended first, and the detail is deleted after it in the same transaction, under the
+chain's lock: the triggers let no detail go without its entry, and there is no moment between.
+"""
+
+from django.db import connection
+
+from audit.ledger.chain import REDACTED
+from audit.ledger.log import afterwards, ledger, record
+from audit.models import Entry
+
+
+class NotRedacted(Exception):
+    """Nothing was taken out; the message says why."""
+
+
+def redact(seq: int, *, reason: str, actor: str, role: str, authorised_by: str) -> None:
+    """Take out the detail of entry `seq`. Raises NotRedacted where there is none to take out.
+
+    `authorised_by` names who answers for it, as the ledger names people. Joins an open ledger().
+    """
+    with ledger():
+        entry = Entry.objects.filter(pk=seq).select_related("detail").first()
+        if entry is None:
+            raise NotRedacted(f"there is no entry {seq}")
+        if before := redaction_of(seq):
+            raise NotRedacted(f"entry {before.pk} took out the detail of entry {seq} already")
+        if not hasattr(entry, "detail"):
+            raise NotRedacted(f"entry {seq} has no detail")
+        record(
+            REDACTED,
+            subject=_subject(seq),
+            n=0,  # once: whoever does it at the same time collides
+            site=entry.site,
+            actor=actor,
+            role=role,
+            detail={"reason": reason, "authorised_by": authorised_by},
+        )
+        afterwards(lambda: _delete(seq))
+
+
+def redaction_of(seq: int) -> Entry | None:
+    """The entry that says that the detail of entry `seq` was taken out."""
+    return Entry.objects.filter(subject=_subject(seq), event=REDACTED).first()
+
+
+def _subject(seq: int) -> str:
+    return f"entry:{seq}"
+
+
+def _delete(seq: int) -> None:
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT audit_redact(%s)", [seq])
+        else:
+            cursor.execute("DELETE FROM audit_entrydetail WHERE entry_id = %s", [seq])

@@ -1,0 +1,1 @@
+"""Signing the ledger: keys, checkpoints, anchors, and when they are made."""

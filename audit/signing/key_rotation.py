@@ -1,0 +1,83 @@
+"""The first key, and the change from one key to the next. Both are on record in the ledger.
+
+A change goes in steps, each of which may be the last before a power cut; starting again goes on:
+
+1. The next key waits beside the old one, in a file of its own.
+2. An entry says which key follows which. A checkpoint over it is signed by both.
+3. The next key is published: it signs from here on, and the old one no more.
+4. That checkpoint is in every anchor: the old key's last word is out of our hands.
+5. The old private key is removed.
+"""
+
+from audit.ledger import queries
+from audit.ledger.actors import OPERATIONS
+from audit.ledger.log import ledger, record
+from audit.signing import anchors, checkpoints, keys
+from audit.signing.keys import KeyProblem
+from audit.signing.signed_note import Verifier
+
+
+def create(*, by: str, is_lost: bool = False) -> Verifier:
+    """The first key of this ledger, or one after a loss, which no older key vouches for.
+
+    Takes a key that lies in AUDIT_KEY_FILE already. Raises KeyProblem.
+    """
+    with keys.being_changed():
+        known = keys.known()
+        if known and not is_lost:
+            raise KeyProblem(
+                "This ledger has a key. `manage.py audit_keys show` shows it, `rotate` replaces it."
+            )
+        if known and keys.are_there():
+            raise KeyProblem(
+                f"{keys.private_file()} is not lost. Move it away if it cannot be used."
+            )
+        verifier = keys.load_or_make(keys.private_file()).verifier
+        _enter("ledger.key_created", verifier, by=by, follows=known[-1].verifier if known else None)
+        last = checkpoints.latest()
+        keys.publish(verifier, last.size + 1 if last and known else 0)
+    return verifier
+
+
+def rotate(*, by: str) -> Verifier:
+    """Replace the key in force. After a failure, start it again: it goes on. Raises KeyProblem."""
+    with keys.being_changed():
+        verifier = _handed_over(by)
+    _anchor_last_word(keys.known()[-1].first)
+    keys.remove_old()
+    return verifier
+
+
+def _handed_over(by: str) -> Verifier:
+    old, new = keys.current(), keys.load_or_make(keys.next_file())
+    if old.verifier == new.verifier:
+        return new.verifier  # an earlier start came so far
+    _enter("ledger.key_rotated", new.verifier, by=by, follows=old.verifier)
+    signed = checkpoints.sign_by([new, old])
+    if signed is None:
+        raise KeyProblem("Another host signed meanwhile with the old key. Start this again.")
+    keys.publish(new.verifier, signed.size)
+    return new.verifier
+
+
+def _enter(event: str, verifier: Verifier, *, by: str, follows: Verifier | None) -> None:
+    """Public keys are no personal data, but too long for the line; its detail is bound by it."""
+    subject = f"key:{verifier.key_id.hex()}"
+    detail = {"vkey": verifier.text} | ({"follows": follows.text} if follows else {})
+    with ledger():
+        n = queries.entries_of(subject)
+        record(event, subject=subject, n=n, actor=by, role=OPERATIONS, detail=detail)
+
+
+def _anchor_last_word(size: int) -> None:
+    signed = checkpoints.of_size(size)
+    if signed is None:
+        raise KeyProblem(
+            f"The checkpoint of {size} entries, in which one key follows the other, is not in this "
+            "database: it was changed or replaced. Run `manage.py verify_audit --full`."
+        )
+    if problems := anchors.anchor(signed):
+        raise KeyProblem(
+            "The new key signs. The old one stays until its last word is anchored: "
+            f"{' '.join(problems)} Start this again then."
+        )

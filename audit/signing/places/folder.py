@@ -1,0 +1,80 @@
+"""A file that only grows: `ANCHOR_DIR/checkpoints.log`, an empty line before each note.
+
+It counts as independent on another file system than the installation and under another owner, for
+example on a server that lets this installation append and nothing else.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from audit.files import durable
+from audit.signing.places.port import Held, NotTaken, Taken
+from audit.signing.signed_note import SIGNED_BY
+
+NAME = "checkpoints.log"
+
+# Half a note, as a power cut may leave it, matches nowhere and does not hide the next one: a
+# signature line has a name, and 68 bytes in base64.
+_SIGNATURE = rf"{SIGNED_BY}\S+ [A-Za-z0-9+/]{{91}}=\n"
+_NOTE = re.compile(
+    rf"^[^\n]+\n(?P<size>[0-9]+)\n[A-Za-z0-9+/]+=*\n\n(?:{_SIGNATURE})+", re.MULTILINE
+)
+
+
+class Folder:
+    name = "file"
+    keeps_notes = True
+    wants_all = True
+
+    def __init__(self, folder: Path, installation: Sequence[Path] = ()) -> None:
+        """`installation`: the paths of the database, the key and the archive, to compare with."""
+        self._file = folder / NAME
+        self._installation = installation
+
+    @property
+    def address(self) -> str:
+        return str(self._file)
+
+    def put(self, origin: str, size: int, note: str) -> Taken:
+        try:
+            durable.append(self._file, f"\n{note}")
+        except OSError as error:
+            raise NotTaken(f"{self._file} cannot be written: {error.strerror}.") from error
+        return Taken(str(self._file))
+
+    def read_back(self, after: int) -> Iterator[Held]:
+        try:
+            text = self._file.read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise NotTaken(f"{self._file} cannot be read: {error.strerror}.") from error
+        for found in _NOTE.finditer(text):
+            if int(found["size"]) > after:
+                yield Held(str(self._file), found[0])
+
+    def weakness(self) -> str:
+        try:
+            return self._shared_with_the_installation()
+        except OSError as error:
+            return f"{self._file} cannot be examined: {error.strerror}."
+
+    def _shared_with_the_installation(self) -> str:
+        own = [(path, _nearest(path).stat()) for path in self._installation]
+        anchor = [_nearest(path).stat() for path in (self._file, self._file.parent)]
+        for path, status in own:
+            if status.st_dev in {each.st_dev for each in anchor}:
+                return f"{self._file} is on the same file system as {path}."
+        owners = {os.geteuid(), *(status.st_uid for _, status in own)}
+        if owners & {each.st_uid for each in anchor}:
+            return f"{self._file} is owned by the same user as this installation."
+        if os.geteuid() == 0:
+            return f"{self._file} can be changed by root, as which this process runs."
+        return ""
+
+
+def _nearest(path: Path) -> Path:
+    """Return the path, or the nearest folder above it that exists."""
+    return next(each for each in (path, *path.absolute().parents) if each.exists())

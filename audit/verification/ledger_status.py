@@ -1,0 +1,178 @@
+"""Where the ledger stands: its end, what is signed of it, what vouches for it. Reads only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from audit.ledger import queries
+from audit.models import Checkpoint, CheckRun, Entry
+from audit.signing import (
+    anchors,
+    checkpoints,
+    clock,
+    keys,
+)
+from audit.signing.keys import KeyProblem
+from audit.signing.signed_note import SIGNED_BY
+from audit.verification.independence import NO_INDEPENDENT_ANCHOR
+from audit.verification.verify import COULD_NOT_RUN, EXIT_CODES, Result
+
+# Hosts read anchors back each night, and every entry at least once a week
+# (`audit.verification.runs.nightly`).
+READ_BACK_WITHIN = timedelta(days=2)
+READ_WITHIN = timedelta(days=8)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """That a place outside holds the checkpoint."""
+
+    anchor: str
+    place: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """The last checkpoint."""
+
+    size: int  # entries under the signature
+    head: str
+    root: str
+    at: datetime
+    keys: Sequence[str]  # names of those that signed; two when keys change
+    held: Sequence[Held]
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentVerdict:
+    """What the kept checks together say of the ledger now. Pages, metrics and reports use this."""
+
+    result: CheckRun.Result | None  # None: it was never checked
+    reasons: Sequence[str]  # sentences: what is wrong, or why nothing outside vouches for it
+    entries: int = 0  # that held in the newest check
+    vouched_to: int = 0  # entries that an independent anchor vouches for
+    checked_at: datetime | None = None  # when the newest check began
+    read_back_at: datetime | None = None  # when the anchors were read back last
+
+    @property
+    def exit_code(self) -> int:
+        """The code with which `verify_audit` ends for this verdict; 2 if nothing was checked."""
+        return COULD_NOT_RUN if self.result is None else EXIT_CODES[self.result]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    entries: int
+    head: str  # the hash of the last entry; "" before the first
+    signed: Signed | None
+
+    @property
+    def unsigned(self) -> int:
+        """Entries that no checkpoint covers yet."""
+        return self.entries - (self.signed.size if self.signed else 0)
+
+
+def standing() -> Standing:
+    """Three queries, however long the trail."""
+    entries, head = queries.head() or (0, "")
+    return Standing(entries, head, _last_signed())
+
+
+def current_verdict(now: datetime | None = None) -> CurrentVerdict:
+    """Return the verdict on the ledger as of now, from the checks that are kept. Five queries.
+
+    INTACT needs a check that read every entry, and one that read the anchors back, both recent: a
+    check after a batch reads only what is new and asks no anchor, and takes nothing away from them.
+    """
+    now = now or timezone.now()
+    newest = CheckRun.objects.first()
+    at = newest.began_at if newest else None
+    if fault := checkpoints.fault():
+        return CurrentVerdict(Result.BROKEN, (fault,), checked_at=at)
+    if newest is None:
+        return CurrentVerdict(None, ("The ledger has not been checked yet.",))
+    if newest.result == Result.BROKEN:
+        return CurrentVerdict(Result.BROKEN, newest.findings, newest.to_seq, checked_at=at)
+    read_back = CheckRun.objects.filter(vouched_to__isnull=False).first()
+    whole = CheckRun.objects.filter(result=Result.INTACT, vouched_to__gt=0).first()
+    reasons = _reservations(read_back, whole, now)
+    return CurrentVerdict(
+        Result.UNANCHORED if reasons else Result.INTACT,
+        reasons,
+        newest.to_seq,
+        0 if reasons or not read_back else read_back.vouched_to or 0,
+        at,
+        read_back.began_at if read_back else None,
+    )
+
+
+def _reservations(
+    read_back: CheckRun | None, whole: CheckRun | None, now: datetime
+) -> Sequence[str]:
+    """Why no anchor vouches for the ledger now: sentences, and none if one does.
+
+    Kept checks are rows that somebody may forge: where no place is independent, none is believed.
+    """
+    weaknesses = [place.weakness() for place in anchors.places()]
+    if all(weaknesses):
+        return (NO_INDEPENDENT_ANCHOR, *weaknesses)
+    if read_back is None:
+        return ("The anchors have not been read back yet. Run `manage.py verify_audit --full`.",)
+    if not whole or not whole.vouched_to or (read_back.vouched_to or 0) < whole.vouched_to:
+        return read_back.findings or ("Nothing outside of this installation vouches for it.",)
+    if now - read_back.began_at > READ_BACK_WITHIN:
+        when = f"{read_back.began_at:%Y-%m-%d %H:%M:%S} UTC"
+        return (f"The anchors were read back last at {when}, which is too long ago.",)
+    if now - whole.began_at > READ_WITHIN:
+        when = f"{whole.began_at:%Y-%m-%d %H:%M:%S} UTC"
+        return (f"All entries were read last at {when}, which is too long ago.",)
+    return ()
+
+
+def unsigned_since() -> datetime | None:
+    """When the oldest entry was recorded that no checkpoint covers; None: all are covered."""
+    last = Checkpoint.objects.first()
+    later = Entry.objects.filter(seq__gt=last.size if last else 0).order_by("seq")
+    return later.values_list("recorded_at", flat=True).first()
+
+
+def _last_signed() -> Signed | None:
+    row = Checkpoint.objects.first()
+    if row is None:
+        return None
+    held = [Held(each.anchor, each.place, each.anchored_at) for each in row.receipts.all()]
+    return Signed(row.size, row.head, row.root, row.created_at, _keys(row.note), held)
+
+
+def _keys(note: str) -> list[str]:
+    """The names on a note's signature lines. Nothing is verified here."""
+    lines = [line for line in note.splitlines() if line.startswith(SIGNED_BY)]
+    return [line.removeprefix(SIGNED_BY).partition(" ")[0] for line in lines]
+
+
+def figures() -> dict[str, Any]:
+    """For `status`: numbers, and lists of sentences that are empty when all is well."""
+    last = checkpoints.latest()
+    return {
+        "ledger_signed": last.size if last else 0,
+        "ledger_unsigned": checkpoints.unsigned(),
+        "ledger_problems": _problems(),
+        "unanchored": [str(waiting) for waiting in anchors.unanchored()],
+        "clocks_apart": [str(skew) for skew in clock.apart()],
+    }
+
+
+def _problems() -> list[str]:
+    found = []
+    try:
+        if not keys.known():
+            found.append("there is no key: nothing is signed")
+    except KeyProblem as error:
+        found.append(str(error))
+    if fault := checkpoints.fault():
+        found.append(f"broken at {fault}")
+    return found

@@ -1,0 +1,127 @@
+"""A database server that is killed among many writers: what was acknowledged is there."""
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from django.db import OperationalError, connection, transaction
+
+from audit.ledger import append
+from audit.ledger.append_postgresql import RELEASE, _send
+from audit.ledger.queries import timeline
+from audit.verification.verify import verify
+from sites.models import Study
+from tests.audit.ledger.test_writers import start
+from tests.audit.support import sql, write, write_many
+
+postgresql_only = pytest.mark.skipif(
+    "connection.vendor != 'postgresql'", reason="SQLite has no server, and no early release"
+)
+
+
+def server():
+    """The folder of the tests' own server, and the process ids of its postmaster and backends."""
+    [(folder,)] = sql("SHOW data_directory")
+    postmaster = (Path(folder) / "postmaster.pid").read_text().split()[0]
+    children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+    return Path(folder), [int(pid) for pid in (postmaster, *children)]
+
+
+def kill_server():
+    """SIGKILL for all at once: what was not yet written out is gone. Answers its folder."""
+    folder, processes = server()
+    connection.close()
+    for process in processes:
+        with suppress(ProcessLookupError):  # it ended with the connection, or with the postmaster
+            os.kill(process, signal.SIGKILL)
+    while any(Path(f"/proc/{process}/fd").exists() for process in processes):
+        time.sleep(0.05)
+    return folder
+
+
+def start_server(folder):
+    program = max(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
+    command = [str(program), "-D", str(folder), "-w", "restart"]
+    if folder.owner() == "postgres":
+        command = ["/usr/sbin/runuser", "-u", "postgres", "--", *command]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """What is sent meanwhile, by cursors and by the append."""
+    messages = []
+
+    def watch(message):
+        messages.append(message)
+        _send(message)
+
+    def watch_cursors(execute, statement, *rest):
+        messages.append(statement)
+        return execute(statement, *rest)
+
+    monkeypatch.setattr("audit.ledger.append_postgresql._send", watch)
+    with connection.execute_wrapper(watch_cursors):
+        yield messages
+
+
+@pytest.mark.slow
+@postgresql_only
+@pytest.mark.requirement("R01")
+def test_a_server_that_is_killed_among_eight_writers_loses_nothing_that_was_acknowledged(
+    transactional_db,
+):
+    names = [f"writer-{n}" for n in range(8)]
+    writers = {name: start(name, "forever", stderr=subprocess.DEVNULL) for name in names}
+    seen = {name: [writer.stdout.readline() for _ in range(30)] for name, writer in writers.items()}
+    start_server(kill_server())
+    told = set()
+    for name, writer in writers.items():
+        finished = [*seen[name], *writer.communicate()[0].splitlines()]
+        told |= {f"{name}-{n}" for n in range(len(finished)) if n % 10 != 3}
+    saved = set(Study.objects.values_list("protocol_number", flat=True))
+    verdict = verify()
+    assert told - saved == set()
+    assert (verdict.intact, verdict.entries) == (True, len(saved))
+
+
+@postgresql_only
+@pytest.mark.parametrize("count", [1, append.FEW + 1], ids=["few", "many"])
+def test_an_entry_does_not_wait_for_the_disk_before_it_releases_the_lock(
+    transactional_db, sent, count
+):
+    write_many(count)
+    assert sent[-1].endswith(RELEASE)
+    [(level,)] = sql("SHOW synchronous_commit")
+    assert level == "on"
+
+
+@postgresql_only
+def test_early_release_can_be_switched_off(transactional_db, settings, sent):
+    settings.AUDIT_EARLY_RELEASE = False
+    write()
+    assert ["COMMIT" in message for message in sent[-1:]] == [False]
+    assert len(timeline("document:1")) == 1
+
+
+@postgresql_only
+def test_whoever_loses_the_connection_at_the_commit_is_told(transactional_db, monkeypatch):
+    monkeypatch.setattr(
+        "audit.ledger.append_postgresql.RELEASE",
+        "COMMIT; SELECT pg_terminate_backend(pg_backend_pid())",
+    )
+    with pytest.raises(OperationalError):
+        write()
+    connection.close()
+    assert len(timeline("document:1")) == 1  # the rows know
+
+
+def test_a_barrier_inside_a_transaction_is_refused(transactional_db):
+    append.flush_barrier()
+    if connection.vendor == "postgresql":
+        with transaction.atomic(), pytest.raises(RuntimeError, match="durable"):
+            append.flush_barrier()

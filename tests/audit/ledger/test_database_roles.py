@@ -1,0 +1,168 @@
+"""What the application's own role may do on PostgreSQL, by a real login."""
+# ruff: noqa: S608 - attacks are built from constants
+
+import os
+import subprocess
+import sys
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, IntegrityError, connection
+
+from audit.ledger import append_only, database_roles
+from audit.ledger.triggers import TABLES
+from audit.verification.verify import verify
+from tests.audit.support import APPLICATION, application_role, sql, write, write_many
+
+__all__ = ["application_role"]
+
+COLUMN = {
+    "audit_entry": "actor",
+    "audit_entrydetail": "detail",
+    "audit_checkpoint": "note",
+    "audit_receipt": "place",
+    "audit_checkrun": "result",
+    "audit_auditreview": "outcome",
+}
+REFUSED = r"must be owner|permission denied"
+
+
+def owner_url(owner, name):
+    return f"postgres://{owner['USER']}@{owner['HOST']}:{owner['PORT']}/{name}"
+
+
+@pytest.mark.requirement("R01")
+def test_the_application_adds_to_the_ledger_and_verifies_it(application_role):
+    write(0, detail={"name": "A. Berg"})
+    write_many(20, subject="document:2")
+    verdict = verify()
+    assert (verdict.intact, verdict.entries) == (True, 21)
+
+
+@pytest.mark.requirement("R01")
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "UPDATE {table} SET {column} = {column}",
+        "DELETE FROM {table}",
+        "WITH gone AS (DELETE FROM {table} RETURNING 1) SELECT 1",
+        "TRUNCATE {table} CASCADE",
+        "ALTER TABLE {table} DISABLE TRIGGER ALL",
+        "DROP TRIGGER {table}_append_only ON {table}",
+        "DROP TABLE {table} CASCADE",
+        "CREATE TRIGGER mine BEFORE INSERT ON {table} EXECUTE FUNCTION audit_refuse()",
+    ],
+)
+def test_the_application_cannot_change_the_ledger(application_role, table, attack):
+    write(detail={"name": "A. Berg"})
+    with pytest.raises(DatabaseError, match=REFUSED):
+        sql(attack.format(table=table, column=COLUMN[table]))
+    assert verify().intact
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "CREATE OR REPLACE FUNCTION audit_link() RETURNS trigger LANGUAGE sql AS ''",
+        "ALTER FUNCTION audit_refuse() RENAME TO audit_allow",
+        "SET session_replication_role = replica",
+        "CREATE TABLE audit_entry_of_mine (n int)",
+        "SET ROLE {owner}",
+    ],
+)
+def test_the_application_cannot_take_the_guards_away(application_role, attack):
+    with pytest.raises(DatabaseError, match=REFUSED):
+        sql(attack.format(owner=application_role["USER"]))
+    assert append_only.missing(connection) == []
+
+
+def test_an_entry_that_does_not_extend_the_chain_is_refused_to_the_application(application_role):
+    write()
+    columns = sql(
+        "SELECT string_agg(attname, ', ') FROM pg_attribute"
+        " WHERE attrelid = 'audit_entry'::regclass AND attnum > 1"
+    )[0][0]
+    with pytest.raises(IntegrityError, match="does not extend"):
+        sql(f"INSERT INTO audit_entry (seq, {columns}) SELECT 9, {columns} FROM audit_entry")
+
+
+def test_one_role_for_everything_is_warned_of(transactional_db, request):
+    messages = database_roles.check(["default"])
+    if connection.vendor != "postgresql":
+        assert messages == []
+        return
+    assert [message.id for message in messages] == ["audit.W001"]
+    request.getfixturevalue("application_role")
+    assert database_roles.check(["default"]) == []
+
+
+def test_migrate_works_as_the_owner_and_gives_the_application_its_rights(
+    application_role, settings
+):
+    settings.DATABASE_OWNER = application_role
+    with database_roles.as_owner("default"):
+        sql("CREATE TABLE sites_of_tomorrow (n int)")
+        sql(f"GRANT UPDATE ON audit_entry TO {APPLICATION}")
+    assert [message.id for message in database_roles.check(["default"])] == ["audit.W001"]
+    call_command("migrate", verbosity=0)
+    assert database_roles.check(["default"]) == []
+    sql("INSERT INTO sites_of_tomorrow VALUES (1)")
+    assert sql("SELECT current_user") == [(APPLICATION,)]
+    with database_roles.as_owner("default"):
+        sql("DROP TABLE sites_of_tomorrow")
+
+
+def test_the_rights_can_be_read_before_they_are_given(application_role):
+    out = StringIO()
+    call_command("grant_roles", "--dry-run", stdout=out)
+    ledger = ", ".join(f'"{table}"' for table in sorted(TABLES))
+    assert f'GRANT SELECT, INSERT ON {ledger} TO "{APPLICATION}"' in out.getvalue()
+
+
+def test_rights_are_given_by_the_owner_alone(application_role, settings):
+    with pytest.raises(CommandError, match="DATABASE_OWNER_URL is not set"):
+        call_command("grant_roles")
+    settings.DATABASE_OWNER = application_role
+    out = StringIO()
+    call_command("grant_roles", stdout=out)
+    assert f"{APPLICATION} may read the ledger and add to it" in out.getvalue()
+
+
+def test_on_sqlite_there_is_nobody_to_give_rights_to(db):
+    if connection.vendor == "sqlite":
+        with pytest.raises(CommandError, match="no roles"):
+            call_command("grant_roles")
+
+
+def test_an_owner_of_another_database_is_refused(settings):
+    settings.DATABASE_OWNER = settings.DATABASES["default"] | {"NAME": "another"}
+    assert [message.id for message in database_roles.check_owner()] == ["audit.E002"]
+    settings.DATABASE_OWNER = settings.DATABASES["default"]
+    assert database_roles.check_owner() == []
+    settings.DATABASE_OWNER = {}
+    assert database_roles.check_owner() == []
+
+
+@pytest.mark.slow
+def test_a_new_database_is_made_by_two_roles(application_role, settings):
+    owner, name = application_role, "siteledger_by_two_roles"
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "tests.settings",
+        "DATABASE_URL": owner_url({**owner, "USER": f"{APPLICATION}:x"}, name),
+        "DATABASE_OWNER_URL": owner_url(owner, name),
+        "AUDIT_KEY_FILE": str(settings.AUDIT_KEY_FILE),
+        "ANCHOR_DIR": str(settings.ANCHOR_DIR),
+    }
+    checked = ["check", "--database", "default", "--fail-level", "WARNING"]
+    settings.DATABASE_OWNER = owner
+    with database_roles.as_owner("default"):
+        sql(f"CREATE DATABASE {name}")
+    try:
+        for command in (["migrate"], ["audit_keys", "create"], checked):
+            manage = [sys.executable, str(settings.BASE_DIR / "manage.py"), *command]
+            subprocess.run(manage, env=environment, check=True, capture_output=True)
+    finally:
+        with database_roles.as_owner("default"):
+            sql(f"DROP DATABASE {name}")

@@ -1,0 +1,283 @@
+import contextlib
+import threading
+from datetime import UTC, datetime, timedelta, timezone
+
+import orjson
+import pytest
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.ledger import append, chain, queries
+from audit.ledger.chain import NotCanonical
+from audit.ledger.log import (
+    LedgerError,
+    ledger,
+    record,
+    written,
+)
+from audit.models import Entry
+from audit.verification.verify import verify
+from sites.models import Study
+from tests.audit.support import sql, write, write_many
+
+
+def move(n=0, to="ARCHIVED", **facts):
+    record("document.moved", subject="document:1", n=n, to_state=to, actor="system:worker", **facts)
+
+
+def create_study():
+    Study.objects.create(protocol_number="ABC-1")
+    record("study.created", subject="study:1", n=0, actor="user:1")
+
+
+class Unlucky(Exception):
+    pass
+
+
+def fail_after(*steps):
+    """Take the steps in a block that ends badly."""
+    with ledger():
+        for step in steps:
+            step()
+        raise Unlucky
+
+
+@pytest.mark.requirement("R01")
+def test_a_change_and_its_entry_are_saved_together(db):
+    with ledger():
+        create_study()
+    assert (Study.objects.count(), Entry.objects.count()) == (1, 1)
+
+
+@pytest.mark.requirement("R01")
+def test_a_failure_leaves_neither_the_change_nor_its_entry(db):
+    with pytest.raises(Unlucky):
+        fail_after(create_study)
+    write()
+    assert (Study.objects.count(), Entry.objects.count()) == (0, 1)
+
+
+def test_a_failure_outside_of_tests_transactions_leaves_neither_as_well(transactional_db):
+    with pytest.raises(Unlucky):
+        fail_after(create_study)
+    write()
+    assert (Study.objects.count(), Entry.objects.count()) == (0, 1)
+
+
+def test_an_entry_goes_with_the_savepoint_it_was_recorded_in(db):
+    with ledger():
+        move(0, "VALIDATING")
+        with contextlib.suppress(Unlucky), transaction.atomic():
+            move(1, "ARCHIVED")
+            raise Unlucky
+        move(1, "REJECTED")
+    assert [entry.to_state for entry in queries.timeline("document:1")] == [
+        "VALIDATING",
+        "REJECTED",
+    ]
+
+
+def test_an_inner_block_joins_the_outer_one(db):
+    with ledger():
+        with ledger():
+            move(0)
+        assert not Entry.objects.exists()
+        move(1)
+    assert [entry.seq for entry in queries.timeline("document:1")] == [1, 2]
+
+
+def test_an_inner_failure_that_is_passed_over_saves_nothing(db):
+    def pass_over_a_failure():
+        with ledger():
+            move(0)
+            with contextlib.suppress(Unlucky):
+                fail_after(create_study)
+
+    with pytest.raises(LedgerError, match="nothing is saved"):
+        pass_over_a_failure()
+    assert (Study.objects.count(), Entry.objects.count()) == (0, 0)
+
+
+def test_nothing_is_recorded_outside_a_ledger_block(db):
+    with pytest.raises(LedgerError, match="outside"):
+        move()
+
+
+def test_a_thread_does_not_record_into_the_block_of_another(db):
+    refused = []
+
+    def elsewhere():
+        try:
+            move()
+        except LedgerError as error:
+            refused.append(error)
+
+    with ledger():
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert len(refused) == 1
+
+
+def test_a_ledger_block_inside_a_foreign_transaction_is_refused(transactional_db):
+    with transaction.atomic(), pytest.raises(RuntimeError, match="durable"), ledger():
+        pass
+
+
+def test_entries_are_appended_after_all_other_statements(transactional_db, monkeypatch):
+    statements, extend = [], append.extend
+
+    def watch(execute, statement, *rest):
+        statements.append(statement)
+        return execute(statement, *rest)
+
+    def recorded_append(*what, **how):
+        statements.append("append")
+        extend(*what, **how)
+
+    monkeypatch.setattr(append, "extend", recorded_append)
+    with connection.execute_wrapper(watch), ledger():
+        move()
+        Study.objects.create(protocol_number="ABC-1")
+    after = statements[statements.index("append") :]
+    assert all("clinical_sites" not in statement for statement in after)
+    assert any("clinical_sites" in statement for statement in statements)
+
+
+def test_hooks_that_others_registered_for_the_commit_still_run(transactional_db):
+    calls = []
+    with ledger():
+        move()
+        transaction.on_commit(lambda: calls.append("committed"))
+    assert calls == ["committed"]
+
+
+def test_a_redelivered_task_collides_and_changes_nothing(db):
+    def archive():
+        with ledger():
+            Study.objects.create(protocol_number=f"ABC-{Study.objects.count()}")
+            record("document.archived", subject="document:17", n=3, actor="system:worker")
+
+    archive()
+    with pytest.raises(IntegrityError):
+        archive()
+    assert (Study.objects.count(), Entry.objects.count()) == (1, 1)
+
+
+def test_the_first_entry_follows_genesis_and_the_next_ones_each_other(db):
+    write_many(3)
+    entries = queries.timeline("document:1")
+    assert [entry.prev for entry in entries] == [chain.GENESIS, entries[0].hash, entries[1].hash]
+
+
+def test_a_rolled_back_append_leaves_no_gap(db):
+    write(0)
+    with pytest.raises(IntegrityError):
+        write(0)
+    write(1)
+    assert queries.head()[0] == 2
+
+
+def test_a_line_has_every_field_and_columns_repeat_it(db):
+    write(site="DE-014", doc_id="CV-7", to_state="ARCHIVED", rules="3", detail={"name": "A. Berg"})
+    entry = Entry.objects.get()
+    fields = orjson.loads(entry.body)
+    assert fields.keys() == chain.FIELDS
+    assert (entry.site, entry.doc_id, entry.to_state) == ("DE-014", "CV-7", "ARCHIVED")
+    assert "Berg" not in entry.body
+
+
+def test_what_is_entered_comes_out_the_same(db):
+    when = datetime(2026, 8, 14, 11, 31, tzinfo=timezone(timedelta(hours=2)))
+    write(code="EXPIRED_DOCUMENT", role="QA", occurred_at=when, detail={"why": "expired in May"})
+    [entry] = queries.timeline("document:1")
+    assert (entry.code, entry.role) == ("EXPIRED_DOCUMENT", "QA")
+    assert entry.detail == {"why": "expired in May"}
+    assert entry.occurred_at == when
+
+
+@pytest.mark.parametrize("count", [3, append.FEW + 3], ids=["few", "many"])
+def test_values_that_look_like_a_part_of_the_line_stay_as_they_are(db, count):
+    odd = {"subject": ',"prev":"",', "doc_id": ',"seq":0,"', "code": '\\,"recorded_at":"",\\'}
+    with ledger():
+        for n in range(count):
+            detail = {"why": 'a\tb\n\\, "prev":""'} if n % 2 else None
+            record("document.moved", n=n, actor="system:worker", detail=detail, **odd)
+    entries = queries.timeline(odd["subject"])
+    assert {(entry.subject, entry.doc_id, entry.code) for entry in entries} == {(*odd.values(),)}
+    details = [entry.detail for entry in entries]
+    assert details == [{"why": 'a\tb\n\\, "prev":""'} if n % 2 else None for n in range(count)]
+    assert verify().intact
+
+
+def test_equal_details_do_not_show_that_they_are_equal(db):
+    write(0, detail={"name": "A. Berg"})
+    write(1, detail={"name": "A. Berg"})
+    commits = {
+        orjson.loads(body)["detail_commit"] for body in Entry.objects.values_list("body", flat=True)
+    }
+    assert len(commits) == 2
+
+
+def test_peoples_text_is_composed_before_it_is_kept(db):
+    write(detail={"name": "Jose\u0301", "others": ["Zoe\u0308"]})
+    [entry] = queries.timeline("document:1")
+    assert entry.detail == {"name": "Jos\u00e9", "others": ["Zo\u00eb"]}
+
+
+def test_a_fact_that_no_line_can_hold_is_refused_where_it_is_recorded(db):
+    with ledger(), pytest.raises(NotCanonical, match="doc_id"):
+        move(doc_id="CV\x00")
+
+
+def test_times_without_a_zone_are_refused(db):
+    with ledger(), pytest.raises(ValueError, match="zone"):
+        move(occurred_at=datetime(2026, 8, 14))  # noqa: DTZ001 - the point
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_a_written_time_is_read_back_the_same_and_sorts_as_text(moment):
+    assert datetime.fromisoformat(written(moment)) == moment
+    assert len(written(moment)) == len("2026-08-14T09:31:07.123456Z")
+
+
+def test_recorded_times_do_not_run_backwards(db):
+    for n in range(5):
+        write(n)
+    times = [entry.recorded_at for entry in queries.timeline("document:1")]
+    assert times == sorted(times)
+
+
+def test_a_ledger_keeps_its_name(db, settings):
+    write(0)
+    settings.AUDIT_TRAIL = "another"
+    with pytest.raises(LedgerError, match="siteledger"):
+        write(1)
+
+
+def test_a_snapshot_older_than_the_lock_may_not_append(transactional_db):
+    def append_to_an_old_snapshot():
+        with ledger():
+            sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            move()
+
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has one writer at a time and no such snapshots")
+    with pytest.raises(LedgerError, match="READ COMMITTED"):
+        append_to_an_old_snapshot()
+    assert not Entry.objects.exists()
+
+
+def test_somebody_who_sits_on_the_lock_is_waited_for_briefly(transactional_db, monkeypatch):
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite's own timeout applies")
+    monkeypatch.setattr("audit.ledger.append_postgresql.LOCK_TIMEOUT", "50ms")
+    other = connection.copy()
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [0x51_7E_1ED6])
+    with pytest.raises(DatabaseError, match="lock timeout"):
+        write()
+    other.close()
+    write()
+    assert verify().intact

@@ -1,0 +1,123 @@
+"""RFC 6962's own definitions, written out, against the tree that grows by its frontier."""
+
+import hashlib
+from itertools import accumulate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.ledger import merkle_tree
+
+SIZES = st.integers(1, 200)
+
+
+def leaves(count):
+    return [merkle_tree.leaf(f'{{"seq":{n}}}') for n in range(count)]
+
+
+def mth(hashes):
+    """Section 2.1, word for word."""
+    if not hashes:
+        return hashlib.sha256(b"").digest()
+    if len(hashes) == 1:
+        return hashes[0]
+    k = 1
+    while k * 2 < len(hashes):
+        k *= 2
+    return merkle_tree.node(mth(hashes[:k]), mth(hashes[k:]))
+
+
+def path(m, hashes):
+    """Section 2.1.1."""
+    if len(hashes) == 1:
+        return []
+    k = 1
+    while k * 2 < len(hashes):
+        k *= 2
+    if m < k:
+        return [*path(m, hashes[:k]), mth(hashes[k:])]
+    return [*path(m - k, hashes[k:]), mth(hashes[:k])]
+
+
+def subproof(m, hashes, is_known):
+    """Section 2.1.2."""
+    if m == len(hashes):
+        return [] if is_known else [mth(hashes)]
+    k = 1
+    while k * 2 < len(hashes):
+        k *= 2
+    if m <= k:
+        return [*subproof(m, hashes[:k], is_known), mth(hashes[k:])]
+    return [*subproof(m - k, hashes[k:], False), mth(hashes[:k])]
+
+
+def grown(hashes):
+    frontier = merkle_tree.Frontier()
+    for hash_ in hashes:
+        frontier.add(hash_)
+    return frontier
+
+
+def hashes_of(spans, hashes):
+    """Of the nodes that stand over these of the leaves."""
+    return [mth(hashes[start:end]) for start, end in spans]
+
+
+@given(st.integers(0, 200))
+def test_the_root_is_that_of_the_standard(size):
+    assert grown(leaves(size)).root() == mth(leaves(size))
+
+
+@given(st.integers(0, 200), st.integers(0, 200))
+def test_a_tree_grows_on_from_what_was_kept_of_it(old, more):
+    kept = grown(leaves(old))
+    frontier = merkle_tree.Frontier.from_hex(kept.size, kept.hex())
+    for hash_ in leaves(old + more)[old:]:
+        frontier.add(hash_)
+    assert frontier.root() == mth(leaves(old + more))
+
+
+@given(st.lists(st.integers(0, 200), max_size=4))
+def test_it_grows_by_many_entries_at_once_as_by_each_of_them(counts):
+    frontier, hashes = merkle_tree.Frontier(), leaves(sum(counts))
+    for count, upto in zip(counts, accumulate(counts), strict=True):
+        frontier.extend(hashes[upto - count : upto])
+        one_by_one = grown(hashes[:upto])
+        assert (frontier.size, frontier.roots) == (one_by_one.size, one_by_one.roots)
+
+
+@given(SIZES, st.data())
+def test_an_entry_is_proved_by_the_nodes_of_the_standard(size, data):
+    index = data.draw(st.integers(0, size - 1))
+    hashes = leaves(size)
+    assert hashes_of(merkle_tree.inclusion(index, size), hashes) == path(index, hashes)
+
+
+@given(SIZES, st.data())
+def test_a_tree_is_proved_to_have_only_grown_by_the_nodes_of_the_standard(size, data):
+    old = data.draw(st.integers(1, size))
+    hashes = leaves(size)
+    assert hashes_of(merkle_tree.consistency(old, size), hashes) == subproof(old, hashes, True)
+
+
+def test_what_is_no_node_of_the_tree_is_refused():
+    with pytest.raises(KeyError):
+        grown(leaves(7)).right_edge((1, 3))
+
+
+@pytest.mark.parametrize(("index", "size"), [(-1, 3), (3, 3), (0, 0)])
+def test_an_entry_outside_the_tree_has_no_proof(index, size):
+    with pytest.raises(IndexError):
+        merkle_tree.inclusion(index, size)
+
+
+@pytest.mark.parametrize(("old", "size"), [(0, 3), (4, 3)])
+def test_only_a_tree_that_grew_has_a_proof_of_it(old, size):
+    with pytest.raises(IndexError):
+        merkle_tree.consistency(old, size)
+
+
+def test_a_frontier_that_does_not_fit_its_size_is_refused():
+    with pytest.raises(ValueError, match="7 entries make 3 subtrees, not 1"):
+        merkle_tree.Frontier(7, leaves(1))

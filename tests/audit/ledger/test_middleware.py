@@ -1,0 +1,84 @@
+"""Where a request comes from: its id, its address, and the log lines that it leaves."""
+
+import logging
+
+import pytest
+
+from audit.ledger import context
+from audit.ledger.context import Origin, because, coming_from
+from audit.ledger.middleware import OriginMiddleware, address_of
+from audit.ledger.queries import find as latest
+from tests.audit.support import write
+
+
+@pytest.mark.parametrize("given", ["trace-7", "a" * 64, "0.1_2"])
+def test_a_request_keeps_the_id_that_it_came_with(client, db, given):
+    assert client.get("/login/", headers={"X-Request-ID": given})["X-Request-ID"] == given
+
+
+@pytest.mark.parametrize("given", ["", "a" * 65, "with blanks", "line\nbreak", "<script>", "é"])
+def test_an_id_that_has_no_place_in_a_log_is_replaced(client, db, given):
+    made = client.get("/login/", headers={"X-Request-ID": given})["X-Request-ID"]
+    assert made != given
+    assert len(made) == 36
+
+
+@pytest.mark.parametrize(
+    ("behind_proxy", "forwarded", "expected"),
+    [
+        (False, "198.51.100.1", "192.0.2.7"),
+        (True, "198.51.100.1", "198.51.100.1"),
+        (True, "203.0.113.9, 198.51.100.1", "198.51.100.1"),
+        (True, "2001:db8::1", "2001:db8::1"),
+        (True, "<script>", "192.0.2.7"),
+        (True, "", "192.0.2.7"),
+    ],
+)
+def test_the_address_is_the_proxys_word_only_behind_a_proxy(
+    rf, settings, behind_proxy, forwarded, expected
+):
+    settings.BEHIND_PROXY = behind_proxy
+    headers = {"X-Forwarded-For": forwarded}
+    assert address_of(rf.get("/", REMOTE_ADDR="192.0.2.7", headers=headers)) == expected
+
+
+def test_each_line_of_the_log_names_its_request(rf):
+    def answer(request):
+        lines.append(line())
+        return {}
+
+    def line():
+        record = logging.makeLogRecord({"msg": "something happened"})
+        assert context.WithRequestId().filter(record)
+        return record.request_id
+
+    lines = []
+    request = rf.get("/", headers={"X-Request-ID": "trace-7"})
+    assert OriginMiddleware(answer)(request)["X-Request-ID"] == "trace-7"
+    assert [*lines, line()] == ["trace-7", "-"]
+
+
+@pytest.mark.requirement("R02")
+def test_the_askers_own_entries_say_where_they_come_from_and_why_and_no_others(db):
+    here = Origin({"address": "192.0.2.7"}, lambda: ("user:1", "Ann Berg"))
+    with coming_from(here), because(" It was wrong. "):
+        write(0, actor="user:1", detail={"more": 1})
+        write(1, actor="system:worker")
+    write(2, actor="user:1")
+    worker, person = latest(limit=3)[1:]
+    assert worker.detail is None, "somebody else's entry, within the request"
+    assert person.detail == {
+        "address": "192.0.2.7", "printed_name": "Ann Berg", "reason": "It was wrong.", "more": 1,
+    }  # fmt: skip
+    assert latest(limit=1)[0].detail is None, "outside of it"
+
+
+@pytest.mark.requirement("R35")
+def test_people_decide_under_rules_and_workers_name_their_own(db):
+    with coming_from(Origin({}, lambda: ("user:1", "Ann Berg"))):
+        write(0, actor="user:1")
+        write(1, actor="user:1", rules="2026.1")
+    assert [entry.rules != "" for entry in latest(limit=2)] == [True, True]
+    assert latest(limit=1)[0].rules == "2026.1"
+    write(2)
+    assert latest(limit=1)[0].rules == ""

@@ -1,0 +1,287 @@
+"""Personal data leaves the ledger on record, and in no other way."""
+
+import threading
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.urls import reverse
+
+from audit.ledger import chain, queries
+from audit.ledger.actors import in_full
+from audit.ledger.log import afterwards, ledger, record
+from audit.ledger.redaction import NotRedacted, redact
+from audit.models import Entry, EntryDetail
+from tests.audit.support import settle, sql, write
+from tests.factories import make_user
+
+WHY = "A patient's name was typed into the reason."
+BY = {"actor": "system:redact", "role": "ops", "authorised_by": "user:1"}
+postgresql_only = pytest.mark.skipif(
+    connection.vendor != "postgresql", reason="SQLite has no roles, and one writer at a time"
+)
+sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="a statement of SQLite")
+
+
+@pytest.fixture
+def entry(db):
+    write(detail={"reason": "for J. Doe, born 1961"}, site="DE-014")
+    return Entry.objects.get()
+
+
+@pytest.fixture
+def officer(db):
+    person = make_user("officer", is_staff=True, printed_name="Ann Berg")
+    may = Permission.objects.filter(codename__in=["redact", "view_entry"])
+    person.user_permissions.set(may)
+    return person
+
+
+class Session:
+    """Another connection to the same database, whose statements may have to wait."""
+
+    def __init__(self):
+        self._connection = connection.copy()
+        self._thread, self._error = None, ""
+
+    def run(self, statement):
+        with self._connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    def begin(self, statement, values):
+        """In a thread, until it waits for a lock or is through."""
+        pid = self._connection.connection.info.backend_pid
+        self._thread = threading.Thread(target=self._execute, args=(statement, values))
+        self._thread.start()
+        waits = "SELECT 1 FROM pg_locks WHERE pid = %s AND NOT granted"
+        while self._thread.is_alive() and not sql(waits, pid):
+            self._thread.join(0.01)
+
+    def _execute(self, statement, values):
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(statement, values)
+        except DatabaseError as error:
+            self._error = str(error)
+
+    def error(self):
+        self._thread.join(10)
+        return self._error
+
+    def close(self):
+        self._connection.close()
+
+
+@pytest.fixture
+def another_session(transactional_db):
+    session = Session()
+    session._connection.inc_thread_sharing()
+    session._connection.ensure_connection()
+    yield session
+    session.close()
+
+
+def take_out(client, *entries, why=WHY):
+    sent = {"action": "take_out", "_selected_action": [each.pk for each in entries]}
+    address = reverse("admin:audit_entry_changelist")
+    return client.post(address, sent | {"reason_for_change": why}, follow=True).content.decode()
+
+
+def holds():
+    """The chain, whatever became of details."""
+    walk = chain.Walk()
+    for each in Entry.objects.order_by("seq"):
+        walk.step(each.seq, each.body, each.hash)
+    return walk.seq
+
+
+@pytest.mark.requirement("R38")
+def test_the_detail_goes_and_who_and_why_stay(entry):
+    redact(1, reason=WHY, **BY)
+    assert not EntryDetail.objects.filter(entry=1).exists()
+    said = queries.find(limit=1)[0]
+    assert (said.event, said.subject, said.site) == ("ledger.detail_redacted", "entry:1", "DE-014")
+    assert said.detail == {"reason": WHY, "authorised_by": "user:1"}
+    assert "Doe" not in str(list(EntryDetail.objects.values())) + said.hash
+    assert holds() == 2
+
+
+@pytest.mark.requirement("R38")
+def test_the_database_lets_no_detail_go_without_its_entry(entry):
+    write(1, detail={"name": "another"})
+    redact(1, reason=WHY, **BY)
+    with pytest.raises(IntegrityError, match="on record"), transaction.atomic():
+        sql("DELETE FROM audit_entrydetail")
+    assert set(EntryDetail.objects.values_list("pk", flat=True)) == {2, 3}
+
+
+INSERTIONS = [
+    "INSERT INTO audit_entrydetail (entry_id, salt, detail) VALUES (%s, %s, %s)",
+    pytest.param(
+        "INSERT OR REPLACE INTO audit_entrydetail (entry_id, salt, detail) VALUES (%s, %s, %s)",
+        marks=sqlite_only,
+    ),
+    pytest.param(
+        "INSERT INTO audit_entrydetail (entry_id, salt, detail) VALUES (%s, %s, %s)"
+        " ON CONFLICT DO NOTHING",
+        id="upsert",
+    ),
+]
+
+
+@pytest.mark.requirement("R38")
+@pytest.mark.parametrize("statement", INSERTIONS)
+def test_what_was_taken_out_is_not_put_back_by_whoever_kept_a_copy(entry, statement):
+    kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
+    redact(1, reason=WHY, **BY)
+    with pytest.raises(IntegrityError, match=r"had it|was taken out"), transaction.atomic():
+        sql(statement, *kept)
+    assert not EntryDetail.objects.filter(entry=1).exists()
+
+
+@postgresql_only
+@pytest.mark.requirement("R38")
+@pytest.mark.django_db(transaction=True)
+def test_what_is_being_taken_out_is_not_put_back_in_the_same_moment(another_session):
+    """Its insert meets the row that is going, waits, and would find its place free."""
+    write(detail={"reason": "for J. Doe, born 1961"})
+    kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
+    with ledger():
+        redact(1, reason=WHY, **BY)
+        # In the block, the lock is not held yet: the attack begins when the append has it.
+        afterwards(lambda: another_session.begin(INSERTIONS[0], kept))
+    assert "was taken out" in another_session.error()
+    assert not EntryDetail.objects.filter(entry=1).exists()
+
+
+@postgresql_only
+@pytest.mark.requirement("R38")
+@pytest.mark.django_db(transaction=True)
+def test_a_session_that_looks_at_the_past_adds_no_detail(another_session):
+    """Its snapshot is from before the redaction, so it could not see that there was one."""
+    write(detail={"reason": "for J. Doe, born 1961"})
+    kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
+    another_session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM audit_entry")
+    redact(1, reason=WHY, **BY)
+    another_session.begin(INSERTIONS[0], kept)
+    assert "cannot be told" in another_session.error()
+
+
+@pytest.mark.parametrize(
+    ("event", "subject"), [("ledger.detail_redacted", "entry:11"), ("ledger.looked_at", "entry:1")]
+)
+def test_an_entry_about_something_else_opens_nothing(entry, event, subject):
+    write(0, event=event, subject=subject)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        sql("DELETE FROM audit_entrydetail WHERE entry_id = 1")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_entry_and_deletion_happen_together_or_not_at_all():
+    def interrupted():
+        with ledger():
+            redact(1, reason=WHY, **BY)
+            raise RuntimeError("the lights go out")
+
+    write(detail={"name": "J. Doe"})
+    with pytest.raises(RuntimeError, match="the lights go out"):
+        interrupted()
+    assert (EntryDetail.objects.count(), holds()) == (1, 1)
+
+
+def test_what_else_is_recorded_in_the_same_block_is_there_too(entry):
+    with ledger():
+        redact(1, reason=WHY, **BY)
+        record("document.archived", subject="document:2", n=0, actor="system:worker")
+    assert [each.event for each in queries.find(limit=2)] == [
+        "document.archived",
+        "ledger.detail_redacted",
+    ]
+
+
+def test_it_is_done_once_and_only_where_there_is_a_detail(entry):
+    write(1)
+    redact(1, reason=WHY, **BY)
+    for seq, why in ((1, "entry 3 took out"), (2, "has no detail"), (99, "no entry 99")):
+        with pytest.raises(NotRedacted, match=why):
+            redact(seq, reason=WHY, **BY)
+    assert holds() == 3
+
+
+@postgresql_only
+@pytest.mark.requirement("R38")
+def test_a_role_that_may_only_read_and_insert_takes_out_on_record_and_not_otherwise(entry):
+    settle()
+    sql("CREATE ROLE ledger_keeper")
+    sql("GRANT SELECT, INSERT ON audit_entry, audit_entrydetail TO ledger_keeper")
+    sql("SET LOCAL ROLE ledger_keeper")
+    with pytest.raises(DatabaseError, match="permission denied"), transaction.atomic():
+        sql("DELETE FROM audit_entrydetail WHERE entry_id = 1")
+    with pytest.raises(IntegrityError, match="on record"), transaction.atomic():
+        sql("SELECT audit_redact(1)")
+    redact(1, reason=WHY, **BY)
+    assert list(EntryDetail.objects.values_list("pk", flat=True)) == [2]
+
+
+@pytest.mark.requirement("R38")
+def test_in_the_admin_it_takes_the_permission_and_a_reason(client, entry, officer):
+    client.force_login(officer)
+    assert "Nothing was changed" in take_out(client, entry, why="typo")
+    assert EntryDetail.objects.filter(entry=1).exists()
+    assert "Taken out" in take_out(client, entry)
+    said = queries.find(limit=1)[0]
+    assert (said.actor, said.role) == (officer.actor, "no role")
+    names = ("reason", "authorised_by", "printed_name", "address")
+    assert [said.detail[name] for name in names] == [WHY, officer.actor, "Ann Berg", "127.0.0.1"]
+    page = client.get(reverse("admin:audit_entry_change", args=[1])).content.decode()
+    assert "Taken out on" in page
+    assert "/admin/audit/entry/2/change/" in page
+
+
+@pytest.mark.requirement("R38")
+def test_whoever_may_only_read_is_not_even_offered_it(client, entry, officer):
+    officer.user_permissions.set(Permission.objects.filter(codename="view_entry"))
+    client.force_login(officer)
+    take_out(client, entry)
+    assert EntryDetail.objects.count() == 1
+    page = client.get(reverse("admin:audit_entry_changelist")).content.decode()
+    assert "take_out" not in page
+
+
+def test_of_several_that_are_chosen_all_are_taken_out_or_none(client, entry, officer):
+    client.force_login(officer)
+    write(1)
+    assert "entry 2 has no detail" in take_out(client, *Entry.objects.all())
+    assert EntryDetail.objects.filter(entry=1).exists()
+    assert holds() == 2
+
+
+def test_the_command_names_who_answers_for_it(entry, officer, capsys):
+    asked = {"by": "officer", "reason": WHY}
+    call_command("redact", "1", dry_run=True, **asked)
+    assert "1 entries would be" in capsys.readouterr().out
+    call_command("redact", "1", **asked)
+    said = queries.find(limit=1)[0]
+    assert (said.actor, said.detail["authorised_by"]) == (
+        in_full("system:redact"),
+        officer.actor,
+    )
+    assert not EntryDetail.objects.filter(entry=1).exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"by": "nobody"}, "no active user"),
+        ({"by": "reader"}, "permission audit.redact"),
+        ({"reason": "  typo  "}, "at least 10"),
+        ({"seq": "9"}, "no entry 9"),
+    ],
+)
+def test_the_command_refuses_with_words(entry, officer, asked, why):
+    make_user("reader", is_staff=True)
+    asked = {"seq": "1", "by": "officer", "reason": WHY} | asked
+    with pytest.raises(CommandError, match=why):
+        call_command("redact", asked.pop("seq"), **asked)
+    assert EntryDetail.objects.count() == 1

@@ -1,0 +1,215 @@
+"""A host signs and anchors beside its work, and waits for nobody's server."""
+
+import logging
+import threading
+
+import pytest
+
+from audit.models import Receipt
+from audit.signing import (
+    anchors,
+    checkpoints,
+    clock,
+    key_rotation,
+    keys,
+)
+from audit.signing.checkpoint_scheduler import (
+    CLOCK_SECONDS,
+    LOOK_SECONDS,
+    REST_SECONDS,
+    Notary,
+)
+from audit.verification.ledger_status import figures
+from tests.audit.buckets import free_port
+from tests.audit.support import guards_down, sql, write
+
+
+class FakeTime:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def world(transactional_db, settings):
+    """Threads have connections of their own, so nothing here is in a test's transaction."""
+    settings.AUDIT_CHECKPOINT_ENTRIES = 1
+    key_rotation.create(by="system:test")
+    checkpoints.sign()
+    anchors.anchor_all()
+    return FakeTime()
+
+
+@pytest.fixture
+def notary(world):
+    notary = Notary(world)
+    notary.look()  # the clocks
+    notary._wait()
+    return notary
+
+
+def receipts():
+    return set(Receipt.objects.values_list("checkpoint_id", "anchor"))
+
+
+def test_a_look_at_nothing_new_is_one_query(notary, django_assert_num_queries):
+    with django_assert_num_queries(1):
+        notary.look()
+
+
+def test_what_is_due_is_signed_at_once_and_anchored_beside(notary):
+    write()
+    notary.look()
+    assert checkpoints.latest().size == 2
+    notary._wait()
+    assert (2, "file") in receipts()
+
+
+def test_a_server_that_does_not_answer_keeps_nobody_waiting(notary, monkeypatch):
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def hang(_self, _origin, _size, _note):
+        asked.set()
+        may_answer.wait()
+        raise anchors.NotTaken("too late")
+
+    monkeypatch.setattr("audit.signing.places.folder.Folder.put", hang)
+    write(0)
+    notary.look()
+    assert asked.wait(20)
+    write(1)
+    notary.look()  # and comes back, while the place has not answered
+    assert not may_answer.is_set()
+    assert checkpoints.latest().size == 3
+    assert [thread.name for thread in threading.enumerate()].count("notary") == 1
+    may_answer.set()
+    notary._wait()
+
+
+def test_what_was_not_taken_is_tried_again(notary, world, settings):
+    settings.ANCHOR_S3_BUCKET, settings.ANCHOR_S3_ENDPOINT = "worm", f"http://[::1]:{free_port()}"
+    write()
+    notary.look()
+    notary._wait()
+    assert anchors.unanchored()[0].tries == 1
+    anchors.AnchorOutage.objects.update(next_try_at="2026-01-01T00:00:00Z")
+    world.now += LOOK_SECONDS
+    notary.look()
+    notary._wait()
+    assert anchors.unanchored()[0].tries == 2
+
+
+@pytest.mark.requirement("R05")
+def test_a_broken_ledger_is_not_signed_and_said_so_once_a_minute(notary, world, caplog):
+    write(0)
+    write(1)
+    with guards_down():
+        sql("UPDATE audit_entry SET body = replace(body, 'worker', 'forger') WHERE seq = 2")
+    for _ in range(3):
+        notary.look()
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    assert "broken at entry 2" in caplog.text
+    world.now += REST_SECONDS
+    notary.look()
+    assert len(caplog.records) == 2
+    assert checkpoints.latest().size == 1
+
+
+def test_a_host_without_a_key_works_and_says_nothing(notary, caplog):
+    keys.private_file().unlink()
+    write()
+    notary.look()
+    notary.close()
+    assert checkpoints.latest().size == 1
+    assert caplog.records == []
+
+
+def test_a_host_without_a_key_leaves_the_anchors_to_others(world):
+    write()
+    checkpoints.sign()
+    keys.private_file().unlink()
+    notary = Notary(world)
+    notary.look()
+    notary._wait()
+    assert (2, "file") not in receipts()
+
+
+def test_a_host_that_stops_signs_and_anchors_what_is_left(notary, settings):
+    settings.AUDIT_CHECKPOINT_ENTRIES = 1_000
+    write()
+    notary.look()
+    assert checkpoints.latest().size == 1
+    notary.close()
+    assert checkpoints.latest().size == 2
+    assert (2, "file") in receipts()
+
+
+def test_what_a_killed_host_left_is_signed_and_anchored_by_the_next(world):
+    write()
+    checkpoints.sign()
+    write(1)
+    notary = Notary(world)  # the one before said no goodbye
+    notary.look()
+    notary._wait()
+    assert checkpoints.latest().size == 3
+    assert {(2, "file"), (3, "file")} <= receipts()
+
+
+@pytest.mark.requirement("R10")
+def test_clocks_are_compared_at_the_start_and_every_day(world, monkeypatch):
+    compared = []
+    monkeypatch.setattr(clock, "check", lambda: compared.append(world.now))
+    notary = Notary(world)
+    for _ in range(3):
+        notary.look()
+        notary._wait()
+        world.now += CLOCK_SECONDS / 2
+    assert compared == [0.0, CLOCK_SECONDS]
+
+
+def test_a_fault_of_ours_in_the_thread_is_told_and_tried_again(world, monkeypatch, caplog):
+    def fail():
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(anchors, "anchor_due", fail)
+    notary = Notary(world)
+    for _ in range(2):
+        notary.look()
+        notary._wait()
+        world.now += LOOK_SECONDS
+    assert [record.exc_info[0] for record in caplog.records] == [ZeroDivisionError] * 2
+
+
+# --- what is told -------------------------------------------------------------------------------
+
+
+def test_all_is_well_with_what_is_signed_and_anchored(notary):
+    assert figures() == {
+        "ledger_signed": 1,
+        "ledger_unsigned": 0,
+        "ledger_problems": [],
+        "unanchored": [],
+        "clocks_apart": [],
+    }
+
+
+def test_a_ledger_without_a_key_says_so(db):
+    write()
+    told = figures()
+    assert (told["ledger_signed"], told["ledger_unsigned"]) == (0, 1)
+    assert told["ledger_problems"] == ["there is no key: nothing is signed"]
+
+
+@pytest.mark.requirement("R05")
+def test_a_cut_end_is_told(notary):
+    with guards_down():
+        sql("DELETE FROM audit_entrydetail")
+        sql("DELETE FROM audit_entry")
+    assert "the last of them is gone" in figures()["ledger_problems"][0]
+
+
+def test_a_spoiled_file_of_keys_is_told(notary):
+    keys.public_file().write_text("?\n")
+    assert "line 1 is not a key" in figures()["ledger_problems"][0]

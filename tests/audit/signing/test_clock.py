@@ -1,0 +1,126 @@
+"""Clocks that differ are entered once, with real servers to ask."""
+
+import socketserver
+import threading
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+
+from audit.ledger import queries
+from audit.signing import clock
+from audit.signing.clock import NTP_EPOCH, Skew
+from tests.audit.buckets import free_port
+
+NOW = datetime(2026, 8, 14, 9, 31, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+
+
+class _Answer(socketserver.BaseRequestHandler):
+    def handle(self):
+        request, socket = self.request
+        assert request[0] == 0x23
+        now = datetime.now(UTC) + self.server.ahead - NTP_EPOCH
+        stamp = int(now.total_seconds() * 2**32).to_bytes(8, "big")
+        socket.sendto(bytes([0x24, self.server.stratum]) + bytes(38) + stamp, self.client_address)
+
+
+@contextmanager
+def ntp_server():
+    """RFC 5905 as far as a client sees it; `ahead` is how wrong it is."""
+    with socketserver.ThreadingUDPServer(("127.0.0.1", 0), _Answer) as server:
+        server.ahead, server.stratum = timedelta(0), 1
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def ntp(settings):
+    with ntp_server() as server:
+        settings.NTP_SERVER = "127.0.0.1:{1}".format(*server.server_address)
+        yield server
+
+
+def entered(source="ntp"):
+    return [entry.detail["milliseconds"] for entry in queries.timeline(f"clock:{source}")]
+
+
+def of(source):
+    [skew] = [skew for skew in clock.check() if skew.source == source]
+    return skew
+
+
+def test_clocks_that_agree_leave_no_entry(db, ntp):
+    assert abs(of("ntp").milliseconds) < 2_000
+    assert entered() == []
+    assert clock.apart() == []
+
+
+@pytest.mark.requirement("R10")
+def test_a_clock_that_is_off_is_entered_once_and_told(db, ntp):
+    ntp.ahead = timedelta(hours=1)
+    clock.check()
+    clock.check()
+    [milliseconds] = entered()
+    assert abs(milliseconds - 3_600_000) < 2_000
+    [skew] = clock.apart()
+    assert "3600.0 s ahead of" in str(skew).replace("3599.9", "3600.0")
+    assert queries.timeline("clock:ntp")[0].event == "system.clock_skew"
+
+
+@pytest.mark.requirement("R10")
+def test_a_clock_that_changes_is_entered_again_also_when_it_is_right(db, ntp):
+    for hours in (-1, -1, -2, 0):
+        ntp.ahead = timedelta(hours=hours)
+        clock.check()
+    assert [round(milliseconds / 3_600_000) for milliseconds in entered()] == [-1, -2, 0]
+    assert clock.apart() == []
+
+
+def test_each_host_has_a_clock_of_its_own(db, ntp, monkeypatch):
+    ntp.ahead = timedelta(hours=1)
+    for host in ("one", "two", "one"):
+        monkeypatch.setattr("socket.gethostname", lambda host=host: host)
+        clock.check()
+    assert len(entered()) == 2
+    assert {skew.host for skew in clock.apart()} == {"one", "two"}
+
+
+def test_a_time_server_that_refuses_or_is_away_is_passed_over(db, ntp, settings):
+    ntp.stratum = 0
+    assert [skew for skew in clock.check() if skew.source == "ntp"] == []
+    settings.NTP_SERVER = f"127.0.0.1:{free_port()}"
+    assert [skew for skew in clock.check() if skew.source == "ntp"] == []
+
+
+def test_without_a_time_server_the_authoritys_clock_is_asked(db, stamped):
+    assert of("tsa").milliseconds == 0  # though it tells whole seconds only
+
+
+def test_the_database_servers_clock_is_compared(db):
+    sources = [skew.source for skew in clock.check()]
+    assert ("database" in sources) == (connection.vendor == "postgresql")
+
+
+@pytest.mark.parametrize(
+    ("there", "skew"),
+    [
+        (NOW - 3 * SECOND, -2 * SECOND),
+        (NOW - SECOND, 0 * SECOND),
+        (NOW, 0 * SECOND),
+        (NOW + SECOND, 0 * SECOND),
+        (NOW + 3 * SECOND, 2 * SECOND),
+    ],
+)
+def test_a_slow_answer_is_not_a_wrong_clock(there, skew):
+    assert clock.outside(there, NOW - SECOND, NOW + SECOND) == skew
+
+
+def test_a_skew_is_told_in_words():
+    assert str(Skew("ntp", "host-1", -2500)) == "the clock of ntp is 2.5 s behind that of host-1"

@@ -1,0 +1,163 @@
+"""Signed notes and checkpoints. The foreign eyes are metamorphic-log (Rust) and Go's example."""
+
+import metamorphic_log
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.ledger import merkle_tree
+from audit.signing import signed_note
+from audit.signing.signed_note import (
+    BadNote,
+    Head,
+    Signer,
+    Verifier,
+)
+from tests.audit.ledger.test_merkle_tree import grown, hashes_of, leaves
+
+NAME = "siteledger.example/trail"
+OLD = Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
+NEW = Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(32)))
+HEAD = Head(NAME, 41, bytes(range(32)))
+NOTE = signed_note.signed(HEAD.text, [OLD])
+
+# From the documentation of golang.org/x/mod/sumdb/note.
+GO_KEY = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
+GO_NOTE = (
+    "If you think cryptography is the answer to your problem,\n"
+    "then you don't know what your problem is.\n"
+    "\n"
+    "\u2014 PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZS"
+    "NXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"
+)
+
+
+def checkpoint(size, *signers):
+    return signed_note.signed(Head(NAME, size, grown(leaves(size)).root()).text, signers or [OLD])
+
+
+def proof(spans, size):
+    return hashes_of(spans, leaves(size))
+
+
+@pytest.mark.requirement("R05")
+def test_a_foreign_verifier_accepts_our_checkpoints():
+    head = metamorphic_log.checkpoint_verify(NOTE, [OLD.verifier.text])
+    assert (head.origin, head.size, head.root) == (HEAD.origin, HEAD.size, HEAD.root)
+
+
+def test_a_foreign_verifier_refuses_another_key():
+    with pytest.raises(metamorphic_log.VerifyError):
+        metamorphic_log.checkpoint_verify(NOTE, [NEW.verifier.text])
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize("index", [0, 3, 4, 12])
+def test_a_foreign_verifier_accepts_that_an_entry_is_in_the_tree(index):
+    path = proof(merkle_tree.inclusion(index, 13), 13)
+    here = (checkpoint(13), [OLD.verifier.text], index)
+    metamorphic_log.checkpoint_verify_inclusion(*here, leaves(13)[index], path)
+    with pytest.raises(metamorphic_log.VerifyError):
+        metamorphic_log.checkpoint_verify_inclusion(*here, merkle_tree.leaf("another line"), path)
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize("old", [1, 4, 7, 12])
+def test_a_foreign_verifier_accepts_that_the_tree_only_grew(old):
+    path = proof(merkle_tree.consistency(old, 13), 13)
+    keys = [OLD.verifier.text]
+    metamorphic_log.checkpoint_verify_consistency(checkpoint(old), checkpoint(13), keys, path)
+    with pytest.raises(metamorphic_log.VerifyError):
+        metamorphic_log.checkpoint_verify_consistency(NOTE, checkpoint(13), keys, path)
+
+
+def test_we_accept_a_note_that_others_signed():
+    text, signers = signed_note.opened(GO_NOTE, [Verifier.parse(GO_KEY)])
+    assert text == GO_NOTE.partition("\n\n")[0] + "\n"
+    assert [signer.text for signer in signers] == [GO_KEY]
+
+
+def test_a_key_is_written_as_others_write_it():
+    assert Verifier.parse(GO_KEY).text == GO_KEY
+
+
+def test_what_is_signed_can_be_read_again():
+    text, signers = signed_note.opened(NOTE, [OLD.verifier])
+    assert Head.parse(text) == HEAD
+    assert signers == [OLD.verifier]
+
+
+def test_a_note_of_two_keys_is_accepted_with_either():
+    note = signed_note.signed(HEAD.text, [OLD, NEW])
+    for key in (OLD.verifier, NEW.verifier):
+        assert signed_note.opened(note, [key]) == (HEAD.text, [key])
+    assert signed_note.opened(note, [OLD.verifier, NEW.verifier])[1] == [OLD.verifier, NEW.verifier]
+
+
+def test_a_known_key_whose_signature_does_not_hold_spoils_the_note():
+    note = signed_note.signed(HEAD.text, [OLD, NEW]).replace("\n41\n", "\n42\n")
+    with pytest.raises(BadNote, match="does not hold"):
+        signed_note.opened(note, [NEW.verifier])
+
+
+@given(st.data())
+def test_no_byte_of_a_signed_text_can_be_changed(data):
+    at = data.draw(st.integers(0, len(HEAD.text) - 2))
+    other = data.draw(st.characters(codec="ascii", exclude_characters=HEAD.text[at] + "\n"))
+    with pytest.raises(BadNote):
+        signed_note.opened(NOTE[:at] + other + NOTE[at + 1 :], [OLD.verifier])
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "",
+        HEAD.text,
+        NOTE.rstrip("\n"),
+        NOTE.replace("\u2014 ", "- "),
+        f"{HEAD.text}\n\u2014 {NAME}\n",
+        f"{HEAD.text}\n\u2014 {NAME} !!!\n",
+    ],
+)
+def test_what_is_no_note_is_refused(note):
+    with pytest.raises(BadNote):
+        signed_note.opened(note, [OLD.verifier])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "name",
+        "name+00000000+AAAA",
+        "name+00000000+!",
+        GO_KEY.replace("c74f20a3", "c74f20a4"),
+        GO_KEY.replace("PeterNeumann", "Peter Neumann"),
+    ],
+)
+def test_what_is_no_key_is_refused(text):
+    with pytest.raises(BadNote):
+        Verifier.parse(text)
+
+
+@pytest.mark.parametrize("name", ["", "with space", "with+plus"])
+def test_a_key_has_a_name_that_can_be_written(name):
+    with pytest.raises(BadNote, match="no spaces"):
+        Verifier(name, bytes(32))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "origin\n1\n",
+        "\n1\nAAAA\n",
+        "origin\n01\nAAAA\n",
+        "origin\n-1\nAAAA\n",
+        "origin\n1\nAAAA\n",
+    ],
+)
+def test_what_is_no_checkpoint_is_refused(text):
+    with pytest.raises(BadNote):
+        Head.parse(text)

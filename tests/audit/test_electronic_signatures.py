@@ -1,0 +1,91 @@
+"""A signature shows who, when and as what, and holds for exactly what was signed."""
+
+from dataclasses import replace
+
+import pytest
+
+from audit.electronic_signatures import (
+    BYTES,
+    KEY,
+    Signature,
+    changed,
+    is_sound,
+)
+from audit.export.timeline import signature
+from audit.export.trail import Line
+from audit.ledger import queries
+from audit.ledger.log import ledger, record, written
+
+pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R26")]
+RAFAEL = Signature("user:7", "staff", "Rafael Duarte", "I reviewed this document.")
+FACTS = {"note": "Ask the chair to sign.", "judged": [{"code": "SIGNATURE_MISSING", "page": 2}]}
+SHA = "ab" * 32
+
+
+def signed(facts=FACTS, sha256=SHA, by=RAFAEL):
+    with ledger():
+        record(
+            "document.returned",
+            subject="document:1",
+            n=1,
+            actor=by.actor,
+            role=by.role,
+            sha256=sha256,
+            occurred_at=by.at,
+            detail=by.over(facts, sha256=sha256),
+        )
+    return queries.find(limit=1)[0]
+
+
+@pytest.mark.requirement("R25")
+def test_an_entry_shows_printed_name_time_and_meaning():
+    entry = signed()
+    assert entry.detail["printed_name"] == "Rafael Duarte"
+    assert entry.detail["meaning"] == "I reviewed this document."
+    assert entry.occurred_at == RAFAEL.at
+
+
+def test_it_holds_for_what_was_signed():
+    assert changed(signed(), FACTS, sha256=SHA) == []
+
+
+def test_it_names_what_is_no_longer_as_it_was():
+    entry = signed()
+    assert changed(entry, FACTS | {"note": "Never mind."}, sha256=SHA) == ["note"]
+    assert changed(entry, {"note": FACTS["note"]}, sha256=SHA) == ["judged"]
+    assert changed(entry, FACTS, sha256="cd" * 32) == [BYTES]
+
+
+def test_letters_of_another_keyboard_are_the_same_letters():
+    composed, apart = "Se\u00f1or", "Sen\u0303or"
+    assert changed(signed({"note": apart}), {"note": composed}, sha256=SHA) == []
+
+
+@pytest.mark.parametrize(
+    "tampered",
+    [
+        {"note": "Never mind."},
+        {"printed_name": "Somebody Else"},
+        {"meaning": "I approve."},
+        {KEY: {"over": ["note"], "digest": "0" * 64}},
+    ],
+    ids=["fact", "name", "meaning", "seal"],
+)
+def test_a_detail_that_was_exchanged_is_no_signature(tampered):
+    entry = signed()
+    other = replace(entry, detail=entry.detail | tampered)
+    assert changed(other, FACTS | tampered, sha256=SHA) == [KEY]
+
+
+def test_a_signature_cannot_be_moved_to_another_time_or_other_bytes():
+    entry = signed()
+    assert is_sound(entry.detail, SHA, written(entry.occurred_at))
+    assert not is_sound(entry.detail, SHA, "2020-01-01T00:00:00.000000Z")
+    assert not is_sound(entry.detail, "cd" * 32, written(entry.occurred_at))
+    assert changed(replace(entry, detail=None), FACTS, sha256=SHA) == [KEY]
+
+
+def test_an_export_shows_a_broken_one_as_invalid():
+    detail = '{"meaning":"I approve.","printed_name":"R","signature":{"digest":"0","over":[]}}'
+    fields = {"sha256": SHA, "occurred_at": "2026-11-20T14:03:00.000000Z"}
+    assert signature(Line("", "", fields, "", detail)) == ("R", "INVALID: I approve.")

@@ -1,0 +1,63 @@
+"""Migrations before and after the code is changed, so that an upgrade stops nobody."""
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from audit import migration_stages
+
+APP = "tests.audit.upgraded"
+
+
+@pytest.fixture
+def released(settings, transactional_db):
+    """A release came with migrations of both stages. Answers which of them have been run."""
+    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, APP]
+
+    def run():
+        rows = MigrationRecorder(connection).applied_migrations()
+        return sorted(name for app, name in rows if app == "upgraded")
+
+    yield run
+    call_command("migrate", "upgraded", "zero", verbosity=0)
+
+
+def test_the_first_stage_leaves_what_old_code_needs_and_the_second_takes_it_away(released):
+    call_command("migrate", stage="pre", verbosity=0)
+    assert released() == ["0001_pre_add_shelf"]
+    call_command("migrate", stage="pre", verbosity=0)
+    assert released() == ["0001_pre_add_shelf"]
+    call_command("migrate", verbosity=0)
+    assert released() == ["0001_pre_add_shelf", "0002_post_remove_room"]
+
+
+def test_the_first_stage_is_of_all_apps(db):
+    with pytest.raises(CommandError, match="leave the app's name out"):
+        call_command("migrate", "audit", stage="pre")
+
+
+def test_of_each_app_everything_before_its_first_post_is_run():
+    plan = [
+        ("audit", "0009_pre_a"), ("sites", "0010_pre_b"), ("audit", "0010_pre_c"),
+        ("audit", "0011_post_d"), ("axes", "0011_anything"),
+    ]  # fmt: skip
+    assert dict(migration_stages.before_post(plan)) == {
+        "audit": "0010_pre_c",
+        "sites": "0010_pre_b",
+        "axes": "0011_anything",
+    }
+
+
+def test_an_upgrade_that_was_not_finished_is_finished_first():
+    plan = [("audit", "0009_post_a"), ("audit", "0010_pre_b")]
+    with pytest.raises(CommandError, match=r"0010_pre_b waits behind 0009_post_a"):
+        migration_stages.before_post(plan)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_post"),
+    [("0009_post_remove_x", True), ("0009_pre_add_post_code", False), ("0009_a_post_for_x", False)],
+)
+def test_a_stage_stands_first_in_a_name(name, is_post):
+    assert migration_stages.is_post(name) is is_post

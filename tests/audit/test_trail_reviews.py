@@ -1,0 +1,142 @@
+"""Reviews of the trail: kept for good, entered in the ledger, and due again."""
+
+from datetime import UTC, date, datetime, time, timedelta
+
+import pytest
+from django.utils import timezone
+
+from audit import trail_reviews
+from audit.electronic_signatures import Signature
+from audit.ledger import queries
+from audit.ledger.log import LedgerError
+from audit.models import AppendOnly, AuditReview
+from audit.trail_reviews import DAY, Outcome, Scope
+from tests.audit.support import write, write_many
+
+RAFAEL = Signature("user:7", "staff", "Rafael Duarte", "review")
+TODAY = timezone.now().date()
+
+
+def sign(since=TODAY - DAY, to=TODAY, **scope):
+    return trail_reviews.sign(
+        Scope(since, to, **scope), findings="I saw nothing.", outcome=Outcome.OPEN, by=RAFAEL
+    )
+
+
+def began(monkeypatch, days_ago):
+    moment = datetime.combine(TODAY - timedelta(days=days_ago), time(9), UTC)
+    monkeypatch.setattr(queries, "first_moment", lambda: moment)
+
+
+def review_of(since, to, *, signed=0, site=""):
+    """A review of these days before today, signed so many days ago."""
+    AuditReview.objects.create(
+        period_from=TODAY - timedelta(days=since),
+        period_to=TODAY - timedelta(days=to),
+        site=site,
+        findings="I saw nothing.",
+        outcome=Outcome.NOTHING_FOUND,
+        entries=0,
+        last_seq=0,
+        reviewer="user:7",
+        printed_name="Rafael Duarte",
+        meaning="review",
+        signed_at=timezone.now() - timedelta(days=signed),
+    )
+
+
+@pytest.mark.requirement("R13")
+@pytest.mark.requirement("R25")
+def test_a_review_is_an_entry_with_printed_name_and_meaning(db):
+    write_many(3, site="0203")
+    write(site="0204", subject="document:2")
+    review = sign(site="0203")
+    entry = queries.find(limit=1)[0]
+    assert (entry.event, entry.subject, entry.site) == (
+        "ledger.reviewed",
+        f"review:{review.pk}",
+        "0203",
+    )
+    assert (entry.actor, entry.role, entry.code) == ("user:7", "staff", "OPEN")
+    detail = entry.detail
+    assert (detail["printed_name"], detail["meaning"]) == ("Rafael Duarte", "review")
+    assert (detail["findings"], detail["entries"], detail["last_seq"]) == ("I saw nothing.", 3, 4)
+    assert entry.occurred_at == review.signed_at
+
+
+@pytest.mark.requirement("R13")
+def test_a_review_is_kept_together_with_its_entry_or_not_at_all(db, settings):
+    write()
+    settings.AUDIT_TRAIL = "another"
+    with pytest.raises(LedgerError):
+        sign()
+    assert not AuditReview.objects.exists()
+
+
+def test_a_review_cannot_be_changed_or_removed(db):
+    review = sign()
+    refused = [
+        review.save,
+        review.delete,
+        AuditReview.objects.all().delete,
+        lambda: AuditReview.objects.update(findings=""),
+        lambda: AuditReview.objects.bulk_create([]),
+    ]
+    for attempt in refused:
+        with pytest.raises(AppendOnly):
+            attempt()
+
+
+def test_days_are_days_of_utc_and_both_are_included(db):
+    scope = Scope(date(2026, 3, 1), date(2026, 3, 31))
+    assert scope.search.since == datetime(2026, 3, 1, tzinfo=UTC)
+    assert scope.search.until == datetime(2026, 4, 1, tzinfo=UTC)
+
+
+def test_of_an_empty_trail_no_review_is_due(db):
+    due = trail_reviews.due()
+    assert due.on is None
+    assert not due.is_overdue(TODAY)
+
+
+@pytest.mark.requirement("R13")
+def test_what_was_never_reviewed_becomes_overdue(db, monkeypatch, settings):
+    settings.AUDIT_REVIEW_DAYS = 30
+    began(monkeypatch, 29)
+    assert trail_reviews.due().on == TODAY
+    assert not trail_reviews.due().is_overdue(TODAY)
+    began(monkeypatch, 30)
+    assert trail_reviews.due().is_overdue(TODAY)
+    assert trail_reviews.due().covered_until is None
+
+
+@pytest.mark.parametrize(
+    ("made", "covered"),
+    [
+        ([{"since": 40, "to": 11}], 11),
+        ([{"since": 40, "to": 21}, {"since": 20, "to": 11}], 11),
+        ([{"since": 20, "to": 11}, {"since": 40, "to": 21}], 11),
+        ([{"since": 40, "to": 21}, {"since": 19, "to": 11}], 21),  # a day that nobody saw
+        ([{"since": 60, "to": 21}, {"since": 50, "to": 30}], 21),
+        ([{"since": 40, "to": 0}], 1),  # today is not over
+        ([{"since": 40, "to": 5, "signed": 5}], 6),
+        ([{"since": 40, "to": 11, "site": "0203"}], None),
+        ([{"since": 39, "to": 11}], None),
+    ],
+    ids=["one", "two", "any-order", "gap", "within", "today", "its-day", "a-site", "begins-late"],
+)
+def test_a_review_puts_off_the_next_as_far_as_no_day_is_left_out(db, monkeypatch, made, covered):
+    began(monkeypatch, 40)
+    for each in made:
+        review_of(**each)
+    due = trail_reviews.due()
+    assert due.covered_until == (None if covered is None else TODAY - timedelta(days=covered))
+    assert due.on == due.since - DAY + timedelta(days=30)
+
+
+@pytest.mark.requirement("R26")
+def test_a_review_that_was_changed_is_no_longer_as_signed(db):
+    review = sign(site="0203")
+    assert trail_reviews.no_longer_as_signed(review) == []
+    review.findings = "I saw a great deal."
+    assert trail_reviews.no_longer_as_signed(review) == ["findings"]

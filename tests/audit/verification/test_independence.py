@@ -1,0 +1,307 @@
+"""Which anchors count as independent, and what they then vouch for."""
+
+import os
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from django.core.checks import run_checks
+
+from audit.models import CheckRun, Receipt
+from audit.signing import anchors, checkpoints, keys
+from audit.signing.places import s3 as places_s3
+from audit.signing.places.folder import Folder
+from audit.verification import runs
+from audit.verification.verify import Mode, Result, verify
+from tests.audit.authority import Authority
+from tests.audit.support import sql, write, write_many
+from tests.commands import run
+
+pytestmark = pytest.mark.requirement("R05")
+MEMORY = Path("/dev/shm")  # noqa: S108 - another file system than that of the tests
+NOBODY, OTHER = 65534, 1234  # user ids
+
+
+@pytest.fixture
+def elsewhere(bucket, monkeypatch):
+    """The bucket, as if its server were another machine."""
+    monkeypatch.setattr(places_s3, "_is_of_this_machine", lambda _address: False)
+    return bucket
+
+
+@pytest.fixture
+def ledger(key):
+    write_many(9, site="DE-014", detail={"name": "A. Berg"})
+    return checkpoints.sign()
+
+
+def policy(tmp_path, *lines, log=None):
+    file = tmp_path / "policy"
+    logs = [log or keys.known()[-1].verifier.text]
+    file.write_text("\n".join([*(f"log {each}" for each in logs), *lines]))
+    return file
+
+
+# --- folders ------------------------------------------------------------------------------------
+
+
+def test_a_folder_on_the_same_file_system_is_not_independent(ledger):
+    anchors.anchor_all()
+    verdict = verify()
+    assert verdict.result == Result.UNANCHORED
+    assert verdict.vouched_to == 0
+    assert verdict.unanchored[0].startswith("No independent anchor vouches for the ledger.")
+    assert "checkpoints.log is on the same file system as" in verdict.unanchored[1]
+
+
+@contextmanager
+def another_file_system(owner):
+    if not MEMORY.is_dir() or MEMORY.stat().st_dev == Path("/tmp").stat().st_dev:  # noqa: S108
+        pytest.skip("no second file system to write to")
+    with TemporaryDirectory(dir=MEMORY) as name:
+        folder = Path(name)
+        (folder / "checkpoints.log").touch()
+        for path in (folder, folder / "checkpoints.log"):
+            os.chown(path, owner, owner)
+            path.chmod(0o755)
+        yield folder
+
+
+@contextmanager
+def as_user(user):
+    """Where root started the tests: as somebody else."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can be somebody else")
+    os.seteuid(user)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize(
+    ("user", "owner", "weakness"),
+    [
+        (NOBODY, OTHER, ""),
+        (NOBODY, NOBODY, "is owned by the same user as this installation."),
+        (NOBODY, 0, "is owned by the same user as this installation."),  # as /tmp is
+        (0, OTHER, "can be changed by root, as which this process runs."),
+    ],
+)
+def test_a_folder_on_another_file_system_needs_another_owner(user, owner, weakness):
+    with another_file_system(owner) as folder, as_user(user):
+        place = Folder(folder, [Path("/tmp")])  # noqa: S108
+        assert place.weakness().removeprefix(f"{place.address} ") == weakness
+
+
+def test_an_anchor_folder_that_cannot_be_examined_is_not_independent(tmp_path):
+    with as_user(NOBODY):  # who may not look into root's folders
+        assert "cannot be examined" in Folder(tmp_path / "anchors", [Path("/")]).weakness()
+
+
+# --- S3 -----------------------------------------------------------------------------------------
+
+
+def test_a_locked_version_in_a_bucket_elsewhere_vouches_for_the_ledger(ledger, elsewhere):
+    anchors.anchor_all()
+    verdict = verify()
+    assert (verdict.result, verdict.vouched_to) == (Result.INTACT, ledger.size)
+    assert verdict.vouched_by == (anchors.places()[1].address,)
+    assert verdict.vouched_by[0].endswith(f"/{elsewhere}")
+    assert run("verify_audit", "--full")[0] == 0
+
+
+def test_a_server_on_this_very_machine_is_not_independent(ledger, bucket):
+    anchors.anchor_all()
+    verdict = verify()
+    assert verdict.result == Result.UNANCHORED
+    assert any("is this machine" in each for each in verdict.unanchored)
+
+
+def test_amazons_own_endpoint_and_an_unknown_host_are_not_this_machine(settings):
+    settings.ANCHOR_S3_BUCKET = "worm"
+    assert anchors.places()[1].weakness() == ""
+    assert anchors.places()[1].address == "s3://worm"
+    settings.ANCHOR_S3_ENDPOINT = "https://s3.invalid"
+    settings.ANCHOR_S3_PREFIX = "ledgers/"
+    assert anchors.places()[1].weakness() == ""
+    assert anchors.places()[1].address == "https://s3.invalid/worm/ledgers"
+
+
+def test_a_version_that_is_not_locked_vouches_for_nothing(ledger, elsewhere, s3):
+    key = f"{ledger.note.partition(chr(10))[0]}/{ledger.size}.checkpoint"
+    s3.put_object(Bucket=elsewhere, Key=key, Body=ledger.note.encode())
+    verdict = verify()
+    assert verdict.result == Result.UNANCHORED
+    assert any("is not locked." in each for each in verdict.unanchored)
+
+
+def test_a_bucket_that_does_not_answer_vouches_for_nothing_whatever_receipts_say(
+    ledger, elsewhere, settings
+):
+    anchors.anchor_all()
+    settings.ANCHOR_S3_BUCKET = f"{elsewhere}-gone"
+    verdict = verify()
+    assert verdict.intact
+    assert verdict.result == Result.UNANCHORED
+    assert any("could not be read" in each for each in verdict.unanchored)
+
+
+# --- receipts and time stamps -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("anchor", ["file", "s3", "rfc3161", "mail"])
+def test_an_inserted_receipt_never_raises_the_verdict(ledger, anchor):
+    anchors.anchor_all()
+    sql(
+        "INSERT INTO audit_receipt (checkpoint_id, anchor, place, proof, anchored_at)"
+        " SELECT size, %s, 'elsewhere', 'bm90IGEgdG9rZW4=', created_at FROM audit_checkpoint",
+        anchor,
+    )
+    assert verify().result == Result.UNANCHORED
+
+
+def test_an_inserted_time_stamp_changes_nothing(ledger, stamped):
+    before = verify()
+    sql(
+        "INSERT INTO audit_receipt (checkpoint_id, anchor, place, proof, anchored_at)"
+        " SELECT size, 'rfc3161', %s, 'bm90IGEgdG9rZW4=', created_at FROM audit_checkpoint",
+        stamped.address,
+    )
+    after = verify()
+    assert (after.result, after.own_word) == (before.result, before.own_word)
+    assert after.notices[0].startswith("The receipt of 10 entries is passed over.")
+
+
+def test_a_time_stamp_that_verifies_is_told_and_does_not_vouch_for_the_end(ledger, stamped):
+    anchors.anchor_all()
+    verdict = verify()
+    assert verdict.result == Result.UNANCHORED
+    assert verdict.notices[0].startswith("Entries 1 to 10 existed at ")
+
+
+def test_a_time_stamp_of_another_authority_is_passed_over(ledger, stamped, settings, tmp_path):
+    anchors.anchor_all()
+    settings.ANCHOR_TSA_CERTIFICATES = str(Authority(tmp_path).root)
+    assert verify().notices[0].startswith("The receipt of 10 entries is passed over.")
+
+
+def test_a_time_stamp_of_another_checkpoint_is_passed_over(ledger, stamped):
+    anchors.anchor_all()
+    write(subject="document:2")
+    later = checkpoints.sign()
+    sql(
+        "INSERT INTO audit_receipt (checkpoint_id, anchor, place, proof, anchored_at)"
+        " SELECT %s, anchor, place, proof, anchored_at FROM audit_receipt"
+        " WHERE anchor = 'rfc3161'",
+        later.size,
+    )
+    assert Receipt.objects.filter(anchor="rfc3161").count() == 2
+    told, passed_over = verify().notices
+    assert told.startswith("Entries 1 to 10 existed at ")
+    assert passed_over.startswith("The receipt of 11 entries is passed over.")
+
+
+# --- policies -----------------------------------------------------------------------------------
+
+
+def test_a_policy_whose_places_vouch_ends_with_0(ledger, elsewhere, tmp_path):
+    anchors.anchor_all()
+    address = anchors.places()[1].address
+    for places in (["place s3"], [f"place {address}/"], []):
+        file = policy(tmp_path, *places, "quorum none")
+        assert run("verify_audit", "--policy", file)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("s3://worm", "requires the place s3://worm, which is not configured here"),
+        ("rfc3161", "requires the place rfc3161, which is not configured here"),
+        ("file", "requires the place file, which does not vouch for the ledger"),
+        ("mail", "requires the place mail, which is not configured here"),
+    ],
+)
+def test_a_policy_that_asks_for_more_than_is_there_never_ends_with_0(
+    ledger, elsewhere, tmp_path, capsys, place, why
+):
+    anchors.anchor_all()
+    file = policy(tmp_path, "place s3", f"place {place}", "quorum none")
+    assert run("verify_audit", "--policy", file)[0] == 3
+    assert why in capsys.readouterr().out
+
+
+def test_a_policy_that_requires_time_stamps_verifies_them(
+    ledger, elsewhere, stamped, tmp_path, capsys
+):
+    file = policy(tmp_path, "place s3", "place rfc3161", "quorum none")
+    anchors.anchor_all()
+    assert run("verify_audit", "--policy", file)[0] == 0
+    capsys.readouterr()
+    stamped_only = policy(tmp_path, "place rfc3161", "quorum none")
+    anchors.settings.ANCHOR_S3_BUCKET = ""
+    assert run("verify_audit", "--policy", stamped_only)[0] == 3
+    assert "No independent anchor" in capsys.readouterr().out
+
+
+def test_the_policy_of_docs_operations_md_is_a_policy(ledger, elsewhere, settings, tmp_path):
+    anchors.anchor_all()
+    page = (settings.BASE_DIR / "docs" / "operations.md").read_text()
+    lines = "# trail.policy" + page.partition("```\n# trail.policy")[2].partition("```")[0]
+    file = tmp_path / "trail.policy"
+    file.write_text(lines)
+    assert run("verify_audit", "--policy", file)[0] == 1  # it pins a key that is not ours
+    key, place = re.search(r"log (.*)\nplace (.*)\n", lines).groups()
+    ours = lines.replace(key, keys.known()[-1].verifier.text)
+    file.write_text(ours.replace(place, anchors.places()[1].address))
+    assert run("verify_audit", "--policy", file)[0] == 0
+
+
+def test_a_policy_believes_no_other_key_than_its_own(ledger, elsewhere, tmp_path, capsys):
+    anchors.anchor_all()
+    other = "siteledger+38a6a0e0+AZAlXBOrBQTDaJbZG9qVsTUwNC0nmcIwGPE1QtDd8xvl"
+    stranger = keys.load_or_make(tmp_path / "other" / "key.pem").verifier.text
+    assert run("verify_audit", "--policy", policy(tmp_path, "quorum none", log=stranger))[0] == 1
+    assert "none of the given keys signed it" in capsys.readouterr().out
+    assert run("verify_audit", "--policy", policy(tmp_path, "quorum none", log=other))[0] == 2
+
+
+def test_a_policy_that_cannot_be_used_means_that_nothing_was_checked(ledger, tmp_path):
+    code, why = run("verify_audit", "--policy", policy(tmp_path, "quorums 2", "quorum none"))
+    assert code == 2
+    assert "Line 2: 'quorums' is not a line of a policy" in why
+    code, why = run("verify_audit", "--policy", tmp_path / "nowhere")
+    assert code == 2
+    assert "nowhere cannot be read: No such file" in why
+
+
+def test_what_a_policy_finds_is_not_kept(ledger, tmp_path):
+    run("verify_audit", "--policy", policy(tmp_path, "quorum none"))
+    assert not CheckRun.objects.exists()
+
+
+# --- the check before a deployment --------------------------------------------------------------
+
+
+def warnings():
+    return {each.id: each for each in run_checks(include_deployment_checks=True)}
+
+
+def test_a_deployment_without_an_independent_anchor_is_warned(db):
+    warning = warnings()["audit.W011"]
+    assert "only by this installation's own word" in warning.msg
+    assert "checkpoints.log is on the same file system" in warning.msg
+    assert "ANCHOR_S3_BUCKET" in warning.hint
+    assert "audit.W011" not in {each.id for each in run_checks()}
+
+
+def test_a_deployment_with_an_independent_anchor_is_not_warned(db, elsewhere):
+    assert "audit.W011" not in warnings()
+
+
+def test_checks_are_kept_with_what_vouched_for_them(ledger, elsewhere):
+    anchors.anchor_all()
+    _, kept = runs.check(Mode.FULL, asked_by="system:command")
+    assert (kept.result, kept.vouched_to, kept.entries_read) == ("intact", 10, 10)

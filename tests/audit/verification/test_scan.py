@@ -1,0 +1,159 @@
+"""What the times of entries say, and that a pass takes no more memory for a longer trail."""
+
+import random
+import tracemalloc
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from audit.ledger import append
+from audit.ledger.keyset import pages
+from audit.models import Entry
+from audit.verification import scan, verify
+from audit.verification.scan import Times
+from tests.audit.signers import Notary, relink
+from tests.audit.support import guards_down, sql, write, write_many
+
+NOON = datetime(2026, 8, 14, 12, tzinfo=UTC)
+
+
+def seen(*seconds, happened=0):
+    """Times of entries recorded so many seconds after noon, each just after it happened."""
+    times = Times()
+    for seq, after in enumerate(seconds, start=1):
+        recorded = NOON + timedelta(seconds=after)
+        occurred = recorded - timedelta(seconds=happened)
+        times.see([seq], [recorded.isoformat()], [occurred.isoformat()])
+    return times
+
+
+def test_times_that_go_forward_are_not_worth_a_word():
+    times = seen(0, 0, 1, 2, happened=4)
+    assert list(times.notices()) == []
+
+
+@pytest.mark.requirement("R10")
+def test_an_entry_that_is_dated_back_is_told_and_breaks_nothing():
+    said = "The database's clock was set back: 1 entry, the first of them 3, by up to 86,400.000"
+    assert list(seen(0, 1, 1 - 86_400, 2).notices()) == [f"{said} seconds."]
+
+
+@pytest.mark.requirement("R10")
+def test_a_ledger_whose_clock_was_mended_can_be_proved_all_the_same(db, monkeypatch):
+    tail = append._tail
+
+    def an_hour_ahead():
+        *last, now = tail()
+        return *last, now + timedelta(hours=1)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(append, "_tail", an_hour_ahead)
+        write_many(append.FEW + 1)
+    write(99)
+    verdict = verify.verify()
+    assert verdict.intact
+    assert any(said.startswith("The database's clock was set back") for said in verdict.notices)
+
+
+def test_what_was_entered_late_is_counted(db):
+    write(0, occurred_at=datetime.now(UTC) - timedelta(seconds=6))
+    write(1)
+    write(2, occurred_at=datetime.now(UTC) - timedelta(days=1))
+    verdict = verify.verify()
+    assert verdict.intact
+    said = "Entered more than 5 seconds after it happened: 2 entries, the first of them 1."
+    assert verdict.notices == (said,)
+
+
+def test_checkpoints_and_notes_take_no_more_memory_for_a_longer_ledger(db, monkeypatch):
+    def peak():
+        tracemalloc.start()
+        assert verify.verify().intact
+        _, highest = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return highest
+
+    notary = Notary(monkeypatch)
+    monkeypatch.setattr(scan, "CHUNK", 100)
+    write_many(300)
+    notary.sign()
+    first = peak()
+    write_many(2700, subject="document:2")
+    notary.sign()
+    assert peak() < 1.5 * first
+
+
+TAMPERINGS = [
+    "UPDATE audit_entry SET body = replace(body, 'DE-014', 'DE-015') WHERE seq = %s",
+    "UPDATE audit_entry SET hash = substr(hash, 2) || substr(hash, 1, 1) WHERE seq = %s",
+    "UPDATE audit_entry SET site = 'other' WHERE seq = %s",
+    "UPDATE audit_entry SET to_state = 'other' WHERE seq = %s",
+    "UPDATE audit_entry SET recorded_at = '2020-01-01 00:00:00' WHERE seq = %s",
+    "UPDATE audit_entrydetail SET detail = '{}' WHERE entry_id = %s",
+    "DELETE FROM audit_entrydetail WHERE entry_id = %s",
+]
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize("seed", range(12))
+def test_entries_that_are_read_together_break_where_they_do_one_by_one(db, monkeypatch, seed):
+    notary, rng = Notary(monkeypatch), random.Random(seed)
+    for number in range(2):
+        write_many(8, subject=f"document:{number}", site="DE-014", detail={"name": "A. Berg"})
+        notary.sign(anchored=False)
+    assert verify.verify(with_anchors=False).intact
+    with guards_down():
+        for seq in rng.sample(range(1, 17), 3):
+            sql(rng.choice(TAMPERINGS), seq)
+    relink(rng.randrange(9, 17), "DE-014", "DE-016")
+    found = []
+    for page, chunk in ((1, 1), (7, 5), (16, 3), (250, 250)):
+        monkeypatch.setattr(scan, "PAGE", page)
+        monkeypatch.setattr(scan, "CHUNK", chunk)
+        verdict = verify.verify(with_anchors=False)
+        found.append((verdict.first_bad, verdict.problems, verdict.entries, verdict.head))
+    assert found[0][0] is not None
+    assert found == [found[0]] * 4
+
+
+COPY_OF_THE_LAST = """INSERT INTO audit_entry (seq, prev, hash, event_id, recorded_at, event,
+    subject, site, doc_id, from_state, to_state, code, correlation_id, actor, body)
+    SELECT %s, 'none', hash, 'none', recorded_at, event, subject, site, doc_id, from_state,
+    to_state, code, correlation_id, actor, body FROM audit_entry WHERE seq = 3"""
+
+
+@pytest.mark.requirement("R05")
+@pytest.mark.parametrize("seq", [0, -1, -(2**63)])
+def test_an_entry_before_the_first_is_named(db, seq):
+    write_many(3)
+    with guards_down():
+        sql(COPY_OF_THE_LAST, seq)
+    bad = verify.verify().first_bad
+    assert (bad.seq, bad.why) == (seq, "the numbers have a gap")
+
+
+@pytest.mark.requirement("R05")
+def test_an_entry_far_beyond_the_last_is_named_without_a_look_at_all_that_could_be_between(db):
+    write_many(3)
+    with guards_down():
+        sql(COPY_OF_THE_LAST, 2**62)
+    assert verify.verify().first_bad.seq == 2**62
+
+
+@pytest.mark.requirement("R05")
+def test_what_is_missing_between_pages_is_named(db, monkeypatch):
+    monkeypatch.setattr(scan, "PAGE", 2)
+    write_many(9)
+    with guards_down():
+        sql("DELETE FROM audit_entry WHERE seq BETWEEN 3 AND 6")
+    verdict = verify.verify()
+    assert (verdict.first_bad.seq, verdict.first_bad.expected, verdict.entries) == (7, "3", 2)
+
+
+@pytest.mark.parametrize("last", range(5))
+def test_pages_bring_each_entry_once_and_in_order(db, last):
+    write_many(5)
+    found = pages(Entry.objects.values_list("seq", "event_id"), "seq", last, 2)
+    assert [[seq for seq, _ in page] for page in found] == [
+        list(range(at, min(at + 2, 6))) for at in range(last + 1, 6, 2)
+    ]

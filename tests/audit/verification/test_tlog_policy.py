@@ -1,0 +1,142 @@
+"""Policies in the format of c2sp.org/tlog-policy, with places: read exactly, or refused by line."""
+
+import base64
+import hashlib
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from audit.signing import signed_note
+from audit.verification import tlog_policy
+from audit.verification.tlog_policy import PolicyError
+
+
+def log(name="ledger.example.org/abc"):
+    return signed_note.Signer(name, Ed25519PrivateKey.generate()).verifier
+
+
+def witness(name="w.example.org", kind=b"\x04", length=32, fill=b"w"):
+    raw = kind + fill * length
+    key_id = hashlib.sha256(name.encode() + b"\n" + raw).hexdigest()[:8]
+    return f"{name}+{key_id}+{base64.b64encode(raw).decode()}"
+
+
+LOG = log()
+
+
+def parse(*lines):
+    return tlog_policy.parse("\n".join(lines).encode())
+
+
+def test_a_policy_pins_keys_places_and_a_quorum_of_none():
+    policy = parse(
+        "# the trail of ABC-1",
+        "",
+        f"\tlog  {LOG.text}\thttps://ledger.example.org/ ",
+        f"log {log('ledger.example.org/abc-2').text}",
+        "place s3://worm/ledgers/",
+        "place rfc3161",
+        "quorum none",
+        "",
+    )
+    assert policy.logs[0] == LOG
+    assert len(policy.logs) == 2
+    assert policy.places == ("s3://worm/ledgers", "rfc3161")
+
+
+def test_witnesses_and_groups_are_read_where_the_quorum_asks_for_none():
+    policy = parse(
+        f"log {LOG.text}",
+        f"witness X1 {witness('x1', fill=b'1')}",
+        f"witness X2 {witness('x2', fill=b'2')} https://x2.example.org/",
+        f"witness Y {witness('y', kind=bytes([6]), length=1312)}",
+        "group X 2 X1 X2",
+        "group all-of-them all X Y",
+        "quorum none",
+    )
+    assert policy.logs == (LOG,)
+
+
+@pytest.mark.parametrize("name", ["X1", "X"])
+def test_a_quorum_of_witnesses_is_refused_for_it_cannot_be_verified_yet(name):
+    lines = [f"log {LOG.text}", f"witness X1 {witness()}", "group X any X1", f"quorum {name}"]
+    with pytest.raises(PolicyError, match="Line 4: this quorum asks for cosignatures of witnesses"):
+        parse(*lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("logs", "'logs' is not a line of a policy"),
+        ("witnesses 3", "'witnesses' is not a line of a policy"),
+        ("Quorum none", "'Quorum' is not a line of a policy"),
+        ("log", "write `log VKEY`"),
+        ("log a b c", "write `log VKEY`"),
+        ("log nonsense", "not a key of the form"),
+        (f"log {witness()}", "is not an Ed25519 key"),
+        (f"log {LOG.text.replace('+', '+0', 1)}", "another id"),
+        (f"log {LOG.text}", "listed twice"),
+        ("witness W", "write `witness NAME VKEY`"),
+        ("witness W nonsense", "not a key of the form"),
+        (f"witness W {LOG.text}", "the key of a log"),
+        (f"witness W {witness(length=31)}", "not a key for cosignatures"),
+        (f"witness W {witness().replace('w.', 'v.')}", "another id"),
+        (f"witness W {witness('other', fill=b'1')}", "listed twice"),
+        (f"witness X1 {witness('new', fill=b'9')}", "is taken"),
+        (f"witness none {witness('new', fill=b'9')}", "is taken"),
+        ("group G any", "write `group NAME"),
+        ("group G any Z", "'Z' is not defined on a line before"),
+        ("group G any none", "'none' is not defined on a line before"),
+        ("group G 2 X1", "a number from 1 to 1"),
+        ("group G 0 X1", "a number from 1 to 1"),
+        ("group G 99999999999999999999 X1", "a number from 1 to 1"),
+        ("group G some X1", "a number from 1 to 1"),
+        ("group X1 any X2", "is taken"),
+        ("group G any X2 X2", "is a member already"),
+        ("quorum", "write `quorum NAME`"),
+        ("quorum Z", "the second"),
+        ("quorum none", "the second"),
+        ("place", "write `place NAME`"),
+        ("place my bucket", "write `place NAME`"),
+        ("place s3://b/", "listed twice"),
+        ("place \x07", "control character"),
+        ("# \r", "control character"),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_named_with_what_is_wrong(line, why):
+    before = [
+        f"log {LOG.text}",
+        f"witness X1 {witness('x1', fill=b'1')}",
+        f"witness X2 {witness('x2', fill=b'2')}",
+        "place s3://b",
+        "quorum none",
+    ]
+    with pytest.raises(PolicyError, match=why) as caught:
+        parse(*before, line)
+    assert str(caught.value).startswith("Line 6: ")
+
+
+def test_names_are_octets():
+    kelvin = "\N{KELVIN SIGN}"
+    lines = [f"log {LOG.text}", f"witness {kelvin} {witness(kelvin)}", "group G any K"]
+    with pytest.raises(PolicyError, match="Line 3: 'K' is not defined"):
+        parse(*lines)
+    content = b"log " + LOG.text.encode() + b"\nplace \xff\nquorum none\n"
+    with pytest.raises(PolicyError, match=r"Line 2: .* is not UTF-8"):
+        tlog_policy.parse(content)
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(PolicyError, match="no quorum line"):
+        parse(f"log {LOG.text}")
+    with pytest.raises(PolicyError, match="no log line, so it pins no key"):
+        parse("quorum none")
+    with pytest.raises(PolicyError, match="no quorum line"):
+        parse("")
+
+
+def test_32_logs_witnesses_and_groups_are_read():
+    lines = [f"log {log(f'log{n}').text}" for n in range(32)]
+    lines += [f"witness w{n} {witness(f'w{n}', fill=bytes([n]))}" for n in range(32)]
+    lines += [f"group g{n} any w{n}" for n in range(32)]
+    assert len(parse(*lines, "quorum none").logs) == 32

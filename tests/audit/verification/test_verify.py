@@ -1,0 +1,243 @@
+# ruff: noqa: S608 - statements are built from constants
+import json
+import tracemalloc
+from datetime import datetime
+
+import pytest
+from django.db import connection
+
+from audit.ledger import append, append_only, chain
+from audit.ledger.triggers import postgresql
+from audit.models import Entry
+from audit.verification import scan, verify
+from tests.audit.support import guards_down, sql, write, write_many
+from tests.commands import run
+
+
+@pytest.fixture
+def written(db):
+    write_many(9, site="DE-014", detail={"name": "A. Berg"})
+
+
+def tamper(statement, *values):
+    """As the owner of the tables could."""
+    with guards_down():
+        sql(statement, *values)
+    return verify.verify().first_bad
+
+
+def verify_audit(capsys, *options):
+    """Exit code and output of the command."""
+    code, _ = run("verify_audit", *options)
+    return code, capsys.readouterr().out
+
+
+def test_an_untouched_ledger_is_intact(written):
+    verdict = verify.verify()
+    assert (verdict.intact, verdict.entries) == (True, 9)
+    assert verdict.head == Entry.objects.get(seq=9).hash
+
+
+def test_an_empty_ledger_is_intact(db):
+    verdict = verify.verify()
+    assert (verdict.intact, verdict.entries, verdict.head) == (True, 0, chain.GENESIS)
+
+
+def test_an_edited_line_is_named(written):
+    bad = tamper("UPDATE audit_entry SET body = replace(body, 'DE-014', 'DE-015') WHERE seq = 5")
+    assert (bad.seq, bad.why) == (5, "the line was changed: its hash differs")
+    assert bad.expected == Entry.objects.get(seq=5).hash
+
+
+def test_a_removed_entry_is_named(written):
+    tamper("DELETE FROM audit_entrydetail WHERE entry_id = 5")
+    bad = tamper("DELETE FROM audit_entry WHERE seq = 5")
+    assert (bad.seq, bad.expected, bad.found) == (6, "5", "6")
+
+
+def test_two_lines_that_changed_places_are_named(written):
+    five, six = Entry.objects.get(seq=5).body, Entry.objects.get(seq=6).body
+    bad = tamper(
+        "UPDATE audit_entry SET body = CASE seq WHEN 5 THEN %s ELSE %s END WHERE seq IN (5, 6)",
+        six,
+        five,
+    )
+    assert bad.seq == 5
+
+
+@pytest.mark.parametrize("column", ["event", "subject", "site", "doc_id", "to_state", "actor"])
+def test_a_column_that_differs_from_its_line_is_named(written, column):
+    bad = tamper(f"UPDATE audit_entry SET {column} = 'other' WHERE seq = 5")
+    assert (bad.seq, bad.why) == (5, f"the column '{column}' differs from the line")
+    assert bad.found == "other"
+
+
+def test_a_shifted_time_is_named(written):
+    bad = tamper("UPDATE audit_entry SET recorded_at = '2020-01-01 00:00:00' WHERE seq = 5")
+    assert (bad.seq, bad.found) == (5, "2020-01-01T00:00:00.000000Z")
+
+
+def test_the_same_day_before_christ_is_another_time(written):
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite's times are text")
+    change = "recorded_at = (recorded_at::text || ' BC')::timestamptz"
+    bad = tamper(f"UPDATE audit_entry SET {change} WHERE seq = 5")
+    assert (bad.seq, bad.why) == (5, "the column 'recorded_at' differs from the line")
+
+
+class WholeSeconds(datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return super().now(tz).replace(microsecond=0)
+
+
+def test_a_time_of_whole_seconds_is_that_of_its_line(db, monkeypatch):
+    # Django leaves out the fraction then, and databases their last noughts.
+    if connection.vendor == "postgresql":
+        as_installed = postgresql.APPEND_FUNCTION.format(schema="public")
+        whole = as_installed.replace("clock_timestamp()", "date_trunc('second', clock_timestamp())")
+        with connection.cursor() as cursor:
+            cursor.execute(whole)
+    monkeypatch.setattr(append, "datetime", WholeSeconds)
+    write()
+    append_only.install(connection)
+    assert Entry.objects.get().recorded_at.microsecond == 0
+    assert verify.verify().intact
+
+
+def test_a_changed_detail_is_named(written):
+    bad = tamper("UPDATE audit_entrydetail SET detail = '{}' WHERE entry_id = 5")
+    assert (bad.seq, bad.why) == (5, "its detail was changed")
+
+
+def test_a_missing_detail_is_named(written):
+    bad = tamper("DELETE FROM audit_entrydetail WHERE entry_id = 5")
+    assert (bad.seq, bad.why) == (5, "its detail is missing")
+
+
+def test_a_detail_that_was_never_recorded_is_named(db):
+    write(0)
+    bad = tamper("INSERT INTO audit_entrydetail VALUES (1, 'ab', '{}')")
+    assert (bad.seq, bad.why, bad.expected) == (1, "its detail was changed", "")
+
+
+@pytest.mark.parametrize("change", ["recorded_at = 'soon'", "body = X'00'", "hash = 7"])
+def test_sqlite_columns_that_hold_nonsense_break_the_chain(written, change):
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL's columns have types")
+    assert tamper(f"UPDATE audit_entry SET {change} WHERE seq = 5").seq == 5
+
+
+def test_a_verdict_counts_what_holds_before_the_first_bad_entry(written):
+    head = Entry.objects.get(seq=4).hash
+    tamper("UPDATE audit_entry SET site = 'other' WHERE seq = 5")
+    assert (verify.verify().entries, verify.verify().head) == (4, head)
+
+
+def test_a_missing_guard_is_a_problem(written, capsys):
+    sql("DROP TRIGGER audit_entry_link" + " ON audit_entry" * (connection.vendor == "postgresql"))
+    verdict = verify.verify()
+    assert verdict.first_bad is None
+    assert not verdict.intact
+    assert "audit_entry_link" in verdict.problems[0]
+    assert "The chain holds, all 9 entries of it, but" in verify_audit(capsys)[1]
+
+
+def test_a_registered_check_adds_its_problems_and_a_flood_is_counted(written):
+    def check(_since):
+        return (f"Document {n} is not what its last entry says." for n in range(1000))
+
+    verify.register(check)
+    try:
+        verdict = verify.verify()
+    finally:
+        verify._checks.remove(check)
+    assert len(verdict.problems) == verify.MAX_PROBLEMS
+    assert verdict.problems[-1] == "And 901 more."
+
+
+def test_verification_takes_no_more_memory_for_a_longer_ledger(db, monkeypatch):
+    def peak():
+        tracemalloc.start()
+        verify.verify()
+        _, highest = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return highest
+
+    monkeypatch.setattr(scan, "CHUNK", 100)
+    write_many(300)
+    first = peak()
+    write_many(2700, subject="document:2")
+    assert peak() < 1.5 * first
+
+
+def test_the_command_says_that_the_chain_stands_by_its_own_word(written, capsys):
+    """As docs/runbooks.md has it."""
+    head = Entry.objects.get(seq=9).hash
+    code, out = verify_audit(capsys, "--full")
+    assert code == 3
+    assert out.startswith(
+        "The chain is consistent, but only by this installation's own word: "
+        f"9 entries, head {head[:4]}...{head[-4:]}.\nRead 9 of 9 entries in "
+    )
+
+
+def test_the_command_names_the_first_bad_entry_and_what_to_do(written, capsys):
+    tamper("UPDATE audit_entry SET site = 'other' WHERE seq = 5")
+    code, out = verify_audit(capsys)
+    assert code == 1
+    assert "BROKEN at entry 5: the column 'site' differs from the line." in out
+    assert "expected: DE-014\n  found:    other\nThe 4 entries before it hold." in out
+    assert "Do not repair anything" in out
+
+
+def test_the_command_answers_programs_too(written, capsys):
+    tamper("UPDATE audit_entry SET site = 'other' WHERE seq = 5")
+    code, out = verify_audit(capsys, "--json")
+    answer = json.loads(out)
+    assert code == 1
+    assert (answer["result"], answer["exit_code"]) == ("broken", 1)
+    assert (answer["entries"], answer["first_bad"]["seq"]) == (4, 5)
+
+
+def test_the_command_says_when_it_could_not_check(db, capsys):
+    append_only.remove(connection)
+    sql("ALTER TABLE audit_entry RENAME TO elsewhere")
+    code, out = verify_audit(capsys, "--json")
+    assert code == 2
+    assert (json.loads(out)["result"], json.loads(out)["exit_code"]) == (None, 2)
+
+
+def rows_read():
+    """Of the entries, in this transaction, by PostgreSQL's own count."""
+    [(number,)] = sql(
+        """SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
+        WHERE relname = 'audit_entry'"""
+    )
+    return number
+
+
+UNKNOWN, OF_AN_EMPTY_TRAIL = (-1, 0), (0, 1)  # rows and pages that PostgreSQL knows of
+
+
+@pytest.mark.parametrize("known", [UNKNOWN, OF_AN_EMPTY_TRAIL])
+def test_no_entry_is_read_again_for_each_page_whatever_statistics_postgresql_has(
+    db, monkeypatch, known
+):
+    """As after a restore: it read all that was left for each page, or for the number after it."""
+    if connection.vendor != "postgresql":
+        pytest.skip("PostgreSQL's own count")
+    write_many(2_000)
+    known_of = "UPDATE pg_class SET (reltuples, relpages) = (%s, %s) WHERE relname = %s"
+    sql(known_of, *known, "audit_entry")
+    monkeypatch.setattr(scan, "PAGE", 50)
+    before = rows_read()
+    assert verify.verify().intact
+    assert rows_read() - before < 5 * 2_000
+
+
+def test_a_gap_that_is_longer_than_a_page_is_told(db, monkeypatch):
+    write_many(20)
+    monkeypatch.setattr(scan, "PAGE", 5)
+    bad = tamper("DELETE FROM audit_entry WHERE seq BETWEEN 3 AND 16")
+    assert (bad.seq, bad.why) == (17, "the numbers have a gap")
