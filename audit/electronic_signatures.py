@@ -3,7 +3,7 @@
 Printed name, time and meaning (21 CFR 11.50(a); R25), in the detail of the entry that is signed.
 Bound to the bytes and the facts that were signed by a digest over them (11.70; R26): whoever shows
 the signature compares with what the rows say now. That it is really this person who signs is seen
-to before, in `sites.signing`.
+to before, in `sites.accounts.step_up`.
 """
 
 import hashlib

@@ -8,8 +8,8 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
 from ingestion.roles import ROLES
+from sites.accounts.sessions import WARNING
 from sites.roles import ADMINISTRATORS, COORDINATORS
-from sites.sessions import WARNING
 
 LEAST_PASSWORD = 8  # NIST SP 800-63B, 3.1.1: no shorter ones, whatever else is asked
 

@@ -134,7 +134,7 @@ CACHES = {
 # --- people ---------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "clinical_sites.User"
-AUTHENTICATION_BACKENDS = ["sites.backends.Doorkeeper", "sites.backends.People"]
+AUTHENTICATION_BACKENDS = ["sites.accounts.backends.Doorkeeper", "sites.accounts.backends.People"]
 PASSWORD_HASHERS = [
     f"django.contrib.auth.hashers.{name}"
     for name in ("Argon2PasswordHasher", "PBKDF2PasswordHasher")  # the second: from before
@@ -151,19 +151,21 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_RULES}.UserAttributeSimilarityValidator"},
     {"NAME": f"{_RULES}.CommonPasswordValidator"},
     {"NAME": f"{_RULES}.NumericPasswordValidator"},
-    {"NAME": "sites.passwords.GuessablePasswordValidator"},
-    {"NAME": "sites.passwords.BreachedPasswordValidator"},
+    {"NAME": "sites.accounts.passwords.GuessablePasswordValidator"},
+    {"NAME": "sites.accounts.passwords.BreachedPasswordValidator"},
 ]
 # In roles a code at sign-in is needed (R21): groups, Administrators, Site coordinators.
 OTP_REQUIRED_ROLES = env.list("OTP_REQUIRED_ROLES", default=[])
 OTP_TOTP_ISSUER = env.str("OTP_TOTP_ISSUER", default="SiteLedger")  # as the app on a phone shows it
-OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0  # `sites.lockout` counts them, and tells
+OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = (
+    0  # `sites.accounts.lockout` counts them, and tells
+)
 
-# Who fails to sign in so often waits. What counts together: `sites.lockout`.
+# Who fails to sign in so often waits. What counts together: `sites.accounts.lockout`.
 LOCKOUT_FAILURES = env.int("LOCKOUT_FAILURES", default=5)  # of a name
 LOCKOUT_ADDRESS_FAILURES = env.int("LOCKOUT_ADDRESS_FAILURES", default=50)  # whatever the names
 LOCKOUT_MINUTES = env.float("LOCKOUT_MINUTES", default=15.0)
-AXES_HANDLER = "sites.lockout.Handler"
+AXES_HANDLER = "sites.accounts.lockout.Handler"
 AXES_CLIENT_IP_CALLABLE = "audit.ledger.middleware.address_of"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # the time that the page names stays true
 AXES_ENABLE_ADMIN = AXES_VERBOSE = False  # the ledger has it

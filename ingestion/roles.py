@@ -16,7 +16,13 @@ from audit.ledger import queries
 from audit.ledger.log import ledger, record
 from audit.verification.verify import Notice
 from sites import account_changes
-from sites.roles import AUDITORS, OPERATORS, QA_LEADS, QA_REVIEWERS, REGULATORY_AFFAIRS
+from sites.roles import (
+    AUDITORS,
+    OPERATORS,
+    QA_LEADS,
+    QA_REVIEWERS,
+    REGULATORY_AFFAIRS,
+)
 
 
 def _may(verbs: str, *models: str) -> frozenset[str]:

@@ -17,8 +17,8 @@ from ingestion.review import signed
 from ingestion.rules.types import RULES_VERSION
 from ingestion.stores import bucket_checks, locks, stocktaking
 from sites import retention
-from sites.holds import LegalHold
 from sites.models import Study
+from sites.models.legal_holds import LegalHold
 
 
 def connect() -> None:

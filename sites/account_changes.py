@@ -11,7 +11,7 @@ from audit.change_tracking.field_changes import differences, values_of
 from audit.ledger.actors import OPERATIONS
 from audit.ledger.context import origin
 from audit.ledger.log import ledger, record
-from sites.fitness import Missing
+from sites.eligibility import Missing
 
 SHELL = "system:shell"  # nobody said what is running: not a command of ours, not a request
 ROLE = OPERATIONS

@@ -17,19 +17,20 @@ from django_otp.plugins.otp_totp.admin import TOTPDevice
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.change_reasons import FIELD
 from audit.change_tracking.undeletable import KeptAdmin, OnlyLookedAt, is_referred_to
-from sites import holds_admin, password_changes, portal_approval, retention, tokens_admin
-from sites.account_admin import (
+from sites import legal_holds_admin, portal_approval, retention
+from sites.accounts import password_changes, token_admin
+from sites.accounts.admin import (
     AccountKeeping,
     NewPersonForm,
     PersonForm,
     causes_of,
     with_locks,
 )
-from sites.identity import Cause
+from sites.accounts.identity import Cause
 from sites.models import Membership, Portal, Site, Study, User
 from sites.portal_origin import origin_of
 
-__all__ = ["holds_admin", "tokens_admin"]  # which register what is their own
+__all__ = ["legal_holds_admin", "token_admin"]  # importing them registers their classes
 
 # Roles are code (ingestion.roles): a group edited here would be put back by the next migration.
 admin.site.unregister(Group)

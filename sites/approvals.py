@@ -17,8 +17,8 @@ from django.utils import timezone
 from audit.ledger.context import origin
 from audit.ledger.log import ledger, record
 from sites import account_changes, account_notices
-from sites.approval_requests import ApprovalRequest, ApprovalRequestQuerySet
 from sites.models import User
+from sites.models.approval_requests import ApprovalRequest, ApprovalRequestQuerySet
 
 Kind = ApprovalRequest.Kind
 State = ApprovalRequest.State

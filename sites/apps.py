@@ -14,8 +14,14 @@ class SitesConfig(AppConfig):
         from audit.ledger import bound_rows
         from audit.verification import row_check, verify
         from sites import checks as our_checks
-        from sites import identity, portal_approval, sessions, signins, token_approval
-        from sites.bound_rows import account_kind, token_kind
+        from sites import portal_approval
+        from sites.accounts import (
+            identity,
+            sessions,
+            sign_in_log,
+            token_approval,
+        )
+        from sites.ledger_bindings import account_kind, token_kind
         from sites.models import ApiToken, User
 
         bound_rows.register(account_kind(User))
@@ -23,7 +29,7 @@ class SitesConfig(AppConfig):
         verify.register(row_check.rows_follow_from_the_ledger)
         for kind in (identity, portal_approval, token_approval):
             kind.register()
-        signins.connect()
+        sign_in_log.connect()
         sessions.connect()
         checks.register(our_checks.check_settings)
         checks.register(our_checks.check_studies, checks.Tags.database)

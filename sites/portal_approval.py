@@ -9,9 +9,9 @@ from typing import Any
 
 from audit.ledger.log import record
 from sites import approvals
-from sites.approval_requests import ApprovalRequest
 from sites.approvals import Kind, NotDecided, Rule
 from sites.models import Portal, Site, User
+from sites.models.approval_requests import ApprovalRequest
 from sites.portal_origin import origin_of
 
 GUARDED = ("base_url", "allow_http", "allow_private_hosts")

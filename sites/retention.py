@@ -11,8 +11,8 @@ from typing import cast
 
 from django.utils import timezone
 
-from sites.holds import LegalHold
 from sites.models import Study
+from sites.models.legal_holds import LegalHold
 
 
 def said(study: Study) -> str:

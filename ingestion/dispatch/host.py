@@ -25,7 +25,7 @@ from ingestion.dispatch.presence import AtWork
 from ingestion.dispatch.session import Session
 from ingestion.dispatch.watchdog import Patience, Watchdog
 from ingestion.operations.alerts import Watchman
-from sites import page_views, signins
+from sites.accounts import auditor_access_log, sign_in_log
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +45,8 @@ def tick() -> str:
     batches.carry_out_cancelling()
     polls.poll_due()
     background_jobs.look_after()
-    signins.enter_failures()
-    page_views.enter()
+    sign_in_log.enter_failures()
+    auditor_access_log.enter()
     unanswered = bell.unanswered()
     if not unanswered and leases.anything_due():
         bell.ring()

@@ -28,8 +28,8 @@ from ingestion.models import Document, LockChange
 from ingestion.stores.archive import Lock, archive
 from ingestion.stores.buckets import BucketArchive
 from sites import retention
-from sites.holds import LegalHold
 from sites.models import Study
+from sites.models.legal_holds import LegalHold
 
 _Term = TypeVar("_Term", datetime, bool)
 

@@ -19,7 +19,7 @@ from ingestion.models import Document
 from ingestion.web.access import SignedIn, of_own_site
 from ingestion.web.forms import PlainForm, person_field, type_field
 from ingestion.web.outcomes import outcome
-from sites import fitness
+from sites import eligibility
 
 MOST_REASON = 500  # characters
 
@@ -75,7 +75,7 @@ class DeclarationForm(PlainForm):
 def redeclare(request: SignedIn, pk: int) -> HttpResponse:
     """Correct what the document was sent as; 409 where that cannot be done any more."""
     document = of_own_site(request.user, pk)
-    if missing := fitness.may_upload(request.user):
+    if missing := eligibility.may_upload(request.user):
         return render(request, "packets/not_yet.html", {"missing": missing}, status=403)
     form = DeclarationForm(document, request.POST if request.method == "POST" else None)
     if not declarations.refusal(document) and form.is_valid():

@@ -24,7 +24,7 @@ from ingestion.models import Document, Draft, DraftFile
 from ingestion.web.access import SignedIn, of_own_site
 from ingestion.web.bounds import whole_number
 from ingestion.web.drafts import left_out, unacceptable
-from sites import fitness
+from sites import eligibility
 
 _UPLOAD = re.compile(r"[0-9a-f]{32}").fullmatch
 
@@ -72,7 +72,7 @@ def remove(request: SignedIn, pk: int) -> HttpResponse:
 
 
 def _keep(request: SignedIn) -> JsonResponse:
-    if missing := fitness.may_upload(request.user):
+    if missing := eligibility.may_upload(request.user):
         return JsonResponse({"message": missing[0].sentence}, status=403)
     sent = request.FILES.get("file")
     if not isinstance(sent, UploadedFile):

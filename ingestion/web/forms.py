@@ -6,7 +6,7 @@ from django import forms
 
 from audit.electronic_signatures import Signature
 from ingestion.rules.types import TYPES
-from sites import identity, signing
+from sites.accounts import identity, step_up
 from sites.models import User
 
 
@@ -54,8 +54,8 @@ class SignedForm(PlainForm):
         """
         given = self.cleaned_data
         try:
-            signing.confirm(person, username=given["username"], password=given["password"])
-        except signing.NotSigned as refused:
+            step_up.confirm(person, username=given["username"], password=given["password"])
+        except step_up.NotSigned as refused:
             self.add_error("password", str(refused))
             return None
         role = person.role_with(permission) if permission else person.role

@@ -24,10 +24,15 @@ from django.views.decorators.http import require_http_methods
 from ingestion.web.account.people import wanted
 from ingestion.web.forms import PlainForm
 from ingestion.web.start import start_page
-from sites import browsers, lockout, second_step, signins
+from sites.accounts import (
+    known_browsers,
+    lockout,
+    second_factor,
+    sign_in_log,
+)
 from sites.models import User
 
-_BACKEND = "sites.backends.People"
+_BACKEND = "sites.accounts.backends.People"
 _HALF_WAY = "half_way"  # in the session: whose password was right, when, and where to go then
 _HALF_WAY_SECONDS = 600
 _AGAIN = "Enter the user name and password again"
@@ -49,7 +54,7 @@ class SignInForm(AuthenticationForm):
             lockout.end_attempt(*counts)
         super().confirm_login_allowed(user)
         if not user.has_access():
-            signins.failed(user.get_username())
+            sign_in_log.failed(user.get_username())
             raise ValidationError(_outside(user), code="outside")
 
 
@@ -77,7 +82,7 @@ class SignIn(LoginView):
             self.request.session[_HALF_WAY] = [person.pk, int(time.time())]
             return redirect(_asking_for_code(self.get_redirect_url()))
         response = super().form_valid(form)
-        browsers.remember(response, self.request, person)
+        known_browsers.remember(response, self.request, person)
         return response
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
@@ -121,7 +126,7 @@ def code(request: HttpRequest) -> HttpResponse:
         try:
             return _signed_in(request, person, form.cleaned_data["code"])
         except lockout.Refused as refused:
-            signins.failed(person.get_username())
+            sign_in_log.failed(person.get_username())
             if refused.until:
                 return locked(request, refused.until)
             form.add_error("code", "This is not the code. Wait for the next one, and enter that.")
@@ -131,12 +136,12 @@ def code(request: HttpRequest) -> HttpResponse:
 
 def _signed_in(request: HttpRequest, person: User, typed: str) -> HttpResponse:
     """Raises Refused."""
-    device = lockout.prove(person, lambda: second_step.matching(person, typed))
+    device = lockout.prove(person, lambda: second_factor.matching(person, typed))
     vars(person)["otp_device"] = device  # django-otp keeps it in the session
     del request.session[_HALF_WAY]
     login(request, person, backend=_BACKEND)
     response = HttpResponseRedirect(wanted(request) or start_page(cast("User", request.user)))
-    browsers.remember(response, request, person)
+    known_browsers.remember(response, request, person)
     return response
 
 

@@ -23,7 +23,7 @@ from ingestion.web.access import SignedIn, of_own_site
 from ingestion.web.drafts import ACCEPTED, Form, Row
 from ingestion.web.outcomes import person_of
 from ingestion.web.required import lines
-from sites import fitness
+from sites import eligibility
 from sites.models import ApiToken, Site
 
 
@@ -31,7 +31,7 @@ from sites.models import ApiToken, Site
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: SignedIn) -> HttpResponse:
-    if missing := fitness.may_upload(request.user):
+    if missing := eligibility.may_upload(request.user):
         return _not_yet(request, missing)
     sites = Site.objects.of(request.user).select_related("study")
     form = Form(request.user, list(sites))
@@ -62,7 +62,7 @@ def correct(request: SignedIn, pk: int) -> HttpResponse:
     409 where there is nothing to correct.
     """
     document = of_own_site(request.user, pk)
-    if missing := fitness.may_upload(request.user):
+    if missing := eligibility.may_upload(request.user):
         return _not_yet(request, missing)
     sites = Site.objects.of(request.user).filter(pk=document.site_id)
     form = Form(request.user, list(sites.select_related("study")), corrects=document)
@@ -76,7 +76,7 @@ def correct(request: SignedIn, pk: int) -> HttpResponse:
     return _drawn(request, form)
 
 
-def _not_yet(request: SignedIn, missing: Sequence[fitness.Missing]) -> HttpResponse:
+def _not_yet(request: SignedIn, missing: Sequence[eligibility.Missing]) -> HttpResponse:
     return render(request, "packets/not_yet.html", {"missing": missing}, status=403)
 
 

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-import sites.models
+import sites.models.users
 
 
 class Migration(migrations.Migration):
@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
         migrations.AlterModelManagers(
             name="user",
             managers=[
-                ("objects", sites.models.PeopleManager()),
+                ("objects", sites.models.users.PeopleManager()),
             ],
         ),
         migrations.CreateModel(

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import migrations
 
 from audit.verification.row_check import record_as_found
-from sites.bound_rows import account_kind, token_kind
+from sites.ledger_bindings import account_kind, token_kind
 
 WHY = (
     "The row as the upgrade found it. Changes that were made before, and of which no entry tells, "

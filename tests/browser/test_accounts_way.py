@@ -11,7 +11,7 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import expect
 
-from sites import sessions
+from sites.accounts import sessions
 from sites.models import User
 from tests.browser.test_a_coordinators_way import fits
 from tests.factories import make_site, make_user

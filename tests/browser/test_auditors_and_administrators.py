@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from audit.ledger import queries
 from ingestion import roles
-from sites import page_views
+from sites.accounts import auditor_access_log
 from sites.models import User
 from tests.factories import make_site, make_user
 from tests.ingestion.web.scenes import FILED, make_packet
@@ -54,7 +54,7 @@ def test_an_auditor_reads_a_documents_trail_and_that_is_on_record(
     page.get_by_role("link", name="Audit trail of this document").click()
     expect(page.get_by_text("Checking → Filed")).to_be_visible()
     expect(page.get_by_role("button", name="Check now")).to_have_count(0)
-    page_views.enter(timezone.now() + page_views.STRETCH)
+    auditor_access_log.enter(timezone.now() + auditor_access_log.STRETCH)
     entry = queries.timeline(vera.actor)[-1]
     assert (entry.event, entry.actor) == ("user.pages_opened", vera.actor)
     opened = [each["request"] for each in entry.detail["opened"]]

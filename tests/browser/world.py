@@ -32,8 +32,8 @@ from ingestion.rules.findings import Finding
 from ingestion.rules.signatures import Ink, Signature
 from ingestion.stores.archive import archive
 from sites import password_links, portal_approval
-from sites.holds import LegalHold
 from sites.models import ApiToken, Study, User
+from sites.models.legal_holds import LegalHold
 from tests.factories import make_batch, make_leased, make_read, make_site, make_user
 from tests.ingestion.reading.papers import typed
 from tests.ingestion.review.scenes import decide

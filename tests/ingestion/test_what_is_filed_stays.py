@@ -13,8 +13,8 @@ from audit.models import AppendOnly, Entry
 from ingestion.core.errors import StorageUnavailable
 from ingestion.models import Document
 from ingestion.stores.archive import archive
-from sites.holds import LegalHold
 from sites.models import Study
+from sites.models.legal_holds import LegalHold
 from tests.factories import make_site, make_user
 from tests.ingestion.web.scenes import FILED, make_packet
 

@@ -9,8 +9,8 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from sites import retention
-from sites.holds import LegalHold
 from sites.models import Study
+from sites.models.legal_holds import LegalHold
 from tests.audit.support import sql
 from tests.factories import make_site, make_user
 

@@ -5,7 +5,7 @@ from django.contrib.auth.models import Group
 
 from audit.ledger.queries import find as latest
 from ingestion.roles import ROLES
-from sites import password_changes
+from sites.accounts import password_changes
 from sites.models import User
 from sites.roles import NAMES, NO_ROLE, label
 from tests.factories import make_site, make_staff, make_user

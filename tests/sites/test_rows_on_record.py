@@ -21,8 +21,9 @@ from audit.ledger import bound_rows, queries, redaction
 from audit.models import Entry
 from audit.verification import verify
 from audit.verification.start import Mode
-from sites import account_changes, second_step
-from sites.fitness import Missing
+from sites import account_changes
+from sites.accounts import second_factor
+from sites.eligibility import Missing
 from sites.models import ApiToken, Scope, User
 from tests.audit.support import sql
 from tests.factories import make_site, make_staff, make_user, put_on_record
@@ -279,9 +280,9 @@ def test_accounts_that_the_shell_and_commands_make_agree(ada, site, settings):
 
 def test_what_people_change_on_their_own_account_agrees(mara):
     account_changes.acknowledge(mara, Missing.TRAINING)
-    device = second_step.begun(mara)
+    device = second_factor.begun(mara)
     code = f"{TOTP(device.bin_key).token():06}"
-    assert second_step.set_up(User.objects.get(pk=mara.pk), code)
+    assert second_factor.set_up(User.objects.get(pk=mara.pk), code)
     assert problems() == []
 
 
@@ -339,8 +340,8 @@ class TestInTheAdmin:
         assert problems() == []
 
     def test_actions_on_people(self, client, mara):
-        device = second_step.begun(mara)
-        second_step.set_up(User.objects.get(pk=mara.pk), f"{TOTP(device.bin_key).token():06}")
+        device = second_factor.begun(mara)
+        second_factor.set_up(User.objects.get(pk=mara.pk), f"{TOTP(device.bin_key).token():06}")
         for action in ("unlock", "reset_second_step", "train_again"):
             self.post(client, "user/", action=action, _selected_action=[mara.pk])
         assert User.objects.get(pk=mara.pk).second_step_since is None

@@ -17,7 +17,13 @@ from audit.ledger.log import ledger
 from ingestion import roles
 from sites import account_changes
 from sites.models import Membership, Site, User
-from sites.roles import AUDITORS, OPERATORS, QA_LEADS, QA_REVIEWERS, REGULATORY_AFFAIRS
+from sites.roles import (
+    AUDITORS,
+    OPERATORS,
+    QA_LEADS,
+    QA_REVIEWERS,
+    REGULATORY_AFFAIRS,
+)
 
 AUDIT = timedelta(days=90)  # how long the demo's auditor has access
 PASSWORD = "try-siteledger"  # noqa: S105 - known on purpose, and refused outside DEBUG

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from audit.change_tracking.change_reasons import LEAST
 from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.forms import SignedForm
-from sites import access
+from sites.accounts import access_review
 
 SEE_PEOPLE = "clinical_sites.view_user"
 SIGN = "clinical_sites.review_user"
@@ -21,7 +21,7 @@ MEANING = "review of accounts and roles"
 
 
 class ReviewForm(SignedForm):
-    outcome = forms.ChoiceField(label="Outcome", choices=list(access.OUTCOMES.items()))
+    outcome = forms.ChoiceField(label="Outcome", choices=list(access_review.OUTCOMES.items()))
     findings = forms.CharField(
         label="What you found",
         help_text="Say what you looked for, and what has to change.",
@@ -39,17 +39,20 @@ def review(request: SignedIn) -> HttpResponse:
     form = ReviewForm(request.POST or None) if may_sign else None
     if form and form.is_valid() and (signature := form.signed(request.user, MEANING, SIGN)):
         given = form.cleaned_data
-        access.sign(
-            access.accounts(), outcome=given["outcome"], findings=given["findings"], by=signature
+        access_review.sign(
+            access_review.accounts(),
+            outcome=given["outcome"],
+            findings=given["findings"],
+            by=signature,
         )
         messages.success(request, "The review is signed and on record.")
         return redirect("access_review")
-    due = access.due_on()
-    page = Paginator(access.people(), ON_A_PAGE).get_page(request.GET.get("page"))
+    due = access_review.due_on()
+    page = Paginator(access_review.people(), ON_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
-        "accounts": access.accounts(page.object_list),
-        "reviews": access.reviews(),
+        "accounts": access_review.accounts(page.object_list),
+        "reviews": access_review.reviews(),
         "due": due,
         "is_overdue": due is not None and timezone.now().date() > due,
         "form": form,
@@ -63,7 +66,9 @@ def review(request: SignedIn) -> HttpResponse:
 @for_staff_with(SEE_PEOPLE)
 @require_safe
 def table(request: SignedIn) -> HttpResponse:
-    answer = HttpResponse(access.table(access.accounts()), content_type="text/csv; charset=utf-8")
+    answer = HttpResponse(
+        access_review.table(access_review.accounts()), content_type="text/csv; charset=utf-8"
+    )
     name = f"accounts-{timezone.now():%Y-%m-%d}.csv"
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer

@@ -15,7 +15,7 @@ from ingestion.web.access import SignedIn, for_staff_with
 from ingestion.web.account.password import prove_password
 from ingestion.web.forms import PlainForm
 from sites import approvals
-from sites.identity import Cause
+from sites.accounts.identity import Cause
 from sites.models import User
 
 SEE = "clinical_sites.change_portal"  # operations and administrators, who ask and decide

@@ -1,8 +1,8 @@
 """Auditors and inspectors: read everything that their role may see, change nothing (R34).
 
-What they open is counted before it is shown (`sites.page_views`). They may send what concerns their
-own sign-in, and ask for an export of the trail; all else that is sent is refused, whatever other
-roles the account has.
+What they open is counted before it is shown (`sites.accounts.auditor_access_log`). They may send
+what concerns their own sign-in, and ask for an export of the trail; all else that is sent is
+refused, whatever other roles the account has.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 
 from ingestion.web.account.people import FOR_PROGRAMS, name_of_page, person_of
-from sites import page_views
+from sites.accounts import auditor_access_log
 from sites.models import User
 
 _READING = ("GET", "HEAD", "OPTIONS")
@@ -35,8 +35,8 @@ class ReadOnlyAuditors:
         if auditor and name_of_page(request) not in _NOT_A_PAGE:
             # On record before the first byte leaves: if it cannot be counted it is not shown.
             said = f"{request.method} {request.get_full_path()}"
-            page_views.enter()
-            page_views.count(auditor, f"{response.status_code} {said}", timezone.now())
+            auditor_access_log.enter()
+            auditor_access_log.count(auditor, f"{response.status_code} {said}", timezone.now())
         return response
 
     def process_view(self, request: HttpRequest, *_view: Any) -> None:

@@ -20,7 +20,7 @@ from ingestion.web.account.password import prove_password
 from ingestion.web.account.people import wanted
 from ingestion.web.forms import PlainForm
 from ingestion.web.start import start_page
-from sites import second_step
+from sites.accounts import second_factor
 from sites.models import User
 
 
@@ -50,18 +50,18 @@ def set_up(request: SignedIn) -> HttpResponse:
     person = request.user
     form = SetUpForm(person, request.POST or None)
     if form.is_valid():
-        if made := second_step.set_up(person, form.cleaned_data["code"]):
+        if made := second_factor.set_up(person, form.cleaned_data["code"]):
             device, codes = made
             keep_in_session(request, device)
             return _shown_once(request, codes)
         form.add_error(
             "code", ValidationError("This is not the code. Enter the next one.", "wrong")
         )
-    device = second_step.begun(person)
+    device = second_factor.begun(person)
     context = {
         "form": form,
         "picture": picture(device.config_url),
-        "key": second_step.key_text(device),
+        "key": second_factor.key_text(device),
         "is_needed": person.needs_second_step,
         "since": person.second_step_since,
         "next": wanted(request),

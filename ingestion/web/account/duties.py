@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from ingestion.web.account.people import FOR_PROGRAMS, name_of_page, person_of
-from sites import second_step
+from sites.accounts import second_factor
 from sites.models import User
 
 _OPEN = {"login", "login_code", "logout", "session", "help_rejections", "password_link"}
@@ -31,7 +31,7 @@ class FirstThings:
         person = person_of(request)
         if person is None:
             return None
-        if person.second_step_since and not second_step.is_done(request.session):
+        if person.second_step_since and not second_factor.is_done(request.session):
             logout(request)  # it was set up elsewhere since: this session knows the password alone
             return redirect(f"{reverse('login')}?{urlencode({'next': request.path}, safe='/')}")
         return _led_to(_duty(person), page, request)

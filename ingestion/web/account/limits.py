@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from ingestion.web.account.people import FOR_PROGRAMS, person_of
-from sites import sessions, signins
+from sites.accounts import sessions, sign_in_log
 from sites.models import User
 
 _WHY = {
@@ -44,7 +44,7 @@ class SessionLimits:
 def _keep_or_end(request: HttpRequest, person: User) -> None:
     now, is_fragment = time.time(), bool(request.headers.get("X-Fragment"))
     if why := sessions.ended(request.session, person, now):
-        signins.session_ended(person, why)
+        sign_in_log.session_ended(person, why)
         sessions.leave(person, request.session)
         request.session.flush()
         request.user = AnonymousUser()

@@ -12,13 +12,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from audit.ledger.log import ledger
 from ingestion.web.access import SignedIn
 from ingestion.web.account.people import wanted
-from sites import (
-    account_changes,
-    fitness,
-    identity,
-    second_step,
-)
-from sites.fitness import Missing
+from sites import account_changes, eligibility
+from sites.accounts import identity, second_factor
+from sites.eligibility import Missing
 
 _THANKS = {
     Missing.TRAINING: "Your training is on record.",
@@ -45,7 +41,7 @@ def account(request: SignedIn) -> HttpResponse:
         "roles": person.roles,
         "sites": person.memberships.select_related("site").order_by("site__site_id"),
         "is_waiting_for_identity": identity.is_waiting(person),
-        "codes_left": second_step.recovery_codes_left(person),
+        "codes_left": second_factor.recovery_codes_left(person),
     }
     return render(request, "account/account.html", context)
 
@@ -53,10 +49,10 @@ def account(request: SignedIn) -> HttpResponse:
 def _needs(request: SignedIn) -> list[Need]:
     if request.user.is_auditor:
         return []
-    blocks_upload = set(fitness.may_upload(request.user))
+    blocks_upload = set(eligibility.may_upload(request.user))
     return [
         Need(each, each.sentence, "upload or sign" if each in blocks_upload else "sign")
-        for each in fitness.may_sign(request.user)
+        for each in eligibility.may_sign(request.user)
     ]
 
 

@@ -19,7 +19,7 @@ from ingestion.web.account.people import wanted
 from ingestion.web.forms import PlainForm
 from ingestion.web.start import start_page
 from ingestion.web.wording import clock
-from sites import lockout, password_changes
+from sites.accounts import lockout, password_changes
 from sites.models import User
 
 CHANGED = "Your password is changed. Wherever else you were signed in, you are signed out."

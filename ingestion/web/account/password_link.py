@@ -9,7 +9,8 @@ from django.contrib.auth.views import PasswordResetConfirmView
 from django.http import HttpResponse
 from django.urls import reverse_lazy
 
-from sites import password_changes, password_links
+from sites import password_links
+from sites.accounts import password_changes
 from sites.models import User
 
 

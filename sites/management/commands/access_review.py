@@ -5,14 +5,14 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from sites import access
+from sites.accounts import access_review
 
 
 class Command(BaseCommand):
     help = "Writes every active account as CSV: roles, who gave them and when, sites, sign-ins."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(access.table(access.accounts()), ending="")
-        due = access.due_on()
+        self.stdout.write(access_review.table(access_review.accounts()), ending="")
+        due = access_review.due_on()
         if due and timezone.now().date() > due:
             self.stderr.write(f"A review is overdue since {due}. Sign it at /access/.")

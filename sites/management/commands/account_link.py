@@ -10,14 +10,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from sites import (
-    account_changes,
-    approvals,
-    identity,
-    password_changes,
-    password_links,
-)
-from sites.identity import Cause
+from sites import account_changes, approvals, password_links
+from sites.accounts import identity, password_changes
+from sites.accounts.identity import Cause
 from sites.models import User
 
 

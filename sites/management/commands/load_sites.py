@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from sites import roster
+from sites import site_import
 
 
 class Command(BaseCommand):
@@ -18,12 +18,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: Path, dry_run: bool, **options: Any) -> None:
         try:
-            rows = roster.read(file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, roster.RosterRefused) as error:
+            rows = site_import.read(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, site_import.RosterRefused) as error:
             raise CommandError(f"{file} is refused, nothing was changed:\n{error}") from error
         if dry_run:
             self.stdout.write(f"{len(rows)} sites would be loaded.")
             return
-        loaded = roster.load(rows, actor="system:load_sites")
+        loaded = site_import.load(rows, actor="system:load_sites")
         if options["verbosity"]:
             self.stdout.write(f"{len(rows)} sites: {loaded}.")

@@ -7,8 +7,8 @@ from django.core.management.sql import emit_post_migrate_signal
 from audit.ledger.queries import timeline
 from ingestion import roles
 from ingestion.roles import ROLES
-from sites.holds import LegalHold
 from sites.models import Membership, Site, User
+from sites.models.legal_holds import LegalHold
 from tests.factories import make_site, make_user
 
 NEW = "horse battery staple"

@@ -19,8 +19,8 @@ from ingestion.core.limits import Limits
 from ingestion.dispatch.items import portal_terms
 from ingestion.portal.lines import Line
 from sites import account_notices, approvals
-from sites.approval_requests import ApprovalRequest
 from sites.models import ApiToken, Portal
+from sites.models.approval_requests import ApprovalRequest
 from tests.factories import make_staff, make_user, put_on_record
 from tests.ingestion.api.conftest import Program
 
@@ -46,7 +46,7 @@ def ada():
 
 def as_(person):
     client = Client()
-    client.force_login(person, "sites.backends.People")
+    client.force_login(person, "sites.accounts.backends.People")
     return client
 
 

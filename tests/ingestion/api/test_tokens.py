@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from audit.ledger.queries import timeline
 from ingestion.api import auth
-from sites import tokens
+from sites import token_secrets
 from sites.models import ApiToken, Scope
 from tests.factories import make_site, make_user
 from tests.ingestion.api.conftest import Program, make_token
@@ -37,7 +37,7 @@ def test_only_a_hash_of_the_secret_is_kept(site):
     row = ApiToken.objects.filter(pk=token.pk).values().get()
     assert secret not in str(row)
     assert secret.split("_", 2)[2] not in str(row)
-    assert token.digest == tokens.parse(secret).digest
+    assert token.digest == token_secrets.parse(secret).digest
     assert ApiToken.objects.presented(secret) == token
 
 
@@ -92,7 +92,7 @@ def test_a_token_does_what_its_scopes_say_and_no_more(site, make_line):
 
 def test_an_address_that_keeps_trying_is_told_to_wait(program, settings, caplog):
     settings.API_BAD_TOKENS_PER_MINUTE = 3
-    bad = Program(program.token, tokens.new_secret().text)
+    bad = Program(program.token, token_secrets.new_secret().text)
     answers = [bad.get("sites") for _ in range(12)]
     assert {answer.status_code for answer in answers} == {401, 429}
     told = [answer["Retry-After"] for answer in answers if answer.status_code == 429]
@@ -119,7 +119,7 @@ def test_the_admin_shows_a_token_once_and_records_it_without_its_secret(admin, s
     assert answer.status_code == 200, answer.content
     secret = re.search(r"slt_[0-9a-f]{12}_[\w-]{43}", answer.content.decode())[0]
     token = ApiToken.objects.get()
-    assert tokens.parse(secret).digest == token.digest
+    assert token_secrets.parse(secret).digest == token.digest
     assert timedelta(days=29) < token.expires_at - timezone.now() < timedelta(days=31)
     entry = timeline(f"apitoken:{token.pk}")[0]
     assert (entry.event, entry.site) == ("apitoken.created", "0203")

@@ -13,7 +13,7 @@ from audit.signing import key_rotation
 from audit.verification import runs
 from ingestion.stores import locks, stocktaking
 from ingestion.stores.archive import archive
-from sites.holds import LegalHold
+from sites.models.legal_holds import LegalHold
 from tests.factories import make_filed, make_site, make_user
 from tests.ingestion.hosts import eventually, kill, worker_host
 from tests.ingestion.stores.buckets import in_s3

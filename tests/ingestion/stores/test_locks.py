@@ -19,8 +19,8 @@ from ingestion.operations import alarms
 from ingestion.stores import locks, stocktaking
 from ingestion.stores.archive import archive
 from ingestion.stores.buckets import BucketArchive
-from sites.holds import LegalHold
 from sites.models import Study
+from sites.models.legal_holds import LegalHold
 from tests.audit.buckets import free_port
 from tests.factories import make_filed, make_site, make_staff, make_user
 from tests.ingestion.stores.buckets import in_s3

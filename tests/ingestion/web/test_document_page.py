@@ -10,7 +10,7 @@ from audit.ledger.log import ledger, record
 from ingestion import filing
 from ingestion.rules.extraction import FieldValue
 from ingestion.stores.archive import archive
-from sites.holds import LegalHold
+from sites.models.legal_holds import LegalHold
 from tests import steps
 from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, lease_all, make_packet
 

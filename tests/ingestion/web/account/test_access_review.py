@@ -12,7 +12,8 @@ from django.test import Client
 from django.utils import timezone
 
 from audit.ledger.queries import find as latest
-from sites import access, account_changes
+from sites import account_changes
+from sites.accounts import access_review
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +59,7 @@ def test_a_page_shows_some_and_a_signature_is_for_all(mara, ra, monkeypatch):
     assert "2 active accounts" in first
     assert ("mara" in first, "mara" in last) == (True, False)
     assert signed(ra).status_code == 302
-    (review,) = access.reviews()
+    (review,) = access_review.reviews()
     assert review.accounts == 2
 
 
@@ -80,7 +81,7 @@ def test_a_role_that_was_given_twice_names_the_last(rafael):
     for groups in (["QA reviewers"], [], ["QA reviewers"]):
         with account_changes.on_record(rafael):
             rafael.groups.set(Group.objects.filter(name__in=groups))
-    (found,) = (each for each in access.accounts() if each.person == rafael)
+    (found,) = (each for each in access_review.accounts() if each.person == rafael)
     (grant,) = found.grants
     assert grant.at == latest()[0].recorded_at
 
@@ -118,7 +119,7 @@ def test_a_wrong_password_signs_nothing_and_keeps_what_was_written(ra):
     answer = signed(ra, password="wrong")
     assert answer.status_code == 400
     assert FINDINGS in answer.content.decode()
-    assert access.reviews() == []
+    assert access_review.reviews() == []
 
 
 @pytest.mark.requirement("R22")
@@ -128,7 +129,7 @@ def test_a_review_that_is_overdue_says_so(ra, rafael, settings):
         rafael.save()
     assert "The next review is due" in ra.get("/access/").content.decode()
     settings.ACCESS_REVIEW_DAYS = 1
-    assert access.due_on() == timezone.now().date() + timedelta(days=1)
+    assert access_review.due_on() == timezone.now().date() + timedelta(days=1)
     settings.ACCESS_REVIEW_DAYS = -1
     assert "A review is overdue since" in ra.get("/access/").content.decode()
     errors = io.StringIO()
@@ -149,4 +150,4 @@ def test_the_list_takes_as_many_queries_for_many_as_for_few(
     for number in range(20):
         make_user(f"person-{number}")
     with django_assert_max_num_queries(7):
-        access.table(access.accounts())
+        access_review.table(access_review.accounts())

@@ -6,10 +6,10 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 
 from audit.ledger.queries import timeline
-from sites import signing
-from sites.fitness import Missing, may_sign, may_upload
+from sites.accounts import step_up
+from sites.eligibility import Missing, may_sign, may_upload
 from sites.models import User
-from sites.person import NameIsKept
+from sites.models.base_user import NameIsKept
 from tests.factories import make_user
 from tests.ingestion.web.scenes import send
 
@@ -50,8 +50,8 @@ def test_what_is_missing_before_one_may_sign_is_named(client, new):
     client.post("/account/training/")
     client.post("/account/policy/", {"next": "/packets/new/"})
     assert may_sign(fresh(new)) == [Missing.IDENTITY]
-    with pytest.raises(signing.NotSigned, match="Your identity has to be verified"):
-        signing.confirm(fresh(new), username="new", password="correct horse")
+    with pytest.raises(step_up.NotSigned, match="Your identity has to be verified"):
+        step_up.confirm(fresh(new), username="new", password="correct horse")
 
 
 @pytest.mark.requirement("R37")

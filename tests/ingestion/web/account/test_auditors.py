@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from audit.ledger.queries import timeline
 from ingestion.dispatch import host
-from sites import page_views
-from sites.counts import PageViews
+from sites.accounts import auditor_access_log
 from sites.models import ApiToken, Scope, User
+from sites.models.usage_counters import PageViews
 from tests.factories import make_user
 from tests.ingestion.web.scenes import FILED, make_packet
 
@@ -134,7 +134,7 @@ def test_each_page_is_in_the_auditors_own_log(auditor, vera, packet):
     auditor.post("/packets/new/")
     auditor.get("/documents/4711/")
     assert timeline(vera.actor) == [], "the ten minutes are not over"
-    page_views.enter(timezone.now() + page_views.STRETCH)
+    auditor_access_log.enter(timezone.now() + auditor_access_log.STRETCH)
     (entry,) = timeline(vera.actor)
     assert (entry.event, entry.actor, entry.role) == ("user.pages_opened", vera.actor, "auditor")
     assert entry.detail["opened"] == [
@@ -149,7 +149,7 @@ def test_each_page_is_in_the_auditors_own_log(auditor, vera, packet):
 
 @pytest.mark.requirement("R34")
 def test_the_worker_hosts_enter_what_an_auditor_opened_last(vera):
-    page_views.count(vera, "200 GET /admin/", NOON)
+    auditor_access_log.count(vera, "200 GET /admin/", NOON)
     host.tick()
     host.tick()
     assert [entry.event for entry in timeline(vera.actor)] == ["user.pages_opened"]
@@ -158,8 +158,8 @@ def test_the_worker_hosts_enter_what_an_auditor_opened_last(vera):
 @pytest.mark.requirement("R05")
 def test_leafing_through_everything_is_a_few_entries(vera):
     for number in range(500):
-        page_views.count(vera, f"200 GET /documents/{number}/", NOON)
-    assert page_views.enter() == 3
+        auditor_access_log.count(vera, f"200 GET /documents/{number}/", NOON)
+    assert auditor_access_log.enter() == 3
     opened = [each for entry in timeline(vera.actor) for each in entry.detail["opened"]]
     assert len(opened) == 500
 
@@ -172,9 +172,9 @@ def test_what_other_people_open_is_not_counted(signed_in):
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.requirement("R34")
 def test_what_cannot_be_counted_is_not_shown(auditor, vera, settings):
-    page_views.count(vera, "200 GET /admin/", NOON)
-    page_views.enter()
-    page_views.count(vera, "200 GET /admin/", NOON)
+    auditor_access_log.count(vera, "200 GET /admin/", NOON)
+    auditor_access_log.enter()
+    auditor_access_log.count(vera, "200 GET /admin/", NOON)
     settings.AUDIT_TRAIL = "another"  # the ledger refuses to be gone on with under another name
     auditor.raise_request_exception = False
     assert auditor.get("/admin/audit/").status_code == 500

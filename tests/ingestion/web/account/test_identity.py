@@ -18,11 +18,12 @@ from audit.verification.start import Mode
 from ingestion import review
 from ingestion.models import Action
 from ingestion.operations import alarms
-from sites import account_notices, approvals, identity, second_step
-from sites.approval_requests import ApprovalRequest
-from sites.fitness import Missing, may_sign
-from sites.identity import Cause
+from sites import account_notices, approvals
+from sites.accounts import identity, second_factor
+from sites.accounts.identity import Cause
+from sites.eligibility import Missing, may_sign
 from sites.models import User
+from sites.models.approval_requests import ApprovalRequest
 from tests.factories import make_staff, make_user, put_on_record
 from tests.ingestion.mailserver import running
 from tests.ingestion.review.scenes import REASON, decide, reviewer, sender
@@ -60,7 +61,7 @@ def helena():
 
 def as_(person, **session):
     client = Client()
-    client.force_login(person, "sites.backends.People")
+    client.force_login(person, "sites.accounts.backends.People")
     return client
 
 
@@ -211,7 +212,7 @@ def test_who_takes_an_account_over_by_its_address_signs_nothing(ada, helena, doc
 def test_what_an_administrator_changes_suspends_signing_until_another_one_has_verified(
     ada, noor, helena, document, cause, deed
 ):
-    device = TOTPDevice.objects.create(user=helena, name=second_step.APP)
+    device = TOTPDevice.objects.create(user=helena, name=second_factor.APP)
     helena.second_step_since = device.created_at
     helena.save()
     deed(ada, helena)

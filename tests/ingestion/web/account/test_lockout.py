@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from audit.ledger.queries import find as latest
 from audit.ledger.queries import timeline
-from sites import lockout, signins
-from sites.counts import Tries
+from sites.accounts import lockout, sign_in_log
 from sites.models import User
+from sites.models.usage_counters import Tries
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def without_times(answer):
 
 
 def entered():
-    signins.enter_failures(timezone.now() + timedelta(minutes=1))
+    sign_in_log.enter_failures(timezone.now() + timedelta(minutes=1))
     return [entry for entry in latest() if entry.event == "signin.locked"]
 
 
@@ -173,9 +173,9 @@ def test_a_lock_is_on_record_once_and_raised_at_once(client, mara, caplog):
 def test_locks_cannot_make_the_chain_grow_fast(db):
     now = timezone.now()
     for number in range(300):
-        signins.count_failure(f"name-{number}", "192.0.2.7", now)
-        signins.count_lock(f"name-{number}", "192.0.2.7", now)
-    assert len(entered()) <= 2 * (signins.MOST + 1)
+        sign_in_log.count_failure(f"name-{number}", "192.0.2.7", now)
+        sign_in_log.count_lock(f"name-{number}", "192.0.2.7", now)
+    assert len(entered()) <= 2 * (sign_in_log.MOST + 1)
 
 
 def test_what_is_over_leaves_no_rows(client, mara):

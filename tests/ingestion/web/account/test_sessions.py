@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from audit.ledger.queries import timeline
-from sites import sessions
+from sites.accounts import sessions
 from tests.factories import make_user
 from tests.ingestion.web.scenes import make_packet
 

@@ -12,11 +12,17 @@ from django.utils import timezone
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.change_reasons import FIELD
 from audit.change_tracking.field_changes import SECRET
-from sites import account_notices, identity, lockout, password_changes, second_step
-from sites.counts import Tries
-from sites.identity import Cause
+from sites import account_notices
+from sites.accounts import (
+    identity,
+    lockout,
+    password_changes,
+    second_factor,
+)
+from sites.accounts.identity import Cause
 from sites.models import User
-from sites.person import QA_ROLES
+from sites.models.base_user import QA_ROLES
+from sites.models.usage_counters import Tries
 from sites.roles import AUDITORS
 
 if TYPE_CHECKING:
@@ -160,7 +166,7 @@ class AccountKeeping(_Base):
     def reset_second_step(self, request: HttpRequest, people: QuerySet[User]) -> None:
         for person in people.select_for_update():
             old, suspended = person.second_step_since, person.signing_suspended_at
-            if not second_step.reset(person):
+            if not second_factor.reset(person):
                 continue
             person.second_step_since = None
             person.signing_suspended_at = suspended or timezone.now()

@@ -10,7 +10,7 @@ from sites.models import User
 
 
 class Doorkeeper(AxesStandaloneBackend):  # type: ignore[misc] # axes has no types
-    """Refuses while `sites.lockout` says so, before a password is looked at."""
+    """Refuses while `sites.accounts.lockout` says so, before a password is looked at."""
 
     def authenticate(self, request: HttpRequest | None, **credentials: Any) -> None:
         if request is not None:  # nobody signs in from a shell

@@ -4,9 +4,9 @@ from django.utils import timezone
 
 from audit.ledger.log import record
 from sites import approvals
-from sites.approval_requests import ApprovalRequest
 from sites.approvals import Kind, NotDecided, Rule
 from sites.models import ApiToken, User
+from sites.models.approval_requests import ApprovalRequest
 
 
 def needs_approval(token: ApiToken, maker: User) -> bool:

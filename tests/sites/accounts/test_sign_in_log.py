@@ -9,7 +9,7 @@ from audit.ledger.actors import in_full
 from audit.ledger.queries import find as latest
 from audit.ledger.queries import timeline
 from ingestion.dispatch import host
-from sites import signins
+from sites.accounts import sign_in_log
 from sites.models import FailedSignIns
 from tests.factories import make_user
 
@@ -28,7 +28,7 @@ def sign_in(client, name="mara", *, typed="correct horse", **headers):
 
 
 def a_minute_later():
-    return signins.enter_failures(timezone.now() + timedelta(minutes=1))
+    return sign_in_log.enter_failures(timezone.now() + timedelta(minutes=1))
 
 
 @pytest.mark.requirement("R07")
@@ -74,7 +74,7 @@ def test_no_password_and_no_name_is_in_the_line(client, mara):
 
 @pytest.mark.requirement("R19")
 def test_the_next_sign_in_enters_what_is_over(client, mara):
-    signins.count_failure("mara", "192.0.2.7", NOON)
+    sign_in_log.count_failure("mara", "192.0.2.7", NOON)
     sign_in(client)
     assert [entry.event for entry in latest()] == ["user.signed_in", "signin.failed"]
     failed = latest()[-1]
@@ -84,7 +84,7 @@ def test_the_next_sign_in_enters_what_is_over(client, mara):
 
 @pytest.mark.requirement("R19")
 def test_the_worker_hosts_enter_what_nobody_comes_back_for(mara):
-    signins.count_failure("mara", "192.0.2.7", NOON)
+    sign_in_log.count_failure("mara", "192.0.2.7", NOON)
     host.tick()
     assert [entry.event for entry in latest()] == ["signin.failed"]
     host.tick()
@@ -94,16 +94,16 @@ def test_the_worker_hosts_enter_what_nobody_comes_back_for(mara):
 @pytest.mark.requirement("R05")
 def test_a_thousand_names_from_a_thousand_addresses_are_a_hundred_and_one_entries():
     for number in range(1_000):
-        signins.count_failure(f"name-{number}", f"192.0.2.{number % 250}", NOON)
-    assert signins.enter_failures(NOON + timedelta(minutes=1)) == signins.MOST + 1
+        sign_in_log.count_failure(f"name-{number}", f"192.0.2.{number % 250}", NOON)
+    assert sign_in_log.enter_failures(NOON + timedelta(minutes=1)) == sign_in_log.MOST + 1
     rest = next(entry for entry in latest() if entry.detail["name"] == "")
-    assert rest.detail["count"] == 1_000 - signins.MOST
+    assert rest.detail["count"] == 1_000 - sign_in_log.MOST
 
 
 def test_the_running_minute_is_left_to_grow():
-    signins.count_failure("mara", "192.0.2.7", NOON)
-    signins.count_failure("mara", "192.0.2.7", NOON + timedelta(minutes=1))
-    assert signins.enter_failures(NOON + timedelta(seconds=31)) == 1
+    sign_in_log.count_failure("mara", "192.0.2.7", NOON)
+    sign_in_log.count_failure("mara", "192.0.2.7", NOON + timedelta(minutes=1))
+    assert sign_in_log.enter_failures(NOON + timedelta(seconds=31)) == 1
     assert FailedSignIns.objects.get().minute == NOON.replace(second=0) + timedelta(minutes=1)
 
 

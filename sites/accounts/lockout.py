@@ -4,7 +4,7 @@ What is counted, each for LOCKOUT_MINUTES from its first failure:
 
 - a name, in browsers in which its person has never signed in: LOCKOUT_FAILURES;
 - a name, in a browser in which its person has: counted apart, or anybody who knows a name could
-  keep its person out by failing on purpose (`sites.browsers`);
+  keep its person out by failing on purpose (`sites.accounts.known_browsers`);
 - an address, whatever the names, known browsers aside: LOCKOUT_ADDRESS_FAILURES, which is more, for
   a whole hospital may come from one address;
 - a person whose password or session is good, and whose code or signature is not.
@@ -33,9 +33,10 @@ from django.utils import timezone
 
 from audit.ledger import context
 from audit.ledger.log import ledger, record
-from sites import account_changes, browsers, signins
-from sites.counts import Tries
+from sites import account_changes
+from sites.accounts import known_browsers, sign_in_log
 from sites.models import User
+from sites.models.usage_counters import Tries
 
 logger = logging.getLogger(__name__)
 Kind = Tries.Kind
@@ -76,7 +77,7 @@ class Refused(Exception):
 def counts_of(name: str, request: HttpRequest) -> tuple[list[Count], User | None]:
     """What a try with this name counts for, and whose name it is."""
     person = User.objects.filter(username=name).first()
-    if browser := browsers.key_of(request, person):
+    if browser := known_browsers.key_of(request, person):
         return [Count(Kind.BROWSER, browser)], person
     counts = [Count(Kind.NAME, name.casefold()[:200])]
     address = context.origin().facts.get("address", "")
@@ -156,7 +157,7 @@ def _tell(each: Count, name: str, person: User | None, until: datetime) -> None:
     if each.kind is Kind.PERSON and person:
         _enter(lock, person)
     else:
-        signins.count_lock(name, address, until)
+        sign_in_log.count_lock(name, address, until)
     # Not the name: people type passwords into its field.
     facts = {"kind": lock.kind, "user": lock.user, "address": address, "until": f"{until}"}
     logger.warning("locked out after too many failures: %s", facts, extra=facts)
@@ -171,7 +172,7 @@ def _enter(lock: Lock, person: User) -> None:
             "user.locked",
             subject=row.actor,
             n=row.revision,
-            actor=signins.SYSTEM,
+            actor=sign_in_log.SYSTEM,
             role="service",
             detail={"address": lock.address, "until": lock.until.isoformat()},
         )
@@ -231,4 +232,4 @@ class Handler(AxesBaseHandler, AbstractAxesHandler):  # type: ignore[misc] # axe
 
 
 def _name(credentials: dict[str, Any] | None) -> str:
-    return signins.as_typed((credentials or {}).get("username"))
+    return sign_in_log.as_typed((credentials or {}).get("username"))

@@ -11,7 +11,13 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils import timezone
 
-from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS, QA_LEADS, QA_REVIEWERS
+from sites.roles import (
+    ADMINISTRATORS,
+    AUDITORS,
+    COORDINATORS,
+    QA_LEADS,
+    QA_REVIEWERS,
+)
 
 # What QA does. An administrator makes the accounts that may do it, and so never does it, also not
 # by a role of QA; nor does a person whose signing is suspended (R23).

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from django.utils.crypto import constant_time_compare
 
-from sites import lockout
-from sites.fitness import may_sign
+from sites.accounts import lockout
+from sites.eligibility import may_sign
 from sites.models import User
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.undeletable import KeptAdmin
-from sites.holds import LegalHold
+from sites.models.legal_holds import LegalHold
 
 
 @admin.register(LegalHold)

@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 COOKIE = "known"
 LIFE = timedelta(days=90)  # since somebody signed in there last
 _MOST = 8  # people of one browser: a desk at a site is shared
-_SALT = "sites.browsers"
+_SALT = "sites.accounts.known_browsers"
 
 
 def key_of(request: HttpRequest, person: Any) -> str:

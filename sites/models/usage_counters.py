@@ -1,6 +1,7 @@
 """What is counted in rows of its own, because the ledger is no place for every single one.
 
-`sites.lockout` counts tries to sign in; `sites.page_views` what auditors open.
+`sites.accounts.lockout` counts tries to sign in; `sites.accounts.auditor_access_log` what auditors
+open.
 """
 
 from django.conf import settings

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from audit.ledger.log import record
 from sites import account_notices, approvals
-from sites.approval_requests import ApprovalRequest
 from sites.approvals import Kind, Rule, State
 from sites.models import User
+from sites.models.approval_requests import ApprovalRequest
 
 
 class Cause(StrEnum):

@@ -19,8 +19,8 @@ from audit.ledger import context
 from audit.ledger.context import Origin
 from audit.ledger.log import ledger, record
 from sites import account_changes
-from sites.counts import PageViews
 from sites.models import User
+from sites.models.usage_counters import PageViews
 
 STRETCH = timedelta(minutes=10)
 _IN_ONE_ENTRY = 200  # addresses; more of one stretch go into another

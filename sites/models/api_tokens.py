@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from sites import tokens
+from sites import token_secrets
 
 
 class Scope(models.TextChoices):
@@ -35,7 +35,7 @@ def in_a_year() -> datetime:
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     def presented(self, text: str) -> "ApiToken | None":
         """The token whose secret this is, if it may be used now."""
-        secret = tokens.parse(text)
+        secret = token_secrets.parse(text)
         if secret is None:
             return None
         rows = self.select_related("site", "user")
@@ -104,7 +104,7 @@ class ApiToken(models.Model):
 
     def draw_secret(self) -> str:
         """Give it a fresh secret, before it is saved. The answer is the only copy."""
-        secret = tokens.new_secret()
+        secret = token_secrets.new_secret()
         self.prefix, self.digest = secret.prefix, secret.digest
         return secret.text
 

@@ -20,7 +20,7 @@ from audit.files.csv_export import inert
 from audit.ledger import queries
 from audit.ledger.log import ledger, record
 from audit.ledger.queries import Recorded, Search
-from sites import identity, lockout
+from sites.accounts import identity, lockout
 from sites.approvals import State
 from sites.models import ApprovalRequest, User
 from sites.roles import ADMINISTRATORS, COORDINATORS, label

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.change_reasons import FIELD
-from sites import token_approval
+from sites.accounts import token_approval
 from sites.models import TOKEN_LIFE, ApiToken, Scope, User
 
 

@@ -1,0 +1,29 @@
+"""Tables of people, studies, sites, portals, tokens and legal holds."""
+
+from sites.account_notices import AccountNotice
+from sites.models.api_tokens import TOKEN_LIFE, ApiToken, Scope, in_a_year
+from sites.models.approval_requests import ApprovalRequest
+from sites.models.legal_holds import LegalHold
+from sites.models.portals import Portal
+from sites.models.studies import Membership, Site, Study
+from sites.models.usage_counters import PageViews, Tries
+from sites.models.users import FailedSignIns, User, within_reach
+
+__all__ = [
+    "TOKEN_LIFE",
+    "AccountNotice",
+    "ApiToken",
+    "ApprovalRequest",
+    "FailedSignIns",
+    "LegalHold",
+    "Membership",
+    "PageViews",
+    "Portal",
+    "Scope",
+    "Site",
+    "Study",
+    "Tries",
+    "User",
+    "in_a_year",
+    "within_reach",
+]

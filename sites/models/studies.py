@@ -1,0 +1,111 @@
+"""Studies, their sites, and the people who belong to a site."""
+
+from datetime import date
+from typing import Self
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+
+from sites.models.portals import Portal
+from sites.models.users import User, within_reach
+
+version_number = RegexValidator(
+    r"^([vV]?\d+(\.\d+)*)?$", "A version as it is numbered on the protocol: 3.0 or v3."
+)
+
+
+class Study(models.Model):
+    protocol_number = models.CharField(max_length=60, unique=True)
+    protocol_version = models.CharField(
+        max_length=40,
+        blank=True,
+        validators=[version_number],
+        help_text="The current one. Approvals and signed protocol pages have to name it; "
+        "left empty, their versions are not compared.",
+    )
+    title = models.CharField(max_length=300, blank=True)
+    ended_on = models.DateField(
+        "end of the trial",
+        null=True,
+        blank=True,
+        help_text="In all countries. Its documents are kept for years from this day; "
+        "empty, it has not ended.",
+    )
+    retention_years = models.PositiveSmallIntegerField(
+        "years to keep it",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="From the end of the trial. Empty: as everywhere here (RETENTION_YEARS).",
+    )
+    revision = models.PositiveIntegerField(default=0, editable=False)
+
+    class Meta:
+        ordering = ["protocol_number"]
+        verbose_name_plural = "studies"
+
+    def __str__(self) -> str:
+        return self.protocol_number
+
+    @property
+    def years_kept(self) -> int:
+        years: int = self.retention_years or settings.RETENTION_YEARS
+        return years
+
+    @property
+    def retained_until(self) -> date | None:
+        """The last day for which its documents have to be there; None while it has not ended."""
+        if self.ended_on is None:
+            return None
+        year = self.ended_on.year + self.years_kept
+        try:
+            return self.ended_on.replace(year=year)
+        except ValueError:  # 29 February
+            return date(year, 3, 1)
+
+
+class SiteQuerySet(models.QuerySet["Site"]):
+    def visible_to(self, user: User) -> Self:
+        return self.filter(within_reach(user))
+
+    def of(self, user: User) -> Self:
+        """The sites that a person works for, be they staff or not."""
+        return self.filter(memberships__user=user)
+
+
+class Site(models.Model):
+    """A clinical site. `site_id` is unique per deployment (decision 12)."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="sites")
+    portal = models.ForeignKey(Portal, on_delete=models.PROTECT, related_name="sites")
+    site_id = models.CharField("site number", max_length=60, unique=True)
+    name = models.CharField(max_length=200)
+    country = models.CharField(max_length=100)
+    activated_on = models.DateField(
+        null=True,
+        blank=True,
+        help_text="The day on which it goes live. GCP certificates are judged on that day.",
+    )
+    revision = models.PositiveIntegerField(default=0, editable=False)
+
+    objects = SiteQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["site_id"]
+
+    def __str__(self) -> str:
+        return f"{self.site_id} · {self.name}, {self.country}"
+
+
+class Membership(models.Model):
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="memberships")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "site"], name="a_person_joins_a_site_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.site.site_id}"
