@@ -17,7 +17,7 @@ from bench.installation import environment
 from bench.offer import UNLIMITED, Offer, Originals, real_documents, samples, write_offer
 from bench.process import Answers
 from bench.report import Row, beside, program, tell
-from ingestion.samples.portal import Limit
+from samples.portal import Limit
 
 PLAIN, OURS = "plain", "ours"
 SAME, DURABLE = "plain, our reading", "plain, our reading, on disk"

@@ -116,7 +116,7 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
     from ingestion.intake.manifest import read
     from ingestion.intake.register import Submission, register_manifest
     from ingestion.models import Source
-    from ingestion.samples.portal import SamplePortal, limits_of
+    from samples.portal import SamplePortal, limits_of
 
     lines = read((offer / "manifest.ndjson").read_text())[: rounds * IDLE_BATCHES]
     port = urlsplit(lines[0].url).port or 0
@@ -202,7 +202,7 @@ def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
 
 def _upload(number: int) -> float:
     from ingestion.intake.register import UploadedDocument, upload_packet
-    from ingestion.samples.specimens import specimen
+    from samples.documents import specimen
     from sites.models import Site, User
 
     today = datetime.now(UTC).date()

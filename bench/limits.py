@@ -23,7 +23,7 @@ import httpx2 as httpx
 
 from bench.plain import Bucket
 from bench.report import Row, beside, program, tell
-from ingestion.samples.portal import Limit, SamplePortal
+from samples.portal import Limit, SamplePortal
 
 PROCESSES = 4
 WORKERS = 8  # of each process

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from bench import plain
-from ingestion.samples.corpus import SCHEMA_VERSION, write_corpus
-from ingestion.samples.pages import PAGES
-from ingestion.samples.people_and_sites import SITES, SampleSite
-from ingestion.samples.portal import Limit
-from ingestion.samples.specimens import specimen
+from samples.corpus import SCHEMA_VERSION, write_corpus
+from samples.documents import specimen
+from samples.pages import PAGES
+from samples.people_and_sites import SITES, SampleSite
+from samples.portal import Limit
 
 UNLIMITED = Limit(1_000_000.0, 1_000_000)
 IN_FLIGHT = 8  # requests that one portal takes at a time

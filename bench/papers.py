@@ -14,9 +14,9 @@ from ingestion.rules.verdict import (
     SiteFacts,
     check,
 )
-from ingestion.samples.dossier import Dates, Dossier
-from ingestion.samples.pages import PAGES
-from ingestion.samples.people_and_sites import SITES, Person, SampleSite
+from samples.document_facts import Dates, Dossier
+from samples.pages import PAGES
+from samples.people_and_sites import SITES, Person, SampleSite
 
 FIRST_DAY = date(2025, 1, 1)
 DAYS = 700  # that the packets are spread over

@@ -37,7 +37,7 @@ def free_port() -> int:
 @contextmanager
 def portal(directory: Path, port: int, faults: float) -> Iterator[Answers]:
     """The sample portal, so that neither side shares its interpreter lock with it."""
-    command = [sys.executable, "-m", "ingestion.samples.portal", str(directory)]
+    command = [sys.executable, "-m", "samples.portal", str(directory)]
     command += ["--port", str(port), "--faults", str(faults)]
     answers: Answers = {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

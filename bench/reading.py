@@ -35,7 +35,7 @@ from bench.signed import signed
 from bench.turns import in_turn
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
-from ingestion.samples.pages import PAGES
+from samples.pages import PAGES
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"  # real documents, where they are at hand
 NO_CORPUS = "the corpus is absent"

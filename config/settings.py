@@ -36,6 +36,8 @@ DATA_DIR, ARCHIVE_DIR, SPOOL_DIR = Path(DATA_DIR), Path(ARCHIVE_DIR), Path(SPOOL
 DATA_DIR.mkdir(parents=True, exist_ok=True)  # SQLite makes its file, and not the folder
 
 INSTALLED_APPS = [
+    "web",
+    "qualification",
     "ingestion",
     "sites",
     "audit",

@@ -18,9 +18,9 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from ingestion.samples.faults import Fault
-from ingestion.samples.people_and_sites import SITES
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
+from samples.faults import Fault
+from samples.people_and_sites import SITES
 
 PASSWORD = "try-siteledger"  # noqa: S105 - of `manage.py demo_users`
 SITE = SITES[1]
@@ -30,7 +30,7 @@ PACKET = {  # newer ones than the demo filed
     "Lab_normal_ranges.pdf": ("lab-normal-ranges", None),
     "Form_FDA_1572.pdf": ("form-fda-1572", Fault.UNSIGNED),
 }
-NAMES_ANOTHER_SITE = "CV, site 1004"  # by `ingestion.samples.plan`
+NAMES_ANOTHER_SITE = "CV, site 1004"  # by `samples.plan`
 COLOURS = 128  # of a picture; 256 make it half as large again, and nobody sees it
 MOST_BYTES = 150_000
 PICTURES = "Promise.all([...document.images].map(each => each.decode().catch(() => null)))"

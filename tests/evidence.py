@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.validation import identity
-from ingestion.validation.marks import MARK
-from ingestion.validation.results import Case, Run
+from qualification.validation import identity
+from qualification.validation.marks import MARK
+from qualification.validation.results import Case, Run
 
 WORSE = ("passed", "skipped", "failed")
 

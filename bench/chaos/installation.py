@@ -20,7 +20,7 @@ from bench.chaos.way import Way
 from bench.process import free_port
 from ingestion.intake import manifest, register
 from ingestion.models import Source
-from ingestion.samples.portal import SamplePortal, limits_of
+from samples.portal import SamplePortal, limits_of
 
 ROOT = Path(__file__).parents[2]
 HOSTS = 2

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from bench.hostile import greedy
 from ingestion.core.states import DocumentState
-from ingestion.samples.corpus import Corpus, Expectation, write_corpus
-from ingestion.samples.faults import Fault
-from ingestion.samples.plan import Planned, plan
-from ingestion.samples.portal import Limit
-from ingestion.samples.renditions import Rendition
+from samples.corpus import Corpus, Expectation, write_corpus
+from samples.faults import Fault
+from samples.plan import Planned, plan
+from samples.portal import Limit
+from samples.renditions import Rendition
 
 # What each portal counts. We are told of half its burst: the rest is for requests of a process that
 # was frozen between its slot and its request, and which leave late.

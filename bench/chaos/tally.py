@@ -16,8 +16,8 @@ from bench.chaos.uploads import KIND, SITE, Upload
 from ingestion.core.states import DocumentState
 from ingestion.models import Chunk, Document
 from ingestion.operations import retention
-from ingestion.samples.corpus import Expectation
 from ingestion.stores import stocktaking
+from samples.corpus import Expectation
 
 AT_ONCE = 200  # documents whose entries are read together
 NAMED = 8

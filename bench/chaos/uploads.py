@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from audit.ledger.actors import OPERATIONS
 from audit.ledger.log import ledger, record
-from ingestion.samples.people_and_sites import SITES
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
+from samples.people_and_sites import SITES
 from sites.models import ApiToken, Scope, Site
 
 SITE = SITES[0].site_id

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 from audit.ledger import queries
 from ingestion.dispatch.shift import work_shift
 from ingestion.models import Document, Packet
-from ingestion.samples.people_and_sites import SITES
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
+from samples.people_and_sites import SITES
 from sites.models import Site, Study
 from tests.factories import make_site, make_user
 

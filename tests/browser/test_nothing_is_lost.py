@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 from audit.ledger.queries import timeline
 from ingestion.intake import drafts
 from ingestion.models import Document, DraftFile, Packet
-from ingestion.samples.people_and_sites import SITES
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
+from samples.people_and_sites import SITES
 from tests.browser.test_a_coordinators_way import choose, fits
 from tests.factories import make_site, make_user
 

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 from ingestion.intake import register
 from ingestion.models import Document, WorkerHost
-from ingestion.samples.people_and_sites import SITES
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
+from samples.people_and_sites import SITES
 from sites.models import Study
 from tests.browser.test_a_coordinators_way import fits, work
 from tests.factories import make_site, make_user

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from ingestion.models import Document
-from ingestion.samples.faults import Fault
-from ingestion.samples.people_and_sites import SITES
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
+from samples.faults import Fault
+from samples.people_and_sites import SITES
 from sites.models import Study
 from tests.browser.test_a_coordinators_way import choose, fits, work
 from tests.factories import make_site, make_user

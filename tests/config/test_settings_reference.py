@@ -15,8 +15,8 @@ READS = re.compile(r"os\.(?:environ|getenv)")
 MAY_READ = {
     "config/settings.py", "ingestion/rules/types.py", "ingestion/reading/engines.py",
     "ingestion/reading/guards.py", "ingestion/dispatch/cluster.py", "config/wsgi.py",
-    "ingestion/management/commands/demo.py",
-    "ingestion/backup/databases.py", "ingestion/sandbox/isolation.py",
+    "qualification/management/commands/demo.py",
+    "ingestion/backup/databases.py", "qualification/sandbox/isolation.py",
 }  # fmt: skip
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ingestion.samples.corpus import write_corpus
-from ingestion.samples.people_and_sites import SITES
-from ingestion.samples.portal import SamplePortal, limits_of
-from ingestion.samples.specimens import specimen
-from ingestion.sandbox import Sandbox
-from ingestion.sandbox.programs import free_port
+from qualification.sandbox import Sandbox
+from qualification.sandbox.programs import free_port
+from samples.corpus import write_corpus
+from samples.documents import specimen
+from samples.people_and_sites import SITES
+from samples.portal import SamplePortal, limits_of
 from tests.docs.pages import ROOT
 
 ADDRESS = "http://127.0.0.1:8000"  # on every page; ours is a free port

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState
 from ingestion.models import Document
-from ingestion.samples.portal import Limit, SamplePortal
+from samples.portal import Limit, SamplePortal
 from sites.models import Portal
 
 

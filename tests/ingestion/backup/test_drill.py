@@ -10,9 +10,9 @@ from django.utils import timezone
 from audit.verification.verify import verify
 from ingestion.intake import manifest, register
 from ingestion.models import Document
-from ingestion.samples.corpus import write_corpus
-from ingestion.samples.portal import Limit, SamplePortal
 from ingestion.stores import stocktaking
+from samples.corpus import write_corpus
+from samples.portal import Limit, SamplePortal
 from sites.models import Portal
 from tests.ingestion.backup.conftest import backups, run
 from tests.ingestion.dispatch.conftest import NOWHERE, SUBMISSION

@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from ingestion.intake import manifest, register
 from ingestion.models import Source
-from ingestion.samples.corpus import write_corpus
+from samples.corpus import write_corpus
 from tests.ingestion.brokers import redis_server
 
 SUBMISSION = register.Submission(Source.MANIFEST, "system:tests", "ops")

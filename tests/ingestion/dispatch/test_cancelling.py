@@ -16,7 +16,7 @@ from ingestion.dispatch.shift import work_shift
 from ingestion.filing import By
 from ingestion.intake import register
 from ingestion.models import Batch, Chunk
-from ingestion.samples.portal import Limit, SamplePortal, limits_of
+from samples.portal import Limit, SamplePortal, limits_of
 from sites.models import Portal
 from tests.factories import make_batch, make_user
 from tests.ingestion.hosts import eventually, find, worker_host

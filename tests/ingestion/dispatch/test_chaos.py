@@ -22,8 +22,8 @@ from audit.verification import verify
 from ingestion.intake import manifest, register
 from ingestion.models import Chunk
 from ingestion.operations import reconcile
-from ingestion.samples.corpus import write_corpus
-from ingestion.samples.portal import SamplePortal
+from samples.corpus import write_corpus
+from samples.portal import SamplePortal
 from sites.models import Portal
 from tests.ingestion.dispatch.conftest import NOWHERE, SUBMISSION
 from tests.ingestion.hosts import (

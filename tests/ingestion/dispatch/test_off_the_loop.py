@@ -14,7 +14,7 @@ from django.db.backends.signals import connection_created
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.shift import work_shift
 from ingestion.models import Document
-from ingestion.samples.portal import SamplePortal, limits_of
+from samples.portal import SamplePortal, limits_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
 

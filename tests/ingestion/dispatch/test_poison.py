@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from ingestion.samples.portal import SamplePortal
+from samples.portal import SamplePortal
 from sites.models import Portal
 from tests.ingestion.dispatch.conftest import only
 from tests.ingestion.hosts import eventually, find, worker_host

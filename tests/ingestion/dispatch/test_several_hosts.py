@@ -16,8 +16,8 @@ from ingestion.core.states import DocumentState
 from ingestion.intake import register
 from ingestion.models import Chunk, WorkerHost
 from ingestion.operations import reconcile
-from ingestion.samples.portal import Limit, SamplePortal
 from ingestion.stores.stocktaking import take_stock
+from samples.portal import Limit, SamplePortal
 from sites.models import Portal, Site
 from tests.factories import make_user, put_on_record
 from tests.ingestion.hosts import environment, eventually, find, kill, stop_host, worker_host

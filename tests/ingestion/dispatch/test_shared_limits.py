@@ -4,7 +4,7 @@ import pytest
 
 from bench.limits import ask_together, portal_with
 from ingestion.models import PortalGate
-from ingestion.samples.portal import Limit
+from samples.portal import Limit
 from tests.factories import make_site
 from tests.ingestion.hosts import environment
 

@@ -16,10 +16,10 @@ from ingestion.intake import pulling, register
 from ingestion.models import Chunk, Document, Source, ValidityOverride
 from ingestion.readiness import readiness_of
 from ingestion.rules.dates import months_later
-from ingestion.samples.people_and_sites import site as sample
-from ingestion.samples.portal import SamplePortal, limits_of
-from ingestion.samples.specimens import specimen
 from ingestion.stores.archive import archive
+from samples.documents import specimen
+from samples.people_and_sites import site as sample
+from samples.portal import SamplePortal, limits_of
 from sites.models import Site, Study
 from tests.factories import make_batch, make_site, make_user
 from tests.ingestion.scenes import everything_is_as_expected

@@ -12,7 +12,7 @@ from audit.signing import (
     keys,
     signed_note,
 )
-from ingestion.samples.portal import SamplePortal, limits_of
+from samples.portal import SamplePortal, limits_of
 from tests.audit.buckets import CREDENTIALS, free_port
 from tests.audit.signers import read_back
 from tests.ingestion.hosts import eventually, start_host, stop_host, worker_host

@@ -4,7 +4,7 @@ import pytest
 
 from ingestion.core.states import BatchState
 from ingestion.dispatch.shift import work_shift
-from ingestion.samples.portal import SamplePortal
+from samples.portal import SamplePortal
 from tests.audit.support import APPLICATION, application_role, sql
 from tests.commands import run
 from tests.ingestion.scenes import each_was_filed_once, everything_is_as_expected

@@ -12,7 +12,7 @@ from ingestion.core.states import ChunkState
 from ingestion.dispatch import leases
 from ingestion.dispatch.shift import work_shift
 from ingestion.models import Chunk, Document, PortalGate
-from ingestion.samples.portal import SamplePortal
+from samples.portal import SamplePortal
 from tests.factories import make_batch, make_site
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]

@@ -12,7 +12,7 @@ from django_q.models import OrmQ
 
 from ingestion.dispatch import schedules
 from ingestion.models import Chunk
-from ingestion.samples.portal import SamplePortal, limits_of
+from samples.portal import SamplePortal, limits_of
 from tests.ingestion.hosts import descendants, eventually, is_running, worker_host
 from tests.ingestion.scenes import (
     each_was_filed_once,

@@ -5,9 +5,9 @@ from datetime import date
 import pytest
 
 from ingestion.intake import guessing
-from ingestion.samples.faults import Fault
-from ingestion.samples.renditions import Rendition
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
+from samples.faults import Fault
+from samples.renditions import Rendition
 
 
 @pytest.fixture

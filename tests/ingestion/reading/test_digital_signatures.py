@@ -22,9 +22,9 @@ from ingestion.reading.pool import Reader, ReadingFault
 from ingestion.reading.trusted_issuers import TrustedIssuersError, issuers_in
 from ingestion.rules.sentences import sentences
 from ingestion.rules.verdict import Sent, SiteFacts, check
-from ingestion.samples.faults import Fault
-from ingestion.samples.people_and_sites import site as sample_site
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
+from samples.faults import Fault
+from samples.people_and_sites import site as sample_site
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import (
     encrypted,

@@ -11,11 +11,11 @@ from ingestion.reading.late import LateMarks, LateUnreadableError, marks_near, s
 from ingestion.reading.merge import merge
 from ingestion.rules.types import TYPES
 from ingestion.rules.verdict import Sent, SiteFacts, check_whatever
-from ingestion.samples.faults import Fault
-from ingestion.samples.pages import EXPIRING, FILLABLE, PAGES
-from ingestion.samples.people_and_sites import site
-from ingestion.samples.renditions import Rendition
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
+from samples.faults import Fault
+from samples.pages import EXPIRING, FILLABLE, PAGES
+from samples.people_and_sites import site
+from samples.renditions import Rendition
 from tests.ingestion.reading.papers import LIMITS, save, typed
 
 TODAY = date(2026, 11, 20)

@@ -13,10 +13,10 @@ from ingestion.reading.marks import find_marks
 from ingestion.reading.render import page_picture
 from ingestion.reading.unread import unread_areas
 from ingestion.reading.words import find_words
-from ingestion.samples.faults import Fault
-from ingestion.samples.pages import FILLABLE, PAGES
-from ingestion.samples.renditions import Rendition
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
+from samples.faults import Fault
+from samples.pages import FILLABLE, PAGES
+from samples.renditions import Rendition
 from tests.ingestion.reading.papers import LIMITS, read, rewritten, save, typed
 
 BOX = (85, 200, 225, 255)  # points from the bottom left: where the signature is

@@ -8,8 +8,8 @@ from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pool import Reader
-from ingestion.samples.ink import sign
-from ingestion.samples.renditions import scan
+from samples.ink import sign
+from samples.renditions import scan
 
 # A letter of Courier is 0.6 of its size.
 SIZE, LINE, LETTER, LEFT, TOP = 9.0, 16.0, 5.4, 60.0, 720.0  # points

@@ -9,11 +9,11 @@ from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.rules.sentences import sentences
 from ingestion.rules.verdict import SiteFacts
-from ingestion.samples.dossier import BY_HAND
-from ingestion.samples.ink import sign
-from ingestion.samples.people_and_sites import site
-from ingestion.samples.renditions import Rendition
-from ingestion.samples.specimens import specimen
+from samples.document_facts import BY_HAND
+from samples.documents import specimen
+from samples.ink import sign
+from samples.people_and_sites import site
+from samples.renditions import Rendition
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.papers import read_papers

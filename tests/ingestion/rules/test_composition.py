@@ -8,12 +8,12 @@ from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.rules.types import TYPES
 from ingestion.rules.verdict import SiteFacts
-from ingestion.samples.binders import binder, one_above_the_other, side_by_side
-from ingestion.samples.faults import Fault
-from ingestion.samples.pages import PAGES
-from ingestion.samples.people_and_sites import site
-from ingestion.samples.renditions import scan
-from ingestion.samples.specimens import specimen
+from samples.binders import binder, one_above_the_other, side_by_side
+from samples.documents import specimen
+from samples.faults import Fault
+from samples.pages import PAGES
+from samples.people_and_sites import site
+from samples.renditions import scan
 from tests.ingestion.rules.documents import SOUND, make_document
 from tests.ingestion.rules.pages import checked, codes, make_page, make_reading
 from tests.ingestion.rules.papers import make_paper, read_papers

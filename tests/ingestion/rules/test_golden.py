@@ -3,9 +3,9 @@
 import pytest
 
 from ingestion.rules.verdict import SiteFacts
-from ingestion.samples.faults import Fault
-from ingestion.samples.pages import EXPIRING, FILLABLE, PAGES
-from ingestion.samples.people_and_sites import site
+from samples.faults import Fault
+from samples.pages import EXPIRING, FILLABLE, PAGES
+from samples.people_and_sites import site
 from tests.ingestion.rules.golden import AMERICAN, FIELDS, GERMAN, LISTS
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.test_samples import (

@@ -10,9 +10,9 @@ from pypdf import PdfWriter
 from ingestion.reading.facts import TextSource
 from ingestion.rules.extraction import read_fields
 from ingestion.rules.types import TYPES
-from ingestion.samples.people_and_sites import site
-from ingestion.samples.renditions import Rendition
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
+from samples.people_and_sites import site
+from samples.renditions import Rendition
 from tests.ingestion.rules.pages import make_page, make_reading
 from tests.ingestion.rules.papers import read_papers
 

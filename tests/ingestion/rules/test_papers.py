@@ -4,7 +4,7 @@ import pytest
 
 from ingestion.rules.classify import classify
 from ingestion.rules.types import TYPES
-from ingestion.samples.pages import PAGES
+from samples.pages import PAGES
 from tests.ingestion.rules.documents import SOUND
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.papers import make_paper, read_papers

@@ -7,11 +7,11 @@ import pytest
 from ingestion.reading.facts import Unreadable
 from ingestion.rules.classify import classify
 from ingestion.rules.verdict import SiteFacts, judge
-from ingestion.samples.faults import Fault, expected
-from ingestion.samples.pages import EXPIRING, FILLABLE, PAGES
-from ingestion.samples.people_and_sites import site
-from ingestion.samples.renditions import Rendition
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
+from samples.faults import Fault, expected
+from samples.pages import EXPIRING, FILLABLE, PAGES
+from samples.people_and_sites import site
+from samples.renditions import Rendition
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.papers import read_all
 

@@ -11,7 +11,7 @@ from ingestion.intake import register
 from ingestion.models import Action, Document
 from ingestion.readiness import readiness_of
 from ingestion.review import NotDecided
-from ingestion.samples.specimens import specimen
+from samples.documents import specimen
 from tests.factories import make_read, make_site, make_user
 from tests.ingestion.review.scenes import decide, lead, reviewer
 

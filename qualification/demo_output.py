@@ -1,0 +1,80 @@
+"""How a finished batch looks in a terminal."""
+
+from collections.abc import Iterable, Mapping
+
+from django.db.models import Count
+from rich.console import Console
+from rich.table import Table
+
+from ingestion.core.states import DocumentState
+from ingestion.models import Batch, Document, Finding
+from ingestion.rules.sentences import sentences
+from samples.portal import SamplePortal
+
+SHOWN = {
+    DocumentState.ARCHIVED: "Filed",
+    DocumentState.DEDUPED: "On file",
+    DocumentState.IN_REVIEW: "Review",
+    DocumentState.REJECTED: "Rejected",
+    DocumentState.HELD: "Held",
+}  # short words: the table fits 80 columns
+
+
+def in_words(states: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {DocumentState(name).word.lower()}" for name, n in states.items())
+
+
+def sites(console: Console, batches: Iterable[Batch]) -> None:
+    """Sites down, states across."""
+    rows = (
+        Document.objects.filter(batch__in=list(batches))
+        .order_by("site__site_id")
+        .values_list("site__site_id", "site__name", "site__country", "state")
+        .annotate(n=Count("pk"))
+    )
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for site_id, name, country, state, n in rows:
+        counts.setdefault((site_id, f"{name}, {country}"), {})[state] = n
+    table = Table(title="What became of the documents", title_justify="left")
+    table.add_column("Site", no_wrap=True)
+    table.add_column("", overflow="ellipsis", no_wrap=True, max_width=22)
+    for word in SHOWN.values():
+        table.add_column(word, justify="right", min_width=len(word))
+    for (site_id, name), states in counts.items():
+        table.add_row(site_id, name, *(str(states.get(state, "")) for state in SHOWN))
+    table.add_section()
+    totals = [sum(states.get(state, 0) for states in counts.values()) for state in SHOWN]
+    table.add_row("All", "", *map(str, totals))
+    console.print(table)
+
+
+def reasons(console: Console, batch: Batch) -> None:
+    """Every document that is not filed, and why, in the words that its site reads."""
+    table = Table(title="What needs somebody, and why", title_justify="left", show_lines=True)
+    table.add_column("Site", no_wrap=True)
+    table.add_column("Document")
+    table.add_column("State")
+    table.add_column("Why, and what to do", overflow="fold", ratio=1)
+    findings = (
+        Finding.objects.filter(document__batch=batch, is_primary=True)
+        .exclude(document__state=DocumentState.ARCHIVED)
+        .select_related("document__site")
+        .order_by("document__state", "document__site__site_id")
+    )
+    for finding in findings:
+        document = finding.document
+        said = sentences(finding.code, finding.facts, type_name=document.type_name)
+        state = DocumentState(document.state)
+        words = f"{said.what} {said.do} [dim]{finding.code}[/dim]"
+        table.add_row(document.site.site_id, document.type_name, state.word, words)
+    console.print(table)
+
+
+def portal(console: Console, asked: SamplePortal) -> None:
+    """What the portal saw: the proof that its limits were kept."""
+    troubled = sum(1 for request in asked.requests if request.trouble)
+    console.print(
+        f"The portal answered {len(asked.requests)} requests, {troubled} of them with a fault on "
+        f"purpose; {asked.violations.total()} broke its rate limits.",
+        soft_wrap=True,
+    )

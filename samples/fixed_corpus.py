@@ -1,0 +1,63 @@
+"""Five hundred documents that never change: the sample mix, and copies with bytes of their own.
+
+Made anew from their seed where they are needed, and compared with the fingerprint that stands here.
+Another version of a library that draws may make others: that is said, and not taken for the same.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from samples.corpus import write_corpus
+from samples.pages import PAGES
+from samples.people_and_sites import SITES
+from samples.plan import plan
+from samples.renditions import Rendition
+
+DAY, SEED, DOCUMENTS = date(2026, 11, 20), 2026, 500
+SHA256 = "6ac11310cb5ecb3a06d5a5aab9a6d35b035a6710f34be0cd83a3505db8ea2fe8"
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    sites: list[dict[str, Any]]  # for `manage.py load_sites`
+    manifest: str  # NDJSON
+    sha256: str  # of what is in it: site, doc_id and hash of each document, in order
+
+
+def write(directory: Path, base_url: str, *, documents: int = DOCUMENTS) -> Frozen:
+    """Fewer than DOCUMENTS are the first ones. Scans are not copied: they take long to read."""
+    sites = min(len(SITES), math.ceil(documents / len(PAGES)))
+    corpus = write_corpus(directory, base_url=base_url, today=DAY, seed=SEED, sites=sites)
+    lines = [json.loads(line) for line in corpus.manifest.read_text().splitlines()]
+    kept = [*lines, *_copies(lines, corpus.files, documents - len(lines))][:documents]
+    listed = (f"{line['site_id']} {line['doc_id']} {_hash(corpus.files, line)}\n" for line in kept)
+    return Frozen(
+        json.loads(corpus.sites.read_text()),
+        "".join(json.dumps(line) + "\n" for line in kept),
+        hashlib.sha256("".join(listed).encode()).hexdigest(),
+    )
+
+
+def _copies(lines: list[dict[str, str]], files: Path, wanted: int) -> Iterator[dict[str, str]]:
+    """With a comment behind their end, which no reader minds."""
+    planned = zip(lines, plan(len(lines) // len(PAGES)), strict=True)
+    quick = [line for line, document in planned if document.rendition is not Rendition.SCAN]
+    for copy, line in enumerate(islice(cycle(quick), max(0, wanted))):
+        doc_id = f"{line['doc_id']}-{copy}"
+        content = (files / line["site_id"] / f"{line['doc_id']}.pdf").read_bytes()
+        (files / line["site_id"] / f"{doc_id}.pdf").write_bytes(content + b"%%%d\n" % copy)
+        url = f"{line['url'].rpartition('/')[0]}/{doc_id}.pdf"
+        kept = {name: value for name, value in line.items() if name != "sha256"}
+        yield {**kept, "doc_id": doc_id, "url": url}
+
+
+def _hash(files: Path, line: dict[str, str]) -> str:
+    content = (files / line["site_id"] / f"{line['doc_id']}.pdf").read_bytes()
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,95 @@
+"""A sponsor's own form for the financial interests of an investigator (21 CFR Part 54)."""
+
+from samples import blocks, marks
+from samples.document_facts import Dossier, short
+from samples.paper import Story, sheet_for, typeset
+
+_QUESTIONS = (
+    (
+        "Compensation whose value could be affected by the outcome of the study, such as an equity"
+        " interest or a royalty tied to sales of the product."
+    ),
+    (
+        "A proprietary interest in the tested product, such as a patent, trademark, copyright or"
+        " licensing agreement."
+    ),
+    (
+        "An equity interest in the sponsor whose value cannot be readily determined, or, in a"
+        " publicly traded company, that exceeds $50,000 during the study and for one year after"
+        " it."
+    ),
+    (
+        "Significant payments of other sorts from the sponsor with a total value of more than"
+        " $25,000, beyond the costs of conducting the study, such as grants, equipment, retainers"
+        " or honoraria."
+    ),
+)
+
+
+def page(dossier: Dossier) -> bytes:
+    footer = f"{dossier.site.study.sponsor} - Financial Disclosure Form, edition 7"
+    sheet = sheet_for(dossier.site, "Financial Disclosure Form", footer=footer)
+    return typeset(sheet, lambda: _story(dossier))
+
+
+def _story(dossier: Dossier) -> Story:
+    return [
+        blocks.text("FINANCIAL DISCLOSURE FORM", blocks.TITLE),
+        blocks.text("Clinical Investigator - 21 CFR Part 54", blocks.CENTRED),
+        _identification(dossier),
+        blocks.gap(8),
+        blocks.text(
+            "To be completed by every investigator and sub-investigator listed on the Form FDA"
+            " 1572. The answers cover you, your spouse and dependent children. Please answer each"
+            " question for the period of the study and one year after its completion.",
+            blocks.SMALL,
+        ),
+        *(item for number in range(len(_QUESTIONS)) for item in _question(number)),
+        blocks.gap(6),
+        blocks.text(
+            "I declare that this information is complete and correct to the best of my knowledge."
+            " I will inform the sponsor promptly of any change during the study and for one year"
+            " after its completion.",
+            blocks.SMALL,
+        ),
+        blocks.PushDown(100),
+        _signature(dossier),
+    ]
+
+
+def _identification(dossier: Dossier) -> object:
+    site, study = dossier.site, dossier.site.study
+    rows = [
+        ("investigator_name", "Name of investigator", site.investigator.printed),
+        ("role", "Role in the study", site.investigator.role),
+        ("protocol_number", "Protocol number", study.protocol_number),
+        ("site_number", "Site number", site.site_id),
+        ("institution", "Institution", f"{site.hospital}, {site.city}"),
+        ("sponsor", "Sponsor", study.sponsor),
+    ]
+    cells = [
+        [
+            blocks.text(f"{caption}:", blocks.PLAIN),
+            marks.answer(name, value, height=15, fillable=dossier.fillable),
+        ]
+        for name, caption, value in rows
+    ]
+    return blocks.grid(cells, widths=(140, 350), heads=0)
+
+
+def _question(number: int) -> Story:
+    return [
+        blocks.text(f"{number + 1}. {_QUESTIONS[number]}", blocks.SMALL),
+        marks.TickBox("Yes, I hold such an interest (describe on a separate sheet)", ticked=False),
+        marks.TickBox("No", ticked=True),
+        blocks.gap(3),
+    ]
+
+
+def _signature(dossier: Dossier) -> object:
+    return marks.SignatureLine(
+        "Signature of Investigator",
+        dossier.site.investigator.printed,
+        short(dossier.dates.signature),
+        seed=dossier.seed if dossier.signed else None,
+    )

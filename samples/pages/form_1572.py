@@ -1,0 +1,226 @@
+"""A specimen like Form FDA 1572: two pages of numbered boxes, printed or as a fillable form."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from reportlab.platypus import PageBreak, Table
+
+from samples import blocks, marks
+from samples.document_facts import BY_HAND, Dossier, numeric
+from samples.paper import Story, sheet_for, typeset
+
+_CAPTIONS = {
+    1: "1. NAME AND ADDRESS OF INVESTIGATOR",
+    2: "2. EDUCATION, TRAINING, AND EXPERIENCE THAT QUALIFY THE INVESTIGATOR AS AN EXPERT IN THE"
+    " CLINICAL INVESTIGATION OF THE DRUG FOR THE USE UNDER INVESTIGATION. ONE OF THE FOLLOWING IS"
+    " PROVIDED.",
+    3: "3. NAME AND ADDRESS OF ANY MEDICAL SCHOOL, HOSPITAL, OR OTHER RESEARCH FACILITY WHERE THE"
+    " CLINICAL INVESTIGATION(S) WILL BE CONDUCTED",
+    4: "4. NAME AND ADDRESS OF ANY CLINICAL LABORATORY FACILITIES TO BE USED IN THE STUDY",
+    5: "5. NAME AND ADDRESS OF THE INSTITUTIONAL REVIEW BOARD (IRB) THAT IS RESPONSIBLE FOR REVIEW"
+    " AND APPROVAL OF THE STUDY(IES)",
+    6: '6. NAMES OF SUBINVESTIGATORS (If not applicable, enter "None")',
+    7: "7. NAME AND CODE NUMBER, IF ANY, OF THE PROTOCOL(S) IN THE IND FOR THE STUDY(IES) TO BE"
+    " CONDUCTED BY THE INVESTIGATOR",
+}
+_COMMITMENTS = (
+    (
+        "I agree to conduct the study(ies) in accordance with the relevant, current protocol(s)"
+        " and will only make changes in a protocol after notifying the sponsor, except when"
+        " necessary to protect the safety, rights, or welfare of subjects."
+    ),
+    "I agree to personally conduct or supervise the described investigation(s).",
+    (
+        "I agree to inform any patients, or any persons used as controls, that the drugs are being"
+        " used for investigational purposes and I will ensure that the requirements relating to"
+        " obtaining informed consent in 21 CFR Part 50 and institutional review board (IRB) review"
+        " and approval in 21 CFR Part 56 are met."
+    ),
+    (
+        "I agree to report to the sponsor adverse experiences that occur in the course of the"
+        " investigation(s) in accordance with 21 CFR 312.64."
+    ),
+    (
+        "I have read and understand the information in the investigator's brochure, including the"
+        " potential risks and side effects of the drug."
+    ),
+    (
+        "I agree to maintain adequate and accurate records in accordance with 21 CFR 312.62 and to"
+        " make those records available for inspection in accordance with 21 CFR 312.68."
+    ),
+    (
+        "I agree to comply with all other requirements regarding the obligations of clinical"
+        " investigators and all other pertinent requirements in 21 CFR Part 312."
+    ),
+)
+
+_INSTRUCTIONS = (
+    "1. Complete all sections. Provide a separate page if additional space is needed.",
+    "2. Provide curriculum vitae or other statement of qualifications as described in Section 2.",
+    "3. Provide protocol outline as described in Section 8.",
+    "4. Sign and date below.",
+    (
+        "5. FORWARD THE COMPLETED FORM AND OTHER DOCUMENTS BEING PROVIDED TO THE SPONSOR."
+        " INVESTIGATORS SHOULD NOT SEND THIS FORM DIRECTLY TO THE FOOD AND DRUG ADMINISTRATION."
+    ),
+)
+_SMALL = blocks.PLAIN.clone("form-small", fontSize=8, leading=10)
+_TITLE = blocks.TITLE.clone("form-title", fontSize=10.5, leading=13, spaceAfter=1)
+_CITATION = blocks.CENTRED.clone("form-citation", fontName="Helvetica-BoldOblique", fontSize=9)
+_BOXED = [
+    ("BOX", (0, 0), (-1, -1), 1, "black"),
+    ("LINEBELOW", (0, 0), (-1, -1), 0.6, "black"),
+    ("VALIGN", (0, 0), (-1, -1), "TOP"),
+    ("LEFTPADDING", (0, 0), (-1, -1), 4),
+    ("BOTTOMPADDING", (0, 0), (-1, -1), 4),
+]
+
+
+def page(dossier: Dossier) -> bytes:
+    sheet = sheet_for(
+        dossier.site,
+        "Statement of Investigator",
+        footer="FORM FDA 1572 (3/19)          PREVIOUS EDITION IS OBSOLETE.",
+        margin=42,
+    )
+    return typeset(sheet, lambda: _story(dossier, sheet.text_width - 12))
+
+
+def _story(dossier: Dossier, width: float) -> Story:
+    return [
+        _head(width),
+        _boxes(_answers(dossier), width),
+        PageBreak(),
+        _boxes([_outline(dossier), _commitments(), _instructions()], width),
+        _signing(dossier, width),
+    ]
+
+
+def _boxes(contents: Sequence[Story], width: float) -> Any:
+    table = Table([[content] for content in contents], colWidths=[width])
+    table.setStyle(_BOXED)
+    return table
+
+
+def _head(width: float) -> Any:
+    left = [
+        blocks.text("DEPARTMENT OF HEALTH AND HUMAN SERVICES", _TITLE),
+        blocks.text("FOOD AND DRUG ADMINISTRATION", blocks.CENTRED),
+        blocks.text("STATEMENT OF INVESTIGATOR", _TITLE),
+        blocks.text("(TITLE 21, CODE OF FEDERAL REGULATIONS (CFR) PART 312)", _CITATION),
+        blocks.text("(See instructions on reverse side.)", blocks.CENTRED),
+    ]
+    right = [
+        blocks.text("Form Approved: OMB No. 0910-0014", _SMALL),
+        blocks.text("Expiration Date: March 31, 2022", _SMALL),
+        blocks.gap(6),
+        blocks.text(
+            "NOTE: No investigator may participate in an investigation until he/she provides the"
+            " sponsor with a completed, signed Statement of Investigator, Form FDA 1572 (21 CFR"
+            " 312.53(c)).",
+            _SMALL,
+        ),
+    ]
+    table = Table([[left, right]], colWidths=[width * 0.66, width * 0.34])
+    table.setStyle([*_BOXED, ("LINEAFTER", (0, 0), (0, 0), 0.6, "black")])
+    return table
+
+
+def _answers(dossier: Dossier) -> list[Story]:
+    """Boxes 1 to 7."""
+    site, study = dossier.site, dossier.site.study
+    place = f"{site.hospital}, {site.department}\n{site.address}"
+    helpers = "\n".join(person.printed for person in site.subinvestigators)
+    protocol = f"{study.protocol_number}, {study.ind}. Site number: {site.site_id}\n{study.title}"
+    person = (("investigator_name", site.investigator.printed), ("investigator_address", place))
+    lab = f"{site.laboratory.name}, CLIA {site.laboratory.clia}\n{site.address}"
+    board = f"{site.board.name} ({site.board.registration})\n{site.address}"
+    return [
+        _box(dossier, 1, *person),
+        _qualification(ticked=dossier.boxes.get(2) != ""),
+        _box(dossier, 3, ("facility", place)),
+        _box(dossier, 4, ("laboratory", lab)),
+        _box(dossier, 5, ("irb", board)),
+        _box(dossier, 6, ("subinvestigators", helpers)),
+        _box(dossier, 7, ("protocol", protocol)),
+    ]
+
+
+def _qualification(*, ticked: bool) -> Story:
+    return [
+        blocks.text(_CAPTIONS[2], _SMALL),
+        marks.TickBox("CURRICULUM VITAE", ticked=ticked),
+        marks.TickBox("OTHER STATEMENT OF QUALIFICATIONS", ticked=False),
+    ]
+
+
+def _box(dossier: Dossier, number: int, *answers: tuple[str, str]) -> Story:
+    caption, instead = _CAPTIONS[number], dossier.boxes.get(number)
+    if instead == BY_HAND:
+        size = (230, 22)
+        hand = [marks.Ink(value, f"{dossier.seed} {name}", size) for name, value in answers]
+        return [blocks.text(caption, _SMALL), blocks.gap(4), *hand, blocks.gap(10)]
+    if instead is not None:
+        answers = ((answers[0][0], instead), *((name, "") for name, _ in answers[1:]))
+    filled = [
+        marks.answer(
+            name,
+            value,
+            height=40 if "\n" in value else 16,
+            fillable=dossier.fillable,
+        )
+        for name, value in answers
+    ]
+    return [blocks.text(caption, _SMALL), blocks.gap(2), *filled, blocks.gap(18)]
+
+
+def _outline(dossier: Dossier) -> Story:
+    first, ticked = dossier.site.study.phase == 1, dossier.boxes.get(8) != ""
+    return [
+        blocks.text("8. PROVIDE THE FOLLOWING CLINICAL PROTOCOL INFORMATION", _SMALL),
+        blocks.gap(2),
+        marks.TickBox(
+            "FOR PHASE 1 INVESTIGATIONS, A GENERAL OUTLINE OF THE PLAN", ticked=ticked and first
+        ),
+        marks.TickBox(
+            "FOR PHASE 2 OR 3 INVESTIGATIONS, AN OUTLINE OF THE STUDY PROTOCOL",
+            ticked=ticked and not first,
+        ),
+    ]
+
+
+def _commitments() -> Story:
+    statements = [
+        item for line in _COMMITMENTS for item in (blocks.text(line, _SMALL), blocks.gap(9))
+    ]
+    return [blocks.text("9. COMMITMENTS", _SMALL), blocks.gap(4), *statements]
+
+
+def _instructions() -> Story:
+    return [
+        blocks.text("INSTRUCTIONS FOR COMPLETING FORM FDA 1572", _TITLE),
+        blocks.text("STATEMENT OF INVESTIGATOR", _TITLE),
+        *(blocks.text(line, blocks.PLAIN) for line in _INSTRUCTIONS),
+        blocks.gap(4),
+    ]
+
+
+def _signing(dossier: Dossier, width: float) -> Any:
+    dated = marks.answer(
+        "date", numeric(dossier.dates.signature), height=16, fillable=dossier.fillable
+    )
+    name = dossier.site.investigator.name
+    signature = marks.Ink(name, dossier.seed, (170, 42)) if dossier.signed else blocks.gap(42)
+    warning = (
+        "(WARNING: A willfully false statement is a criminal offense. U.S.C. Title 18, Sec. 1001.)"
+    )
+    rows = [
+        [
+            [blocks.text("10. DATE (mm/dd/yyyy)", _SMALL), blocks.gap(14), dated],
+            [blocks.text("11. SIGNATURE OF INVESTIGATOR", _SMALL), blocks.gap(2), signature],
+        ],
+        [blocks.text(warning, blocks.PLAIN), ""],
+    ]
+    table = Table(rows, colWidths=[width * 0.3, width * 0.7])
+    table.setStyle([*_BOXED, ("LINEAFTER", (0, 0), (0, 0), 0.6, "black"), ("SPAN", (0, 1), (1, 1))])
+    return table

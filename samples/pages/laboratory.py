@@ -1,0 +1,124 @@
+"""What shows that the local laboratory is fit for use: its CLIA certificate, its normal ranges."""
+
+import random
+
+from samples import blocks, marks
+from samples.document_facts import Dossier, short
+from samples.paper import Story, sheet_for, typeset
+
+# Analyte, unit, lower and upper limit of adults, decimals. Ordinary textbook intervals.
+_ANALYTES = (
+    ("Haemoglobin (male)", "g/dL", 13.5, 17.5, 1),
+    ("Haemoglobin (female)", "g/dL", 12.0, 15.5, 1),
+    ("Haematocrit", "%", 36.0, 50.0, 0),
+    ("Leukocytes", "10^9/L", 4.0, 11.0, 1),
+    ("Neutrophils", "10^9/L", 1.8, 7.5, 1),
+    ("Lymphocytes", "10^9/L", 1.0, 4.0, 1),
+    ("Platelets", "10^9/L", 150.0, 400.0, 0),
+    ("Sodium", "mmol/L", 135.0, 145.0, 0),
+    ("Potassium", "mmol/L", 3.5, 5.1, 1),
+    ("Chloride", "mmol/L", 98.0, 107.0, 0),
+    ("Creatinine", "mg/dL", 0.6, 1.2, 2),
+    ("Urea nitrogen", "mg/dL", 7.0, 20.0, 0),
+    ("Glucose, fasting", "mg/dL", 70.0, 99.0, 0),
+    ("ALT", "U/L", 7.0, 45.0, 0),
+    ("AST", "U/L", 8.0, 40.0, 0),
+    ("Alkaline phosphatase", "U/L", 40.0, 125.0, 0),
+    ("Total bilirubin", "mg/dL", 0.2, 1.2, 1),
+    ("Albumin", "g/dL", 3.5, 5.0, 1),
+    ("C-reactive protein", "mg/L", 0.0, 5.0, 1),
+)
+
+
+def certification(dossier: Dossier) -> bytes:
+    sheet = sheet_for(dossier.site, "CLIA Certificate of Accreditation", label=True)
+    return typeset(sheet, lambda: _certificate(dossier))
+
+
+def _certificate(dossier: Dossier) -> Story:
+    return [
+        blocks.gap(18),
+        blocks.text("CENTERS FOR MEDICARE & MEDICAID SERVICES", blocks.CENTRED),
+        blocks.text("CLINICAL LABORATORY IMPROVEMENT AMENDMENTS", blocks.TITLE),
+        blocks.text("CERTIFICATE OF ACCREDITATION", blocks.TITLE),
+        blocks.gap(12),
+        _particulars(dossier),
+        blocks.gap(16),
+        blocks.text(
+            "Pursuant to Section 353 of the Public Health Service Act (42 U.S.C. 263a) and 42 CFR"
+            " Part 493, the laboratory named above, at the address shown, may accept human"
+            " specimens for the purpose of performing laboratory examinations or procedures."
+        ),
+        blocks.text(
+            "This certificate is valid until the expiration date above. It may be revoked,"
+            " suspended, limited or otherwise sanctioned for violation of the Act or its"
+            " regulations."
+        ),
+        blocks.text("Certified specialties:", blocks.HEADING),
+        blocks.text("Chemistry, routine; Haematology; Urinalysis; Immunology, general."),
+        blocks.PushDown(120),
+        marks.SignatureLine(
+            "Signature of Director, Division of Laboratory Quality",
+            "Theodore K. Lambert",
+            short(dossier.dates.clia_effective),
+            seed=dossier.seed if dossier.signed else None,
+        ),
+    ]
+
+
+def _particulars(dossier: Dossier) -> object:
+    site, dates = dossier.site, dossier.dates
+    rows = [
+        ("LABORATORY NAME:", f"{site.laboratory.name}, {site.hospital}"),
+        ("ADDRESS:", site.address),
+        ("CLIA ID NUMBER:", site.laboratory.clia),
+        ("EFFECTIVE DATE:", dossier.day(dates.clia_effective)),
+        ("EXPIRATION DATE:", dossier.day(dates.clia_ends)),
+        ("LABORATORY DIRECTOR:", site.laboratory.director.printed),
+    ]
+    return blocks.particulars(rows)
+
+
+def normal_ranges(dossier: Dossier) -> bytes:
+    footer = f"{dossier.site.laboratory.name} - Normal Ranges, version 4"
+    sheet = sheet_for(dossier.site, "Laboratory Normal Ranges", footer=footer)
+    return typeset(sheet, lambda: _ranges(dossier))
+
+
+def _ranges(dossier: Dossier) -> Story:
+    site, dates = dossier.site, dossier.dates
+    heading = [
+        ("Laboratory:", f"{site.laboratory.name} (CLIA {site.laboratory.clia})"),
+        ("Address:", f"{site.hospital}, {site.address}"),
+        ("Protocol number:", site.study.protocol_number),
+        ("Site number:", site.site_id),
+        ("Version / Effective Date:", f"Version 4, effective {short(dates.ranges_effective)}"),
+    ]
+    return [
+        blocks.text("LABORATORY NORMAL RANGES", blocks.TITLE),
+        blocks.text("Reference intervals, adults 18 years and older", blocks.CENTRED),
+        blocks.particulars(heading),
+        blocks.gap(6),
+        _table(dossier.rng),
+        blocks.gap(6),
+        blocks.text("Earlier versions are kept on file by the laboratory.", blocks.SMALL),
+        blocks.PushDown(80),
+        marks.SignatureLine(
+            "Signature of Laboratory Director",
+            site.laboratory.director.printed,
+            short(dates.signature),
+            seed=dossier.seed if dossier.signed else None,
+        ),
+    ]
+
+
+def _table(rng: random.Random) -> object:
+    """Each laboratory has its own limits, a few per cent off the textbook."""
+    rows: list[tuple[str, ...]] = [("Analyte", "Lower limit", "Upper limit", "Unit", "Method")]
+    for name, unit, low, high, decimals in _ANALYTES:
+        shift = rng.uniform(0.97, 1.03)
+        method = rng.choice(("Photometry", "ISE", "Impedance", "Immunoassay", "Enzymatic"))
+        limits = (f"{low * shift:.{decimals}f}", f"{high * shift:.{decimals}f}")
+        rows.append((name, *limits, unit, method))
+    cells = [[blocks.text(cell, blocks.PLAIN) for cell in row] for row in rows]
+    return blocks.grid(cells, widths=(150, 80, 80, 80, 100))

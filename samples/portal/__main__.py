@@ -1,0 +1,45 @@
+"""`python -m samples.portal DIR --port N`: serve a sample corpus until it is stopped.
+
+The first line of output is the portal's address. SIGINT and SIGTERM stop it, with exit code 0; its
+last line counts the answers by status, as JSON.
+"""
+
+import argparse
+import json
+import signal
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+from samples.portal import SamplePortal, limits_of
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m samples.portal", description=__doc__)
+    parser.add_argument("directory", type=Path, help="what `python -m samples` wrote")
+    parser.add_argument("--port", type=int, default=0, help="0: a free one")
+    parser.add_argument("--faults", type=float, default=0.08, help="share of documents in trouble")
+    parser.add_argument("--seed", type=int, default=2026)
+    return parser.parse_args()
+
+
+def main() -> None:
+    asked = _arguments()
+    done = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: done.set())
+    limits = limits_of(asked.directory / "sites.json")
+    portal = SamplePortal(
+        asked.directory, limits, faults=asked.faults, seed=asked.seed, port=asked.port
+    )
+    with portal:
+        sys.stdout.write(f"{portal.base_url}\n")
+        sys.stdout.flush()
+        done.wait()
+    answers = Counter(str(int(request.status)) for request in portal.requests)
+    sys.stdout.write(f"{json.dumps(answers)}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""The HTTP side of the portal: connections, answers, and answers that go wrong on purpose."""
+
+import contextlib
+import hashlib
+import math
+import re
+import socket
+import struct
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Self
+
+from samples.portal.fault_injection import Trouble, Weather
+from samples.portal.limits import Limit
+from samples.portal.request_log import Desk, Request
+
+_PATH = re.compile(r"/(?P<site_id>[\w-]+)/[\w-][\w.@-]*\.pdf")
+_DRIPS = 8  # parts in which a slow answer comes
+_DRIP_SECONDS = 0.15
+_IDLE_SECONDS = 30.0  # a kept connection is closed after this much silence
+_ABORT = struct.pack("ii", 1, 0)  # SO_LINGER with no time to linger: close() sends a reset
+
+
+class SamplePortal:
+    """Serves `directory`/files under /<site_id>/<doc_id>.pdf. Its log outlives it.
+
+    `faults` is the share of documents that have trouble at first; `port` 0 is a free one.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        limits: Mapping[str, Limit],
+        *,
+        faults: float = 0.08,
+        seed: int = 2026,
+        port: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._desk = Desk(limits, Weather(faults, seed), clock)
+        self._server = _Server(("127.0.0.1", port), directory / "files", self._desk)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="sample portal"
+        )
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        return self._desk.log
+
+    @property
+    def violations(self) -> Counter[str]:
+        return self._desk.violations
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns when no thread and no connection is left."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.hang_up()
+        self._server.server_close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+class _Server(ThreadingHTTPServer):
+    """Knows its connections, to close them at the end: a kept one waits for its client."""
+
+    daemon_threads = False
+    request_queue_size = 128
+
+    def __init__(self, address: tuple[str, int], files: Path, desk: Desk) -> None:
+        self.files, self.desk = files, desk
+        self.closing = threading.Event()
+        self._connections: set[socket.socket] = set()
+        self._lock = threading.Lock()  # guards _connections
+        super().__init__(address, _Answer)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._connections.discard(request)
+            super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """Wakes whoever waits for a client; call it when no new connection is accepted any more."""
+        self.closing.set()
+        with self._lock:
+            for connection in self._connections:
+                with contextlib.suppress(OSError):  # the client, or a reset of ours, was faster
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is its own affair; anything else is a fault of the portal."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+def _etag(content: bytes) -> str:
+    return f'"{hashlib.sha256(content).hexdigest()}"'
+
+
+class _Answer(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "SamplePortal/1"
+    disable_nagle_algorithm = True
+    timeout = _IDLE_SECONDS
+    server: _Server
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        match = _PATH.fullmatch(path)
+        content = self._content(path) if match else None
+        site_id = match["site_id"] if match else ""
+        etag = _etag(content or b"")
+        held = self.headers.get("If-None-Match") == etag
+        found = content is not None
+        request, wait = self.server.desk.admit(site_id, path, found=found, held=held)
+        if request.status == HTTPStatus.NOT_MODIFIED:
+            self._unchanged(etag)
+        elif content is None or request.status != HTTPStatus.OK:
+            self._refuse(HTTPStatus(request.status), wait)
+        else:
+            self._serve(content, etag, request.trouble)
+
+    def _content(self, path: str) -> bytes | None:
+        file = self.server.files / path.lstrip("/")
+        return file.read_bytes() if file.is_file() else None
+
+    def _refuse(self, status: HTTPStatus, wait: float) -> None:
+        body = f"{status.value} {status.phrase}\n".encode()
+        self.send_response(status)
+        if wait:
+            # Whole seconds (RFC 9110, 10.2.3), rounded up: back at that time, the client is in.
+            self.send_header("Retry-After", str(math.ceil(wait)))
+        self._head("text/plain", len(body))
+        self.wfile.write(body)
+
+    def _unchanged(self, etag: str) -> None:
+        self.send_response(HTTPStatus.NOT_MODIFIED)
+        self.send_header("ETag", etag)
+        self.end_headers()
+
+    def _serve(self, content: bytes, etag: str, trouble: Trouble | None) -> None:
+        self.send_response(HTTPStatus.OK)
+        self.send_header("ETag", etag)
+        self._head("application/pdf", len(content))
+        if trouble is Trouble.SLOW:
+            self._drip(content)
+        elif trouble in {Trouble.RESET, Trouble.TRUNCATED}:
+            self._break_off(content, reset=trouble is Trouble.RESET)
+        else:
+            self.wfile.write(content)
+
+    def _head(self, media_type: str, length: int) -> None:
+        self.send_header("Content-Type", media_type)
+        self.send_header("Content-Length", str(length))
+        self.end_headers()
+
+    def _drip(self, content: bytes) -> None:
+        part = math.ceil(len(content) / _DRIPS)
+        for start in range(0, len(content), part):
+            if self.server.closing.wait(_DRIP_SECONDS):
+                return
+            self.wfile.write(content[start : start + part])
+
+    def _break_off(self, content: bytes, *, reset: bool) -> None:
+        self.wfile.write(content[: len(content) // 2])
+        self.close_connection = True
+        if reset:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT)
+            self.connection.close()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        """Nothing: the portal's own log says more."""

@@ -1,0 +1,28 @@
+"""Runs of tests, as files tell of them."""
+
+from qualification.validation.results import Case, Read, Run
+
+
+def case(name, outcome="passed", *rows):
+    return Case(id=name, outcome=outcome, requirements=list(rows), seconds=0.1)
+
+
+def run(*cases, **columns):
+    told = {
+        "started": "2026-08-14T09:00:00Z",
+        "ended": "2026-08-14T09:31:07Z",
+        "host": "builder",
+        "user": "ci",
+        "python": "3.11.7",
+        "database": "postgresql",
+        "software": "0.1.0",
+        "commit": "c0ffee",
+        "code": "0" * 64,
+        "arguments": [],
+        "exit_code": 0,
+    }
+    return Run(tests=list(cases), **told | columns)
+
+
+def read(*cases, **columns):
+    return Read("run.json", "1" * 64, run(*cases, **columns))

@@ -1,0 +1,141 @@
+"""A corpus on disk: complete, consistent, and the same whenever it is written."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections import Counter
+from datetime import date
+
+import pytest
+
+from ingestion.core.states import DocumentState
+from samples.corpus import write_corpus
+from samples.faults import OUTCOMES, SOUND, expected
+from samples.pages import PAGES
+from samples.plan import plan
+from samples.renditions import Rendition
+
+TODAY = date(2026, 11, 20)
+BASE_URL = "http://127.0.0.1:8765"
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    return write_corpus(folder, base_url=BASE_URL, today=TODAY, sites=2)
+
+
+def lines_of(manifest):
+    return [json.loads(line) for line in manifest.read_text().splitlines()]
+
+
+def identities(entries):
+    return [(entry["site_id"], entry["doc_id"]) for entry in entries]
+
+
+def test_twelve_sites_send_every_type_of_document_once():
+    sent = Counter((entry.site.site_id, entry.document_type) for entry in plan(12))
+
+    assert len(sent) == 12 * len(PAGES) == 120
+    assert set(sent.values()) == {1}
+
+
+def test_every_fault_occurs_and_most_documents_have_none():
+    faults = [entry.fault for entry in plan(12) if entry.fault]
+
+    assert 12 <= len(faults) <= 16
+    assert set(faults) == set(OUTCOMES)
+
+
+def test_every_type_is_scanned_somewhere_and_some_forms_are_fillable():
+    shapes = {
+        shape: {entry.document_type for entry in plan(12) if entry.rendition is shape}
+        for shape in Rendition
+    }
+
+    assert shapes[Rendition.SCAN] == set(PAGES)
+    assert "form-fda-1572" in shapes[Rendition.FILLABLE_FORM]
+
+
+def test_readable_scans_make_up_at_least_36_pages_in_a_full_corpus():
+    two_pages = {"cv", "form-fda-1572"}
+    scans = [entry for entry in plan(12) if entry.rendition is Rendition.SCAN]
+    readable = [entry for entry in scans if expected(entry.fault).code != "CORRUPT_DOCUMENT"]
+
+    assert sum(1 + (entry.document_type in two_pages) for entry in readable) >= 36
+
+
+@pytest.mark.parametrize("sites", [0, 13])
+def test_there_are_one_to_twelve_sites(sites):
+    with pytest.raises(ValueError, match="1 to 12"):
+        plan(sites)
+
+
+def test_each_line_of_the_manifest_has_its_file_and_the_file_its_announced_hash(corpus):
+    lines = lines_of(corpus.manifest)
+    announced = [line for line in lines if "sha256" in line]
+
+    for line in lines:
+        assert file_of(corpus, line).is_file()
+        assert line["url"] == f"{BASE_URL}/{line['site_id']}/{line['doc_id']}.pdf"
+    for line in announced:
+        assert hashlib.sha256(file_of(corpus, line).read_bytes()).hexdigest() == line["sha256"]
+    assert len(announced) == -(-len(lines) // 3)
+
+
+def file_of(corpus, line):
+    return corpus.files / line["site_id"] / f"{line['doc_id']}.pdf"
+
+
+def test_each_document_of_a_manifest_has_an_expectation_and_no_identity_repeats(corpus):
+    for manifest, name in (
+        (corpus.manifest, "expected.json"),
+        (corpus.manifest_again, "expected-again.json"),
+    ):
+        named = identities(lines_of(manifest))
+        assert named == identities(json.loads((corpus.directory / name).read_text()))
+        assert len(named) == len(set(named))
+
+
+def test_only_documents_that_are_filed_are_delivered_again(corpus):
+    filed = {
+        (entry.site_id, entry.doc_id)
+        for entry in corpus.expectations
+        if entry.state is DocumentState.ARCHIVED
+    }
+
+    assert corpus.expectations_again
+    assert {(entry.site_id, entry.doc_id) for entry in corpus.expectations_again} <= filed
+    assert {entry.code for entry in corpus.expectations_again} == {"DUPLICATE_CONTENT"}
+
+
+def test_the_sites_file_has_what_load_sites_asks_for(corpus):
+    sites = json.loads(corpus.sites.read_text())
+
+    assert [entry["site_id"] for entry in sites] == ["1001", "1002"]
+    assert {"study", "protocol_version", "site_id", "name", "country", "portal"} == set(sites[0])
+    assert sites[0]["portal"]["base_url"] == f"{BASE_URL}/1001/"
+    assert sites[0]["portal"]["allow_http"] is True
+
+
+def test_a_sound_document_is_expected_to_be_filed_without_a_code():
+    assert expected(None) == SOUND
+    assert all(outcome.code for outcome in OUTCOMES.values())
+
+
+@pytest.mark.slow
+def test_the_command_writes_the_same_corpus_byte_for_byte(corpus, tmp_path):
+    asked = [str(tmp_path), "--base-url", f"{BASE_URL}/", "--today", "2026-11-20", "--sites", "2"]
+    run = subprocess.run([sys.executable, "-m", "samples", *asked], capture_output=True, check=True)
+
+    assert b"20 documents" in run.stdout
+    assert contents(tmp_path) == contents(corpus.directory)
+
+
+def contents(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }

@@ -1,0 +1,205 @@
+"""The sample portal, asked over real HTTP."""
+
+import http.client
+import json
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samples.portal import (
+    Limit,
+    SamplePortal,
+    Trouble,
+    Weather,
+)
+from samples.portal.limits import Bucket
+
+CONTENT = bytes(range(256)) * 40
+PATH = "/1001/cv.pdf"
+LIMITS = st.builds(Limit, st.floats(0.5, 50), st.integers(1, 20))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for site_id in ("1001", "1002"):
+        (tmp_path / "files" / site_id).mkdir(parents=True)
+        (tmp_path / "files" / site_id / "cv.pdf").write_bytes(CONTENT)
+    return tmp_path
+
+
+def connect(portal):
+    return closing(http.client.HTTPConnection(portal.base_url.removeprefix("http://"), timeout=20))
+
+
+def ask(connection, path=PATH, **headers):
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    return answer.status, answer.read(), answer.headers
+
+
+def seed_of(trouble):
+    """A seed under which this path has this trouble, once."""
+    return next(seed for seed in range(999) if Weather(1, seed).forecast(PATH) == (trouble, 1))
+
+
+def test_documents_are_served_over_one_kept_connection(folder):
+    with SamplePortal(folder, {}, faults=0) as portal, connect(portal) as connection:
+        answers = [ask(connection) for _ in range(3)]
+
+    assert [(status, body) for status, body, _ in answers] == [(200, CONTENT)] * 3
+    assert answers[0][2]["Content-Type"] == "application/pdf"
+
+
+def test_who_has_a_document_already_is_told_so_and_pays_for_the_question(folder):
+    limits = {"1001": Limit(0.5, 2)}
+    with SamplePortal(folder, limits, faults=0) as portal, connect(portal) as connection:
+        _, _, headers = ask(connection)
+        unchanged = ask(connection, **{"If-None-Match": headers["ETag"]})
+        refused, *_ = ask(connection, **{"If-None-Match": headers["ETag"]})
+
+    assert unchanged[:2] == (304, b"")
+    assert unchanged[2]["ETag"] == headers["ETag"]
+    assert refused == 429
+
+
+def test_beyond_its_burst_a_site_is_told_to_wait_while_another_is_served(folder):
+    limits = {"1001": Limit(0.5, 2), "1002": Limit(0.5, 2)}
+    with (
+        SamplePortal(folder, limits, faults=0, clock=lambda: 100.0) as portal,
+        connect(portal) as connection,
+    ):
+        statuses = [ask(connection)[0] for _ in range(2)]
+        refused, _, headers = ask(connection)
+        elsewhere, _, _ = ask(connection, "/1002/cv.pdf")
+
+    assert (statuses, refused, elsewhere) == ([200, 200], 429, 200)
+    assert headers["Retry-After"] == "2"
+    assert portal.violations == {"1001": 1}
+
+
+@given(LIMITS, st.lists(st.floats(0, 5), max_size=60))
+def test_no_span_of_time_holds_more_than_the_burst_and_the_rate(limit, pauses):
+    bucket, now, taken = Bucket(limit), 0.0, []
+    for pause in pauses:
+        now += pause
+        if not bucket.take(now):
+            taken.append(now)
+
+    for first, start in enumerate(taken):
+        for last in range(first, len(taken)):
+            allowed = limit.burst + limit.rate_per_second * (taken[last] - start)
+            assert last - first + 1 <= allowed + 1e-6
+
+
+@given(LIMITS, st.integers(1, 30))
+def test_after_the_wait_that_was_asked_for_there_is_a_token(limit, asked):
+    bucket = Bucket(limit)
+    waits = [bucket.take(0.0) for _ in range(asked + limit.burst)]
+
+    assert bucket.take(max(waits) + 1e-9) == 0.0
+
+
+@pytest.mark.parametrize(
+    "path", ["/1001/other.pdf", "/9999/cv.pdf", "/1001/../1002/cv.pdf", "/sites.json", "/%2e%2e/x"]
+)
+def test_what_is_no_document_of_a_site_is_not_found(folder, path):
+    with SamplePortal(folder, {}, faults=1) as portal, connect(portal) as connection:
+        assert ask(connection, path)[0] == 404
+
+
+def test_an_unavailable_document_is_had_at_the_next_try(folder):
+    seed = seed_of(Trouble.UNAVAILABLE)
+    with SamplePortal(folder, {}, faults=1, seed=seed) as portal, connect(portal) as connection:
+        answers = [ask(connection)[:2] for _ in range(2)]
+
+    assert answers == [(503, b"503 Service Unavailable\n"), (200, CONTENT)]
+
+
+def test_a_truncated_body_ends_before_its_announced_length(folder):
+    seed = seed_of(Trouble.TRUNCATED)
+    with SamplePortal(folder, {}, faults=1, seed=seed) as portal, connect(portal) as connection:
+        with pytest.raises(http.client.IncompleteRead) as broken:
+            ask(connection)
+        connection.close()
+        assert ask(connection)[1] == CONTENT
+
+    assert broken.value.partial == CONTENT[: len(CONTENT) // 2]
+
+
+def test_a_reset_connection_breaks_in_mid_body(folder):
+    seed = seed_of(Trouble.RESET)
+    with SamplePortal(folder, {}, faults=1, seed=seed) as portal, connect(portal) as connection:
+        with pytest.raises(ConnectionResetError):
+            ask(connection)
+        connection.close()
+        assert ask(connection)[1] == CONTENT
+
+
+def test_a_slow_document_arrives_whole(folder):
+    seed = seed_of(Trouble.SLOW)
+    with SamplePortal(folder, {}, faults=1, seed=seed) as portal, connect(portal) as connection:
+        assert ask(connection)[:2] == (200, CONTENT)
+
+    assert [entry.trouble for entry in portal.requests] == [Trouble.SLOW]
+
+
+def test_every_request_is_on_record_with_its_answer(folder):
+    with SamplePortal(folder, {}, faults=0) as portal, connect(portal) as connection:
+        ask(connection)
+        ask(connection, "/1001/none.pdf")
+
+    assert [(entry.site_id, entry.path, entry.status) for entry in portal.requests] == [
+        ("1001", PATH, 200),
+        ("1001", "/1001/none.pdf", 404),
+    ]
+
+
+def test_a_closed_portal_leaves_no_thread_though_a_client_keeps_its_connection(folder):
+    before = set(threading.enumerate())
+    portal = SamplePortal(folder, {}, faults=0)
+    with connect(portal) as connection:
+        with portal:
+            ask(connection)
+        assert set(threading.enumerate()) == before
+
+
+@given(st.text("abcdef0123456789", min_size=1, max_size=8), st.integers())
+def test_trouble_is_the_same_for_the_same_path_and_over_after_two_tries(name, seed):
+    weather = Weather(1, seed)
+    troubles = [weather.on(name) for _ in range(4)]
+    expected, lasts = Weather(1, seed).forecast(name)
+
+    assert troubles == [expected] * lasts + [None] * (4 - lasts)
+    assert lasts in {1, 2}
+
+
+def test_the_share_of_paths_in_trouble_is_about_what_was_asked_for():
+    weather = Weather(0.08, 2026)
+    troubled = [path for path in range(5000) if weather.forecast(f"/1001/{path}.pdf")[0]]
+
+    assert 0.06 < len(troubled) / 5000 < 0.10
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1])
+def test_a_share_of_faults_lies_between_nothing_and_everything(share):
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Weather(share, 1)
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_the_program_names_its_address_first_and_stops_when_told(folder, stop):
+    portal = {"rate_per_second": 5, "burst": 5}
+    (folder / "sites.json").write_text(json.dumps([{"site_id": "1001", "portal": portal}]))
+    command = [sys.executable, "-m", "samples.portal", str(folder), "--faults", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        address = program.stdout.readline().strip().removeprefix("http://")
+        with closing(http.client.HTTPConnection(address, timeout=20)) as connection:
+            assert ask(connection)[:2] == (200, CONTENT)
+            program.send_signal(stop)
+            assert program.wait(timeout=20) == 0
