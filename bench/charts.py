@@ -1,6 +1,6 @@
 """Figures as SVG files of their own: ratios beside their baseline, and costs that grow.
 
-The product's own charts (`ingestion/web/charts.py`) are stretched, and their words stand in the
+The product's own charts (`web/shell/charts.py`) are stretched, and their words stand in the
 page; these carry their words, and their colours for a light and for a dark reader.
 """
 

@@ -1,6 +1,6 @@
 """The admin site: stock Django in the product's shell. Staff pages hang on its URLs.
 
-It stands outside `ingestion.admin`, which registers with it: Django makes the site when it
+It stands outside `web.admin`, which registers with it: Django makes the site when it
 is first touched, and a module that registers while the site is being made registers nowhere.
 """
 

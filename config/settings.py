@@ -59,20 +59,20 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "audit.ledger.middleware.OriginMiddleware",
-    "ingestion.api.middleware.ApiMiddleware",
+    "api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "ingestion.web.response_headers.ResponseHeaders",
+    "web.shell.response_headers.ResponseHeaders",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "ingestion.web.bounds.BodyBounds",
+    "web.shell.request_limits.BodyBounds",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "ingestion.web.account.limits.SessionLimits",
-    "ingestion.web.account.auditors.ReadOnlyAuditors",
-    "ingestion.web.account.duties.FirstThings",
+    "web.account.session_limits.SessionLimits",
+    "web.account.auditors.ReadOnlyAuditors",
+    "web.account.required_actions.FirstThings",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -89,7 +89,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "ingestion.web.navigation.navigation",
+                "web.shell.navigation.navigation",
             ],
         },
     },
@@ -264,7 +264,7 @@ if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # Uploads go to disk from the first byte: memory is bounded by settings, not by documents.
-FILE_UPLOAD_HANDLERS = ["ingestion.web.bounds.BoundedFile"]
+FILE_UPLOAD_HANDLERS = ["web.shell.request_limits.BoundedFile"]
 MAX_UPLOAD_FILES = env.int("MAX_UPLOAD_FILES", default=40)
 MAX_DOCUMENT_MB = env.int("MAX_DOCUMENT_MB", default=50)
 # What one person or token may leave unfinished: open packets and drafts, and megabytes of them.

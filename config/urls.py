@@ -5,10 +5,10 @@ from django.urls import include, path
 
 urlpatterns = [
     # Before the admin's own, which would answer /admin/audit/ with a list of models.
-    path("admin/audit/", include("ingestion.web.trail.urls")),
-    path("admin/review/", include("ingestion.web.review.urls")),
-    path("admin/ops/", include("ingestion.web.ops.urls")),
+    path("admin/audit/", include("web.trail.urls")),
+    path("admin/review/", include("web.review.urls")),
+    path("admin/ops/", include("web.operations.urls")),
     path("admin/", admin.site.urls),
-    path("", include("ingestion.api.urls")),
-    path("", include("ingestion.web.urls")),
+    path("", include("api.urls")),
+    path("", include("web.urls")),
 ]

@@ -82,7 +82,7 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         | _may(
             "view", "django_q.schedule", "django_q.success", "django_q.failure", "django_q.ormq"
         ),
-        # Read-only whatever else is given (ingestion.web.account.auditors).
+        # Read-only whatever else is given (web.account.auditors).
         AUDITORS: _RECORDS | _PLACES | _PEOPLE | _TRAIL | _NEEDS | _may("export", "audit.ledger"),
     }
 )

@@ -3,7 +3,7 @@
 What to do is said to sites; staff read what to check instead. A site's sentence asks only for what
 its page offers while the document is rejected, returned or in review: to replace the file or, of
 the type and the person, to correct them. What the state itself asks for, as waiting for QA or
-asking for a review, is said by the page (`ingestion.web.outcomes`), and tests hold both together.
+asking for a review, is said by the page (`web.documents.outcomes`), and tests hold both together.
 
 The one place for this copy; `ingestion.rules.sentences` fills it in. Plain words; never
 a blame, never "invalid"; what to do starts with a verb. A part may be worded in several

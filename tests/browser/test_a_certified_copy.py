@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from ingestion.stores.archive import archive
 from tests.browser.test_a_coordinators_way import fits
 from tests.factories import make_site, make_user
-from tests.ingestion.web.scenes import FILED, make_packet
+from tests.web.scenes import FILED, make_packet
 
 pytestmark = [
     pytest.mark.browser,

@@ -18,7 +18,12 @@ from tests.browser.test_a_coordinators_way import fits
 from tests.factories import make_site, make_user
 from tests.ingestion.reading.papers import typed
 from tests.ingestion.review.scenes import decide, lead, reviewer
-from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    make_packet,
+)
 
 pytestmark = [
     pytest.mark.browser,

@@ -12,7 +12,7 @@ from ingestion import roles
 from sites.accounts import auditor_access_log
 from sites.models import User
 from tests.factories import make_site, make_user
-from tests.ingestion.web.scenes import FILED, make_packet
+from tests.web.scenes import FILED, make_packet
 
 pytestmark = [
     pytest.mark.browser,

@@ -11,10 +11,10 @@ from playwright.sync_api import expect
 from audit.ledger import queries
 from ingestion import roles
 from ingestion.models import WorkerHost
-from ingestion.web.ops import dashboard
 from tests.browser.test_a_coordinators_way import fits
 from tests.factories import make_read, make_site, make_user
-from tests.ingestion.web.ops.conftest import hold
+from tests.web.operations.conftest import hold
+from web.operations import dashboard
 
 pytestmark = [
     pytest.mark.browser,

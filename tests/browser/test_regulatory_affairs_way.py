@@ -10,7 +10,7 @@ from audit.ledger import queries
 from audit.signing import key_rotation
 from ingestion import roles
 from tests.factories import make_site, make_user
-from tests.ingestion.web.scenes import FILED, REJECTED, make_packet
+from tests.web.scenes import FILED, REJECTED, make_packet
 
 pytestmark = [
     pytest.mark.browser,

@@ -37,8 +37,14 @@ from sites.models.legal_holds import LegalHold
 from tests.factories import make_batch, make_leased, make_read, make_site, make_user
 from tests.ingestion.reading.papers import typed
 from tests.ingestion.review.scenes import decide
-from tests.ingestion.web.ops.conftest import hold
-from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet, pdf
+from tests.web.operations.conftest import hold
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    make_packet,
+    pdf,
+)
 
 WHY = "Asked for by the inspector of 12 May."
 UNSIGNED = dataclasses.replace(

@@ -38,7 +38,7 @@ from tests.config import doors
 from tests.factories import make_site, make_staff, make_user, verdict
 from tests.ingestion.reading.papers import typed
 from tests.ingestion.review.scenes import REASON, decide, sender
-from tests.ingestion.web.scenes import IN_REVIEW
+from tests.web.scenes import IN_REVIEW
 
 NUMBER, NAME, FILE = "7731-Q", "Quarterdeck Infirmary", "quarterdeck-approval"
 REMARKED = verdict("ARCHIVED", Finding("PACKET_INCOMPLETE", facts={"missing": "CV"}))

@@ -6,11 +6,11 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from tests.api.conftest import make_token
 from tests.config import production
 from tests.factories import make_site, make_user
-from tests.ingestion.api.conftest import make_token
 from tests.ingestion.review.scenes import sender
-from tests.ingestion.web.scenes import FILED
+from tests.web.scenes import FILED
 
 FILE_POLICY = {"default-src 'none'", "frame-ancestors 'none'", "sandbox"}
 POLICY = {

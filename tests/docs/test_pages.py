@@ -9,7 +9,7 @@ import pytest
 from django.core.management import get_commands, load_command_class
 from django.urls import reverse
 
-from ingestion.api.interface import build
+from api.api import build
 from ingestion.operations import alarms
 from ingestion.rules.codes import CODES, Disposition
 from tests.docs.pages import (

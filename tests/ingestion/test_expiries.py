@@ -12,9 +12,9 @@ from ingestion import expiries
 from ingestion.expiries import Noted
 from ingestion.models import Document, Extraction, Finding, ValidityOverride
 from ingestion.rules.findings import Finding as Seen
-from ingestion.web.outcomes import remarks
 from sites.models import Site
 from tests.factories import make_read, make_site
+from web.documents.outcomes import remarks
 
 pytestmark = pytest.mark.django_db
 TODAY = date(2026, 11, 20)

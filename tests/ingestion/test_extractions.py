@@ -18,9 +18,9 @@ from ingestion.reading.facts import (
 )
 from ingestion.rules.extraction import FieldValue
 from ingestion.rules.signatures import Ink, Signature
-from ingestion.web.extracted import extracted
 from tests import steps
 from tests.factories import make_leased, verdict
+from web.documents.extracted_fields import extracted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TODAY = datetime.date(2026, 3, 12)

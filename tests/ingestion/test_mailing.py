@@ -19,7 +19,13 @@ from sites.models import Membership
 from tests.commands import run
 from tests.factories import make_site, make_user
 from tests.ingestion.mailserver import running
-from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet, settle
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    make_packet,
+    settle,
+)
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from ingestion.rules.findings import Finding
 from ingestion.steps import Conclude, take
 from tests import steps
 from tests.factories import make_filed, make_leased, make_site, make_user, verdict
-from tests.ingestion.web.scenes import READ
+from tests.web.scenes import READ
 
 pytestmark = pytest.mark.django_db
 SHA = "a" * 64

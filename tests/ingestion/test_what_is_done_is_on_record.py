@@ -8,7 +8,14 @@ from ingestion.dispatch import leases
 from ingestion.filing import By
 from tests import steps
 from tests.factories import make_batch, make_site, make_user
-from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet, pdf, send
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    make_packet,
+    pdf,
+    send,
+)
 
 pytestmark = [pytest.mark.requirement("R07"), pytest.mark.django_db]
 

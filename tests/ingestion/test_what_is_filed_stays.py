@@ -16,7 +16,7 @@ from ingestion.stores.archive import archive
 from sites.models import Study
 from sites.models.legal_holds import LegalHold
 from tests.factories import make_site, make_user
-from tests.ingestion.web.scenes import FILED, make_packet
+from tests.web.scenes import FILED, make_packet
 
 pytestmark = [pytest.mark.requirement("R14"), pytest.mark.django_db(transaction=True)]
 CONTENT = b"%PDF-1.7 the approval"

@@ -11,10 +11,15 @@ import pytest
 from django.conf import settings as deployed
 from django.test import Client
 
-from tests.ingestion.api.servers import web_server
+from tests.api.servers import web_server
 from tests.ingestion.review.scenes import lead
 from tests.ingestion.stores.conftest import stored
-from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    make_packet,
+)
 
 WAPITI = deployed.BASE_DIR / "var" / "scanner" / "bin" / "wapiti"
 MODULES = (

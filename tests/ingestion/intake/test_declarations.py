@@ -15,7 +15,13 @@ from ingestion.rules.findings import Finding
 from ingestion.stores import spool
 from tests.factories import make_leased, make_site, make_user, verdict
 from tests.ingestion.review.scenes import decide, lead, sender
-from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, make_packet, settle
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    make_packet,
+    settle,
+)
 
 pytestmark = pytest.mark.django_db
 WHY = "It was marked as a letter by mistake."

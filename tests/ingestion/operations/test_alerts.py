@@ -14,7 +14,7 @@ from tests.factories import make_site
 from tests.ingestion.hosts import eventually, worker_host
 from tests.ingestion.mailserver import running
 from tests.ingestion.receivers import mail_server, webhook
-from tests.ingestion.web.ops.conftest import hold
+from tests.web.operations.conftest import hold
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()

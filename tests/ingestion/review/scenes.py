@@ -10,7 +10,7 @@ from ingestion.review.table import RULES, tells_site
 from ingestion.rules.findings import Finding
 from ingestion.stores.archive import archive
 from tests.factories import make_user, verdict
-from tests.ingestion.web.scenes import make_packet
+from tests.web.scenes import make_packet
 
 NOTE = "Ask the chair to sign page 2, and send the whole letter again."
 REASON = "The chair confirmed it by mail today."

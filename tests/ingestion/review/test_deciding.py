@@ -15,7 +15,12 @@ from ingestion.review.table import RULES, open_to
 from ingestion.rules.findings import Finding
 from tests.factories import make_site, verdict
 from tests.ingestion.review.scenes import HARMFUL, NOTE, REASON, decide, ruling, signature
-from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED, settle
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    settle,
+)
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from ingestion.models import Action, Document
 from ingestion.review import desk
 from ingestion.review.desk import Wanted
 from tests.ingestion.review.scenes import decide
-from tests.ingestion.web.scenes import FILED, IN_REVIEW, REJECTED
+from tests.web.scenes import FILED, IN_REVIEW, REJECTED
 
 FRIDAY = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 moments = st.integers(0, 60 * 24 * 365).map(lambda minutes: FRIDAY + timedelta(minutes=minutes))

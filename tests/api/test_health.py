@@ -1,0 +1,127 @@
+"""What machines watch us by: alive, ready, and the numbers."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+from django.utils import timezone
+from prometheus_client.parser import text_string_to_metric_families
+
+from audit.ledger.queries import head
+from audit.verification import runs
+from audit.verification.start import Mode
+from ingestion.models import Chunk
+from sites.models import Scope
+from tests.api.conftest import Program, make_token
+from tests.api.test_problems import problem
+from tests.audit.signers import Notary
+from tests.audit.support import guards_down, sql, write_many
+from tests.factories import make_batch, make_user
+from tests.web.scenes import FILED, make_packet
+
+ELSEWHERE = {"REMOTE_ADDR": "10.1.2.3"}
+
+
+def numbers(response):
+    families = text_string_to_metric_families(response.content.decode())
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_it_is_alive_without_a_database(client):
+    # No `db` fixture: pytest-django refuses every query.
+    assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_it_is_ready_when_nothing_is_wrong(client, db):
+    response = client.get("/readyz")
+    assert response.status_code == 200
+    assert response.json()["checks"] == ["database", "disk", "queue"]
+
+
+def test_it_is_not_ready_without_its_database(client, db):
+    def gone(*query):
+        raise OperationalError("no such host db.internal")
+
+    with connection.execute_wrapper(gone):
+        said = problem(client.get("/readyz"), 503)
+    assert [each["field"] for each in said["errors"]] == ["database", "queue"]
+    assert "db.internal" not in str(said), "the page is public"
+
+
+def test_it_is_not_ready_while_work_lies_about(client, site):
+    make_batch(site)
+    assert client.get("/readyz").status_code == 200
+    Chunk.objects.update(next_dispatch_at=timezone.now() - timedelta(hours=1))
+    response = client.get("/readyz")
+    assert problem(response, 503)["errors"][0]["field"] == "queue"
+    assert response["Retry-After"] == "5"
+
+
+def test_it_is_not_ready_without_room_for_documents(client, db, settings):
+    settings.READY_FREE_MB = 10**9
+    assert problem(client.get("/readyz"), 503)["errors"][0]["field"] == "disk"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_probes_are_not_sent_to_https(path, db, settings):
+    settings.SECURE_SSL_REDIRECT = True
+    assert Client().get(path).status_code == 200
+    assert Client().get("/login/").status_code == 301
+
+
+def test_the_numbers_are_those_of_the_rows(client, site):
+    make_packet(site, make_user(), FILED, None)
+    seen = numbers(client.get("/metrics"))
+    assert seen["siteledger_documents", "ARCHIVED"] == 1
+    assert seen["siteledger_documents", "RECEIVED"] == 1
+    assert seen["siteledger_documents", "HELD"] == 0
+    assert seen["siteledger_batches", "QUEUED"] == 1
+    assert seen["siteledger_chunks", "RUNNING"] == 1
+    assert seen["siteledger_portals_down",] == 0
+    assert seen["siteledger_ledger_entries_total",] == head()[0]
+    assert seen["siteledger_disk_free_bytes", "archive"] > 0
+
+
+def test_the_ledgers_verdict_is_the_exit_code_of_verify_audit(client, db, monkeypatch):
+    def verdict():
+        seen = numbers(client.get("/metrics"))
+        return seen["siteledger_ledger_verdict",], seen["siteledger_ledger_vouched_entries",]
+
+    assert verdict() == (2, 0)
+    notary = Notary(monkeypatch)
+    write_many(3)
+    runs.check(Mode.FULL, asked_by="system:tests")
+    assert verdict() == (3, 0)
+    notary.sign()
+    runs.check(Mode.FULL, asked_by="system:tests")
+    assert verdict() == (0, 3)
+    with guards_down():
+        sql("UPDATE audit_entry SET site = 'other' WHERE seq = 2")
+        runs.check(Mode.FULL, asked_by="system:tests")
+        sql("UPDATE audit_entry SET site = '' WHERE seq = 2")
+    assert verdict() == (1, 0)
+
+
+def test_the_oldest_due_work_has_an_age(client, site):
+    make_batch(site)
+    Chunk.objects.update(next_dispatch_at=timezone.now() - timedelta(seconds=100))
+    assert 100 <= numbers(client.get("/metrics"))["siteledger_oldest_due_seconds",] < 200
+
+
+def test_the_numbers_are_for_this_machine_and_for_operations(client, ops, site):
+    assert client.get("/metrics").status_code == 200
+    problem(client.get("/metrics", **ELSEWHERE), 401)
+    assert ops.ask("GET", "/metrics", **ELSEWHERE).status_code == 200
+    program = Program(*make_token(Scope.READ, site=site))
+    problem(program.ask("GET", "/metrics", **ELSEWHERE), 403)
+
+
+def test_behind_a_proxy_nobody_is_on_this_machine(client, db, settings):
+    problem(client.get("/metrics", headers={"x-forwarded-for": "127.0.0.1"}), 401)
+    settings.BEHIND_PROXY = True
+    problem(client.get("/metrics"), 401)

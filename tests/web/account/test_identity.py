@@ -1,0 +1,447 @@
+"""No administrator can sign as someone else, whatever they change in the account (R23)."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core import mail
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from audit.electronic_signatures import ACCOUNT
+from audit.ledger.queries import find, timeline
+from audit.verification import verify as ledger_check
+from audit.verification.start import Mode
+from ingestion import review
+from ingestion.models import Action
+from ingestion.operations import alarms
+from sites import account_notices, approvals
+from sites.accounts import identity, second_factor
+from sites.accounts.identity import Cause
+from sites.eligibility import Missing, may_sign
+from sites.models import User
+from sites.models.approval_requests import ApprovalRequest
+from tests.factories import make_staff, make_user, put_on_record
+from tests.ingestion.mailserver import running
+from tests.ingestion.review.scenes import REASON, decide, reviewer, sender
+from tests.web.scenes import IN_REVIEW
+
+pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R23")]
+WHY = "She asked for it by telephone."
+EVIDENCE = "Passport shown in the office in Berlin, seen by me."
+NEW = "a dozen wet umbrellas"
+PEOPLE = "/admin/clinical_sites/user/"
+
+
+@pytest.fixture(autouse=True)
+def _mail(settings):
+    settings.SITE_URL = "https://ledger.example.org"
+
+
+@pytest.fixture
+def ada():
+    return make_user("ada", is_staff=True, is_superuser=True, printed_name="Ada Hartmann")
+
+
+@pytest.fixture
+def noor():
+    return make_user("noor", is_staff=True, is_superuser=True, printed_name="Noor Haddad")
+
+
+@pytest.fixture
+def helena():
+    person = reviewer("helena", "Helena Vogt")
+    person.email = "helena@qa.example.org"
+    person.save()
+    return person
+
+
+def as_(person, **session):
+    client = Client()
+    client.force_login(person, "sites.accounts.backends.People")
+    return client
+
+
+def fresh(person):
+    return User.objects.get(pk=person.pk)
+
+
+def form_of(person, **changes):
+    fields = {"printed_name": person.printed_name, "email": person.email, "is_active": "on"}
+    fields |= {"is_staff": "on"} if person.is_staff else {}
+    fields |= {"is_superuser": "on"} if person.is_superuser else {}
+    fields["groups"] = [group.pk for group in person.groups.all()]
+    inline = {"memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}
+    return fields | inline | {"reason_for_change": WHY} | changes
+
+
+def change(by, person, **changes):
+    return as_(by).post(f"{PEOPLE}{person.pk}/change/", form_of(person, **changes))
+
+
+def act(by, action, *people):
+    form = {"action": action, "_selected_action": [person.pk for person in people], "index": 0}
+    return as_(by).post(PEOPLE, form | {"reason_for_change": WHY})
+
+
+def mailed(address):
+    """What is sent to this address, once everything that waits is sent."""
+    account_notices.deliver_due()
+    return [message for message in mail.outbox if message.to == [address]]
+
+
+def link_in(message):
+    return re.search(r"https://ledger\.example\.org(/password/link/\S+)", message.body)[1]
+
+
+def choose(link, password=NEW):
+    """What whoever has the link does with it. Returns the last answer."""
+    client = Client()
+    page = client.get(link, follow=True)
+    if page.status_code != 200:
+        return page
+    given = {"new_password1": password, "new_password2": password}
+    return client.post(page.redirect_chain[-1][0], given)
+
+
+def verify(by, person, **given):
+    request = ApprovalRequest.objects.open().about("identity", person.actor).first()
+    given = {"act": "approve", "note": EVIDENCE, "password": "correct horse"} | given
+    return as_(by).post(f"/approvals/{request.pk}/", given)
+
+
+def sign(person, document, password):
+    """Decide about a document, as the page does, in the person's own session."""
+    given = {"username": person.username, "password": password, "reason": REASON, "note": ""}
+    given["made_on"] = review.version(document)
+    return as_(fresh(person)).post(f"/admin/review/{document.pk}/sign/?action=release", given)
+
+
+@pytest.fixture
+def document(site, mara, tmp_path):
+    return sender(site, mara, tmp_path)(IN_REVIEW)
+
+
+@pytest.mark.requirement("R19")
+def test_no_page_takes_a_password_that_one_person_types_for_another(ada, helena):
+    client = as_(ada)
+    assert client.get(f"{PEOPLE}{helena.pk}/password/").status_code in {302, 404}
+    typed = {"password1": NEW, "password2": NEW, "usable_password": "true"}
+    client.post(f"{PEOPLE}{helena.pk}/password/", typed | {"reason_for_change": WHY})
+    change(ada, helena, **typed, password=NEW)
+    assert fresh(helena).check_password("correct horse")
+    page = client.get(f"{PEOPLE}add/").content.decode()
+    assert 'type="password"' not in page
+    with pytest.raises(CommandError, match="account_link helena"):
+        call_command("changepassword", "helena")
+
+
+@pytest.mark.requirement("R19")
+def test_a_new_account_gets_its_password_by_a_link_that_works_once(ada):
+    form = {"username": "otto", "printed_name": "Otto Brandt", "email": "otto@site.example.org",
+            "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0,
+            "password1": NEW, "password2": NEW}  # fmt: skip
+    assert as_(ada).post(f"{PEOPLE}add/", form).status_code == 302
+    person = User.objects.get(username="otto")
+    assert not person.has_usable_password()
+    (message,) = mailed("otto@site.example.org")
+    assert choose(link_in(message)).status_code == 302
+    assert fresh(person).check_password(NEW)
+    assert not fresh(person).must_change_password()
+    again = choose(link_in(message), "another dozen wet umbrellas")
+    assert (again.status_code, fresh(person).check_password(NEW)) == (410, True)
+    assert timeline(person.actor)[-1].actor == person.actor, "they chose it themselves"
+    assert Missing.SUSPENDED in may_sign(fresh(person)), "no second administrator has seen them"
+
+
+def test_a_link_ends_by_itself_and_with_the_next_one_and_with_another_address(
+    ada, helena, settings, monkeypatch
+):
+    act(ada, "send_link", helena)
+    first = link_in(mailed(helena.email)[-1])
+    act(ada, "send_link", helena)
+    second = link_in(mailed(helena.email)[-1])
+    assert choose(first).status_code == 410
+    person = fresh(helena)
+    person.email = "other@example.org"
+    person.save()
+    assert choose(second).status_code == 410
+    settings.PASSWORD_RESET_TIMEOUT = -1
+    act(ada, "send_link", helena)
+    assert choose(link_in(mailed("other@example.org")[-1])).status_code == 410
+
+
+def test_a_link_is_of_no_use_for_an_account_that_is_closed(ada, helena):
+    act(ada, "send_link", helena)
+    link = link_in(mailed(helena.email)[-1])
+    person = fresh(helena)
+    person.is_active = False
+    person.save()
+    assert choose(link).status_code == 410
+
+
+def test_who_takes_an_account_over_by_its_address_signs_nothing(ada, helena, document):
+    """The obvious way: point the account at one's own mailbox, then ask for a password."""
+    change(ada, helena, email="ada+helena@example.org")
+    act(ada, "send_link", helena)
+    (told,) = mailed("helena@qa.example.org")
+    assert "Email address changed by Ada Hartmann" in told.body
+    link = next(link_in(each) for each in mailed("ada+helena@example.org") if "link" in each.body)
+    choose(link)
+    assert fresh(helena).check_password(NEW), "the account itself is taken over"
+    assert Missing.SUSPENDED in may_sign(fresh(helena))
+    assert sign(helena, document, NEW).status_code == 403
+    document.refresh_from_db()
+    assert document.state == "IN_REVIEW"
+    assert not document.qa_decisions.exists()
+
+
+@pytest.mark.parametrize(
+    ("cause", "deed"),
+    [
+        (Cause.PASSWORD, lambda ada, helena: act(ada, "send_link", helena)),
+        (Cause.SECOND_FACTOR, lambda ada, helena: act(ada, "reset_second_step", helena)),
+        (Cause.EMAIL, lambda ada, helena: change(ada, helena, email="new@qa.example.org")),
+        (Cause.NAME, lambda ada, helena: change(ada, helena, printed_name="Rafael Duarte")),
+    ],
+    ids=lambda each: str(each) if isinstance(each, Cause) else "",
+)
+def test_what_an_administrator_changes_suspends_signing_until_another_one_has_verified(
+    ada, noor, helena, document, cause, deed
+):
+    device = TOTPDevice.objects.create(user=helena, name=second_factor.APP)
+    helena.second_step_since = device.created_at
+    helena.save()
+    deed(ada, helena)
+    person = fresh(helena)
+    assert may_sign(person) == [Missing.SUSPENDED]
+    assert mailed("helena@qa.example.org"), "told at the address that was theirs"
+    request = ApprovalRequest.objects.open().get(subject=helena.actor)
+    assert (request.cause, request.asked_by, request.reason) == (cause, ada, WHY)
+    assert verify(ada, person).status_code == 302
+    assert fresh(helena).signing_suspended_at, "not by who changed it"
+    User.objects.filter(pk=person.pk).update(second_step_since=None)  # sign in without it
+    verify(noor, person)
+    person = fresh(helena)
+    assert may_sign(person) == []
+    assert person.identity_evidence == EVIDENCE
+    assert sign(helena, document, "correct horse").status_code == 302
+    decision = document.qa_decisions.get()
+    noted = review.signed.entry_of(decision).detail[ACCOUNT]
+    assert noted.startswith(f"{cause.label} by Ada Hartmann")
+    assert "identity verified again by Noor Haddad" in noted
+    page = as_(fresh(helena)).get(f"/documents/{document.pk}/").content.decode()
+    assert cause.label in page
+    assert review.signed.changed(decision) == [], "and the signature holds"
+
+
+def test_a_verification_is_on_record_with_who_asked_and_what_was_seen(ada, noor, helena):
+    act(ada, "send_link", helena)
+    verify(noor, helena)
+    entry = timeline(helena.actor)[-1]
+    assert (entry.event, entry.actor) == ("user.changed", noor.actor)
+    assert entry.detail["changes"]["identity_evidence"]["new"] == EVIDENCE
+    assert (entry.detail["asked_by"], entry.detail["reason"]) == ("Ada Hartmann", WHY)
+    events = [each.event for each in timeline(entry.detail["approval"])]
+    assert events == ["approval.requested", "approval.approved"]
+
+
+def test_a_person_does_not_verify_their_own_identity(ada, noor):
+    act(ada, "send_link", noor)
+    assert "another person changed" in approvals.refusal(_request(noor), fresh(noor))
+    verify(noor, noor)
+    assert fresh(noor).signing_suspended_at
+
+
+def _request(person):
+    return ApprovalRequest.objects.about("identity", person.actor).first()
+
+
+def test_a_second_administrator_of_ones_own_making_verifies_no_one(ada, helena):
+    """Ada makes one with her own mailbox, and signs in as it."""
+    form = {"username": "puppet", "printed_name": "Pia Pett", "email": "ada+pia@example.org",
+            "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}  # fmt: skip
+    as_(ada).post(f"{PEOPLE}add/", form)
+    puppet = User.objects.get(username="puppet")
+    choose(link_in(mailed("ada+pia@example.org")[0]))
+    change(ada, puppet, is_staff="on", is_superuser="on")
+    assert fresh(puppet).is_superuser
+    act(ada, "send_link", helena)
+    assert verify(fresh(puppet), helena, password=NEW).status_code == 302
+    assert verify(ada, puppet).status_code == 302, "told no on the page"
+    assert fresh(helena).signing_suspended_at
+    assert fresh(puppet).signing_suspended_at
+
+
+def test_an_account_that_was_in_use_is_no_verifier_once_it_is_made_an_administrator(ada, helena):
+    rafael = make_staff("Regulatory affairs", "rafael")
+    change(ada, rafael, is_superuser="on")
+    act(ada, "send_link", helena)
+    verify(fresh(rafael), helena)
+    assert fresh(helena).signing_suspended_at
+
+
+def test_what_was_refused_is_not_asked_for_again_by_who_has_the_account(ada, noor, helena):
+    """Ada takes the account over, Noor refuses; then "Helena" asks, and Ada would approve."""
+    act(ada, "send_link", helena)
+    request = _request(helena)
+    given = {"act": "refuse", "note": "She does not know of it.", "password": "correct horse"}
+    as_(noor).post(f"/approvals/{request.pk}/", given)
+    as_(fresh(helena)).post("/account/identity/")
+    asked = _request(helena)
+    assert (asked.pk != request.pk, asked.asked_by) == (True, helena)
+    assert "You changed how this person signs in" in approvals.refusal(asked, ada)
+    verify(ada, helena)
+    assert fresh(helena).signing_suspended_at
+    verify(noor, helena)
+    assert not fresh(helena).signing_suspended_at
+
+
+def test_with_two_changes_neither_of_the_two_administrators_verifies(ada, noor, helena):
+    act(ada, "send_link", helena)
+    change(noor, helena, email="h@example.org")
+    for person in (ada, noor):
+        verify(person, helena)
+    assert fresh(helena).signing_suspended_at
+    third = make_user("kim", is_staff=True, is_superuser=True)
+    verify(third, helena)
+    assert not fresh(helena).signing_suspended_at
+    assert not ApprovalRequest.objects.open().exists(), "both are closed by it"
+
+
+def test_an_approval_asks_for_the_password_again(ada, noor, helena):
+    act(ada, "send_link", helena)
+    assert verify(noor, helena, password="wrong").status_code == 400
+    assert verify(noor, helena, note="ok").status_code == 400
+    assert fresh(helena).signing_suspended_at
+
+
+def test_an_administrator_decides_nothing_of_qa_also_not_in_a_role_of_qa(ada, document):
+    refused = change(ada, ada, groups=[Group.objects.get(name="QA leads").pk])
+    assert refused.status_code == 200
+    assert "cannot hold a role of QA" in refused.content.decode()
+    came_back = find(limit=1)[0]
+    assert (came_back.event, came_back.reason_code) == (
+        "user.form_came_back",
+        "groups:role_conflict",
+    )
+    ada.groups.add(Group.objects.get(name="QA leads"))  # by whatever other way
+    client = as_(ada)
+    assert client.get("/admin/review/").status_code == 403
+    assert client.get(f"/admin/review/{document.pk}/").status_code == 403
+    assert sign(ada, document, "correct horse").status_code == 403
+    assert client.get("/admin/ingestion/waiver/add/").status_code == 403
+    assert client.get("/admin/audit/reviews/new/").status_code == 403
+    with pytest.raises(review.NotDecided):
+        decide(document, Action.RELEASE, fresh(ada))
+    page = client.get("/access/").content.decode()
+    assert "Administrator with a QA role" in page
+
+
+def test_a_link_is_printed_where_no_mail_goes_out_and_is_on_record(
+    settings, helena, noor, capsys, monkeypatch
+):
+    settings.SITE_URL = ""
+    call_command("account_link", "helena")
+    link = capsys.readouterr().out.strip()
+    assert may_sign(fresh(helena)) == [Missing.SUSPENDED]
+    entry = timeline(helena.actor)[-1]
+    assert entry.event == "user.changed"
+    assert set(entry.detail["changes"]) == {"link_issued_at", "signing_suspended_at"}
+    assert choose(link).status_code == 302
+    assert fresh(helena).check_password(NEW)
+    verify(noor, helena)
+    assert may_sign(fresh(helena)) == []
+    assert "system:" in identity.signer_note(helena)
+    with pytest.raises(CommandError, match="no user 'nobody'"):
+        call_command("account_link", "nobody")
+
+
+def test_without_mail_the_page_says_how_else_the_person_gets_a_link(settings, ada, helena):
+    settings.SITE_URL = ""
+    answer = act(ada, "send_link", helena)
+    said = " ".join(str(each) for each in answer.wsgi_request._messages)
+    assert "manage.py account_link helena" in said
+    assert fresh(helena).signing_suspended_at
+
+
+def test_a_notice_waits_while_the_mail_server_is_away_and_is_on_record_once_sent(
+    settings, ada, helena
+):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    with running() as server:
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
+        server.is_busy = True
+        act(ada, "send_link", helena)
+        assert account_notices.deliver_due() == 0
+        assert "account_mail" in {alarm.key for alarm in alarms.look().alarms}
+        server.is_busy = False
+        account_notices.AccountNotice.objects.update(next_try_at=timezone.now())
+        assert account_notices.deliver_due() == 2, "what was changed, and the link"
+        assert account_notices.deliver_due() == 0
+        assert {message["To"] for message in server.taken} == {helena.email}
+    assert [entry.event for entry in timeline(helena.actor)][-2:] == ["user.notified"] * 2
+    rows = str(list(account_notices.AccountNotice.objects.values()))
+    assert "/password/link/" not in rows, "a copy of the database lets no one in"
+
+
+def test_an_old_notice_is_given_up(ada, helena):
+    act(ada, "send_link", helena)
+    old = timezone.now() - account_notices.NOTICE_LIFE - timedelta(minutes=1)
+    account_notices.AccountNotice.objects.update(created_at=old)
+    assert account_notices.deliver_due() == 0
+
+
+def test_a_person_asks_for_their_own_first_verification(ada, noor, mara):
+    mara.identity_verified_at = None
+    mara.save()
+    client = as_(mara)
+    assert "Ask for verification" in client.get("/account/").content.decode()
+    client.post("/account/identity/")
+    client.post("/account/identity/")
+    assert ApprovalRequest.objects.count() == 1
+    verify(ada, mara)
+    assert may_sign(fresh(mara)) == []
+    assert identity.signer_note(mara) == "", "no one changed the account"
+
+
+def test_the_review_of_accounts_shows_who_verified_whom_and_whose_hand_made_them(ada, noor, helena):
+    """Two of one person's making can still vouch for a third: this is where it is seen."""
+    act(ada, "reset_second_step", noor)
+    change(ada, noor, email="noor@example.org")
+    kim = make_user("kim", is_staff=True, is_superuser=True)
+    verify(kim, noor)
+    act(ada, "send_link", helena)
+    page = as_(ada).get("/access/").content.decode()
+    assert "Signing is suspended: Link for a new password issued." in page
+    verify(fresh(noor), helena)
+    page = as_(ada).get("/access/").content.decode()
+    assert "Ada Hartmann asked to verify this identity, and had made or changed" in page
+    assert "Identity verified by Noor Haddad, asked by Ada Hartmann" in page
+    table = as_(ada).get("/access/people.csv").content.decode()
+    assert "Check that both exist." in table
+
+
+@pytest.mark.every_row
+def test_each_step_agrees_with_the_ledger_and_a_suspension_lifted_by_sql_is_named(
+    ada, noor, helena, capsys
+):
+    put_on_record()
+    change(ada, helena, email="h@example.org", printed_name="Helena V.")
+    act(ada, "send_link", helena)
+    choose(link_in(mailed("h@example.org")[-1]))
+    call_command("account_link", "helena")
+    form = {"username": "otto", "printed_name": "Otto Brandt", "email": "otto@example.org",
+            "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}  # fmt: skip
+    as_(ada).post(f"{PEOPLE}add/", form)
+    verify(noor, helena)
+    act(noor, "send_link", helena)
+    assert ledger_check.verify(Mode.FULL).problems == ()
+    suspended_at = fresh(helena).signing_suspended_at
+    User.objects.filter(pk=helena.pk).update(signing_suspended_at=None)
+    (problem,) = ledger_check.verify(Mode.FULL).problems
+    assert "signing_suspended_at" in str(problem)
+    User.objects.filter(pk=helena.pk).update(signing_suspended_at=suspended_at)

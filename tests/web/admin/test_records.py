@@ -1,0 +1,217 @@
+"""Documents, packets and findings in the admin: found in many ways, changed in none."""
+
+import dataclasses
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from audit.ledger.queries import timeline
+from ingestion.models import Batch, Chunk, Document, Finding, Packet
+from ingestion.reading.facts import MediaType, Page, Reading, TextSource
+from ingestion.rules.extraction import FieldValue
+from tests import steps
+from tests.factories import make_batch, make_user
+from tests.web.scenes import (
+    FILED,
+    REJECTED,
+    lease_all,
+    make_packet,
+)
+
+RECORDS = [Batch, Packet, Document, Finding, Chunk]
+TYPED = Page(1, 612, 792, "typed", TextSource.NATIVE)
+TYPED_TOO = dataclasses.replace(TYPED, number=2)
+SCANNED = Page(
+    3, 612, 792, "seen", TextSource.OCR, confidence=91.2, dpi=200, turned=180, uncovered=0.123
+)
+SCANNED = dataclasses.replace(SCANNED, turned=180)
+LOST = Page(4, 612, 792, "", TextSource.OCR, error="timeout")
+LISTS = [*(f"ingestion/{model.__name__.lower()}" for model in RECORDS)]
+LISTS += [f"clinical_sites/{name}" for name in ("site", "portal", "study", "user", "membership")]
+
+
+WHY = "The portal is back, says its owner."
+
+
+def text(answer):
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+@pytest.mark.parametrize("model", RECORDS, ids=lambda model: model.__name__)
+def test_nobody_adds_changes_or_removes_a_record(as_role, packet, model):
+    client, row = as_role(""), model.objects.first()
+    base = f"/admin/ingestion/{model.__name__.lower()}"
+    assert client.get(f"{base}/add/").status_code == 403
+    assert client.post(f"{base}/{row.pk}/change/", {"state": "ARCHIVED"}).status_code == 403
+    assert client.post(f"{base}/{row.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert "_save" not in text(client.get(f"{base}/{row.pk}/change/"))
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_every_list_opens_with_filters_and_search(as_role, packet, path):
+    page = text(as_role("").get(f"/admin/{path}/"))
+    assert 'id="searchbar"' in page
+    assert "<style" not in page
+    assert " style=" not in page
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(as_role, site, path):
+    client, user = as_role(""), make_user("sender", sites=(site,))
+    make_packet(site, user, REJECTED)
+    few = _queries(client, path)
+    for _ in range(3):
+        make_packet(site, user, REJECTED, FILED)
+        make_batch(documents=2)
+        make_user(sites=(site,))
+    assert _queries(client, path) == few
+
+
+def _queries(client, path):
+    client.get(f"/admin/{path}/")  # warms the cache of content types
+    with CaptureQueriesContext(connection) as seen:
+        client.get(f"/admin/{path}/")
+    return len(seen)
+
+
+def test_a_document_shows_its_findings_in_sentences(as_role, packet):
+    document = packet.documents.get(state="REJECTED")
+    page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
+    for part in ["Page 2 is not signed.", "Ask the chair", "SIGNATURE_MISSING", document.sha256]:
+        assert part in page
+    assert f'href="/packets/{packet.reference}/"' in page
+    assert 'class="sl-chip sl-bad"' in page
+
+
+def test_a_document_shows_what_was_read_on_it_and_how(as_role, site):
+    fields = (FieldValue("approval_date", "2026-03-12", 3, "ocr", 87.4),)
+    reading = Reading(MediaType.PDF, (TYPED, TYPED_TOO, SCANNED, LOST), engine="tesseract 5.3.0")
+    found = dataclasses.replace(FILED, fields=fields, evidence='"IRB APPROVAL" on page 1')
+    document = make_packet(site, make_user(sites=(site,)), found, reading=reading).documents.get()
+    page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
+    for part in [
+        "<dt>Approval date</dt><dd>2026-03-12",
+        "page 3, read from the scan, 87 % sure",
+        "&quot;IRB APPROVAL&quot; on page 1",
+        "<div>Pages 1 to 2: text of the file</div>",
+        "<div>Page 3: scan of 200 dpi, 91 % sure, 12 % of its print not read, turned by 180 deg",
+        "<div>Page 4: could not be read (timeout)</div>",
+        "<div>tesseract 5.3.0</div>",
+    ]:
+        assert part in page
+
+
+def test_of_a_document_that_could_not_be_read_nothing_is_made_up(as_role, site):
+    document = make_packet(site, make_user(sites=(site,)), REJECTED, reading=None).documents.get()
+    page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
+    assert "None was read." in page
+
+
+def test_a_document_without_findings_says_so(as_role, packet):
+    document = packet.documents.get(state="ARCHIVED")
+    page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
+    assert '<div class="readonly">None</div>' in page
+
+
+def test_a_finding_shows_its_sentences(as_role, packet):
+    finding = Finding.objects.get(code="SIGNATURE_MISSING")
+    page = text(as_role("QA reviewers").get(f"/admin/ingestion/finding/{finding.pk}/change/"))
+    assert "Page 2 is not signed." in page
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("q=irb", 1),
+        ("q=0203", 2),
+        ("q=nothing-like-it", 0),
+        ("state__exact=REJECTED", 1),
+        ("type=irb-approval", 1),
+        ("code=SIGNATURE_MISSING", 1),
+        ("site__country=Ireland", 2),
+    ],
+)
+def test_documents_are_found_by_what_people_know_of_them(as_role, packet, query, found):
+    page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/?{query}"))
+    assert page.count('class="field-doc_id"') == found
+
+
+def test_a_document_is_found_by_its_whole_fingerprint(as_role, packet):
+    sha256 = packet.documents.first().sha256
+    page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/?q={sha256}"))
+    assert page.count('class="field-doc_id"') == 1
+
+
+def test_a_packet_leads_to_its_documents(as_role, packet):
+    client = as_role("QA reviewers")
+    make_batch(documents=1)
+    page = text(client.get(f"/admin/ingestion/packet/{packet.pk}/change/"))
+    link = f"/admin/ingestion/document/?packet__id__exact={packet.pk}"
+    assert link in page
+    assert text(client.get(link)).count('class="field-doc_id"') == 2
+    batch = text(client.get(f"/admin/ingestion/document/?batch__id__exact={packet.batch_id}"))
+    assert batch.count('class="field-doc_id"') == 2
+
+
+def test_lists_say_how_much_is_settled(as_role, site):
+    make_packet(site, make_user(sites=(site,)), FILED, None)
+    assert "1 of 2" in text(as_role("").get("/admin/ingestion/packet/"))
+
+
+def test_a_heading_names_the_thing_and_not_the_action(as_role, packet):
+    client = as_role("")
+    assert "<h1>Documents</h1>" in text(client.get("/admin/ingestion/document/"))
+    page = text(client.get(f"/admin/ingestion/packet/{packet.pk}/change/"))
+    assert f"<h1>{packet.reference}</h1>" in page
+
+
+def try_again(client, packet):
+    chosen = [document.pk for document in packet.documents.all()]
+    values = {"action": "try_again", "_selected_action": chosen, "reason_for_change": WHY}
+    return client.post("/admin/ingestion/document/", values, follow=True)
+
+
+def test_operations_try_held_documents_again_in_one_click(as_role, site):
+    packet = make_packet(site, make_user(sites=(site,)), None, FILED)
+    lease = lease_all(packet)
+    waiting = packet.documents.get(state="RECEIVED")
+    steps.give_up(waiting.pk, lease, "PORTAL_UNAVAILABLE", {}, held=True)
+    page = text(try_again(as_role("Operations"), packet))
+    assert "1 documents are in the queue again." in page
+    assert "1 were passed over" in page
+    waiting.refresh_from_db()
+    assert waiting.state == "RECEIVED"
+    assert timeline(waiting.subject)[-1].actor.startswith("user:")
+
+
+def test_nobody_else_tries_documents_again(as_role, packet):
+    page = text(as_role("QA reviewers").get("/admin/ingestion/document/"))
+    assert "try_again" not in page
+
+
+def cancel(client, *batches):
+    chosen = [batch.pk for batch in batches]
+    values = {"action": "cancel", "_selected_action": chosen, "reason_for_change": WHY}
+    return text(client.post("/admin/ingestion/batch/", values, follow=True))
+
+
+def test_operations_cancel_a_batch_in_one_click_and_what_is_over_is_passed_over(as_role, site):
+    waiting, over = make_batch(documents=2), make_batch()
+    client = as_role("Operations")
+    cancel(client, over)
+    page = cancel(client, waiting, over)
+    assert f"Batch {waiting.reference} is being cancelled." in page
+    assert f"Passed over: batch {over.reference} is CANCELLED already." in page
+    waiting.refresh_from_db()
+    assert waiting.state == "CANCELLED"
+    assert timeline(waiting.subject)[-1].actor.startswith("user:")
+
+
+def test_nobody_else_cancels_a_batch(as_role, packet):
+    client = as_role("QA reviewers")
+    assert 'value="cancel"' not in text(client.get("/admin/ingestion/batch/"))
+    cancel(client, packet.batch)
+    packet.batch.refresh_from_db()
+    assert packet.batch.state != "CANCELLED"

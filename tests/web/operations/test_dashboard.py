@@ -1,0 +1,160 @@
+"""The dashboard: each number leads to what is behind it, and its alarms say what to do."""
+
+import re
+import time
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from audit.verification import runs
+from audit.verification.start import Mode
+from ingestion.models import Document, PortalGate, WorkerHost
+from ingestion.operations import alerts
+from tests.audit.signers import Notary
+from tests.audit.support import write_many
+from tests.factories import make_batch, make_leased, make_read, make_site
+from tests.web.operations.conftest import hold
+from tests.web.test_required import text
+
+PAGE = "/admin/ops/"
+
+
+def tile(shown, name):
+    """What stands on one of the numbers at the top, without its markup."""
+    part = shown.split(f"<dt>{name}</dt>")[1].split("</div>")[0]
+    return " ".join(re.sub(r"<[^>]+>", " ", part).split())
+
+
+def test_operations_open_it_and_others_do_not(as_role, signed_in):
+    assert signed_in.get(PAGE).status_code == 403
+    assert as_role("QA reviewers").get(PAGE).status_code == 403
+    assert as_role("Operations").get(PAGE).status_code == 200
+
+
+def test_a_stranger_is_sent_to_the_sign_in(client, db):
+    assert client.get(PAGE).url == f"/login/?next={PAGE}"
+
+
+def test_each_number_leads_to_the_list_behind_it(ops, site, host):
+    make_batch(site, 3)
+    make_leased(2, make_site())
+    make_read(site, "cv")
+    hold(site)
+    shown = text(ops.get(PAGE))
+    assert tile(shown, "Waiting").startswith("3 ")
+    assert tile(shown, "In progress").startswith("2 in ")
+    assert tile(shown, "Filed today").startswith("1 0% rejected")
+    assert tile(shown, "Workers").startswith("0 of 2 at work; last sign just now")
+    assert tile(shown, "Stuck").startswith("1 ")
+    assert tile(shown, "Failed tasks").startswith("0 ")
+    for address in re.findall(r'<dd><a href="([^"#]+)', shown):
+        assert ops.get(address.replace("&amp;", "&")).status_code == 200, address
+
+
+def test_the_verdict_on_the_chain_is_that_of_its_checks(ops, host, monkeypatch):
+    assert tile(text(ops.get(PAGE)), "Audit chain").startswith("Not checked ")
+    notary = Notary(monkeypatch)
+    write_many(3)
+    runs.check(Mode.FULL, asked_by="system:tests")
+    told = tile(text(ops.get(PAGE)), "Audit chain")
+    assert told.startswith(
+        "Own word only consistent, but only by this installation's own word; checked "
+    )
+    size = notary.sign()
+    runs.check(Mode.FULL, asked_by="system:tests")
+    told = tile(text(ops.get(PAGE)), "Audit chain")
+    assert told.startswith(f"Intact vouched for from outside up to entry {size}; checked ")
+
+
+@pytest.mark.parametrize("silent_for", [None, 61])
+def test_without_a_worker_it_says_which_command_to_run(ops, host, silent_for):
+    if silent_for:
+        host.seen_at = timezone.now() - timedelta(seconds=silent_for)
+        host.save()
+        assert "Silent" in text(ops.get(PAGE))
+    else:
+        host.delete()
+    shown = text(ops.get(PAGE))
+    assert '<div class="sl-verdict sl-bad"><p><strong>No worker gives a sign' in shown
+    assert "<code>manage.py workers</code>" in shown
+
+
+def test_an_alarm_says_since_when_it_rings(ops, host, site):
+    hold(site)
+    assert "Since <time" not in text(ops.get(PAGE))
+    alerts.look(timezone.now() - timedelta(hours=3))
+    assert "Since <time" in text(ops.get(PAGE))
+
+
+def test_with_one_there_is_no_red_banner(ops, host):
+    assert "sl-verdict" not in text(ops.get(PAGE))
+
+
+def test_a_site_at_its_limit_is_named_with_what_waits(ops, host):
+    site = make_site("0204", rate_per_second=1.0, burst=5)
+    make_batch(site, 14)
+    PortalGate.objects.create(portal=site.portal, tat=int((time.time() + 60) * 1e6))
+    shown = text(ops.get(PAGE))
+    assert "Site 0204 is at its request limit." in shown
+    assert "14 documents wait for the next slot." in shown
+    assert "100%, at its limit" in shown
+    PortalGate.objects.update(tat=int((time.time() + 2.5) * 1e6))
+    shown = text(ops.get(PAGE))
+    assert "is at its request limit" not in shown
+    assert re.search(r">(4\d|50)%<", shown)
+
+
+def test_a_portal_that_does_not_answer_is_listed_with_its_next_probe(ops, host, site):
+    later = int((time.time() + 300) * 1e6)
+    PortalGate.objects.create(portal=site.portal, breaker="OPEN", shut_until=later)
+    assert "Does not answer" in text(ops.get(PAGE))
+
+
+def test_what_is_wrong_with_the_settings_is_said_with_what_to_do(ops, host, settings):
+    settings.SHIFT_SECONDS = 7200
+    shown = text(ops.get(PAGE))
+    assert "A shift of more than an hour keeps a worker from being recycled." in shown
+    assert "Set SHIFT_SECONDS to 3600 or less." in shown
+
+
+def test_the_fragment_has_the_live_parts_alone(ops, host, site):
+    make_read(site, "cv")
+    fragment = text(ops.get(PAGE, headers={"X-Fragment": "1"}))
+    page = text(ops.get(PAGE))
+    live = set(re.findall(r'id="([^"]+)" data-live', page))
+    assert live == set(re.findall(r'id="([^"]+)" data-live', fragment))
+    assert "<html" not in fragment
+    assert "checks-title" not in fragment
+    assert 'data-poll="10000"' in page
+
+
+def test_no_chart_is_without_its_table_and_nothing_has_a_style(ops, host, site):
+    make_read(site, "cv")
+    shown = text(ops.get(PAGE))
+    assert shown.count('role="img"') == 2
+    assert shown.count("Show as a table") == 2
+    assert "style=" not in shown
+
+
+def test_it_takes_as_many_queries_for_much_as_for_little(ops, host, site):
+    def queries():
+        with CaptureQueriesContext(connection) as counted:
+            ops.get(PAGE, headers={"X-Fragment": "1"})
+        return len(counted)
+
+    hold(site)
+    make_batch(site)
+    PortalGate.objects.create(portal=site.portal, tat=int((time.time() + 60) * 1e6))
+    few = queries()
+    for number in range(4):
+        more = make_site()
+        make_batch(more, 3)
+        hold(more, 2, "PORTAL_UNAVAILABLE")
+        make_read(more, "cv")
+        PortalGate.objects.create(portal=more.portal, tat=int((time.time() + 60) * 1e6))
+        WorkerHost.objects.create(name=f"h{number}", host="h", workers=1, software="1")
+    Document.objects.filter(state="ARCHIVED").update(code="")
+    assert queries() == few

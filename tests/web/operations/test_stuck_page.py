@@ -1,0 +1,106 @@
+"""What is stuck is put right by a person, with a reason that stays on record."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from audit.ledger import queries
+from ingestion.models import Chunk, Document
+from tests.factories import make_batch, make_leased
+from tests.web.operations.conftest import hold
+from tests.web.test_required import text
+
+PAGE = "/admin/ops/stuck/"
+WHY = "The portal was repaired this morning."
+
+
+def states(documents):
+    rows = Document.objects.filter(pk__in=[document.pk for document in documents]).order_by("pk")
+    return list(rows.values_list("state", flat=True))
+
+
+def test_when_nothing_is_it_says_so(ops):
+    assert "Nothing is stuck." in text(ops.get(PAGE))
+
+
+def test_what_was_chosen_goes_back_into_the_queue_and_the_rest_stays(ops, site):
+    held = hold(site, 3)
+    sent = {"what": "chosen", "chosen": [held[0].pk, held[2].pk], "reason": WHY}
+    answer = ops.post(f"{PAGE}retry/", sent, follow=True)
+    assert "2 documents are in the queue again." in text(answer)
+    assert states(held) == ["RECEIVED", "HELD", "RECEIVED"]
+    entry = queries.timeline(held[0].subject)[-1]
+    assert entry.event == "document.tried_again"
+    assert entry.actor.startswith("user:")
+    assert entry.detail["reason"] == WHY
+
+
+def test_all_of_one_reason_go_back_together(ops, site):
+    one, other = hold(site, 2), hold(site, 2, "PORTAL_UNAVAILABLE")
+    sent = {"what": "all", "code": "PORTAL_UNAVAILABLE", "reason": WHY}
+    ops.post(f"{PAGE}retry/", sent)
+    assert (states(one), states(other)) == (["HELD"] * 2, ["RECEIVED"] * 2)
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"what": "chosen", "reason": WHY}, "Choose at least one in the list."),
+        ({"what": "all", "reason": ""}, "Write why you do this."),
+        ({"what": "all", "reason": "because"}, "Write why, in at least 10 characters."),
+        ({"what": "chosen", "chosen": "1 OR 1=1", "reason": WHY}, "Choose at least one"),
+    ],
+)
+def test_what_is_not_complete_comes_back_and_nothing_is_done(ops, site, sent, said):
+    held = hold(site)
+    answer = ops.post(f"{PAGE}retry/", sent)
+    assert answer.status_code == 400
+    shown = " ".join(answer.content.decode().split())
+    assert said in shown
+    assert "<title>Error: Stuck items" in shown
+    assert f'value="{sent["reason"]}"' in shown or not sent["reason"]
+    assert states(held) == ["HELD"]
+
+
+def test_a_lease_that_nobody_renews_is_released_with_a_reason(ops, site):
+    chunk, _ = make_leased(2, site)
+    Chunk.objects.update(lease_expires_at=timezone.now() - timedelta(minutes=1))
+    assert "Leases that nobody renews" in text(ops.get(PAGE))
+    sent = {"what": "chosen", "chosen": chunk.pk, "reason": WHY}
+    assert "1 lease was released." in text(ops.post(f"{PAGE}release/", sent, follow=True))
+    [entry] = queries.timeline(f"chunk:{chunk.pk}")
+    assert (entry.event, entry.detail["reason"]) == ("chunk.released", WHY)
+
+
+def test_what_is_past_its_deadline_is_due_at_once(ops, site):
+    [document] = make_batch(site).documents.all()
+    past = timezone.now() - timedelta(days=2)
+    Document.objects.update(failing_since=past)
+    assert "Past their deadline" in text(ops.get(PAGE))
+    sent = {"what": "chosen", "chosen": document.pk, "reason": WHY}
+    assert "1 document is due at once." in text(ops.post(f"{PAGE}now/", sent, follow=True))
+    assert queries.timeline(document.subject)[-1].detail["reason"] == WHY
+
+
+@pytest.mark.parametrize("address", ["retry/", "release/", "now/"])
+def test_who_may_not_operate_does_nothing(as_role, signed_in, site, address):
+    held = hold(site)
+    sent = {"what": "all", "chosen": held[0].pk, "reason": WHY}
+    assert signed_in.post(PAGE + address, sent).status_code == 403
+    assert as_role("Regulatory affairs").post(PAGE + address, sent).status_code == 403
+    assert states(held) == ["HELD"]
+
+
+@pytest.mark.parametrize("address", ["retry/", "release/", "now/"])
+def test_nothing_is_done_by_a_link(ops, address):
+    assert ops.get(PAGE + address).status_code == 405
+
+
+def test_held_documents_are_narrowed_by_reason_and_come_in_pages(ops, site, monkeypatch):
+    monkeypatch.setattr("web.operations.stuck.ON_A_PAGE", 2)
+    hold(site, 3)
+    hold(site, 1, "PORTAL_UNAVAILABLE")
+    assert "Page 1 of 2" in text(ops.get(PAGE))
+    narrowed = text(ops.get(f"{PAGE}?code=PORTAL_UNAVAILABLE"))
+    assert "Try all 1 again" in narrowed

@@ -1,0 +1,181 @@
+"""What a page asks for, the page lets people do: each advice has its button, in each state."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from django.utils import timezone
+
+from ingestion import review
+from ingestion.core.states import DocumentState
+from ingestion.models import Action, Document
+from ingestion.rules.codes import CODES, Disposition
+from ingestion.rules.copy import COPY
+from ingestion.rules.findings import Finding
+from ingestion.rules.sentences import placeholders, sentences
+from tests.factories import verdict
+from tests.ingestion.review.scenes import decide, lead, sender
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    make_packet,
+)
+from tests.web.test_required import contradict
+
+UPLOADS = {
+    "Upload a corrected file", "Replace the file", "Upload the file here", "Upload a newer version",
+}  # fmt: skip
+# What a sentence asks for, and the buttons of which one answers it.
+ASKS = {
+    r"\b(upload|scan|send|attach)\b": UPLOADS,
+    r"\b(correct|change) the (type|person|name of the person)": {"Correct type or person"},
+    r"\bask (QA|for a review)": {"Ask for a review"},
+    r"(?<!we )\btry again\b": {"Try again"},
+}
+PASSIVE = re.compile(r"^(Do nothing|Leave it with us|Wait until the portal is back)")
+BUTTONS = UPLOADS.union(*ASKS.values())
+# Of a finding that compares two documents: it stands on the pages of sites and packets.
+OF_TWO = {"one", "other", "absent", "lacking"}
+STATES = {
+    Disposition.REJECT: ("REJECTED", "IN_REVIEW"),
+    Disposition.REVIEW: ("IN_REVIEW", "REJECTED"),  # beside one that rejects
+    Disposition.HOLD: ("HELD",),
+    Disposition.WARN: ("ARCHIVED", "REJECTED", "IN_REVIEW"),
+    Disposition.INFO: ("ARCHIVED", "REJECTED", "IN_REVIEW"),
+}
+FILED_ALL_THE_SAME = ("EXPIRED_DOCUMENT", "STALE_DOCUMENT")  # where a study's own terms say so
+
+
+def wordings():
+    """Every code with every wording of its advice, by the facts that lead to it."""
+    for code, copy in COPY.items():
+        for number, wording in enumerate(copy.do, start=1):
+            yield pytest.param(code, placeholders(wording) - {"type"}, id=f"{code}-{number}")
+
+
+def asked_for(sentence):
+    """The sets of buttons of which the sentence needs one each."""
+    return [buttons for ask, buttons in ASKS.items() if re.search(ask, sentence, re.IGNORECASE)]
+
+
+def offered(client, address):
+    page = client.get(address).content.decode()
+    main = page[page.index("<main") :]
+    labels = re.findall(r"<(?:a|button)[^>]*>([^<]+)<", main)
+    return {label.strip() for label in labels} & BUTTONS, " ".join(main.split())
+
+
+@pytest.mark.parametrize(("code", "names"), list(wordings()))
+def test_each_advice_has_its_button_in_each_state_in_which_it_is_shown(
+    signed_in, site, mara, code, names
+):
+    facts = dict.fromkeys(names, "X")
+    said = sentences(code, facts, type_name="IRB approval").do
+    needs = asked_for(said)
+    assert "wait for QA" not in said, "the page says so where it is so"
+    assert needs or PASSIVE.search(said), f"what is one to do: {said}"
+    if names & OF_TWO or code == "PACKET_INCOMPLETE":
+        assert all(UPLOADS is each for each in needs), "a gap is answered by an upload"
+        return
+    states = STATES[CODES[code].disposition]
+    if code == "DOWNLOAD_FAILED":
+        states = ("REJECTED",)  # without a file there is nothing that QA could look at
+    for state in (*states, "ARCHIVED") if code in FILED_ALL_THE_SAME else states:
+        found = Finding(code, facts=facts)
+        decided = replace(verdict(state, found), primary=None if state == "ARCHIVED" else found)
+        packet = make_packet(site, mara, decided)
+        document = packet.documents.get()
+        for address in (f"/documents/{document.pk}/", f"/packets/{packet.reference}/"):
+            buttons, page = offered(signed_in, address)
+            assert escaped(said) in page, (state, said)
+            for need in needs:
+                assert need & buttons, f"{state}: {said} No button on {address} answers it."
+
+
+def escaped(text):
+    return text.replace("'", "&#x27;")
+
+
+def test_the_pages_of_a_site_and_a_packet_answer_what_two_documents_contradict(signed_in, site):
+    form, _ = contradict(site)
+    for address in ("/sites/0203/", f"/packets/{form.packet.reference}/"):
+        page = signed_in.get(address).content.decode()
+        gap = page[page.index("What does not fit together") :]
+        assert "Upload documents" in gap
+        assert 'href="/packets/new/?site=0203"' in gap
+
+
+def test_no_review_is_asked_for_without_a_file(signed_in, site, mara):
+    failed = verdict("REJECTED", Finding("DOWNLOAD_FAILED", facts={"status": 404}))
+    document = make_packet(site, mara, failed).documents.get()
+    answer = signed_in.post(f"/documents/{document.pk}/ask/", {"words": "Look again."})
+    assert answer.status_code == 409
+    assert "There is no file yet that QA could look at." in answer.content.decode()
+
+
+@pytest.fixture
+def every_state(site, mara, tmp_path):
+    """A document in each state, by name."""
+    sent = sender(site, mara, tmp_path)
+    ines = lead("rafael", "Rafael Duarte")
+    found = {
+        "received": make_packet(site, mara, None).documents.get(),
+        "late": make_packet(site, mara, None).documents.get(),
+        "rejected": sent(REJECTED, b"%PDF-1.7 1"),
+        "asked": sent(REJECTED, b"%PDF-1.7 2"),
+        "in_review": sent(IN_REVIEW, b"%PDF-1.7 3"),
+        "returned": sent(IN_REVIEW, b"%PDF-1.7 4"),
+        "held": make_packet(site, mara, verdict("HELD", Finding("POISON"))).documents.get(),
+        "filed": sent(FILED, b"%PDF-1.7 6"),
+        "withdrawn": sent(FILED, b"%PDF-1.7 7"),
+        "cancelled": make_packet(site, mara, None).documents.get(),
+    }
+    Document.objects.filter(pk=found["late"].pk).update(failing_since=timezone.now())
+    review.ask(found["asked"], "Look again.", person=mara)
+    decide(found["returned"], Action.RETURN, ines)
+    decide(found["withdrawn"], Action.WITHDRAW, ines)
+    Document.objects.filter(pk=found["cancelled"].pk).update(
+        state=DocumentState.CANCELLED, doc_id="letter"
+    )
+    for number, document in enumerate(found.values()):  # none is a newer version of another
+        Document.objects.filter(pk=document.pk).update(doc_id=f"letter-{number}")
+    yield found
+    Document.objects.filter(pk=found["cancelled"].pk).update(state=DocumentState.RECEIVED)
+
+
+def test_no_state_asks_for_what_it_does_not_offer(signed_in, every_state):
+    for name, document in every_state.items():
+        buttons, page = offered(signed_in, f"/documents/{document.pk}/")
+        outcome = page[page.index("outcome-title") : page.index('class="sl-actions"')]
+        plain = re.sub(r"<[^>]+>", " ", outcome)
+        if name == "asked":  # the site's own words
+            plain = plain.split("What the site asked QA")[0]
+        for need in asked_for(plain):
+            assert need & buttons, f"{name}: {plain}"
+
+
+@pytest.mark.parametrize(
+    ("name", "buttons"),
+    [
+        ("received", set()),
+        ("late", {"Upload the file here"}),
+        ("rejected", {"Upload a corrected file", "Correct type or person", "Ask for a review"}),
+        ("asked", {"Replace the file", "Correct type or person"}),
+        ("in_review", {"Replace the file", "Correct type or person"}),
+        ("returned", {"Upload a corrected file"}),
+        ("held", {"Upload the file here"}),
+        ("filed", set()),
+        ("withdrawn", set()),
+        ("cancelled", set()),
+    ],
+)
+def test_each_state_offers_what_can_be_done_in_it_and_nothing_else(
+    signed_in, every_state, name, buttons
+):
+    document = every_state[name]
+    assert offered(signed_in, f"/documents/{document.pk}/")[0] == buttons
+    for label in buttons:  # and each leads to a page
+        page = signed_in.get(f"/documents/{document.pk}/").content.decode()
+        (address,) = re.findall(rf'href="([^"]+)"[^>]*>{label}', page)
+        assert signed_in.get(address.replace("&amp;", "&")).status_code == 200

@@ -1,0 +1,58 @@
+"""Charts as numbers: what is drawn is what is counted, and nothing is drawn as nothing."""
+
+import pytest
+from django.template.loader import render_to_string
+
+from web.shell import charts
+from web.shell.charts import Columns, Line, Series
+
+
+def columns(*pairs):
+    filed, rejected = zip(*pairs, strict=True)
+    series = [Series("Filed", "c1", filed), Series("Rejected", "c2", rejected)]
+    return Columns("key", "Title", "Said", [f"{n}:00" for n in range(len(pairs))], series)
+
+
+@pytest.mark.parametrize(
+    ("most", "end"), [(0, 1), (1, 1), (3, 5), (10, 10), (11, 20), (23, 25), (99, 100), (101, 200)]
+)
+def test_an_axis_ends_at_a_round_number(most, end):
+    assert charts.nice(most) == end
+
+
+def test_the_parts_of_a_column_stand_on_each_other_with_a_gap():
+    below, above = columns((30, 20)).parts
+    assert (below.y, below.height) == (40.0, 60.0)
+    assert above.y == 0.0
+    assert above.y + above.height < below.y
+    assert below.tone != above.tone
+
+
+def test_what_is_not_there_is_not_drawn():
+    assert columns((0, 0), (0, 0)).parts == []
+    [only] = columns((0, 0), (0, 7)).parts
+    assert (only.tone, only.y + only.height) == ("c2", 100.0)
+
+
+def test_a_little_of_much_is_still_seen():
+    bars = charts.bars([("a", 10_000, ""), ("b", 1, ""), ("c", 0, "")], "c1")
+    assert [bar.filled for bar in bars] == [100, 1, 0]
+    assert bars[0].said == "10,000"
+
+
+def test_a_line_goes_from_side_to_side():
+    line = Line("key", "Title", "Said", ["a", "b", "c"], [0, 5, 10])
+    assert line.points == "0,100.0 10,50.0 20,0.0"
+    assert line.area.endswith("20,100")
+
+
+def test_each_drawing_has_a_name_a_sentence_and_no_style():
+    chart = columns((1, 2), (3, 4))
+    drawn = render_to_string("charts/columns.html", {"chart": chart})
+    table = render_to_string("charts/columns_table.html", {"chart": chart, "head": "Hour"})
+    assert 'role="img"' in drawn
+    assert '<title id="key-name">Title</title>' in drawn
+    assert '<desc id="key-said">Said</desc>' in drawn
+    assert "style=" not in drawn + table
+    for cell in ("0:00", "1:00", ">3<", ">4<"):
+        assert cell in table

@@ -1,0 +1,383 @@
+"""A certified copy: signed, given out as often as its signer wants it, and the same each time."""
+
+import hashlib
+import io
+import json
+import shutil
+import subprocess
+import tracemalloc
+import zipfile
+
+import pypdf
+import pytest
+
+from audit.ledger import queries
+from audit.ledger.actors import in_short
+from audit.ledger.chain import digest
+from audit.ledger.redaction import redact
+from ingestion import copies
+from ingestion.stores.archive import archive
+from tests.audit.export.support import KEY, exported, publish, sign
+from tests.audit.support import guards_down, sql
+from tests.docs.pages import ROOT, blocks
+from tests.factories import make_user
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    make_packet,
+)
+
+pytestmark = pytest.mark.requirement("R29")
+CONTENT = b"%PDF-1.7 the approval, as it came"
+WHY = "The inspector of 12 May asks for it."
+
+
+@pytest.fixture
+def document(site, mara, tmp_path):
+    """On file, with its bytes."""
+    packet = make_packet(site, mara, FILED, content=CONTENT)
+    document = packet.documents.get()
+    (tmp_path / "incoming").write_bytes(CONTENT)
+    archive().put(tmp_path / "incoming", document.sha256)
+    return document
+
+
+def page_of(document):
+    return f"/documents/{document.pk}/copies/"
+
+
+def given(**fields):
+    return {"reason": WHY, "username": "mara", "password": "correct horse", **fields}
+
+
+def certified(document):
+    return [e for e in queries.timeline(document.subject) if e.event == "document.certified"]
+
+
+def fetched(client, document):
+    """The newest copy's bytes."""
+    answer = client.get(f"{page_of(document)}{certified(document)[-1].seq}/")
+    assert answer.status_code == 200
+    return b"".join(answer.streaming_content)
+
+
+def opened(content):
+    package = zipfile.ZipFile(io.BytesIO(content))
+    assert package.testzip() is None
+    return {info.filename: package.read(info) for info in package.infolist()}
+
+
+def printed(files):
+    pages = pypdf.PdfReader(io.BytesIO(files["certificate.pdf"])).pages
+    return "".join("".join(page.extract_text() for page in pages).split())
+
+
+def damage(document, content=b"%PDF-1.7 something else"):
+    path = archive().path_of(document.sha256)
+    path.chmod(0o644)
+    path.write_bytes(content)
+    path.chmod(0o444)
+
+
+def alarms(document):
+    return [(entry.event, in_short(entry.actor)) for entry in
+            queries.timeline(f"file:{document.sha256}")]  # fmt: skip
+
+
+@pytest.fixture
+def files(signed_in, document):
+    """What is in a copy that was just signed."""
+    assert signed_in.post(page_of(document), given()).status_code == 302
+    return opened(fetched(signed_in, document))
+
+
+def test_the_original_is_in_it_unchanged_under_its_own_name(files, document):
+    assert files["original/irb-approval.pdf"] == CONTENT
+    with archive().open(document.sha256) as kept:
+        assert kept.read() == CONTENT
+
+
+@pytest.mark.requirement("R25")
+@pytest.mark.requirement("R26")
+def test_the_signature_is_on_record_with_name_time_meaning_reason_and_the_bytes(files, document):
+    (entry,) = certified(document)
+    assert (entry.sha256, entry.role) == (hashlib.sha256(CONTENT).hexdigest(), "site coordinator")
+    assert entry.detail["printed_name"] == "Mara Lindqvist"
+    assert entry.detail["meaning"] == "I certify that this is an exact copy of the original."
+    assert entry.detail["reason"] == WHY
+    assert entry.detail["document"]["received"].endswith("Z")
+
+
+@pytest.mark.requirement("R25")
+def test_the_certificate_says_what_is_certified_by_whom_and_why(files, document):
+    (entry,) = certified(document)
+    shown = printed(files)
+    for said in (
+        "MaraLindqvist",
+        "Icertifythatthisisanexactcopyoftheoriginal.",
+        "".join(WHY.split()),
+        f"{entry.occurred_at:%Y-%m-%d%H:%M:%S}UTC",
+        "0203,St.Brigid'sHospital,Ireland",
+        "SLX-301",
+        "irb-approval.pdf",
+        f"no.{entry.seq}",
+        entry.hash,
+    ):
+        assert said in shown
+    assert shown.count(document.sha256) == 3, "as filed, in the archive, and read back"
+    for name in ("trail.ndjson", "document.json"):
+        assert hashlib.sha256(files[name]).hexdigest() in shown
+
+
+@pytest.mark.requirement("R12")
+def test_the_certificate_says_whether_the_document_was_changed_since_it_first_came(
+    signed_in, document, site, mara, files
+):
+    assert "Sincefirstreceivednotchanged" in printed(files)
+    later = make_packet(site, mara, FILED, kinds=(document.doc_id,)).documents.get()
+    assert later.sha256 != document.sha256
+    came = queries.timeline(later.subject)[0].seq
+    signed_in.post(page_of(document), given())
+    again = printed(opened(fetched(signed_in, document)))
+    assert f"SincefirstreceivedCHANGEDbyentry{came}Original" in again
+
+
+def test_the_shell_finds_the_copys_sums_and_its_entry_in_an_export(files, settings, tmp_path):
+    """By the commands of docs/audit-format.md."""
+    publish(settings, tmp_path / "anchors")
+    sign()
+    package, copy = exported(tmp_path / "export"), tmp_path / "copy"
+    for name, content in files.items():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_bytes(content)
+    shutil.copy(package / "verify_trail.py", copy)
+    said = in_the_shell(copy, package)
+    assert hashlib.sha256(CONTENT).hexdigest() in said
+    assert digest(files["trail.ndjson"].decode().splitlines()[-1]) in said
+    assert "COMPLETE: entries 1 to" in said
+    assert "Vouched for from elsewhere: entries up to" in said
+    changed = files["trail.ndjson"].replace(b"site coordinator", b"Site coordinator")
+    (copy / "trail.ndjson").write_bytes(changed)
+    assert "COMPLETE:" not in in_the_shell(copy, package)
+
+
+def in_the_shell(folder, package):
+    (block,) = (b for b in blocks(ROOT / "docs" / "audit-format.md") if "original/*" in b.text)
+    return subprocess.run(
+        ["sh", "-c", block.text], cwd=folder, capture_output=True, text=True, check=False,
+        env={"EXPORT": str(package), "KEY": KEY.verifier.text, "PATH": "/usr/bin:/bin"},
+    ).stdout  # fmt: skip
+
+
+def test_its_trail_ends_with_the_entry_that_certifies_it(files, document):
+    lines = files["trail.ndjson"].decode().splitlines()
+    entries = queries.timeline(document.subject)
+    assert [digest(line) for line in lines] == [entry.hash for entry in entries[: len(lines)]]
+    assert digest(lines[-1]) == certified(document)[0].hash
+    assert json.loads(lines[0])["event"] == "document.received"
+
+
+def test_what_is_known_of_it_is_beside_it(files, document):
+    known = json.loads(files["document.json"])
+    assert (known["site"], known["doc_id"]) == ("0203", document.doc_id)
+    assert (known["sha256"], known["size"]) == (document.sha256, len(CONTENT))
+
+
+def test_the_same_signature_gives_the_same_bytes_also_when_names_have_changed(
+    signed_in, document, site
+):
+    signed_in.post(page_of(document), given())
+    first = fetched(signed_in, document)
+    site.name = "Somebody Else's Hospital"
+    site.save()
+    assert fetched(signed_in, document) == first
+    at = certified(document)[0].occurred_at
+    with zipfile.ZipFile(io.BytesIO(first)) as package:  # which counts in steps of two seconds
+        dates = {info.date_time for info in package.infolist()}
+    assert dates == {at.replace(second=at.second // 2 * 2).timetuple()[:6]}
+
+
+@pytest.mark.requirement("R07")
+def test_each_time_that_it_is_fetched_is_on_record(signed_in, document):
+    signed_in.post(page_of(document), given())
+    for _ in range(2):
+        fetched(signed_in, document)
+    seq = certified(document)[0].seq
+    taken = queries.timeline(document.subject)[-2:]
+    assert [entry.event for entry in taken] == ["document.downloaded"] * 2
+    assert {entry.detail["certified_by_entry"] for entry in taken} == {seq}
+
+
+def test_the_page_lists_what_one_has_signed_and_not_what_others_have(client, document, site, mara):
+    for person in (mara, make_user("otto", sites=(site,))):
+        client.force_login(person)
+        why = f"Needed by {person.username}, today."
+        client.post(page_of(document), given(username=person.username, reason=why))
+    page = client.get(page_of(document)).content.decode()
+    assert "Needed by otto" in page
+    assert "Needed by mara" not in page
+    theirs = certified(document)[0].seq
+    assert client.get(f"{page_of(document)}{theirs}/").status_code == 404
+
+
+@pytest.mark.requirement("R24")
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"password": "wrong horse"}, "Enter your own user name and password again"),
+        ({"username": "ines"}, "Enter your own user name and password again"),
+        ({"reason": " "}, "This field is required"),
+        ({"reason": "because"}, "at least 10 characters"),
+    ],
+    ids=["password", "name", "nothing", "little"],
+)
+def test_without_a_reason_and_ones_own_signature_nothing_is_certified_and_nothing_lost(
+    signed_in, document, wrong, said
+):
+    before = len(queries.timeline(document.subject))
+    answer = signed_in.post(page_of(document), given(**wrong))
+    page = answer.content.decode()
+    assert answer.status_code == 400
+    assert said in page
+    assert wrong.get("reason", WHY) in page
+    assert "correct horse" not in page
+    assert len(queries.timeline(document.subject)) == before
+
+
+@pytest.mark.parametrize("decided", [REJECTED, IN_REVIEW, None], ids=["rejected", "review", "new"])
+def test_what_is_not_on_file_has_no_certified_copy_and_the_page_says_why(
+    signed_in, site, mara, decided
+):
+    document = make_packet(site, mara, decided).documents.get()
+    page = signed_in.get(page_of(document)).content.decode()
+    assert "Only what is on file can be certified" in page
+    assert "<form" not in page.partition("<main")[2]
+    assert signed_in.post(page_of(document), given()).status_code == 409
+    assert certified(document) == []
+
+
+def test_of_a_duplicate_the_page_leads_to_the_one_that_is_on_file(signed_in, document, site, mara):
+    again = make_packet(site, mara, FILED, content=CONTENT).documents.get()
+    assert again.state == "DEDUPED"
+    page = signed_in.get(page_of(again)).content.decode()
+    assert f'href="{page_of(document)}"' in page
+    assert signed_in.post(page_of(again), given()).status_code == 409
+
+
+def test_bytes_that_are_not_those_filed_are_not_certified_and_that_is_on_record(
+    signed_in, document
+):
+    damage(document)
+    answer = signed_in.post(page_of(document), given())
+    assert answer.status_code == 503
+    assert "its SHA-256 is another" in answer.content.decode()
+    assert certified(document) == []
+    assert alarms(document) == [("archive.file_changed", "system:certified_copy")]
+
+
+def test_bytes_that_were_changed_since_they_were_certified_are_not_given_out(signed_in, document):
+    signed_in.post(page_of(document), given())
+    damage(document)
+    answer = signed_in.get(f"{page_of(document)}{certified(document)[0].seq}/")
+    assert answer.status_code == 503
+    assert alarms(document) == [("archive.file_changed", "system:certified_copy")]
+    assert queries.timeline(document.subject)[-1].event == "document.certified"
+
+
+def test_a_file_that_is_gone_is_said_to_be_gone(signed_in, document):
+    signed_in.post(page_of(document), given())
+    archive().path_of(document.sha256).unlink()
+    for answer in (
+        signed_in.get(f"{page_of(document)}{certified(document)[0].seq}/"),
+        signed_in.post(page_of(document), given()),
+    ):
+        assert answer.status_code == 503
+        assert "not in the archive, where it was filed" in answer.content.decode()
+    assert alarms(document) == [("archive.file_missing", "system:certified_copy")]
+
+
+@pytest.mark.requirement("R05")
+def test_a_trail_that_was_changed_is_not_given_out_as_its_own(signed_in, document):
+    signed_in.post(page_of(document), given())
+    signed = certified(document)[0].seq
+    first = queries.timeline(document.subject)[0].seq
+    with guards_down():
+        sql("UPDATE audit_entry SET body = body || ' ' WHERE seq = %s", first)
+    answer = signed_in.get(f"{page_of(document)}{signed}/")
+    assert answer.status_code == 503
+    assert f"Entry {first} of its audit trail is not what was entered" in answer.content.decode()
+    with guards_down():
+        sql("UPDATE audit_entry SET body = rtrim(body) WHERE seq = %s", first)
+
+
+@pytest.mark.requirement("R38")
+def test_a_signature_whose_detail_was_taken_out_gives_no_copy_any_more(signed_in, document, mara):
+    signed_in.post(page_of(document), given())
+    seq = certified(document)[0].seq
+    by = {"actor": mara.actor, "role": "staff", "authorised_by": mara.actor}
+    redact(seq, reason="It names a participant.", **by)
+    assert signed_in.get(f"{page_of(document)}{seq}/").status_code == 404
+    assert "Signed by you" not in signed_in.get(page_of(document)).content.decode()
+
+
+def test_what_is_no_fault_of_the_archive_is_not_blamed_on_it(signed_in, document, monkeypatch):
+    signed_in.post(page_of(document), given())
+
+    def full(*_arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ingestion.copies.package.write", full)
+    with pytest.raises(OSError, match="No space left"):
+        fetched(signed_in, document)
+    assert alarms(document) == []
+
+
+def test_a_large_document_is_copied_without_being_held_in_memory(signed_in, site, mara, tmp_path):
+    content = bytes(32_000_000)
+    document = make_packet(site, mara, FILED, content=content).documents.get()
+    (tmp_path / "incoming").write_bytes(content)
+    archive().put(tmp_path / "incoming", document.sha256)
+    signed_in.post(page_of(document), given())
+    (signed,) = copies.signed_by(document, mara.actor)
+    tracemalloc.start()
+    try:
+        with (tmp_path / "copy.zip").open("w+b") as target:
+            copies.write(target, document, signed)
+        assert tracemalloc.get_traced_memory()[1] < 16_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_name_cannot_lead_out_of_the_package(signed_in, document):
+    type(document).objects.update(filename="../../certificate.pdf\n")
+    signed_in.post(page_of(document), given())
+    assert sorted(opened(fetched(signed_in, document))) == [
+        "certificate.pdf",
+        "document.json",
+        "original/.._.._certificate.pdf_",
+        "trail.ndjson",
+    ]
+
+
+@pytest.mark.requirement("R15")
+def test_of_another_site_there_is_nothing(stranger, document):
+    assert stranger.get(page_of(document)).status_code == 404
+    assert stranger.post(page_of(document), given(username="stranger")).status_code == 404
+    assert stranger.get(f"{page_of(document)}1/").status_code == 404
+
+
+def test_its_page_is_found_where_the_document_is(client, signed_in, document, as_staff):
+    link = f'href="{page_of(document)}"'
+    assert link in signed_in.get(f"/documents/{document.pk}/").content.decode()
+    as_staff()
+    for page in (
+        f"/admin/ingestion/document/{document.pk}/change/",
+        f"/admin/audit/document/{document.pk}/",
+    ):
+        assert link in client.get(page).content.decode()
+
+
+@pytest.fixture
+def as_staff(client, db):
+    return lambda: client.force_login(make_user("ada", is_staff=True, is_superuser=True))

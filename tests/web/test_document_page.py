@@ -1,0 +1,168 @@
+"""One document: what came of it, what happened to it, and its bytes for those who may have them."""
+
+import dataclasses
+from hashlib import sha256
+
+import pytest
+
+from audit.ledger.actors import in_full
+from audit.ledger.log import ledger, record
+from ingestion import filing
+from ingestion.rules.extraction import FieldValue
+from ingestion.stores.archive import archive
+from sites.models.legal_holds import LegalHold
+from tests import steps
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    lease_all,
+    make_packet,
+)
+
+
+def document_of(packet):
+    return packet.documents.order_by("pk").last()
+
+
+def shown(client, document):
+    return client.get(f"/documents/{document.pk}/").content.decode()
+
+
+def value(name, written, *, page=1, source="native", confidence=100.0):
+    return FieldValue(name, written, page, source, confidence)
+
+
+@pytest.mark.requirement("R14")
+def test_a_site_learns_how_long_its_document_is_kept_and_not_why_it_is_held(
+    client, signed_in, ines, site, mara
+):
+    LegalHold.objects.create(study=site.study, reason="An unannounced inspection.", set_by=ines)
+    document = document_of(make_packet(site, mara, FILED))
+    text = shown(signed_in, document)
+    assert "Kept for 25 years after the end of study SLX-301" in text
+    assert "hold" not in text
+    assert "inspection" not in text
+    client.force_login(ines)
+    assert "An unannounced inspection." in shown(client, document)
+
+
+def test_what_was_read_is_shown_and_what_came_from_a_scan_is_marked(signed_in, site, mara):
+    fields = (
+        value("approval_date", "2026-03-12", page=2, source="ocr", confidence=87.4),
+        value("investigator", "Ada Byron", page=0, source="acroform"),
+        value("expiry_date", "2027-03-11"),
+    )
+    packet = make_packet(site, mara, dataclasses.replace(FILED, fields=fields))
+    text = shown(signed_in, document_of(packet))
+    read = text[text.index("What we read on it") :]
+    assert "<dt>Approval date</dt><dd>2026-03-12" in read
+    assert "page 2, read from the scan, 87 % sure" in read
+    assert "a form field" in read
+    assert read.count("sure") == 1
+
+
+def test_nothing_is_shown_as_read_of_what_was_not(signed_in, site, mara):
+    packet = make_packet(site, mara, None)
+    assert "What we read" not in shown(signed_in, document_of(packet))
+
+
+BYTES = b"%PDF-1.7 the bytes"
+
+
+def in_archive(document, tmp_path):
+    """These bytes under the document's fingerprint, as a worker leaves them."""
+    path = tmp_path / "incoming"
+    path.write_bytes(BYTES)
+    archive().put(path, document.sha256)
+    return BYTES
+
+
+def test_its_way_is_told_from_the_ledger(signed_in, site, mara):
+    text = shown(signed_in, document_of(make_packet(site, mara, REJECTED)))
+    steps = ["<strong>Received", "Mara Lindqvist", "Checking started", "Rejected: not signed"]
+    places = [text.index(step, text.index("What happened to it")) for step in steps]
+    assert places == sorted(places)
+
+
+@pytest.mark.requirement("R40")
+def test_a_coordinator_reads_of_siteledger_and_of_none_of_its_hosts(signed_in, site, mara):
+    document = document_of(make_packet(site, mara, FILED))
+    with ledger():
+        record("document.seen", subject=document.subject, n=3, actor="system:look")
+    text = shown(signed_in, document)
+    assert ", by SiteLedger</span>" in text
+    assert ", system:look</span>" in text
+    assert in_full("system:worker").partition("@")[2] not in text
+
+
+def test_what_moves_nothing_is_told_too(signed_in, site, mara):
+    document = document_of(make_packet(site, mara, FILED))
+    with ledger():
+        record("document.viewed", subject=document.subject, n=3, actor="user:0", role="auditor")
+    text = shown(signed_in, document)
+    assert "<strong>Viewed</strong>" in text
+    assert ", auditor</span>" in text
+
+
+def test_a_document_whose_worker_died_is_back_in_the_queue(signed_in, site, mara):
+    packet = make_packet(site, mara, None)
+    lease = lease_all(packet)
+    steps.start_checking(packet.documents.get().pk, lease, sha256="0" * 64, size=9)
+    with ledger():
+        filing.requeue_interrupted(packet.batch.chunks.get())
+    assert "Back in the queue" in shown(signed_in, document_of(packet))
+
+
+def test_it_shows_its_fingerprint_and_its_versions(signed_in, site, mara):
+    make_packet(site, mara, REJECTED)
+    document = document_of(make_packet(site, mara, FILED))
+    text = shown(signed_in, document)
+    assert document.sha256 in text
+    assert text.count("<time", text.index("Versions")) == 2
+    assert "All checks passed. It is on file." in text
+
+
+def test_a_filed_document_is_given_as_an_attachment(signed_in, site, mara, tmp_path):
+    document = document_of(make_packet(site, mara, FILED, content=BYTES))
+    content = in_archive(document, tmp_path)
+    answer = signed_in.get(f"/documents/{document.pk}/file/")
+    assert b"".join(answer.streaming_content) == content
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="irb-approval.pdf"'
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "camera=()" in answer.headers["Permissions-Policy"]
+    assert answer.headers["Content-Type"] == "application/pdf"
+
+
+def test_a_file_with_an_odd_name_is_bytes_without_a_meaning(signed_in, site, mara, tmp_path):
+    packet = make_packet(site, mara, FILED, content=BYTES)
+    packet.documents.update(filename="page.html")
+    in_archive(document_of(packet), tmp_path)
+    answer = signed_in.get(f"/documents/{document_of(packet).pk}/file/")
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    assert b"".join(answer.streaming_content)
+
+
+def test_what_is_in_review_is_not_given_away(signed_in, site, mara, tmp_path):
+    document = document_of(make_packet(site, mara, IN_REVIEW, content=BYTES))
+    in_archive(document, tmp_path)
+    assert signed_in.get(f"/documents/{document.pk}/file/").status_code == 404
+    assert "Download the file" not in shown(signed_in, document)
+
+
+def test_bytes_that_are_not_there_are_a_page_that_is_not_there(signed_in, site, mara):
+    document = document_of(make_packet(site, mara, FILED))
+    assert document.sha256 != sha256(b"").hexdigest()
+    assert signed_in.get(f"/documents/{document.pk}/file/").status_code == 404
+
+
+def test_the_number_of_queries_does_not_grow_with_its_history(
+    signed_in, site, mara, django_assert_max_num_queries
+):
+    for _ in range(4):
+        document = document_of(make_packet(site, mara, REJECTED))
+    with django_assert_max_num_queries(16):
+        shown(signed_in, document)

@@ -1,0 +1,129 @@
+"""A coordinator's start page says what needs them, and how far each packet is."""
+
+import pytest
+
+from ingestion.models import PortalGate
+from tests.factories import make_user
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    make_packet,
+    pdf,
+)
+
+
+def page(client):
+    return client.get("/").content.decode()
+
+
+def test_without_a_site_it_says_whom_to_ask(client, db):
+    client.force_login(make_user("new"))
+    assert "You are not assigned to a site yet" in page(client)
+
+
+def test_without_packets_it_leads_to_the_upload(signed_in):
+    assert "No packets yet" in page(signed_in)
+
+
+def test_a_rejected_document_needs_somebody(signed_in, site, mara):
+    make_packet(site, mara, FILED, REJECTED)
+    shown = page(signed_in)
+    assert "Needs your attention: 1 document<" in shown
+    assert "Page 2 is not signed." in shown
+    assert "1 to correct" in shown
+
+
+def test_a_rejected_document_that_was_sent_again_needs_nobody(signed_in, site, mara):
+    make_packet(site, mara, REJECTED)
+    make_packet(site, mara, FILED)
+    assert "Nothing needs your attention" in page(signed_in)
+
+
+def test_the_counts_of_home_packet_and_site_page_agree(signed_in, site, mara):
+    rejected = make_packet(site, mara, REJECTED)
+    document = rejected.documents.get()
+    packet_page, site_page = f"/packets/{rejected.reference}/", "/sites/0203/"
+
+    def shown(address):
+        return " ".join(signed_in.get(address).content.decode().split())
+
+    assert "Needs your attention: 1 document<" in shown("/")
+    assert "1 to correct" in shown("/")
+    assert "1 of 1 document needs your attention" in shown(packet_page)
+    assert "Needs your attention: 1 document<" in shown(site_page)
+    make_packet(site, mara, FILED)  # the same document, in a packet of its own
+    assert "Nothing needs your attention" in shown("/")
+    assert "to correct" not in shown("/")
+    assert "1 replaced" in shown("/")
+    assert "Finished: 1 document was replaced since" in shown(packet_page)
+    assert "Upload a corrected file" not in shown(packet_page)
+    assert "A newer version was sent" in shown(packet_page)
+    assert "Needs your attention" not in shown(site_page)
+    answer = signed_in.get(f"/documents/{document.pk}/correct/")
+    assert answer.status_code == 409
+    assert "A newer version was sent already." in answer.content.decode()
+
+
+def test_what_is_corrected_needs_nobody_on_any_page(signed_in, site, mara):
+    packet = make_packet(site, mara, REJECTED)
+    document = packet.documents.get()
+    form = {"token": "t-1", "file-0": pdf("letter.pdf"), "type-0": "irb-approval"}
+    assert signed_in.post(f"/documents/{document.pk}/correct/", form).status_code == 302
+    assert "Nothing needs your attention" in page(signed_in)
+    assert "1 replaced" in page(signed_in)
+    shown = signed_in.get(f"/packets/{packet.reference}/").content.decode()
+    assert "Finished: 1 document was replaced since" in shown
+    assert "Needs your attention" not in signed_in.get("/sites/0203/").content.decode()
+
+
+def test_what_qa_looks_at_needs_nobody_else(signed_in, site, mara):
+    make_packet(site, mara, IN_REVIEW)
+    shown = page(signed_in)
+    assert "Nothing needs your attention" in shown
+    assert "1 in review" in shown
+
+
+def test_another_sites_packets_are_not_here(stranger, site, mara):
+    packet = make_packet(site, mara, REJECTED)
+    assert packet.reference not in page(stranger)
+
+
+def test_the_number_of_queries_does_not_grow_with_the_packets(
+    signed_in, site, mara, django_assert_max_num_queries
+):
+    for _ in range(5):
+        make_packet(site, mara, REJECTED, FILED)
+    with django_assert_max_num_queries(13):
+        page(signed_in)
+
+
+def test_many_packets_are_turned_like_pages(signed_in, site, mara, settings):
+    for _ in range(16):
+        make_packet(site, mara, None)
+    assert "Older packets" in page(signed_in)
+    assert "Newer packets" in signed_in.get("/?page=2").content.decode()
+
+
+@pytest.mark.parametrize("number", ["0", "99", "x"])
+def test_a_page_that_does_not_exist_shows_one_that_does(signed_in, site, mara, number):
+    make_packet(site, mara, FILED)
+    assert signed_in.get(f"/?page={number}").status_code == 200
+
+
+def test_staff_are_sent_to_their_own_start(client, ines):
+    client.force_login(ines)
+    assert client.get("/").url == "/admin/audit/"
+
+
+def test_a_site_whose_portal_does_not_answer_is_led_to_the_upload(signed_in, site):
+    assert "does not answer" not in page(signed_in)
+    PortalGate.objects.create(portal=site.portal, breaker="HALF_OPEN")
+    shown = page(signed_in)
+    assert "does not answer" in shown
+    assert "/packets/new/?site=0203" in shown
+
+
+def test_the_silence_of_another_sites_portal_is_nobodys_business(stranger, site):
+    PortalGate.objects.create(portal=site.portal, breaker="OPEN")
+    assert "does not answer" not in page(stranger)

@@ -1,0 +1,240 @@
+"""What a site does about a document that is in review: another file, another type or person."""
+
+import pytest
+
+from audit.ledger.queries import timeline
+from ingestion import review
+from ingestion.models import Action, Decision, Document, DraftFile
+from ingestion.review import desk
+from tests.factories import make_staff
+from tests.ingestion.review.scenes import NOTE, REASON, decide, lead, sender
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    make_packet,
+    pdf,
+    settle,
+)
+
+WHY = "It was marked as a letter by mistake."
+AS_CV = {"document_type": "cv", "person": "Ana Ruiz", "reason": WHY}
+
+
+@pytest.fixture
+def sent(site, mara, tmp_path):
+    return sender(site, mara, tmp_path)
+
+
+@pytest.fixture
+def rafael(db):
+    return lead("rafael", "Rafael Duarte")
+
+
+def fresh(document):
+    return Document.objects.get(pk=document.pk)
+
+
+def shown(client, address):
+    return " ".join(client.get(address).content.decode().split())
+
+
+def replace(client, document, file=None):
+    form = {"token": "t-1", "file-0": file or pdf("letter.pdf"), "type-0": "irb-approval"}
+    return client.post(f"/documents/{document.pk}/correct/", form)
+
+
+def redeclare(client, document, **fields):
+    return client.post(f"/documents/{document.pk}/type/", AS_CV | fields)
+
+
+def test_the_document_and_its_packet_offer_both(signed_in, sent):
+    document = sent(IN_REVIEW)
+    for address in (f"/documents/{document.pk}/", f"/packets/{document.packet.reference}/"):
+        page = shown(signed_in, address)
+        assert "Replace the file" in page
+        assert "Correct type or person" in page
+        assert "Ask for a review" not in page
+    form = shown(signed_in, f"/documents/{document.pk}/correct/")
+    assert "<h1>Replace the file</h1>" in form
+    assert "leaves the review of QA" in form
+
+
+def test_a_file_that_is_replaced_leaves_the_review_on_record(signed_in, mara, sent, rafael):
+    document = sent(REJECTED)
+    asked = review.ask(document, "Look again.", person=mara)
+    desk.assign(fresh(document), rafael, by=rafael)
+    answer = replace(signed_in, document)
+    new = Document.objects.latest("pk")
+    assert answer.url == f"/packets/{new.packet.reference}/"
+    old = fresh(document)
+    assert (old.state, new.state, new.corrects) == ("WITHDRAWN", "RECEIVED", old)
+    entry = timeline(old.subject)[-1]
+    assert (entry.event, entry.actor, entry.from_state, entry.to_state) == (
+        "document.replaced", mara.actor, "IN_REVIEW", "WITHDRAWN",
+    )  # fmt: skip
+    assert entry.detail["by"] == new.subject
+    assert list(desk.queue(desk.Wanted())) == []
+    asked.refresh_from_db()
+    assert asked.answered_at is not None
+    page = shown(signed_in, f"/documents/{old.pk}/")
+    assert "Replaced by its site while in review" in page
+    assert f'href="/documents/{new.pk}/"' in page
+    assert "The site replaced this file while it was in review." in page
+    assert "Replace the file" not in page
+    assert "What to do" not in page
+    assert "Nothing needs your attention" in shown(signed_in, "/")
+
+
+def test_a_reviewer_who_has_it_open_is_told_and_keeps_what_they_wrote(
+    signed_in, client, sent, rafael
+):
+    document = sent(IN_REVIEW)
+    seen = review.version(document)
+    replace(signed_in, document)
+    new = Document.objects.latest("pk")
+    client.force_login(rafael)
+    for fragment in ({}, {"X-Fragment": "1"}):
+        answer = client.post(
+            f"/admin/review/{document.pk}/sign/?action=return",
+            {"made_on": seen, "reason_code": "NOT_SIGNED", "note": NOTE},
+            headers=fragment,
+        )
+        assert answer.status_code == 409
+        page = " ".join(answer.content.decode().split())
+        assert "The site replaced this file" in page
+        assert f'href="/admin/review/{new.pk}/"' in page
+        assert NOTE in page
+    assert not Decision.objects.exists()
+    assert fresh(document).state == "WITHDRAWN"
+    page = shown(client, f"/admin/review/{document.pk}/")
+    assert "The site sent another file in its place" in page
+
+
+def test_what_qa_has_filed_meanwhile_is_not_replaced_and_the_file_is_not_lost(
+    signed_in, sent, rafael
+):
+    document = sent(IN_REVIEW)
+    decide(document, Action.RELEASE, rafael)
+    answer = replace(signed_in, document)
+    assert answer.status_code == 422
+    assert "You cannot replace this document because it is filed." in answer.content.decode()
+    assert DraftFile.objects.get().filename == "letter.pdf"
+    assert fresh(document).state == "ARCHIVED"
+
+
+def test_what_qa_has_returned_meanwhile_is_corrected_by_the_same_file(signed_in, sent, rafael):
+    document = sent(IN_REVIEW)
+    decide(document, Action.RETURN, rafael)
+    assert replace(signed_in, document).status_code == 302
+    assert fresh(document).state == "RETURNED"
+    assert Document.objects.latest("pk").corrects == document
+
+
+def test_a_site_corrects_type_and_person(signed_in, mara, sent):
+    document = sent(IN_REVIEW)
+    form = shown(signed_in, f"/documents/{document.pk}/type/")
+    assert '<option value="irb-approval" selected>' in form
+    answer = redeclare(signed_in, document)
+    assert answer.url == f"/documents/{document.pk}/"
+    assert fresh(document).doc_id == "cv.ana-ruiz"
+    page = shown(signed_in, answer.url)
+    assert "The checks run again" in page
+    said = "Type or person corrected: CV of Ana Ruiz. It was sent as IRB approval"
+    assert said in page
+    assert "Mara Lindqvist" in page
+    settle(document.packet, FILED)
+    assert fresh(document).state == "ARCHIVED"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"document_type": ""}, "This field is required"),
+        ({"person": " "}, "Enter the name of the person whose CV this is."),
+        ({"document_type": "irb-approval"}, "Both are as they were."),
+        ({"reason": "x"}, "at least"),
+    ],
+)
+def test_what_is_missing_comes_back_with_what_was_typed(signed_in, sent, fields, said):
+    document = sent(IN_REVIEW)
+    answer = redeclare(signed_in, document, **fields)
+    assert answer.status_code == 422
+    assert said in answer.content.decode()
+    assert WHY in answer.content.decode() or "reason" in fields
+    assert fresh(document).state == "IN_REVIEW"
+
+
+def test_who_is_late_reads_why_and_loses_nothing(signed_in, sent, rafael):
+    document = sent(IN_REVIEW)
+    decide(document, Action.RETURN, rafael)
+    answer = redeclare(signed_in, document)
+    assert answer.status_code == 409
+    page = answer.content.decode()
+    assert "because it is returned to site" in page
+    assert WHY in page
+
+
+def test_strangers_and_staff_have_no_such_pages(client, stranger, sent, rafael):
+    document = sent(IN_REVIEW)
+    for _ in range(2):
+        assert stranger.get(f"/documents/{document.pk}/type/").status_code == 404
+        assert redeclare(stranger, document).status_code == 404
+        assert replace(stranger, document).status_code == 404
+        client.force_login(rafael)
+    assert fresh(document).state == "IN_REVIEW"
+
+
+def test_a_reviewer_corrects_type_and_person_and_signs(client, sent, rafael):
+    document = sent(IN_REVIEW)
+    client.force_login(rafael)
+    page = shown(client, f"/admin/review/{document.pk}/")
+    assert "Correct type or person" in page
+    url = f"/admin/review/{document.pk}/sign/?action=redeclare"
+    form = shown(client, url)
+    assert "The checks run again on the same file." in form
+    assert form.index("Whose document is it?") < form.index("It stays on record, with")
+    given = {
+        "made_on": review.version(document), "document_type": "cv", "person": "Ana Ruiz",
+        "reason": REASON, "username": "rafael", "password": "wrong",
+    }  # fmt: skip
+    refused = client.post(url, given)
+    assert refused.status_code == 400
+    assert REASON in refused.content.decode()
+    assert fresh(document).state == "IN_REVIEW"
+    assert client.post(url, given | {"password": "correct horse"}).status_code == 302
+    assert (fresh(document).state, fresh(document).doc_id) == ("RECEIVED", "cv.ana-ruiz")
+    settle(document.packet, IN_REVIEW)
+    page = shown(client, f"/admin/review/{document.pk}/")
+    assert "Type or person corrected" in page
+    assert "CV of Ana Ruiz" in page
+
+
+def test_what_came_from_a_portal_has_a_type_to_correct_and_no_person(signed_in, sent):
+    document = sent(IN_REVIEW)
+    Document.objects.update(url="https://portal.example/1.pdf", doc_id="doc-1")
+    form = shown(signed_in, f"/documents/{document.pk}/type/")
+    assert "Whose document is it?" not in form
+    assert redeclare(signed_in, document).status_code == 302
+    assert (fresh(document).document_type, fresh(document).doc_id) == ("cv", "doc-1")
+
+
+def test_staff_read_no_advice_that_is_meant_for_sites(client, site, mara, rafael, ines):
+    packet = make_packet(site, mara, REJECTED, IN_REVIEW)
+    pages = [f"/packets/{packet.reference}/", "/sites/0203/"]
+    pages += [f"/documents/{each.pk}/" for each in packet.documents.all()]
+    reviewed = [f"/admin/review/{each.pk}/" for each in packet.documents.all()]
+    for person, addresses in (
+        (rafael, pages + reviewed),
+        (ines, pages),
+        (make_staff("Operations", "olu"), pages[2:]),
+    ):
+        client.force_login(person)
+        for address in addresses:
+            page = shown(client, address)
+            assert "What to do" not in page, address
+            assert "Ask the chair to sign" not in page, address
+            if "site" not in address:
+                assert "What to check" in page, address
+    client.force_login(mara)
+    assert "What to check" not in shown(client, pages[0])

@@ -1,0 +1,197 @@
+"""A packet's page: how far it is while it is checked, and then what came of each document."""
+
+from datetime import timedelta
+
+import pytest
+from django.conf import settings as configured
+from django.utils import timezone
+
+from ingestion.core.states import DocumentState
+from ingestion.dispatch import heartbeat
+from ingestion.models import WorkerHost
+from ingestion.rules.findings import Finding
+from tests.factories import verdict
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    make_packet,
+    settle,
+)
+from web.packets.packets import POLL_MILLISECONDS
+
+
+@pytest.fixture(autouse=True)
+def host(db):
+    """A worker host that has just given a heartbeat."""
+    return WorkerHost.objects.create(name="h", host="worker-01", workers=1, software="1")
+
+
+def page(client, packet, **headers):
+    return client.get(f"/packets/{packet.reference}/", headers=headers)
+
+
+def shown(client, packet):
+    return page(client, packet).content.decode()
+
+
+def test_it_says_how_many_are_checked(signed_in, site, mara):
+    text = shown(signed_in, make_packet(site, mara, FILED, REJECTED, None))
+    assert "Checking your documents" in text
+    assert "2 of 3 checked. 1 filed, 1 rejected." in text
+    assert '<progress class="sl-progress" max="3" value="2"' in text
+    assert "data-done" not in text
+
+
+def test_a_rejection_says_what_happened_why_what_to_do_and_its_code(signed_in, site, mara):
+    text = shown(signed_in, make_packet(site, mara, REJECTED))
+    assert "1 of 1 document needs your attention" in text
+    for part in ["Page 2 is not signed.", "counts only once", "Ask the chair", "SIGNATURE_MISSING"]:
+        assert part in text
+    assert "Upload a corrected file" in text
+    assert "/correct/" in text
+
+
+def test_the_same_file_again_is_a_good_outcome(signed_in, site, mara):
+    first = make_packet(site, mara, FILED).documents.get()
+    again = make_packet(site, mara, None)
+    again.documents.update(expected_sha256=first.sha256)
+    settle(again, FILED)
+    text = shown(signed_in, again)
+    assert again.documents.get().state == DocumentState.DEDUPED
+    assert "Already on file since" in text
+    assert "Nothing to do." in text
+    assert "Upload a corrected file" not in text
+
+
+def test_what_is_held_is_not_the_sites_fault(signed_in, site, mara):
+    held = verdict("HELD", Finding("INTERNAL_ERROR"))
+    text = shown(signed_in, make_packet(site, mara, held))
+    assert "Held by us: nothing for you to do" in text
+    assert "The cause is on our side or at the portal. You need not do anything." in text
+
+
+def test_what_is_in_review_waits_for_qa(signed_in, site, mara):
+    text = shown(signed_in, make_packet(site, mara, IN_REVIEW))
+    assert "A person in QA looks at this one." in text
+    assert "names site 0417" in text
+
+
+def test_a_fragment_is_the_live_part_alone(signed_in, site, mara):
+    packet = make_packet(site, mara, None)
+    fragment = page(signed_in, packet, X_Fragment="1").content.decode()
+    assert "data-live" in fragment
+    assert "<html" not in fragment
+
+
+def test_an_unchanged_packet_is_not_sent_again(
+    signed_in, site, mara, django_assert_max_num_queries
+):
+    packet = make_packet(site, mara, None, None)
+    etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
+    with django_assert_max_num_queries(5):  # session, user, packet, one sum, the worker hosts
+        answer = page(signed_in, packet, X_Fragment="1", If_None_Match=etag)
+    assert (answer.status_code, answer.content) == (304, b"")
+
+
+def test_every_move_of_a_document_is_shown(signed_in, site, mara):
+    packet = make_packet(site, mara, None, None)
+    etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
+    settle(packet, FILED)
+    answer = page(signed_in, packet, X_Fragment="1", If_None_Match=etag)
+    assert answer.status_code == 200
+    assert "1 of 2 checked" in answer.content.decode()
+
+
+def test_the_page_itself_is_never_304(signed_in, site, mara):
+    packet = make_packet(site, mara, None)
+    etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
+    assert page(signed_in, packet, If_None_Match=etag).status_code == 200
+
+
+def test_when_all_are_checked_the_page_says_done(signed_in, site, mara):
+    packet = make_packet(site, mara, FILED, FILED)
+    text = shown(signed_in, packet)
+    assert "Everything is on file" in text
+    assert "data-done" in text
+
+
+def test_the_order_of_documents_is_the_order_of_sending(signed_in, site, mara):
+    packet = make_packet(site, mara, None, None, None)
+    settle(packet, None, REJECTED)
+    text = shown(signed_in, packet)
+    sent = packet.documents.order_by("pk")
+    places = [text.index(f'id="{document.subject.replace(":", "-")}"') for document in sent]
+    assert places == sorted(places)
+
+
+def test_the_number_of_queries_does_not_grow_with_the_documents(
+    signed_in, site, mara, django_assert_max_num_queries
+):
+    packet = make_packet(site, mara, REJECTED, FILED, IN_REVIEW)
+    with django_assert_max_num_queries(19):
+        page(signed_in, packet)
+
+
+def test_what_a_site_typed_is_shown_and_not_run(signed_in, site, mara):
+    packet = make_packet(site, mara, None)
+    packet.documents.update(filename="<script>alert(1)</script>.pdf")
+    assert "<script>alert" not in shown(signed_in, packet)
+
+
+@pytest.mark.parametrize("address", ["/packets/", "/packets/a b/"])
+def test_an_odd_address_is_nothing(signed_in, address):
+    assert signed_in.get(address).status_code == 404
+
+
+def test_a_document_that_its_portal_does_not_give_yet_says_that_we_ask_again(signed_in, site, mara):
+    packet = make_packet(site, mara, None)
+    packet.documents.update(failing_since=timezone.now())
+    assert "It is asked again. You can also upload the file here." in shown(signed_in, packet)
+
+
+def silent_for(host, seconds):
+    WorkerHost.objects.filter(pk=host.pk).update(
+        seen_at=timezone.now() - timedelta(seconds=seconds)
+    )
+
+
+@pytest.mark.parametrize("is_gone", [True, False], ids=["drained", "silent"])
+def test_without_a_worker_the_page_says_so_and_not_that_it_checks(
+    signed_in, site, mara, host, is_gone
+):
+    packet = make_packet(site, mara, None)
+    etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
+    if is_gone:
+        host.delete()
+    else:
+        silent_for(host, 28)
+    answer = page(signed_in, packet, X_Fragment="1", If_None_Match=etag)
+    assert answer.status_code == 200, "the open page is told, though no document moved"
+    text = answer.content.decode()
+    assert "Checking your documents" not in text
+    assert "Checking has stopped: no worker is running" in text
+    assert "Your files are kept." in text
+
+
+def test_a_worker_that_comes_back_is_told_too(signed_in, site, mara, host):
+    packet = make_packet(site, mara, None)
+    silent_for(host, 28)
+    etag = page(signed_in, packet, X_Fragment="1").headers["ETag"]
+    silent_for(host, 1)
+    text = page(signed_in, packet, X_Fragment="1", If_None_Match=etag).content.decode()
+    assert "Checking your documents" in text
+
+
+def test_two_heartbeats_late_and_a_poll_are_told_within_thirty_seconds():
+    late = configured.HEARTBEAT_SECONDS * heartbeat.MISSED_HEARTBEATS
+    assert late + POLL_MILLISECONDS / 1000 <= 30
+
+
+def test_a_document_that_waits_says_that_no_worker_is_running(signed_in, site, mara, host):
+    document = make_packet(site, mara, None).documents.get()
+    assert "It waits for its turn." in signed_in.get(f"/documents/{document.pk}/").content.decode()
+    host.delete()
+    text = signed_in.get(f"/documents/{document.pk}/").content.decode()
+    assert "No worker is running." in text
+    assert "It waits for its turn." not in text

@@ -1,0 +1,122 @@
+"""Who sees the picture of a page, and what is marked on it."""
+
+import dataclasses
+
+import pytest
+
+from audit.ledger.log import ledger
+from audit.ledger.queries import timeline
+from ingestion import filing
+from ingestion.core.states import DocumentState
+from ingestion.reading.facts import Box
+from ingestion.rules.extraction import FieldValue
+from ingestion.rules.findings import Finding
+from ingestion.rules.signatures import Ink, Signature
+from ingestion.stores.archive import archive
+from tests.factories import make_staff, verdict
+from tests.ingestion.reading.papers import typed
+from tests.web.scenes import (
+    FILED,
+    IN_REVIEW,
+    REJECTED,
+    make_packet,
+)
+from web.documents.page_images import Spot, page_picture
+
+HARMFUL = verdict("IN_REVIEW", Finding("ACTIVE_CONTENT", facts={"kinds": "scripts"}))
+
+
+@pytest.fixture
+def sent(site, mara, tmp_path):
+    """`sent(verdict)`: a document of Mara's, two pages long."""
+
+    def send(decided):
+        content = typed(pages=2)
+        document = make_packet(site, mara, decided, content=content).documents.get()
+        (tmp_path / "incoming").write_bytes(content)
+        archive().put(tmp_path / "incoming", document.sha256)
+        return document
+
+    return send
+
+
+@pytest.fixture
+def reviewer(db):
+    return make_staff("QA reviewers", "quinn")
+
+
+def picture(client, document, page=1):
+    return client.get(f"/documents/{document.pk}/pages/{page}/")
+
+
+def test_a_page_is_a_picture_that_only_their_own_browser_keeps(signed_in, sent):
+    answer = picture(signed_in, sent(REJECTED), 2)
+    assert answer.headers["Content-Type"] == "image/webp"
+    assert answer.content[:4] == b"RIFF"
+    assert "private" in answer.headers["Cache-Control"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "camera=()" in answer.headers["Permissions-Policy"]
+
+
+@pytest.mark.requirement("R07")
+def test_that_somebody_looked_is_on_record_once_an_hour(signed_in, sent, mara):
+    document = sent(REJECTED)
+    for page in (1, 2, 1):
+        picture(signed_in, document, page)
+    seen = [entry for entry in timeline(document.subject) if entry.event == "document.viewed"]
+    assert [entry.actor for entry in seen] == [mara.actor]
+
+
+@pytest.mark.requirement("R15")
+def test_another_sites_page_does_not_exist(stranger, sent):
+    assert picture(stranger, sent(FILED)).status_code == 404
+
+
+def test_nobody_sees_a_page_without_signing_in(client, sent):
+    assert picture(client, sent(FILED)).status_code == 302
+
+
+@pytest.mark.parametrize("decided", [IN_REVIEW, HARMFUL], ids=["review", "quarantine"])
+def test_what_qa_has_in_hand_is_for_qa_alone(client, sent, mara, ines, reviewer, decided):
+    document = sent(decided)
+    for person, status in ((mara, 404), (ines, 404), (reviewer, 200)):
+        client.force_login(person)
+        assert picture(client, document).status_code == status
+
+
+def test_what_may_do_harm_stays_withheld_when_it_was_sent_back(client, sent, mara):
+    document = sent(HARMFUL)
+    with ledger():
+        filing.move(document, DocumentState.REJECTED)
+    client.force_login(mara)
+    assert picture(client, document).status_code == 404
+
+
+@pytest.mark.parametrize("page", [0, 3])
+def test_a_page_that_cannot_be_drawn_is_not_found(signed_in, sent, page):
+    assert picture(signed_in, sent(REJECTED), page).status_code == 404
+
+
+def test_the_place_where_a_signature_is_missing_is_marked(sent, mara):
+    area = Signature(Ink.EMPTY, 2, Box(100.0, 500.0, 372.0, 584.0))
+    document = sent(dataclasses.replace(REJECTED, signature=area))
+    shown = page_picture(mara, document, document.findings.get())
+    assert (shown.number, shown.width, shown.height) == (2, 612.0, 792.0)
+    assert shown.spots == (Spot(96.0, 496.0, 280.0, 92.0),)
+    assert page_picture(mara, document, document.findings.get(), page=1).spots == ()
+
+
+def test_an_entry_that_is_not_as_expected_is_marked(sent, reviewer):
+    box = Box(200.0, 100.0, 230.0, 112.0)
+    named = FieldValue("site_number", "0417", 1, "native", 100.0, box=box)
+    document = sent(dataclasses.replace(IN_REVIEW, fields=(named,)))
+    shown = page_picture(reviewer, document, document.findings.get())
+    assert shown.spots == (Spot(196.0, 96.0, 38.0, 20.0),)
+
+
+def test_there_is_no_picture_for_who_may_not_look(sent, mara):
+    document = sent(IN_REVIEW)
+    assert page_picture(mara, document, document.findings.get()) is None

@@ -1,0 +1,66 @@
+"""Progress in words, from counts alone."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion.core.states import SETTLED, DocumentState
+from web.packets.progress import Progress
+
+D = DocumentState
+
+
+def counts():
+    return st.dictionaries(st.sampled_from(DocumentState), st.integers(1, 9), min_size=1)
+
+
+@pytest.mark.parametrize(
+    ("states", "headline", "others"),
+    [
+        ({D.ARCHIVED: 2, D.VALIDATING: 2}, "Checking your documents", ""),
+        ({D.ARCHIVED: 3, D.REJECTED: 1}, "1 of 4 documents needs your attention", ""),
+        ({D.REJECTED: 2}, "2 of 2 documents need your attention", ""),
+        ({D.ARCHIVED: 1, D.DEDUPED: 1}, "Everything is on file", ", 1 already on file"),
+        ({D.HELD: 1}, "Held by us: nothing for you to do", ", 1 held by us"),
+        ({D.IN_REVIEW: 1}, "Checked: QA looks at the rest", ", 1 in review"),
+        ({D.CANCELLED: 1}, "Finished", ", 1 cancelled"),
+    ],
+    ids=["on the way", "one to correct", "two", "all on file", "held", "in review", "cancelled"],
+)
+def test_a_packet_says_where_it_stands(states, headline, others):
+    progress = Progress(states, needing=states.get(D.REJECTED, 0))
+    filed, rejected = states.get(D.ARCHIVED, 0), states.get(D.REJECTED, 0)
+    checked = f"{progress.settled} of {progress.total} checked."
+    assert progress.headline == headline
+    assert progress.sentence == f"{checked} {filed} filed, {rejected} rejected{others}."
+
+
+@given(counts())
+def test_a_packet_is_done_when_every_document_is_settled(states):
+    assert Progress(states, needing=0).is_done == all(state in SETTLED for state in states)
+
+
+@given(counts(), st.integers(0, 1))
+def test_the_chip_asks_for_help_exactly_when_the_site_can_give_it(states, needing):
+    progress = Progress(states, needing=needing)
+    look, word = progress.verdict
+    assert (look.tone == "bad") == bool(progress.needing)
+    assert word
+
+
+def test_what_was_replaced_since_needs_nobody_and_is_not_called_filed():
+    progress = Progress({D.ARCHIVED: 1, D.REJECTED: 2}, needing=0)
+    assert progress.headline == "Finished: 2 documents were replaced since"
+    assert progress.verdict[1] == "2 replaced"
+
+
+def test_without_a_worker_nothing_is_said_to_be_checked():
+    progress = Progress({D.RECEIVED: 1, D.ARCHIVED: 1}, needing=0, has_worker=False)
+    assert progress.headline == "Checking has stopped: no worker is running"
+    assert progress.verdict[1] == "Waits for a worker"
+
+
+def test_a_packet_that_is_done_needs_no_worker():
+    assert Progress({D.ARCHIVED: 1}, needing=0, has_worker=False).headline == (
+        "Everything is on file"
+    )

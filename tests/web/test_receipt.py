@@ -1,0 +1,96 @@
+"""A packet's receipt: what was received, by whom and when, with what to compare."""
+
+import hashlib
+from io import BytesIO
+
+import pytest
+from pypdf import PdfReader
+
+from audit.ledger.queries import timeline
+from ingestion.models import Document
+from tests.web.scenes import (
+    FILED,
+    REJECTED,
+    make_packet,
+    settle,
+)
+
+
+@pytest.fixture
+def packet(site, mara):
+    return make_packet(site, mara, FILED, REJECTED)
+
+
+def fetched(client, packet):
+    return client.get(f"/packets/{packet.reference}/receipt/")
+
+
+def text_of(content):
+    """Without its line breaks: long values are broken where the column ends."""
+    pages = PdfReader(BytesIO(content)).pages
+    return "".join("".join(page.extract_text() for page in pages).split())
+
+
+def test_it_names_every_file_with_its_fingerprint(signed_in, packet):
+    answer = fetched(signed_in, packet)
+    assert answer.headers["Content-Type"] == "application/pdf"
+    name = f'attachment; filename="{packet.reference}-receipt.pdf"'
+    assert answer.headers["Content-Disposition"] == name
+    text = text_of(answer.content)
+    for document in packet.documents.all():
+        assert document.sha256 in text
+        assert str(document.correlation_id) in text
+        assert document.filename in text
+        assert f"{document.size}bytes" in text
+    for said in ("MaraLindqvist(mara)", packet.reference, "Rejected:Notsigned", "Filed,", "UTC"):
+        assert said in text
+    for command in ("certutil-hashfileFILESHA256", "shasum-a256FILE", "sha256sumFILE"):
+        assert command in text
+
+
+def test_it_gives_the_fingerprint_before_anything_is_checked(signed_in, site, mara):
+    content = b"%PDF-1.7 a letter"
+    packet = make_packet(site, mara, None, content=content)
+    text = text_of(fetched(signed_in, packet).content)
+    assert hashlib.sha256(content).hexdigest() in text
+    assert "StateReceived" in text
+
+
+def test_it_is_the_same_until_something_moves(signed_in, site, mara):
+    packet = make_packet(site, mara, FILED, None)
+    first = fetched(signed_in, packet).content
+    assert fetched(signed_in, packet).content == first
+    settle(packet, FILED)
+    assert fetched(signed_in, packet).content != first
+
+
+def test_it_says_what_corrects_what_and_what_was_on_file(signed_in, packet):
+    filed, rejected = packet.documents.order_by("pk")
+    Document.objects.filter(pk=filed.pk).update(corrects=rejected)
+    assert "Corrects" in text_of(fetched(signed_in, packet).content)
+
+
+def test_a_name_in_any_script_is_printed_or_named(signed_in, packet):
+    packet.documents.update(filename="審査<b>.pdf")
+    assert "[U+5BE9]" in text_of(fetched(signed_in, packet).content)
+
+
+@pytest.mark.requirement("R07")
+def test_that_somebody_has_it_is_on_record(signed_in, mara, packet):
+    for _ in range(2):
+        fetched(signed_in, packet)
+    signed_in.head(f"/packets/{packet.reference}/receipt/")
+    entries = timeline(packet.subject)
+    assert [entry.event for entry in entries] == ["packet.receipt_downloaded"] * 2
+    assert {entry.actor for entry in entries} == {mara.actor}
+
+
+@pytest.mark.requirement("R15")
+def test_another_sites_receipt_does_not_exist(stranger, packet):
+    assert fetched(stranger, packet).status_code == 404
+    assert timeline(packet.subject) == []
+
+
+def test_the_packets_page_leads_to_it(signed_in, packet):
+    page = signed_in.get(f"/packets/{packet.reference}/").content.decode()
+    assert f'href="/packets/{packet.reference}/receipt/"' in page

@@ -1,0 +1,134 @@
+"""Required documents as a coordinator sees them: what is there, what is not, what contradicts."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from ingestion.models import Waiver
+from ingestion.rules.findings import Finding
+from sites.models import Site
+from tests.factories import make_read, make_site, make_user
+from tests.web.scenes import FILED, make_packet
+
+PI, OTHER = "Margaret Whitfield", "Helena Brandt"
+
+
+def text(answer):
+    assert answer.status_code == 200
+    return " ".join(answer.content.decode().split())
+
+
+@pytest.fixture
+def page(signed_in):
+    return lambda: text(signed_in.get("/sites/0203/"))
+
+
+def today(days=0):
+    return timezone.now().date() + timedelta(days=days)
+
+
+def panel(client):
+    return text(client.get("/packets/new/?site=0203", headers={"X-Fragment": "1"}))
+
+
+def contradict(site):
+    form = make_read(site, "form-fda-1572", investigator=PI, subinvestigators="Jonas Weber")
+    return form, make_read(site, "protocol-signature-page", investigator=OTHER)
+
+
+def test_a_new_site_sees_what_it_needs_and_where_to_send_it(page):
+    shown = page()
+    assert shown.count("Missing") == 10
+    assert "0 of 10 in order" in shown
+    assert "/packets/new/?site=0203&amp;type=irb-approval" in shown
+
+
+def test_a_contradiction_names_both_documents_what_they_say_and_what_to_do(page, site):
+    form, signed = contradict(site)
+    shown = page()
+    said = f"The Form FDA 1572 names {PI}; the signed protocol page names {OTHER}."
+    assert said in shown
+    assert "Check which name is right" in shown
+    for document in (form, signed):
+        assert f'href="/documents/{document.pk}/"' in shown.split("What does not fit together")[1]
+
+
+def test_somebody_who_is_named_is_asked_for_by_name(page, site, signed_in):
+    form, _ = contradict(site)
+    shown = page()
+    assert "type=cv&amp;person=Jonas%20Weber" in shown
+    assert f'Named on the <a href="/documents/{form.pk}/">Form FDA 1572</a>.' in shown
+    assert "Named on the Form FDA 1572." in panel(signed_in)
+    said = "The Form FDA 1572 names Jonas Weber, whose CV is not on file."
+    assert said in text(signed_in.get(f"/packets/{form.packet.reference}/"))
+
+
+def test_each_standing_is_said_with_its_day_or_its_reason(page, site, signed_in):
+    make_read(site, "medical-licence", expiry_date=today(20))
+    make_read(site, "lab-certification", expiry_date=today(-3))
+    make_read(site, "irb-approval", Finding("SIGNATURE_MISSING"), state="REJECTED")
+    make_read(site, "cv", Finding("SITE_MISMATCH"), state="IN_REVIEW")
+    Waiver.objects.create(
+        site=site, document_type="delegation-log", reason="One person", granted_by=make_user()
+    )
+    for shown in (page(), panel(signed_in)):
+        assert f"Due {today(20).day} " in shown
+        assert f"Ran out on {today(-3).day} " in shown
+        assert all(word in shown for word in ("Rejected", "In review", "Waived", "One person"))
+
+
+def test_what_is_typed_on_a_document_is_shown_and_not_run(page, site):
+    make_read(site, "form-fda-1572", subinvestigators="<script>alert(1)</script> Weber")
+    assert "<script>alert" not in page()
+
+
+def test_the_only_site_is_shown_at_once_and_several_are_listed(client, signed_in, mara, site):
+    assert signed_in.get("/sites/").url == "/sites/0203/"
+    client.force_login(make_user(sites=(site, make_site("0417"))))
+    listed = text(client.get("/sites/"))
+    assert listed.count("0 of 10") == 2
+    assert 'href="/sites/0417/"' in listed
+
+
+def test_somebody_without_a_site_is_told_so(client, db):
+    client.force_login(make_user())
+    assert "You are not assigned to a site yet" in text(client.get("/sites/"))
+
+
+def test_staff_see_all_sites_and_are_offered_no_upload(client, ines, site):
+    make_site("0417")
+    client.force_login(ines)
+    assert "0417" in text(client.get("/sites/"))
+    assert "/packets/new/" not in text(client.get("/sites/0203/"))
+
+
+@pytest.mark.parametrize("address", ["/sites/0999/", "/sites/0203/x/"])
+def test_another_sites_needs_do_not_exist(signed_in, address):
+    make_site("0999")
+    assert signed_in.get(address).status_code == 404
+
+
+def test_a_site_number_with_odd_signs_has_a_page(client, db):
+    site = make_site("BER 02/03@a")
+    client.force_login(make_user(sites=(site, make_site())))
+    listed = text(client.get("/sites/")).split('href="')
+    address = next(part.split('"')[0] for part in listed if ">BER 02/03@a</a>" in part)
+    assert "BER 02/03@a" in text(client.get(address))
+
+
+def test_a_packets_page_shows_what_its_documents_contradict(signed_in, site, mara):
+    packet = make_packet(site, mara, FILED)
+    address = f"/packets/{packet.reference}/"
+    contradict(site)
+    assert "What does not fit together" not in text(signed_in.get(address))
+    form = Site.objects.get(pk=site.pk).documents.get(document_type="form-fda-1572")
+    assert "What does not fit together" in text(signed_in.get(f"/packets/{form.packet.reference}/"))
+
+
+def test_while_a_packet_is_checked_nothing_is_compared(signed_in, site, mara):
+    packet = make_packet(site, mara, None)
+    contradict(site)
+    shown = text(signed_in.get(f"/packets/{packet.reference}/"))
+    assert 'id="live-gaps"' in shown
+    assert "What does not fit together" not in shown

@@ -1,0 +1,124 @@
+"""What holds for every page: the content security policy, the navigation, the words for help."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.test import Client
+
+from ingestion.core.states import BatchState, ChunkState, DocumentState
+from ingestion.rules.codes import CODES
+from tests.factories import make_user
+from web.shell.state_display import LOOKS, WORK_LOOKS, icon
+
+NEEDS = "Required documents"
+
+
+def _named(path):
+    return str(path.relative_to(settings.BASE_DIR))
+
+
+TEMPLATES = sorted((settings.BASE_DIR / "templates").rglob("*.html"))
+SHEETS = sorted((settings.BASE_DIR / "static" / "siteledger").glob("*.css"))
+
+
+def labels(client):
+    page = client.get("/help/rejections/").content.decode()
+    return re.findall(r"<li><a[^>]*>([^<]+)</a></li>", page.split("</nav>")[0])
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=_named)
+def test_no_template_holds_a_style_or_a_script(template):
+    text = template.read_text(encoding="utf-8")
+    assert not re.search(r"\sstyle\s*=|<style|\son[a-z]+\s*=|javascript:", text)
+    assert not re.search(r"<script(?![^>]*\ssrc=)", text)
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=_named)
+def test_no_template_reaches_for_another_host(template):
+    text = template.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"(?:src|href|action)=\"(?:https?:)?//", text)
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=_named)
+def test_every_colour_that_a_sheet_uses_is_a_token(sheet: Path):
+    tokens = set(re.findall(r"(--sl-[\w-]+)\s*:", "".join(each.read_text() for each in SHEETS)))
+    assert set(re.findall(r"var\((--sl-[\w-]+)", sheet.read_text())) <= tokens
+
+
+def test_the_policy_allows_nothing_inline(client, db):
+    policy = client.get("/login/").headers["Content-Security-Policy"]
+    assert "script-src 'self'" in policy
+    assert "style-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "nonce" not in policy
+
+
+def test_every_state_has_a_look():
+    assert set(LOOKS) == set(DocumentState)
+    assert set(WORK_LOOKS) == {*BatchState, *ChunkState}
+    for look in (*LOOKS.values(), *WORK_LOOKS.values()):
+        assert "aria-hidden" in icon(look.icon)
+
+
+def test_an_icon_with_a_name_says_it():
+    assert 'role="img" aria-label="Filed"' in icon("tick", "Filed")
+
+
+def test_help_names_every_code_with_its_three_parts(signed_in):
+    page = signed_in.get("/help/rejections/").content.decode()
+    assert all(f'id="{code}"' in page for code in CODES)
+    assert page.count("What to do:") == len(CODES)
+
+
+def test_a_coordinator_is_offered_what_a_coordinator_can_do(signed_in):
+    assert labels(signed_in) == [
+        "My packets",
+        "Upload a packet",
+        "Required documents",
+        "Help",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("role", "offered"),
+    [
+        ("QA reviewers", ["Review", "Records", "Packets", NEEDS, "Audit trail", "Sites", "Help"]),
+        (
+            "Regulatory affairs",
+            ["Records", "Packets", NEEDS, "Audit trail", "Sites", "People", "Help"],
+        ),
+        (
+            "Operations",
+            ["Records", "Packets", NEEDS, "Operations", "Work", "Sites", "Approvals", "Help"],
+        ),
+    ],
+)
+def test_each_role_is_offered_what_it_may_open(client, db, role, offered):
+    user = make_user("somebody", is_staff=True)
+    user.groups.add(Group.objects.get(name=role))
+    client.force_login(user)
+    assert labels(client) == offered
+
+
+@pytest.mark.parametrize(
+    ("address", "label"),
+    [("/", "My packets"), ("/packets/new/", "Upload a packet"), ("/help/rejections/", "Help")],
+)
+def test_the_navigation_says_where_one_is(signed_in, address, label):
+    page = signed_in.get(address).content.decode()
+    assert re.findall(r'aria-current="page">([^<]+)', page) == [label]
+
+
+def test_a_page_that_is_not_there_is_still_ours(client, db):
+    answer = client.get("/nowhere/")
+    assert answer.status_code == 404
+    assert "There is nothing here" in answer.content.decode()
+
+
+def test_a_stale_form_is_explained(mara):
+    answer = Client(enforce_csrf_checks=True).post("/login/", {"username": "mara"})
+    assert answer.status_code == 403
+    assert "The form was too old" in answer.content.decode()

@@ -1,0 +1,206 @@
+"""Exports: chosen, made in the background, and taken away by those who may."""
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from audit import background_jobs
+from audit.export.job import KIND
+from audit.ledger import queries
+from audit.ledger.queries import Search
+from sites.models import Site, Study
+from tests.factories import make_site
+from tests.web.trail.test_timelines import text
+from web.trail.timelines import subjects_of
+
+PAGE = "/admin/audit/export/"
+CHECK = f"{PAGE}check/"
+
+
+@pytest.fixture
+def made(affairs, work, packet):
+    """The address of a finished export of everything."""
+    address = affairs.post(CHECK).url
+    work()
+    return address
+
+
+@pytest.fixture
+def others(packet):
+    """A site of another study, with a document of its own."""
+    site = make_site("0900")
+    study = Study.objects.create(protocol_number="OTHER-1")
+    Site.objects.filter(pk=site.pk).update(study=study)
+    return site
+
+
+def test_nothing_was_exported_yet(affairs):
+    assert "No export has been asked for yet" in text(affairs.get(PAGE))
+
+
+def test_the_first_step_keeps_what_was_chosen_before(affairs):
+    page = affairs.get(f"{PAGE}new/?site=0203&doc_id=cv").content.decode()
+    assert 'value="0203"' in page
+    assert 'value="cv"' in page
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", Search()),
+        ("site=0203", Search(sites=["0203"])),
+        ("site=0203&doc_id=irb-approval", Search(sites=["0203"], doc_id="irb-approval")),
+        ("study=SLX-301", Search(sites=["0203"])),
+    ],
+)
+@pytest.mark.requirement("R11")
+def test_the_second_step_says_how_much_it_is_and_asks_for_just_that(
+    affairs, work, packet, query, expected
+):
+    number = queries.count(expected)
+    shown = text(affairs.get(f"{CHECK}?{query}"))
+    assert f"Entries {number} " in shown
+    assert "itself recorded" in shown
+    address = affairs.post(f"{CHECK}?{query}").url
+    work()
+    assert f"{number} entries" in text(affairs.get(address))
+
+
+def test_a_packet_is_exported_with_its_batch(affairs, packet):
+    affairs.post(f"{CHECK}?packet={packet.reference}")
+    chosen = background_jobs.latest(KIND, 1)[0].arguments
+    assert chosen["subjects"][0] == packet.batch.subject
+    assert len(chosen["subjects"]) == 4
+    assert packet.reference in text(affairs.get(PAGE))
+
+
+def test_a_period_is_asked_for_with_its_last_day_included(affairs, packet):
+    affairs.post(f"{CHECK}?since=2026-01-01&until=2099-01-31")
+    chosen = background_jobs.latest(KIND, 1)[0].arguments
+    assert chosen["since"] == "2026-01-01T00:00:00.000000Z"
+    assert chosen["until"] == "2099-02-01T00:00:00.000000Z"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("site=9", "There is no site 9"),
+        ("study=9", "There is no study 9"),
+        ("packet=9", "There is no packet 9"),
+        ("doc_id=cv", "Say of which site"),
+        ("study=OTHER-1&site=0203", "It has no such site"),
+        ("study=EMPTY-1", "It has no sites yet"),
+        ("since=2026-02-01&until=2026-01-01", "The last day lies before the first"),
+    ],
+)
+def test_a_choice_that_cannot_be_meant_is_explained_and_exports_nothing(
+    affairs, others, query, said
+):
+    Study.objects.create(protocol_number="EMPTY-1")
+    answer = affairs.post(f"{CHECK}?{query}")
+    assert answer.status_code == 400
+    assert said in text(answer)
+    assert not background_jobs.latest(KIND, 1)
+
+
+def test_a_choice_without_entries_is_not_asked_for(affairs, packet):
+    answer = affairs.post(f"{CHECK}?until=2020-01-01")
+    assert "No records match" in text(answer)
+    assert not background_jobs.latest(KIND, 1)
+
+
+@pytest.mark.requirement("R11")
+def test_a_finished_export_lists_its_files_and_what_an_inspector_runs(affairs, made):
+    shown = text(affairs.get(made))
+    content = b"".join(affairs.get(f"{made}file/").streaming_content)
+    with zipfile.ZipFile(io.BytesIO(content)) as package:
+        manifest = package.read("manifest.json")
+        entries = package.read("entries.ndjson")
+    assert hashlib.sha256(manifest).hexdigest() in shown
+    assert f"entries.ndjson {hashlib.sha256(entries).hexdigest()}" in shown
+    assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD KEY is" in shown
+    assert "This export is a part" not in shown
+
+
+def test_a_part_says_so_where_it_says_what_an_inspector_runs(affairs, work, packet):
+    address = affairs.post(f"{CHECK}?packet={packet.reference}").url
+    work()
+    shown = text(affairs.get(address))
+    assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD --part" in shown
+    assert "This export is a part" in shown
+
+
+@pytest.mark.requirement("R07")
+@pytest.mark.requirement("R11")
+def test_a_packet_that_is_exported_and_taken_away_is_on_record_twice(affairs, work, packet):
+    address = affairs.post(f"{CHECK}?packet={packet.reference}").url
+    work()
+    taken = affairs.get(f"{address}file/")
+    with zipfile.ZipFile(io.BytesIO(b"".join(taken.streaming_content))) as package:
+        lines = package.read("entries.ndjson").decode().splitlines()
+    assert len(lines) == len(queries.timeline(*subjects_of(packet)))
+    events = [entry.event for entry in queries.find()]
+    assert events[:2] == ["ledger.export_downloaded", "ledger.exported"]
+
+
+def test_a_download_is_an_attachment_and_streamed(affairs, made):
+    answer = affairs.get(f"{made}file/")
+    assert answer.streaming
+    name = Path(background_jobs.latest(KIND, 1)[0].result["path"]).name
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert b"".join(answer.streaming_content).startswith(b"PK")
+
+
+def test_until_it_is_made_there_is_nothing_to_download(affairs, packet):
+    address = affairs.post(CHECK).url
+    assert "Being made" in text(affairs.get(address))
+    assert affairs.get(f"{address}file/").status_code == 404
+
+
+def test_a_package_that_was_removed_is_missed_politely(affairs, made):
+    Path(background_jobs.latest(KIND, 1)[0].result["path"]).unlink()
+    assert "no longer here" in text(affairs.get(made))
+    assert affairs.get(f"{made}file/").status_code == 404
+
+
+def test_an_export_that_failed_says_why(affairs, work, packet, settings):
+    address = affairs.post(CHECK).url
+    settings.EXPORT_DIR.write_text("no folder")
+    work()
+    assert "It failed. FileExistsError" in text(affairs.get(address))
+    assert "Failed" in text(affairs.get(PAGE))
+
+
+@pytest.mark.requirement("R15")
+@pytest.mark.parametrize("role", ["QA reviewers", "Operations"])
+def test_only_regulatory_affairs_exports_and_downloads(as_role, made, role):
+    client = as_role(role)
+    for address in (PAGE, f"{PAGE}new/", CHECK, made, f"{made}file/"):
+        assert client.get(address).status_code == 403
+    assert client.post(CHECK).status_code == 403
+
+
+def test_others_see_nothing_of_it(client, mara, made):
+    client.force_login(mara)
+    assert client.get(f"{made}file/").status_code == 403
+    client.logout()
+    assert client.get(f"{made}file/").url == f"/login/?next={made}file/"
+
+
+def test_a_check_is_no_export(affairs, packet):
+    check = affairs.post("/admin/audit/verify/now/").url
+    assert affairs.get(check).status_code == 200
+    assert affairs.get(check.replace("/verify/", "/export/")).status_code == 404
+
+
+def test_the_list_takes_as_many_queries_for_many_exports(
+    affairs, packet, django_assert_max_num_queries
+):
+    for _ in range(10):
+        affairs.post(CHECK)
+    with django_assert_max_num_queries(7):
+        affairs.get(PAGE)

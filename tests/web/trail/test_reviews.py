@@ -1,0 +1,148 @@
+"""Reviews of the trail by people: due, written, signed, and then as they are."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from audit.ledger import queries
+from tests.web.trail.test_timelines import text
+
+PAGE, NEW = "/admin/audit/reviews/", "/admin/audit/reviews/new/"
+TODAY = timezone.now().date()
+
+
+def given(**fields):
+    """What a person fills in; a test names only what it is about."""
+    return {
+        "since": f"{TODAY - timedelta(days=30)}",
+        "until": f"{TODAY}",
+        "site": "",
+        "filters": "",
+        "findings": "I looked for sign-ins at night, and saw none.",
+        "outcome": "nothing_found",
+        "username": "regulatory",
+        "password": "correct horse",
+        **fields,
+    }
+
+
+def reviewed():
+    return [entry for entry in queries.find() if entry.event == "ledger.reviewed"]
+
+
+@pytest.fixture
+def long_ago(monkeypatch):
+    """The trail began so long ago that a review is overdue."""
+    monkeypatch.setattr(queries, "first_moment", lambda: datetime(2026, 1, 5, 9, tzinfo=UTC))
+
+
+def test_an_empty_trail_needs_no_review(affairs):
+    shown = text(affairs.get(PAGE))
+    assert "nothing is to be reviewed" in shown
+    assert "No review is signed yet" in shown
+
+
+def test_the_page_says_when_the_next_review_is_due(affairs, packet):
+    due = TODAY + timedelta(days=29)
+    shown = text(affairs.get(PAGE))
+    assert f"The next review is due on {due.day} {due:%b %Y}" in shown
+
+
+@pytest.mark.requirement("R13")
+def test_an_overdue_review_is_said_on_the_page_and_by_status(affairs, packet, long_ago, capsys):
+    assert "A review is overdue since 3 Feb 2026" in text(affairs.get(PAGE))
+    call_command("status")
+    said = capsys.readouterr().out
+    assert "2026-02-03" in said
+    assert "ledger review overdue    True" in said
+
+
+def test_the_form_begins_where_the_last_review_ended(affairs, packet, long_ago):
+    form = affairs.get(NEW).context["form"]
+    assert f"{form['since'].value()}" == "2026-01-05"
+    assert form["until"].value() == TODAY - timedelta(days=1)
+    assert not form["username"].value()
+
+
+@pytest.mark.requirement("R13")
+@pytest.mark.requirement("R25")
+def test_a_signed_review_is_listed_with_name_time_and_meaning(affairs, packet, long_ago):
+    answer = affairs.post(NEW, given(since="2026-01-05"), follow=True)
+    for shown in (text(answer), text(affairs.get(PAGE))):
+        assert "Rafael Duarte (regulatory affairs)" in shown
+        assert f"{timezone.now():%b %Y, %H}:" in shown
+        assert "review" in shown
+    assert "I looked for sign-ins at night" in text(answer)
+    entry = reviewed()[0]
+    assert entry.detail["printed_name"] == "Rafael Duarte"
+    assert entry.detail["meaning"] == "review"
+    assert "overdue" not in text(affairs.get(PAGE))
+
+
+@pytest.mark.requirement("R24")
+@pytest.mark.parametrize(
+    "wrong", [{"password": "wrong horse"}, {"username": "somebody"}, {"password": ""}]
+)
+def test_without_ones_own_name_and_password_nothing_is_signed_and_nothing_is_lost(
+    affairs, packet, wrong
+):
+    answer = affairs.post(NEW, given(**wrong))
+    assert answer.status_code == 400
+    assert "I looked for sign-ins at night" in answer.content.decode()
+    assert "correct horse" not in answer.content.decode()
+    assert not reviewed()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"until": f"{TODAY + timedelta(days=1)}"}, "This day has not begun"),
+        ({"since": f"{TODAY}", "until": f"{TODAY - timedelta(days=1)}"}, "The last day lies"),
+        ({"findings": "no"}, "at least 10 characters"),
+        ({"site": "none"}, "There is no site none"),
+        ({"outcome": "fine"}, "not one of the available choices"),
+    ],
+    ids=["future", "order", "findings", "site", "outcome"],
+)
+def test_a_review_that_cannot_be_meant_is_explained(affairs, packet, wrong, said):
+    answer = affairs.post(NEW, given(**wrong))
+    assert answer.status_code == 400
+    assert said in text(answer)
+    assert not reviewed()
+
+
+def test_a_review_may_be_of_one_site(affairs, packet):
+    shown = text(affairs.post(NEW, given(site="0203"), follow=True))
+    assert "Site 0203" in shown
+    assert reviewed()[0].site == "0203"
+
+
+def test_qa_reviews_too(as_role, packet):
+    client = as_role("QA reviewers")
+    assert client.post(NEW, given(username="qa")).status_code == 302
+
+
+def test_others_do_not_review(client, as_role, mara, packet):
+    assert client.get(PAGE).url == f"/login/?next={PAGE}"
+    for forbidden in (mara, None):
+        client.force_login(mara) if forbidden else as_role("Operations")
+        assert client.get(PAGE).status_code == 403
+        assert client.post(NEW, given()).status_code == 403
+    assert not reviewed()
+
+
+def test_a_review_that_never_was_is_not_there(affairs):
+    assert affairs.get(f"{PAGE}7/").status_code == 404
+
+
+def test_the_list_takes_as_many_queries_for_many_reviews(
+    affairs, packet, django_assert_max_num_queries
+):
+    for _ in range(25):
+        affairs.post(NEW, given())
+    with django_assert_max_num_queries(
+        10
+    ):  # two of them: is this an auditor, and the roles of who signed
+        assert "Older reviews" in text(affairs.get(PAGE))

@@ -1,0 +1,249 @@
+"""What is on record, as pages: of all, of a site, of a packet, of a document."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from audit.ledger import queries
+from audit.ledger.actors import in_full
+from audit.ledger.log import ledger, record
+from tests.factories import make_site, make_user
+from tests.web.scenes import FILED, REJECTED, make_packet
+
+SEERS = ["QA reviewers", "Regulatory affairs", ""]
+
+
+@pytest.fixture
+def addresses(packet):
+    document = packet.documents.first()
+    return [
+        "/admin/audit/",
+        f"/admin/audit/document/{document.pk}/",
+        f"/admin/audit/packet/{packet.reference}/",
+        "/admin/audit/site/0203/",
+    ]
+
+
+def text(answer):
+    """What a page's main part says, without tags."""
+    main = answer.content.decode().partition("<main")[2]
+    return " ".join(re.sub(r"<[^>]+>", " ", main).split())
+
+
+@pytest.mark.parametrize("role", SEERS, ids=["qa", "affairs", "admin"])
+def test_who_may_see_the_trail_sees_all_of_its_pages(as_role, addresses, role):
+    client = as_role(role)
+    for address in addresses:
+        assert client.get(address).status_code == 200
+
+
+@pytest.mark.requirement("R15")
+def test_others_are_refused_and_strangers_sent_to_the_sign_in(client, as_role, mara, addresses):
+    for address in addresses:
+        assert client.get(address).url == f"/login/?next={address}"
+    as_role("Operations")
+    for address in addresses:
+        assert client.get(address).status_code == 403
+    client.force_login(mara)
+    for address in addresses:
+        assert client.get(address).status_code == 403
+
+
+def test_pages_of_the_trail_are_for_reading(affairs, addresses):
+    for address in addresses:
+        assert affairs.post(address).status_code == 405
+        assert "no-store" in affairs.get(address).headers["Cache-Control"]
+
+
+@pytest.mark.requirement("R11")
+def test_a_documents_trail_says_what_happened_who_when_and_why(affairs, packet):
+    document = packet.documents.get(state="REJECTED")
+    page = affairs.get(f"/admin/audit/document/{document.pk}/")
+    shown = text(page)
+    assert "Received" in shown
+    assert "Received → Checking" in shown
+    assert "Checking → Rejected" in shown
+    assert "Page 2 is not signed" in shown
+    assert "SIGNATURE_MISSING" in shown
+    assert "Mara Lindqvist" in shown
+    for entry in queries.timeline(document.subject):
+        assert entry.hash in shown
+        assert f"{entry.recorded_at:%H:%M:%S}." in shown
+    assert "&quot;code&quot;: &quot;SIGNATURE_MISSING&quot;" in page.content.decode()
+
+
+@pytest.mark.requirement("R10")
+def test_every_time_says_that_it_is_utc_on_the_trails_pages_and_in_the_admin(
+    affairs, addresses, packet
+):
+    document = packet.documents.first()
+    trail = [affairs.get(address).content.decode() for address in addresses]
+    times = [time for page in trail for time in re.findall(r"<time[^>]*>([^<]*)<", page)]
+    assert times
+    assert {time[-4:] for time in times} == {" UTC"}
+    record = text(affairs.get(f"/admin/ingestion/document/{document.pk}/change/"))
+    assert re.search(r"Received at: \d+ \w+ \d{4}, \d\d:\d\d UTC", record)
+
+
+def test_a_document_comes_with_all_of_its_versions(affairs, site, mara):
+    first = make_packet(site, mara, REJECTED).documents.get()
+    second = make_packet(site, mara, FILED).documents.get()
+    assert first.doc_id == second.doc_id
+    shown = text(affairs.get(f"/admin/audit/document/{first.pk}/"))
+    assert "Checking → Rejected" in shown
+    assert "Checking → Filed" in shown
+
+
+def test_several_versions_are_told_apart_and_a_single_one_is_not_numbered(affairs, site, mara):
+    make_packet(site, mara, REJECTED, kinds=("irb-approval",))
+    second = make_packet(site, mara, FILED, kinds=("irb-approval",)).documents.get()
+    only = make_packet(site, mara, FILED, kinds=("delegation-log",)).documents.get()
+    shown = text(affairs.get(f"/admin/audit/document/{second.pk}/"))
+    assert [shown.count(f"Version {number}") for number in (1, 2, 3)] == [3, 3, 0]
+    assert (
+        "Version"
+        not in text(affairs.get(f"/admin/audit/document/{only.pk}/")).partition("Entry")[0]
+    )
+
+
+def test_a_packets_trail_has_its_documents_and_its_batch_and_no_others(affairs, packet, site, mara):
+    other = make_packet(site, mara, FILED, kinds=("form-fda-1572",))
+    shown = affairs.get(f"/admin/audit/packet/{packet.reference}/").context["lines"]
+    subjects = {line.subject for line in shown}
+    assert {document.subject for document in packet.documents.all()} < subjects
+    assert packet.batch.subject in subjects
+    assert other.documents.get().subject not in subjects
+
+
+def test_a_person_is_named_as_they_were_called_then(affairs, db):
+    with ledger():
+        detail = {"printed_name": "Ana <Old> Name", "reason": "She asked for it."}
+        record("site.changed", subject="site:1", n=1, actor="user:77", detail=detail)
+    answer = affairs.get("/admin/audit/")
+    assert answer.context["lines"][0].who == "Ana <Old> Name"
+    page = answer.content.decode()
+    assert "Ana &lt;Old&gt; Name" in page
+    assert "She asked for it." in page
+    assert "Site changed" in page
+
+
+@pytest.mark.requirement("R40")
+def test_the_trail_says_siteledger_and_in_full_which_process(affairs, packet):
+    with ledger():
+        record("site.changed", subject="site:1", n=1, actor="system:load_sites")
+    answer = affairs.get("/admin/audit/")
+    assert {"SiteLedger", "system:load_sites"} <= {line.who for line in answer.context["lines"]}
+    for actor in ("system:worker", "system:load_sites"):
+        assert f"Actor {in_full(actor)} " in text(answer)
+
+
+def test_a_sites_trail_goes_page_by_page_from_the_newest(affairs, site):
+    with ledger():
+        for n in range(60):
+            record("site.changed", subject="site:1", n=n, actor="system:tests", site="0203")
+    first = affairs.get("/admin/audit/site/0203/")
+    seqs = [line.seq for line in first.context["lines"]]
+    assert seqs == list(range(60, 10, -1))
+    rest = affairs.get(f"/admin/audit/site/0203/?{first.context['older']}")
+    assert [line.seq for line in rest.context["lines"]] == list(range(10, 0, -1))
+    assert not rest.context["older"]
+
+
+def test_a_place_in_the_trail_that_nobody_gave_out_does_no_harm(affairs, packet):
+    for before in ("0", "-1", "x", "9" * 30):
+        assert affairs.get(f"/admin/audit/?before={before}").status_code == 200
+
+
+@pytest.mark.requirement("R11")
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("site=0203", {1, 2}),
+        ("site=0204", {3}),
+        ("person=mara", {2}),
+        ("event=document.filed", {3}),
+        ("doc_id=cv", {1}),
+        ("since=2020-01-01&until=2020-12-31", set()),
+        ("since=2020-01-01", {1, 2, 3}),
+        ("site=0203&person=mara", {2}),
+        ("", {1, 2, 3}),
+    ],
+)
+def test_a_search_finds_what_all_of_its_fields_fit(affairs, mara, query, found):
+    make_site("0204")
+    facts = {"subject": "document:1", "actor": "system:worker", "site": "0203"}
+    with ledger():
+        record("document.received", n=1, **facts | {"doc_id": "cv"})
+        record("document.received", n=2, **facts | {"actor": mara.actor})
+        record("document.filed", n=3, **facts | {"site": "0204"})
+    answer = affairs.get(f"/admin/audit/?{query}")
+    assert {line.seq for line in answer.context["lines"]} == found
+    assert ("No records match" in text(answer)) == (not found)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("site=9", "There is no site 9"),
+        ("person=nobody", "Nobody has the user name nobody"),
+        ("since=2026-02-01&until=2026-01-01", "The last day lies before the first"),
+        ("since=soon", "Enter a valid date"),
+    ],
+)
+def test_a_search_that_cannot_be_meant_is_explained(affairs, query, said):
+    shown = text(affairs.get(f"/admin/audit/?{query}"))
+    assert said in shown
+    assert "Clear the search" in shown
+
+
+def test_an_empty_trail_says_so(affairs):
+    assert "Nothing is on record yet" in text(affairs.get("/admin/audit/"))
+
+
+def test_what_is_not_there_is_not_there(affairs, site):
+    for address in ("document/77", "packet/PKT-1999-0001", "site/none"):
+        assert affairs.get(f"/admin/audit/{address}/").status_code == 404
+    assert "Nothing is on record of this site" in text(affairs.get("/admin/audit/site/0203/"))
+
+
+def test_the_trail_takes_as_many_queries_for_many_entries_and_people(affairs, packet, site):
+    document = packet.documents.first()
+    addresses = [
+        "/admin/audit/",
+        f"/admin/audit/document/{document.pk}/",
+        "/admin/audit/site/0203/",
+    ]
+
+    def count_queries():
+        with CaptureQueriesContext(connection) as captured:
+            for address in addresses:
+                affairs.get(address)
+        return len(captured)
+
+    few = count_queries()
+    for _ in range(5):
+        make_packet(site, make_user(sites=(site,)), FILED, REJECTED)
+    assert count_queries() == few
+
+
+def test_pages_of_records_lead_to_their_trail_for_those_who_may_see_it(
+    client, affairs, mara, packet
+):
+    document = packet.documents.first()
+    links = {
+        f"/documents/{document.pk}/": f"/admin/audit/document/{document.pk}/",
+        f"/packets/{packet.reference}/": f"/admin/audit/packet/{packet.reference}/",
+        "/sites/0203/": "/admin/audit/site/0203/",
+    }
+    for page, link in links.items():
+        assert f'href="{link}"' in affairs.get(page).content.decode()
+    client.force_login(mara)
+    for page in links:
+        assert "/admin/audit/" not in client.get(page).content.decode()
+
+
+def test_the_admins_own_list_of_entries_is_where_it_was(affairs, packet):
+    assert affairs.get("/admin/audit/entry/").status_code == 200
+    assert affairs.get("/admin/audit/entry/1/change/").status_code == 200

@@ -1,0 +1,74 @@
+"""`/access/`: every active account, and the signature of whoever looked at them (R22)."""
+
+from django import forms
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_safe
+
+from audit.change_tracking.change_reasons import LEAST
+from sites.accounts import access_review
+from web.shell.access import SignedIn, for_staff_with
+from web.shell.forms import SignedForm
+
+SEE_PEOPLE = "clinical_sites.view_user"
+SIGN = "clinical_sites.review_user"
+ON_A_PAGE = 100
+MEANING = "review of accounts and roles"
+
+
+class ReviewForm(SignedForm):
+    outcome = forms.ChoiceField(label="Outcome", choices=list(access_review.OUTCOMES.items()))
+    findings = forms.CharField(
+        label="What you found",
+        help_text="Say what you looked for, and what has to change.",
+        min_length=LEAST,
+        max_length=10_000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+
+
+@for_staff_with(SEE_PEOPLE)
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def review(request: SignedIn) -> HttpResponse:
+    may_sign = request.user.has_perm(SIGN) and not request.user.is_auditor
+    form = ReviewForm(request.POST or None) if may_sign else None
+    if form and form.is_valid() and (signature := form.signed(request.user, MEANING, SIGN)):
+        given = form.cleaned_data
+        access_review.sign(
+            access_review.accounts(),
+            outcome=given["outcome"],
+            findings=given["findings"],
+            by=signature,
+        )
+        messages.success(request, "The review is signed and on record.")
+        return redirect("access_review")
+    due = access_review.due_on()
+    page = Paginator(access_review.people(), ON_A_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "accounts": access_review.accounts(page.object_list),
+        "reviews": access_review.reviews(),
+        "due": due,
+        "is_overdue": due is not None and timezone.now().date() > due,
+        "form": form,
+        "meaning": MEANING,
+    }
+    return render(
+        request, "account/access.html", context, status=400 if form and form.errors else 200
+    )
+
+
+@for_staff_with(SEE_PEOPLE)
+@require_safe
+def table(request: SignedIn) -> HttpResponse:
+    answer = HttpResponse(
+        access_review.table(access_review.accounts()), content_type="text/csv; charset=utf-8"
+    )
+    name = f"accounts-{timezone.now():%Y-%m-%d}.csv"
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer

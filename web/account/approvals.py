@@ -1,0 +1,111 @@
+"""`/approvals/`: what waits for a second person, and the decision about it."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_safe
+
+from sites import approvals
+from sites.accounts.identity import Cause
+from sites.models import User
+from web.account.password import prove_password
+from web.shell.access import SignedIn, for_staff_with
+from web.shell.forms import PlainForm
+
+SEE = "clinical_sites.change_portal"  # operations and administrators, who ask and decide
+PAGE_SIZE = 50
+APPROVE, REFUSE, WITHDRAW = "approve", "refuse", "withdraw"
+_NAMES = {
+    "base_url": "Base address",
+    "allow_http": "Requests without TLS are allowed",
+    "allow_private_hosts": "Private addresses are allowed",
+    "approved_origin": "Receives the portal's secret",
+    "for": "Acts for",
+    "scopes": "Scopes",
+    "expires_at": "Expires",
+}
+
+
+class DecisionForm(PlainForm):
+    """A reason, and the password again: a session that was left open approves nothing."""
+
+    note = forms.CharField(
+        min_length=approvals.MIN_NOTE_LENGTH,
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    password = forms.CharField(
+        label="Your password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+    def __init__(self, person: User, note_label: str, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._person = person
+        self.fields["note"].label = note_label
+
+    def clean_password(self) -> str:
+        return prove_password(self._person, self.cleaned_data["password"])
+
+
+@for_staff_with(SEE)
+@require_safe
+def requests(request: SignedIn) -> HttpResponse:
+    rows = approvals.visible_to(request.user).select_related("asked_by")
+    waiting = list(rows.open())
+    closed = Paginator(rows.exclude(pk__in=[row.pk for row in waiting]), PAGE_SIZE)
+    context = {"waiting": waiting, "page": closed.get_page(request.GET.get("page"))}
+    return render(request, "account/approvals.html", context)
+
+
+@for_staff_with(SEE)
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def one_request(request: SignedIn, pk: int) -> HttpResponse:
+    row = get_object_or_404(approvals.visible_to(request.user), pk=pk)
+    act = request.POST.get("act", "")
+    label = approvals.rule_of(row).note_label
+    given = request.POST if act in {APPROVE, REFUSE} else None
+    form = DecisionForm(request.user, label, given)
+    try:
+        if act == WITHDRAW:
+            approvals.withdraw(row, request.user)
+            messages.success(request, "Your request is withdrawn.")
+            return redirect("approvals")
+        if form.is_valid():
+            note = form.cleaned_data["note"]
+            approvals.decide(row, request.user, is_approved=act == APPROVE, note=note)
+            messages.success(request, f"{row}: {row.get_state_display().lower()}. It is on record.")
+            return redirect("approvals")
+    except approvals.NotDecided as refused:
+        messages.error(request, str(refused))
+        return redirect("approval", pk=pk)
+    row.refresh_from_db()
+    context = {
+        "row": row,
+        "cause": Cause(row.cause).label if row.cause else "",
+        "changes": list(_named(approvals.differences(row))),
+        "refusal": approvals.refusal(row, request.user),
+        "may_withdraw": row.is_open and row.asked_by == request.user and row.kind != "identity",
+        "form": form,
+    }
+    status = 400 if form.errors else 200
+    return render(request, "account/approval.html", context, status=status)
+
+
+def _named(changes: Iterable[tuple[str, Any, Any]]) -> Iterator[tuple[str, str, str]]:
+    for name, old, new in changes:
+        yield _NAMES.get(name, name), _said(old), _said(new)
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    return ", ".join(value) if isinstance(value, list) else str(value)

@@ -1,0 +1,53 @@
+"""Auditors and inspectors: read everything that their role may see, change nothing (R34).
+
+What they open is counted before it is shown (`sites.accounts.auditor_access_log`). They may send
+what concerns their own sign-in, and ask for an export of the trail; all else that is sent is
+refused, whatever other roles the account has.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+
+from sites.accounts import auditor_access_log
+from sites.models import User
+from web.shell.current_person import FOR_PROGRAMS, name_of_page, person_of
+
+_READING = ("GET", "HEAD", "OPTIONS")
+_MAY_SEND = {"login", "login_code", "logout", "password", "account_code", "session"}
+_MAY_SEND |= {"password_link"}
+_MAY_SEND |= {"trail_export_confirm"}
+_NOT_A_PAGE = {"session"}
+_REFUSED = "Auditors read: this changes something, and nothing was changed."
+
+
+class ReadOnlyAuditors:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        auditor = _auditor(request)
+        response = self._get_response(request)
+        if auditor and name_of_page(request) not in _NOT_A_PAGE:
+            # On record before the first byte leaves: if it cannot be counted it is not shown.
+            said = f"{request.method} {request.get_full_path()}"
+            auditor_access_log.enter()
+            auditor_access_log.count(auditor, f"{response.status_code} {said}", timezone.now())
+        return response
+
+    def process_view(self, request: HttpRequest, *_view: Any) -> None:
+        if request.method in _READING or name_of_page(request) in _MAY_SEND:
+            return
+        if _auditor(request):
+            raise PermissionDenied(_REFUSED)
+
+
+def _auditor(request: HttpRequest) -> User | None:
+    if request.path.startswith(FOR_PROGRAMS):
+        return None
+    person = person_of(request)
+    return person if person and person.is_auditor else None

@@ -1,0 +1,100 @@
+"""`/password/`: one's own password, changed by oneself and on record (R19)."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth import password_validation, update_session_auth_hash
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from audit.change_tracking import form_errors
+from sites.accounts import lockout, password_changes
+from sites.models import User
+from web.shell.access import SignedIn
+from web.shell.current_person import wanted
+from web.shell.forms import PlainForm
+from web.shell.landing import start_page
+from web.shell.wording import clock
+
+CHANGED = "Your password is changed. Wherever else you were signed in, you are signed out."
+
+
+def _secret(label: str, autocomplete: str, hint: str = "") -> forms.CharField:
+    typed = forms.PasswordInput(attrs={"autocomplete": autocomplete})
+    return forms.CharField(label=label, strip=False, widget=typed, help_text=hint)
+
+
+class PasswordForm(PlainForm):
+    old = _secret("Present password", "current-password")
+    new = _secret("New password", "new-password")
+    again = _secret("New password, once more", "new-password")
+
+    def __init__(self, person: User, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._person = person
+
+    def clean_old(self) -> str:
+        return prove_password(self._person, self.cleaned_data["old"])
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        new = given.get("new", "")
+        if new and new == given.get("old"):
+            self.add_error("new", ValidationError("Choose one that you do not use now.", "same"))
+        elif new:
+            self._judge(new)
+        if new and given.get("again") and new != given["again"]:
+            self.add_error("again", ValidationError("The two differ. Type both again.", "differ"))
+        return given
+
+    def _judge(self, new: str) -> None:
+        try:
+            password_validation.validate_password(new, self._person)
+        except ValidationError as error:
+            self.add_error("new", error)
+
+
+def prove_password(person: User, typed: str) -> str:
+    """For a form's field. Wrong ones are counted."""
+    try:
+        lockout.prove(person, lambda: person.check_password(typed))
+    except lockout.Refused as refused:
+        raise ValidationError(_said(refused), code="wrong") from None
+    return typed
+
+
+def _said(refused: lockout.Refused) -> str:
+    if refused.until:
+        return f"That was wrong too often. Try again at {clock(refused.until)}."
+    return "This is not your present password."
+
+
+@never_cache
+@login_required
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def password(request: SignedIn) -> HttpResponse:
+    person = request.user
+    form = PasswordForm(person, request.POST or None)
+    if form.is_valid():
+        password_changes.change_own(person, form.cleaned_data["new"])
+        update_session_auth_hash(request, person)
+        messages.success(request, CHANGED)
+        return HttpResponseRedirect(wanted(request) or start_page(request.user))
+    if form.errors:
+        by = (person.actor, person.role)
+        form_errors.form_came_back("password", wrong=form_errors.wrong_in(form), typed={}, by=by)
+    context = {
+        "form": form,
+        "rules": password_validation.password_validators_help_texts(),
+        "is_temporary": person.password_is_temporary,
+        "is_due": person.must_change_password(),
+        "next": wanted(request),
+    }
+    return render(request, "account/password.html", context, status=400 if form.errors else 200)

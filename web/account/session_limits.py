@@ -1,0 +1,82 @@
+"""How long people stay signed in: around every page, and what `session.js` asks (R20).
+
+Tokens of programs are no sessions. What pages fetch by themselves (`X-Fragment`) is nothing that a
+person does: it ends a session that is over, and keeps none going.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.middleware.csrf import get_token
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from sites.accounts import sessions, sign_in_log
+from sites.models import User
+from web.shell.current_person import FOR_PROGRAMS, person_of
+
+_WHY = {
+    sessions.IDLE: "You were signed out because nothing was done for a while. Sign in to go on.",
+    sessions.ELSEWHERE: "You were signed out here because you signed in elsewhere since. "
+    "If that was not you, change your password and tell your administrator.",
+    sessions.TOO_OLD: "You were signed out because you were signed in for a whole day. "
+    "Sign in to go on.",
+}
+
+
+class SessionLimits:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        person = None if request.path.startswith(FOR_PROGRAMS) else person_of(request)
+        if person:
+            _keep_or_end(request, person)
+        return self._get_response(request)
+
+
+def _keep_or_end(request: HttpRequest, person: User) -> None:
+    now, is_fragment = time.time(), bool(request.headers.get("X-Fragment"))
+    if why := sessions.ended(request.session, person, now):
+        sign_in_log.session_ended(person, why)
+        sessions.leave(person, request.session)
+        request.session.flush()
+        request.user = AnonymousUser()
+        if not is_fragment:
+            messages.info(request, _WHY[why])
+    elif not is_fragment:
+        sessions.touch(request.session, now)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def session(request: HttpRequest) -> HttpResponse:
+    """Who is signed in here, for how long, and a fresh token for forms; for people, a page.
+
+    A POST is how "Stay signed in" counts as something that was done.
+    """
+    person = person_of(request)
+    if request.method != "POST" and not request.headers.get("X-Fragment"):
+        return render(request, "account/session.html")
+    if person is None:
+        return JsonResponse({"person": ""})
+    soonest, whole = sessions.left(request.session, time.time())
+    left = {"seconds": int(soonest), "whole": int(whole)}
+    return JsonResponse({"person": person.actor, "csrf": get_token(request), **left})
+
+
+def session_terms(context: Mapping[str, Any]) -> dict[str, str | int] | None:
+    """For the page's own question before the session ends; None where nobody is signed in."""
+    request: HttpRequest | None = context.get("request")
+    if request is None or (person := person_of(request)) is None:
+        return None
+    if sessions.BEGAN not in request.session:
+        return None
+    soonest, _whole = sessions.left(request.session, time.time())
+    return {"person": person.actor, "seconds": int(soonest), "warning": sessions.WARNING}

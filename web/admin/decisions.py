@@ -1,0 +1,39 @@
+"""Decisions of QA: who decided what, when and as what. To be looked at, as all records here."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
+
+from ingestion.models import Decision
+from ingestion.review import signed
+from web.admin.records import ReadOnlyAdmin
+
+
+@admin.register(Decision)
+class DecisionAdmin(ReadOnlyAdmin):
+    list_display = ["decided_at", "action", "document", "printed_name", "meaning"]
+    list_filter = ["action", ("decided_at", admin.DateFieldListFilter), "document__site"]
+    list_select_related = ["document__site"]
+    search_fields = ["document__doc_id__startswith", "document__site__site_id__exact"]
+    search_help_text = "The beginning of a document's identifier, or a site number."
+    fields = [
+        "document", "page", "action", "from_state", "to_state", "reason_code", "reason", "note",
+        "other", "printed_name", "role", "decided_at", "meaning", "signature", "sha256",
+    ]  # fmt: skip
+    readonly_fields = ["page", "signature"]
+    ordering = ["-pk"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
+        return super().get_queryset(request).select_related("document__site", "other__site")
+
+    @admin.display(description="see also")
+    def page(self, decision: Decision) -> str:
+        address = reverse("document", args=[decision.document_id])
+        return format_html('<a href="{}">What happened to it</a>', address)
+
+    @admin.display(description="is as it was decided")
+    def signature(self, decision: Decision) -> str:
+        return render_to_string("documents/_signature.html", {"changed": signed.changed(decision)})

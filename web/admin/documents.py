@@ -1,0 +1,240 @@
+"""Documents and findings: what came of each file, and the sentences that its site reads."""
+
+from typing import cast
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+
+from audit.change_tracking.change_reasons import FIELD
+from audit.change_tracking.undeletable import KeptAdmin
+from audit.ledger.context import because
+from ingestion import filing, retrying
+from ingestion.filing import By
+from ingestion.models import Document, Finding
+from ingestion.rules.sentences import Sentences, sentences
+from sites import retention
+from sites.models import User
+from web.admin.filters import (
+    CodeFilter,
+    CodeOfFindingFilter,
+    TypeFilter,
+    TypeOfFindingFilter,
+)
+from web.admin.records import ReadOnlyAdmin
+from web.documents.extracted_fields import extracted, extraction_of, ways
+from web.documents.outcomes import remarks
+from web.shell.state_display import state_chip
+from web.templatetags.siteledger import filesize
+
+_KEPT = "Nobody deletes a document, nor what happened to it."
+
+
+@admin.register(Document)
+class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
+    list_display = [
+        "doc_id",
+        "type_column",
+        "site_number",
+        "chip",
+        "code",
+        "packet",
+        "size_text",
+        "received_at",
+    ]
+    list_filter = [
+        "state", TypeFilter, CodeFilter, ("received_at", admin.DateFieldListFilter),
+        "site__country", "site",
+    ]  # fmt: skip
+    list_select_related = ["site", "packet"]
+    search_fields = [
+        "doc_id__startswith",
+        "filename__startswith",
+        "site__site_id__exact",
+        "sha256__exact",
+    ]
+    search_help_text = (
+        "The beginning of a document's identifier or file name, a site number, or a full SHA-256."
+    )
+    fieldsets = [
+        (None, {"fields": ["doc_id", "chip", "said", "see_also"]}),
+        ("What it is", {"fields": [
+            "type_column", "site", "packet", "batch", "filename", "url", "size_text", "pages",
+            "fingerprint", "kept",
+        ]}),
+        ("What was read on it", {"fields": ["extracted", "evidence", "ways"]}),
+        ("How it was checked", {"fields": [
+            "code", "schema_version", "rules_version", "attempts", "fetch_tries",
+            "counted_tries", "failing_since", "next_attempt_at", "correlation_id", "duplicate_of",
+            "received_at", "settled_at",
+        ]}),
+    ]  # fmt: skip
+    readonly_fields = [
+        "chip", "said", "see_also", "type_column", "size_text", "fingerprint", "correlation_id",
+        "extracted", "evidence", "ways", "kept",
+    ]  # fmt: skip
+
+    actions = ["try_again"]
+
+    def has_retry_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("ingestion.retry_document")
+
+    @admin.action(description="Try again", permissions=["retry"])
+    def try_again(self, request: HttpRequest, chosen: QuerySet[Document]) -> None:
+        """Only what is held goes back into the queue; the rest of the choice stays as it is."""
+        user, asked = cast("User", request.user), chosen.count()
+        retried = retrying.try_again(chosen, by=By(user.actor, user.role))
+        self.message_user(request, f"{retried} documents are in the queue again.")
+        if asked > retried:
+            message = f"{asked - retried} were passed over: only what is held is tried again."
+            self.message_user(request, message, messages.WARNING)
+
+    def kept_because(self, obj: Document) -> str:
+        return f"{_KEPT} {retention.said(obj.site.study)}"
+
+    def enter_refusal(self, request: HttpRequest, obj: Document, why: str) -> None:
+        """In the document's own history."""
+        user = cast("User", request.user)
+        with because(request.POST.get(FIELD, "")):
+            filing.refuse_deletion(obj, why, by=By(user.actor, user.role))
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
+        return (
+            super()
+            .get_queryset(request)
+            .select_related("site__study", "packet", "batch", "duplicate_of__site")
+        )
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        # The links "Documents of this batch" and "of this packet".
+        own = lookup in {"batch__id__exact", "packet__id__exact"}
+        return own or super().lookup_allowed(lookup, value, request)
+
+    @admin.display(description="state", ordering="state")
+    def chip(self, document: Document) -> str:
+        return state_chip(document.state)
+
+    @admin.display(description="type", ordering="document_type")
+    def type_column(self, document: Document) -> str:
+        return document.type_name
+
+    @admin.display(description="site", ordering="site__site_id")
+    def site_number(self, document: Document) -> str:
+        return document.site.site_id
+
+    @admin.display(description="size", ordering="size")
+    def size_text(self, document: Document) -> str:
+        return filesize(document.size)
+
+    @admin.display(description="SHA-256")
+    def fingerprint(self, document: Document) -> str:
+        return format_html('<span class="sl-hash">{}</span>', document.sha256)
+
+    @admin.display(description="how long it is kept")
+    def kept(self, document: Document) -> str:
+        return retention.said(document.site.study)
+
+    @admin.display(description="findings")
+    def said(self, document: Document) -> str:
+        found = remarks(document)
+        if not found:
+            return "None"
+        parts = (render_to_string("documents/_finding.html", {"remark": each}) for each in found)
+        return format_html_join("", "{}", ((part,) for part in parts))
+
+    @admin.display(description="entries")
+    def extracted(self, document: Document) -> str:
+        found = extracted(document)
+        if not found:
+            return "None"
+        return render_to_string("documents/_extracted.html", {"extracted": found})
+
+    @admin.display(description="its type by")
+    def evidence(self, document: Document) -> str:
+        last = extraction_of(document)
+        return last.evidence if last else ""
+
+    @admin.display(description="pages")
+    def ways(self, document: Document) -> str:
+        last = extraction_of(document)
+        if last is None:
+            return "None was read."
+        lines = [*ways(last), last.engine, ", ".join(last.flags)]
+        return format_html_join("", "<div>{}</div>", ((line,) for line in lines if line))
+
+    @admin.display(description="see also")
+    def see_also(self, document: Document) -> str:
+        return format_html(
+            '<a href="{}">What happened to it</a> &nbsp; <a href="{}">Certified copy</a> &nbsp; '
+            '<a href="{}">Packet {}</a>',
+            reverse("document", args=[document.pk]),
+            reverse("certified_copies", args=[document.pk]),
+            reverse("packet", args=[document.packet.reference]),
+            document.packet.reference,
+        )
+
+
+@admin.register(Finding)
+class FindingAdmin(ReadOnlyAdmin):
+    list_display = [
+        "code",
+        "what",
+        "document",
+        "document_state",
+        "page",
+        "is_primary",
+        "rules_version",
+    ]
+    list_filter = [
+        CodeOfFindingFilter,
+        "is_primary",
+        "document__state",
+        TypeOfFindingFilter,
+        "document__site",
+    ]
+    list_select_related = ["document__site"]
+    search_fields = ["document__doc_id__startswith", "document__site__site_id__exact"]
+    search_help_text = "The beginning of a document's identifier, or a site number."
+    fields = [
+        "document",
+        "document_state",
+        "code",
+        "what",
+        "why",
+        "do",
+        "page",
+        "is_primary",
+        "facts",
+        "attempt",
+        "rules_version",
+    ]
+    readonly_fields = ["document_state", "what", "why", "do"]
+    # Newest first: the model's own order follows documents, and would sort the whole join.
+    ordering = ["-pk"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Finding]:
+        return super().get_queryset(request).select_related("document__site")
+
+    @admin.display(description="state")
+    def document_state(self, finding: Finding) -> str:
+        return state_chip(finding.document.state)
+
+    @admin.display(description="what happened")
+    def what(self, finding: Finding) -> str:
+        return _said(finding).what
+
+    @admin.display(description="why it matters")
+    def why(self, finding: Finding) -> str:
+        return _said(finding).why
+
+    @admin.display(description="what to check")
+    def do(self, finding: Finding) -> str:
+        return _said(finding).do
+
+
+def _said(finding: Finding) -> Sentences:
+    name = finding.document.type_name
+    return sentences(finding.code, finding.facts, type_name=name, for_staff=True)

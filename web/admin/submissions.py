@@ -1,0 +1,174 @@
+"""Batches, packets and chunks: what was submitted, and how far the work on it is."""
+
+from typing import Any, cast
+
+from django.contrib import admin, messages
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+
+from audit.change_tracking.undeletable import KeptAdmin
+from ingestion import batches
+from ingestion.core.states import SETTLED, BatchState, ChunkState
+from ingestion.filing import By
+from ingestion.models import Batch, Chunk, Document, Packet
+from sites import retention
+from sites.models import User
+from web.admin.records import ReadOnlyAdmin
+from web.shell.state_display import work_chip
+
+
+class CountedAdmin(ReadOnlyAdmin):
+    """Lists that say how many documents there are, and how many are settled."""
+
+    key = ""  # the foreign key of a document to this model
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows = super().get_queryset(request)
+        counted = rows.annotate(
+            documents_total=_count(self.key), documents_settled=_count(self.key, state__in=SETTLED)
+        )
+        return cast("QuerySet[Any]", counted)
+
+    @admin.display(description="documents settled")
+    def settled(self, row: Any) -> str:
+        return f"{row.documents_settled} of {row.documents_total}"
+
+
+@admin.register(Batch)
+class BatchAdmin(KeptAdmin, CountedAdmin):
+    key = "batch"
+    list_display = [
+        "reference",
+        "state_chip",
+        "source",
+        "settled",
+        "priority",
+        "created_at",
+        "submitted_by",
+    ]
+    list_filter = ["state", "source", ("created_at", admin.DateFieldListFilter)]
+    actions = ["cancel"]
+    list_select_related = ["submitted_by"]
+    search_fields = ["reference"]
+    search_help_text = "A reference, such as BAT-2026-0007, or part of one."
+    fields = [
+        "reference", "state_chip", "source", "settled", "priority", "submitted_by",
+        "idempotency_key", "created_at", "started_at", "finished_at", "error_code",
+        "cancel_requested_at", "cancel_requested_by", "pruned_at", "documents_link",
+    ]  # fmt: skip
+    readonly_fields = ["state_chip", "settled", "documents_link"]
+
+    def kept_because(self, obj: Batch) -> str:
+        return "Nobody deletes a batch: it is kept with its documents. Cancel it if it still waits."
+
+    def has_cancel_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("ingestion.cancel_batch")
+
+    @admin.action(description="Cancel", permissions=["cancel"])
+    def cancel(self, request: HttpRequest, chosen: QuerySet[Batch]) -> None:
+        """What waits is cancelled at once, what is in hand as soon as it is over."""
+        user = cast("User", request.user)
+        for batch in chosen.order_by("pk"):
+            try:
+                batches.cancel(batch, by=By(user.actor, user.role))
+            except batches.AlreadyFinal as error:
+                self.message_user(request, f"Passed over: {error}.", messages.WARNING)
+            else:
+                self.message_user(request, f"Batch {batch.reference} is being cancelled.")
+
+    @admin.display(description="state", ordering="state")
+    def state_chip(self, batch: Batch) -> str:
+        return work_chip(BatchState(batch.state))
+
+    @admin.display(description="documents")
+    def documents_link(self, batch: Batch) -> str:
+        return _filtered(
+            "ingestion_document", f"batch__id__exact={batch.pk}", "Documents of this batch"
+        )
+
+
+@admin.register(Packet)
+class PacketAdmin(KeptAdmin, CountedAdmin):
+    key = "packet"
+    list_display = ["reference", "site", "settled", "batch", "created_at", "page"]
+    list_filter = ["site__country", ("created_at", admin.DateFieldListFilter), "site"]
+    list_select_related = ["site", "batch"]
+    search_fields = ["reference", "name", "site__site_id"]
+    search_help_text = "A packet's reference or label, or a site number."
+    fields = [
+        "reference",
+        "name",
+        "site",
+        "batch",
+        "settled",
+        "created_at",
+        "page",
+        "documents_link",
+        "kept",
+    ]
+    readonly_fields = ["settled", "page", "documents_link", "kept"]
+
+    def kept_because(self, obj: Packet) -> str:
+        return f"Nobody deletes a packet, nor its documents. {retention.said(obj.site.study)}"
+
+    def ledger_site(self, obj: Packet) -> str:
+        return obj.site.site_id
+
+    @admin.display(description="how long it is kept")
+    def kept(self, packet: Packet) -> str:
+        return retention.said(packet.site.study)
+
+    @admin.display(description="results")
+    def page(self, packet: Packet) -> str:
+        return format_html(
+            '<a href="{}">Open the packet<span class="sl-vh"> {}</span></a>',
+            reverse("packet", args=[packet.reference]),
+            packet.reference,
+        )
+
+    @admin.display(description="documents")
+    def documents_link(self, packet: Packet) -> str:
+        query = f"packet__id__exact={packet.pk}"
+        return _filtered("ingestion_document", query, "Documents of this packet")
+
+
+@admin.register(Chunk)
+class ChunkAdmin(CountedAdmin):
+    key = "chunk"
+    list_display = [
+        "id",
+        "state_chip",
+        "site",
+        "batch",
+        "settled",
+        "rank",
+        "next_dispatch_at",
+        "lease_owner",
+        "attempts",
+    ]
+    list_filter = ["state", "site"]
+    list_select_related = ["site", "batch"]
+    search_fields = ["batch__reference", "site__site_id"]
+    search_help_text = "A batch's reference or a site number."
+    fields = [
+        "state_chip", "site", "batch", "settled", "rank", "next_dispatch_at", "lease_owner",
+        "lease_expires_at", "attempts",
+    ]  # fmt: skip
+    readonly_fields = ["state_chip", "settled"]
+
+    @admin.display(description="state", ordering="state")
+    def state_chip(self, chunk: Chunk) -> str:
+        return work_chip(ChunkState(chunk.state))
+
+
+def _filtered(model: str, query: str, text: str) -> str:
+    return format_html('<a href="{}?{}">{}</a>', reverse(f"admin:{model}_changelist"), query, text)
+
+
+def _count(key: str, **only: Any) -> Coalesce:
+    """A subquery, so that a page of the list counts for its own rows and no others."""
+    own = Document.objects.filter(**{key: OuterRef("pk")}, **only).order_by().values(key)
+    return Coalesce(Subquery(own.annotate(number=Count("pk")).values("number")), 0)

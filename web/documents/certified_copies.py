@@ -1,0 +1,99 @@
+"""`/documents/<id>/copies/`: sign for a certified copy, and take it away."""
+
+import tempfile
+from contextlib import ExitStack
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods
+
+from audit.change_tracking.change_reasons import LEAST, MOST
+from ingestion import copies
+from ingestion.copies import MEANING, NotCertified, NotOnFile
+from ingestion.filing import By
+from ingestion.models import Document
+from web.documents.lookup import visible
+from web.shell.access import SignedIn
+from web.shell.forms import SignedForm
+
+SIGNED = "The certified copy is signed and on record. Download it below, now or later."
+
+
+class CopyForm(SignedForm):
+    reason = forms.CharField(
+        label="What you need it for",
+        help_text="It stays on record, and is printed on the certificate.",
+        min_length=LEAST,
+        max_length=MOST,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+
+@never_cache
+@login_required
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
+    document = visible(request.user, pk)
+    form = CopyForm(request.POST or None)
+    if form.is_valid() and (by := form.signed(request.user, MEANING)):
+        try:
+            copies.certify(document, reason=form.cleaned_data["reason"], by=by)
+        except NotCertified as refused:
+            return _refused(request, document, refused)
+        messages.success(request, SIGNED)
+        return redirect("certified_copies", document.pk)
+    return _shown(request, document, form=form, status=400 if form.errors else 200)
+
+
+@never_cache
+@login_required
+@require_GET
+def certified_copy(request: SignedIn, pk: int, seq: int) -> HttpResponse | FileResponse:
+    """The package, for whoever signed it."""
+    document = visible(request.user, pk)
+    signed = copies.signed_by(document, request.user.actor)
+    found = next((each for each in signed if each.seq == seq), None)
+    if found is None:
+        raise Http404
+    with ExitStack() as refused:
+        file = refused.enter_context(tempfile.TemporaryFile())
+        try:
+            copies.write(file, document, found)
+        except NotCertified as why:
+            return _refused(request, document, why)
+        by = By(request.user.actor, request.user.role)
+        copies.record_download(document, found, by=by)
+        refused.pop_all()  # the response closes it
+    file.seek(0)
+    name = f"certified-copy-{document.site.site_id}-{document.doc_id}-{seq}.zip"
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
+
+
+def _refused(request: SignedIn, document: Document, refused: NotCertified) -> HttpResponse:
+    """409 for what the document is; 503 for what we have let happen to it."""
+    status = 409 if isinstance(refused, NotOnFile) else 503
+    return _shown(request, document, refusal=str(refused), status=status)
+
+
+def _shown(
+    request: SignedIn,
+    document: Document,
+    *,
+    form: CopyForm | None = None,
+    refusal: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    context = {
+        "document": document,
+        "form": form,
+        "refusal": refusal or copies.refusal(document),
+        "signed": copies.signed_by(document, request.user.actor),
+        "meaning": MEANING,
+    }
+    return render(request, "documents/copies.html", context, status=status)

@@ -1,0 +1,60 @@
+"""What pages show of decisions: those that were made, and those that can be."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ingestion.models import Action, Decision, Document
+from ingestion.review import signed
+from ingestion.review.table import RULES, open_to
+from sites.models import User
+from web.shell.wording import said_as
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A button."""
+
+    action: str
+    label: str
+    is_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A decision with its signature, and what of it has changed since."""
+
+    decision: Decision
+    changed: list[str]
+    account: str  # what is on record about the signer's account
+
+    @property
+    def was(self) -> str:
+        return said_as(self.decision.document_type, self.decision.doc_id)
+
+    @property
+    def becomes(self) -> str:
+        return said_as(self.decision.new_document_type, self.decision.new_doc_id)
+
+
+def choices(person: User, document: Document, among: Collection[Action] = ()) -> list[Choice]:
+    """The first one is what is usual."""
+    allowed = [each for each in open_to(person, document) if not among or each in among]
+    return [
+        Choice(action, RULES[action].label, is_first=number == 0)
+        for number, action in enumerate(allowed)
+    ]
+
+
+def with_signatures(document: Document) -> list[Signed]:
+    made = document.qa_decisions.select_related("document__site", "other__site")
+    return [_with_signature(decision) for decision in made]
+
+
+def _with_signature(decision: Decision) -> Signed:
+    entry = signed.entry_of(decision)
+    return Signed(decision, signed.compared(decision, entry), signed.account_of(entry))
+
+
+def took_the_place_of(document: Document) -> list[Decision]:
+    """The decisions that lead here: an older version superseded, or moved from another site."""
+    return list(document.decided_with.select_related("document__site"))

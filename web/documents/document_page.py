@@ -1,0 +1,124 @@
+"""One document: `/documents/<id>/`, and its original as a download."""
+
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from audit.change_tracking.change_reasons import LEAST, MOST
+from ingestion import originals, review
+from ingestion.core.states import UNSETTLED, DocumentState
+from ingestion.dispatch import heartbeat
+from ingestion.filing import By
+from ingestion.models import Document
+from ingestion.review.table import AFTERWARDS
+from sites import retention
+from sites.models import User
+from web.documents.decision_display import choices, took_the_place_of, with_signatures
+from web.documents.extracted_fields import extracted
+from web.documents.lookup import visible
+from web.documents.outcomes import outcome
+from web.documents.page_images import pictured
+from web.documents.timeline import steps
+from web.shell.access import SignedIn
+from web.shell.forms import PlainForm
+
+_PLAIN_OUTCOMES = {
+    DocumentState.RECEIVED: "It waits for its turn.",
+    DocumentState.VALIDATING: "It is being checked.",
+    DocumentState.ARCHIVED: "All checks passed. It is on file.",
+    DocumentState.REJECTED: "It was rejected.",
+    DocumentState.RETURNED: "QA returned it to the site.",
+}
+
+
+@never_cache
+@login_required
+@require_safe
+def document_page(request: SignedIn, pk: int) -> HttpResponse:
+    document = visible(request.user, pk)
+    afterwards = choices(request.user, document, AFTERWARDS)
+    read = document.extractions.last()
+    context = {
+        "document": document,
+        "each": pictured(outcome(document, for_staff=request.user.is_staff), request.user, read),
+        "requests": document.review_requests.select_related("asked_by"),
+        "plain_outcome": _plain_outcome(DocumentState(document.state)),
+        "extracted": extracted(document),
+        "steps": steps(document.subject),
+        "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
+        "has_original": originals.may_see(request.user, document),
+        "kept": _kept(document, request.user),
+        "signed": with_signatures(document),
+        "leading_here": took_the_place_of(document),
+        "choices": afterwards,
+        "version": review.version(document) if afterwards else "",
+        "may_certify": originals.is_open(document),
+    }
+    return render(request, "documents/page.html", context)
+
+
+def _plain_outcome(state: DocumentState) -> str:
+    if state in UNSETTLED and not heartbeat.is_any_running():
+        return (
+            "No worker is running. The file is kept, and checking goes on by itself as soon as a "
+            "worker runs again. If this message stays, tell the people who run SiteLedger."
+        )
+    return _PLAIN_OUTCOMES.get(state, "")
+
+
+def _kept(document: Document, user: User) -> str:
+    study = document.site.study
+    return retention.said(study) if user.is_staff else retention.term(study)
+
+
+class DownloadForm(PlainForm):
+    reason = forms.CharField(
+        label="Reason for the download",
+        help_text="It stays on record beside the download.",
+        min_length=LEAST,
+        max_length=MOST,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def original(request: SignedIn, pk: int) -> HttpResponseBase:
+    """The bytes as they were sent: always an attachment, never shown inside our own pages.
+
+    Operations and administrators say why first, on a page, and send that. SecurityMiddleware adds
+    nosniff, so a browser takes the type from us alone.
+    """
+    document = visible(request.user, pk)
+    if not originals.must_give_reason(request.user):
+        return _given(request, document) if request.method != "POST" else _only_read()
+    if not originals.may_see(request.user, document):
+        raise Http404
+    form = DownloadForm(request.POST or None)
+    if form.is_valid():
+        return _given(request, document, form.cleaned_data["reason"])
+    context = {"document": document, "form": form}
+    status = 400 if form.errors else 200
+    return render(request, "documents/download.html", context, status=status)
+
+
+def _only_read() -> HttpResponse:
+    return HttpResponseNotAllowed(["GET", "HEAD"])
+
+
+def _given(request: SignedIn, document: Document, reason: str = "") -> FileResponse:
+    try:
+        content = originals.open_original(document, request.user)
+    except FileNotFoundError as error:
+        raise Http404 from error
+    if request.method != "HEAD":
+        by = By(request.user.actor, request.user.role)
+        originals.record_download(document, content, by=by, reason=reason)
+    filename = originals.name_of(document)
+    kind = originals.media_type(filename)
+    return FileResponse(content, as_attachment=True, filename=filename, content_type=kind)

@@ -1,0 +1,221 @@
+"""What came of a document, for its site or for staff: what happened, why, and what to do about it.
+
+The sentences of the findings live in `ingestion.rules.sentences`. Here is which of them a state
+calls for, and which buttons answer them: advice is shown only where its button is. Documents come
+with `findings`, `corrections` and `qa_decisions` prefetched.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from ingestion import review
+from ingestion.core.states import NEEDS_SITE, DocumentState
+from ingestion.intake import correcting, declarations
+from ingestion.intake.declarations import Declared
+from ingestion.models import Document, Finding
+from ingestion.review.table import FILES
+from ingestion.rules.codes import CODES, Disposition
+from ingestion.rules.sentences import Sentences, sentences
+from web.shell.wording import day
+
+MAX_NEEDING_SHOWN = 25  # documents in a list; the heading gives the full number
+# Relations that the buttons of a document depend on, for `prefetch_related`.
+ACTED_ON = ("corrections", "qa_decisions", "review_requests")
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One finding, said."""
+
+    code: str
+    page: int
+    said: Sentences
+    tone: str  # of components.css: bad, warn, info
+    finding: Finding
+    advice: str = ""  # the heading of what to do, or to check; "" where nothing can be done
+    picture: Any = None  # of its page, for `documents/_page.html`
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    document: Document
+    note: str  # one line that suffices when nothing is to be done
+    remarks: tuple[Remark, ...]
+    needs_site: bool  # nothing was sent in its place yet
+    correction: Document | None = None  # what was sent in its place
+    newer: Document | None = None  # or under the same doc_id
+
+    @property
+    def can_be_corrected(self) -> bool:
+        return self.needs_site
+
+    @property
+    def can_be_replaced(self) -> bool:
+        """Its site may send another file while QA has not decided."""
+        return self.document.state == DocumentState.IN_REVIEW
+
+    @property
+    def can_be_redeclared(self) -> bool:
+        """Its site may correct its type and person."""
+        is_open = self.can_be_corrected or self.can_be_replaced
+        return is_open and not declarations.closed_to_site(self.document)
+
+    @property
+    def can_be_retried(self) -> bool:
+        """Its portal would not give it."""
+        is_rejected = self.document.state == DocumentState.REJECTED
+        return self.can_be_corrected and is_rejected and self.document.code == "DOWNLOAD_FAILED"
+
+    @property
+    def can_be_asked_about(self) -> bool:
+        return self.can_be_corrected and not review.refusal(self.document)
+
+    @property
+    def upload_label(self) -> str:
+        """Of the link to the upload form, for what is neither corrected nor replaced; or ""."""
+        state = self.document.state
+        is_late = state == DocumentState.RECEIVED and self.document.failing_since
+        if state == DocumentState.HELD or is_late:
+            return "Upload the file here"
+        if state == DocumentState.ARCHIVED and any(each.tone != "info" for each in self.remarks):
+            return "Upload a newer version"
+        return ""
+
+    @property
+    def person(self) -> str:
+        return person_of(self.document)
+
+    @property
+    def has_actions(self) -> bool:
+        return bool(self.can_be_corrected or self.can_be_replaced or self.upload_label)
+
+    @property
+    def main(self) -> Remark | None:
+        return self.remarks[0] if self.remarks else None
+
+
+def person_of(document: Document) -> str:
+    """Whose it is, for the form of a correction: register makes the same doc_id of it."""
+    return Declared.of(document).person
+
+
+_REPLACED = "The site replaced this file while it was in review. The file and its history are kept."
+_NOTES = {
+    DocumentState.IN_REVIEW: (
+        "A person in QA looks at this one. You will see the decision here. You need not do "
+        "anything, and you can still put it right until QA decides."
+    ),
+    DocumentState.HELD: "The cause is on our side or at the portal. You need not do anything.",
+    DocumentState.WITHDRAWN: "It was filed in error. The file and its history are kept.",
+    DocumentState.CANCELLED: "It was cancelled before it was checked.",
+}
+_STAFF_NOTES = _NOTES | {
+    DocumentState.IN_REVIEW: "It waits for a decision of QA.",
+    DocumentState.HELD: "The cause is on our side or at the portal. Operations retries it.",
+}
+_TONES = {
+    DocumentState.REJECTED: "bad",
+    DocumentState.RETURNED: "warn",
+    DocumentState.ARCHIVED: "warn",
+    DocumentState.HELD: "warn",
+}
+# In these the site can do something, besides what was rejected or returned and not replaced yet.
+_ADVISED = {DocumentState.IN_REVIEW, DocumentState.HELD, DocumentState.ARCHIVED}
+_SILENT = {DocumentState.RECEIVED, DocumentState.VALIDATING, DocumentState.DEDUPED}
+
+
+def outcome(
+    document: Document, *, for_staff: bool = False, needs_site: bool | None = None
+) -> Outcome:
+    """Return what the pages say of a document, to its site or to staff.
+
+    `needs_site`: whether it is one of `needing_site()`, for callers who asked for many at once.
+    """
+    state = DocumentState(document.state)
+    correction = _correction(document)
+    if needs_site is None:
+        own = Document.objects.needing_site().filter(pk=document.pk)
+        needs_site = state in NEEDS_SITE and own.exists()
+    is_replaced = state in NEEDS_SITE and not needs_site and correction is None
+    advised = for_staff or needs_site or state in _ADVISED
+    said = remarks(document, for_staff=for_staff, advised=advised)
+    return Outcome(
+        document=document,
+        note=_note(document, state, for_staff=for_staff),
+        remarks=() if state in _SILENT or is_overruled(document) else said,
+        needs_site=needs_site,
+        correction=correction,
+        newer=correcting.newer_version(document) if is_replaced else None,
+    )
+
+
+def _correction(document: Document) -> Document | None:
+    """The last, as `correcting.correction`: `corrections` may be prefetched."""
+    sent = [each for each in document.corrections.all() if each.state != DocumentState.CANCELLED]
+    return max(sent, key=lambda each: each.pk, default=None)
+
+
+def is_overruled(document: Document) -> bool:
+    """Whether QA filed it in spite of what stands in its findings: those are history then.
+
+    The checks file nothing that has such a finding, but for remarks of a study's own rules, and
+    those alone cost a query.
+    """
+    if document.state != DocumentState.ARCHIVED:
+        return False
+    found = {CODES[each.code].disposition for each in document.current_findings}
+    if found.isdisjoint({Disposition.REVIEW, Disposition.REJECT}):
+        return False
+    return document.qa_decisions.filter(action__in=FILES).exists()
+
+
+def remarks(
+    document: Document, *, for_staff: bool = False, advised: bool = True
+) -> tuple[Remark, ...]:
+    """Return what was found, in words; without advice unless it is `advised`."""
+    heading = "What to check" if for_staff else "What to do"
+    return tuple(
+        _remark(finding, document, for_staff=for_staff, advice=heading if advised else "")
+        for finding in document.current_findings
+    )
+
+
+def _remark(finding: Finding, document: Document, *, for_staff: bool, advice: str) -> Remark:
+    tone = _TONES.get(DocumentState(document.state), "info")
+    name = document.type_name
+    said = sentences(finding.code, finding.facts, type_name=name, for_staff=for_staff)
+    known = CODES.get(finding.code)  # records outlive codes
+    if known and known.disposition is Disposition.INFO:
+        tone = "info"
+    return Remark(finding.code, finding.page, said, tone, finding, advice)
+
+
+def _note(document: Document, state: DocumentState, *, for_staff: bool) -> str:
+    if state is DocumentState.DEDUPED:
+        return _already_on_file(document)
+    if is_overruled(document):
+        return "A person in QA looked at it, and filed it."
+    if state is DocumentState.RECEIVED and document.failing_since:
+        waits = "The portal has not sent it yet. It is asked again."
+        return waits if for_staff else f"{waits} You can also upload the file here."
+    if state is DocumentState.RECEIVED and document.is_redeclared:
+        return "Its type or person was corrected. The checks run again."
+    if state is DocumentState.WITHDRAWN and _correction(document):
+        return _REPLACED
+    return (_STAFF_NOTES if for_staff else _NOTES).get(state, "")
+
+
+def _already_on_file(document: Document) -> str:
+    twin = document.duplicate_of
+    if twin is None or twin.settled_at is None:
+        return "The same file is already on file for this site. Nothing to do."
+    return f"Already on file since {day(twin.settled_at)}. Nothing to do."
+
+
+def needed(waiting: QuerySet[Document], *, for_staff: bool = False) -> list[Outcome]:
+    """What came of those that wait longest, at most MAX_NEEDING_SHOWN, for `documents/_needing.html`."""
+    rows = waiting.select_related("site", "duplicate_of")
+    shown = rows.prefetch_related("findings", "corrections")[:MAX_NEEDING_SHOWN]
+    return [outcome(each, for_staff=for_staff, needs_site=True) for each in shown]

@@ -1,0 +1,147 @@
+"""`/documents/<id>/pages/<page>/`: a page as a picture, and where on it a finding stands."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+
+from ingestion import originals, previews
+from ingestion.filing import By
+from ingestion.models import Document, Extraction, Finding
+from ingestion.reading.drawing import WIDTH
+from sites.models import User
+from web.documents.lookup import visible
+from web.documents.outcomes import Outcome
+from web.shell.access import SignedIn
+
+KEPT_SECONDS = 300  # by the person's own browser
+_SIGNED = ("SIGNATURE_", "SIGNER_")  # how codes begin that are about the signature
+_AROUND = 4.0  # points between what is marked and the line around it
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """What a finding is about, in points from the page's top left corner."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class PagePicture:
+    """For `documents/_page.html`. Width and height in points; 0 where they are not known."""
+
+    document: Document
+    number: int
+    width: float
+    height: float
+    spots: tuple[Spot, ...]
+    zoom: int = 1
+
+    @property
+    def pixels_wide(self) -> int:
+        return WIDTH * self.zoom
+
+    @property
+    def pixels_high(self) -> int:
+        """So that nothing moves on the page when the picture arrives."""
+        return round(self.pixels_wide * self.height / self.width)
+
+    @property
+    def alt(self) -> str:
+        marked = ", with the place marked" if self.spots else ""
+        return f"Page {self.number} of {self.document.type_name}{marked}"
+
+
+@login_required
+@cache_control(private=True, max_age=KEPT_SECONDS)
+@require_safe
+def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
+    """404 where there is nothing to see for this person, also where it cannot be drawn."""
+    document = visible(request.user, pk)
+    if not originals.may_see(request.user, document):
+        raise Http404
+    zoom = previews.ZOOMS[request.GET.get("zoom") == "2"]
+    try:
+        picture = previews.picture(document, page, zoom)
+    except FileNotFoundError as error:
+        raise Http404 from error
+    if picture is None:
+        raise Http404
+    originals.record_view(document, by=By(request.user.actor, request.user.role))
+    return HttpResponse(picture, content_type=previews.MEDIA_TYPE)
+
+
+def page_picture(
+    person: User,
+    document: Document,
+    finding: Finding | None = None,
+    page: int = 0,
+    read: Extraction | None = None,
+) -> PagePicture | None:
+    """Page `page`, or that of the finding, with its place marked. None: they may not see it."""
+    number = page or (finding.page if finding else 0) or 1
+    return marked_picture(person, document, [finding] if finding else [], number, read=read)
+
+
+def marked_picture(
+    person: User,
+    document: Document,
+    findings: Iterable[Finding],
+    page: int,
+    zoom: int = 1,
+    read: Extraction | None = None,
+) -> PagePicture | None:
+    """A page with the places of all these findings that stand on it.
+
+    `read`: its last extraction, for who has it at hand.
+    """
+    if not originals.may_see(person, document):
+        return None
+    last = read or document.extractions.last()
+    size = _page(last, page)
+    here = [finding for finding in findings if finding.page == page]
+    spots = tuple(spot for finding in here for spot in _spots(last, finding)) if last else ()
+    wide, high = size.get("width", 0), size.get("height", 0)
+    return PagePicture(document, page, wide, high, spots if wide else (), zoom)
+
+
+def pictured(came: Outcome, person: User, read: Extraction | None) -> Outcome:
+    """With a picture of the page that its main finding is about, where there is one to see.
+
+    What could not be read at all (`read` is None) cannot be drawn either.
+    """
+    if not came.remarks or not came.needs_site or read is None:
+        return came
+    main, *others = came.remarks
+    picture = page_picture(person, came.document, main.finding, read=read)
+    return replace(came, remarks=(replace(main, picture=picture), *others))
+
+
+def _page(last: Extraction | None, number: int) -> dict[str, Any]:
+    pages = last.pages if last else []
+    return next((each for each in pages if each["number"] == number), {})
+
+
+def _spots(last: Extraction, finding: Finding) -> Iterator[Spot]:
+    """Where the rule looked: for a signature, or at the entry whose value it quotes."""
+    signature = last.signature
+    if finding.code.startswith(_SIGNED) and signature and signature["page"] == finding.page:
+        yield from _around(signature["area"])
+    quoted = {str(fact) for fact in finding.facts.values()}
+    for field in last.fields:
+        if field["page"] == finding.page and field["value"] in quoted:
+            yield from _around(field["box"])
+
+
+def _around(box: list[float] | None) -> Iterator[Spot]:
+    if box:
+        left, top, right, bottom = box
+        wide, high = right - left + 2 * _AROUND, bottom - top + 2 * _AROUND
+        yield Spot(left - _AROUND, top - _AROUND, wide, high)

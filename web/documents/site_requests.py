@@ -1,0 +1,135 @@
+"""What a site asks for one document: another fetch, a look by QA, another type or person."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from audit.change_tracking.change_reasons import LEAST
+from ingestion import retrying, review
+from ingestion.filing import By
+from ingestion.intake import declarations
+from ingestion.intake.declarations import Declared
+from ingestion.models import Document
+from sites import eligibility
+from web.documents.lookup import of_own_site
+from web.documents.outcomes import outcome
+from web.shell.access import SignedIn
+from web.shell.forms import PlainForm, person_field, type_field
+
+MOST_REASON = 500  # characters
+
+
+class Question(PlainForm):
+    words = forms.CharField(
+        label="Why do you think that the check is wrong?",
+        help_text="QA reads this word for word. Say what they should look at, and on which page.",
+        max_length=review.MOST_WORDS,
+        widget=forms.Textarea(attrs={"rows": 6}),
+        error_messages={"required": "Say in a few words what QA should look at"},
+    )
+
+
+class DeclarationForm(PlainForm):
+    """What a document is and whose it is, and why that is corrected."""
+
+    document_type = type_field()
+    person = person_field()
+    reason = forms.CharField(
+        label="Reason",
+        help_text="It stays on record with your name.",
+        min_length=LEAST,
+        max_length=MOST_REASON,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+    def __init__(self, document: Document, *args: Any, **options: Any) -> None:
+        now = Declared.of(document)
+        initial = {"document_type": now.document_type, "person": now.person}
+        super().__init__(*args, initial=initial, **options)
+        self.document = document
+        if not declarations.takes_person(document):
+            del self.fields["person"]
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        field, sentence = declarations.fault(self.document, self.declared)
+        if sentence and not self.has_error("document_type"):
+            self.add_error(field, sentence)
+        return given
+
+    @property
+    def declared(self) -> Declared:
+        """After `is_valid()`."""
+        given = self.cleaned_data
+        return Declared(given.get("document_type", ""), given.get("person", "").strip())
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def redeclare(request: SignedIn, pk: int) -> HttpResponse:
+    """Correct what the document was sent as; 409 where that cannot be done any more."""
+    document = of_own_site(request.user, pk)
+    if missing := eligibility.may_upload(request.user):
+        return render(request, "packets/not_yet.html", {"missing": missing}, status=403)
+    form = DeclarationForm(document, request.POST if request.method == "POST" else None)
+    if not declarations.refusal(document) and form.is_valid():
+        by = By(request.user.actor, request.user.role)
+        try:
+            declarations.correct(document, form.declared, form.cleaned_data["reason"], by=by)
+        except declarations.NotRedeclared as refused:
+            form.add_error(None, str(refused))
+            document = of_own_site(request.user, pk)  # somebody was first: the page says so
+        else:
+            messages.info(
+                request, "It is on record. The checks run again; the result appears here."
+            )
+            return redirect("document", pk)
+    if why := declarations.refusal(document):
+        context = {"document": document, "why": why, "typed": form.data.get("reason", "")}
+        return render(request, "documents/not_to_redeclare.html", context, status=409)
+    context = {"document": document, "each": outcome(document), "form": form}
+    return render(request, "documents/redeclare.html", context, status=422 if form.errors else 200)
+
+
+@never_cache
+@login_required
+@require_POST
+def retry(request: SignedIn, pk: int) -> HttpResponse:
+    """Ask its portal once more, for what the portal would not give."""
+    document = of_own_site(request.user, pk)
+    by = By(request.user.actor, request.user.role)
+    try:
+        retrying.fetch_again(document, by=by)
+    except retrying.NotRetried as refusal:
+        messages.info(request, str(refusal))
+    else:
+        messages.info(request, "We ask your portal again. You see here what comes of it.")
+    return redirect("document", pk)
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def ask(request: SignedIn, pk: int) -> HttpResponse:
+    document = of_own_site(request.user, pk)
+    form = Question(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            review.ask(document, form.cleaned_data["words"], person=request.user)
+        except review.NotAsked:
+            document.refresh_from_db()  # somebody was first: the page says so
+        else:
+            messages.info(request, "QA has your question. The answer appears here.")
+            return redirect("document", pk)
+    if why := review.refusal(document):
+        context = {"document": document, "why": why, "requests": document.review_requests.all()}
+        return render(request, "documents/not_to_ask.html", context, status=409)
+    context = {"document": document, "each": outcome(document), "form": form}
+    return render(request, "documents/ask.html", context, status=422 if form.errors else 200)

@@ -1,0 +1,1 @@
+"""Pages for operations: dashboard, portals, stuck work."""

@@ -1,0 +1,185 @@
+"""`/admin/ops/`: how the work stands, at a glance. The page renews itself every ten seconds.
+
+Each number leads to what is behind it. As many queries for a hundred thousand documents as for ten.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import run_checks
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+from django_q.models import Failure
+
+from audit.signing import anchors
+from audit.verification import runs
+from audit.verification.ledger_status import current_verdict, standing
+from ingestion.core.states import ChunkState, DocumentState
+from ingestion.dispatch import heartbeat
+from ingestion.models import AlarmRow, Chunk, Document, WorkerHost
+from ingestion.operations import alarms, figures, stuck, throughput, watch
+from ingestion.operations.alarms import Alarm
+from ingestion.rules.sentences import reason
+from ingestion.stores import disks
+from web.operations import portals
+from web.shell import charts
+from web.shell.access import SignedIn, for_staff_with
+from web.shell.charts import Columns, Line, Series
+
+SEE, OPERATE = "ingestion.view_chunk", "ingestion.retry_document"
+POLL_MILLISECONDS = 10_000
+WEEK = timedelta(days=7)
+
+
+@for_staff_with(SEE)
+@require_safe
+def dashboard(request: SignedIn) -> HttpResponse:
+    is_fragment = bool(request.headers.get("X-Fragment"))
+    context = {"poll": POLL_MILLISECONDS, **_numbers(timezone.now())}
+    if is_fragment:
+        return render(request, "ops/_live.html", context)
+    # Once for each page that is opened: what is set does not change while one looks.
+    context["checks"] = [
+        each for each in run_checks(databases=["default"]) if not each.is_silenced()
+    ]
+    return render(request, "ops/dashboard.html", context)
+
+
+def _numbers(now: datetime) -> dict[str, Any]:
+    states = _states()
+    unsettled = sum(states.get(state, 0) for state in (_S.RECEIVED, _S.VALIDATING))
+    lines = portals.lines()
+    return {
+        "now": now,
+        **_work(unsettled),
+        **_today(now),
+        **_ledger(),
+        "alarms": _alarms(),
+        "at_limit": [line for line in lines if line.is_at_limit and line.waiting],
+        "portals": lines[: portals.MOST],
+        "portals_left_out": max(0, len(lines) - portals.MOST),
+        "hosts": _hosts(),
+        "stuck": stuck.count(now),
+        "failed": Failure.objects.filter(success=False).count(),
+        "disks": _disks(),
+        "hours": _hours(now),
+        "depth": _depth(now, unsettled),
+        "reasons": _reasons(now),
+    }
+
+
+_S = DocumentState
+
+
+def _alarms() -> list[tuple[Alarm, datetime | None]]:
+    """With the moment since when they ring; None: no worker host has noticed it yet."""
+    began = dict(AlarmRow.objects.filter(over_at=None).values_list("key", "began_at"))
+    return [(alarm, began.get(alarm.key)) for alarm in alarms.look().alarms]
+
+
+def _states() -> dict[str, int]:
+    rows = Document.objects.unsettled().order_by()
+    return dict(rows.values_list("state").annotate(Count("pk")))
+
+
+def _work(unsettled: int) -> dict[str, Any]:
+    in_hand = Document.objects.unsettled().filter(chunk__state=ChunkState.RUNNING).count()
+    return {
+        "waiting": unsettled - in_hand,
+        "oldest": watch.oldest_due_seconds(),
+        "in_hand": in_hand,
+        "chunks": Chunk.objects.running().count(),
+    }
+
+
+def _today(now: datetime) -> dict[str, Any]:
+    filed, rejected = throughput.today(now)
+    return {"filed": filed, "rejected": figures.share(rejected, filed + rejected)}
+
+
+def _ledger() -> dict[str, Any]:
+    return {
+        "verdict": current_verdict(),
+        "standing": standing(),
+        "check": next(iter(runs.latest(1)), None),
+        "unanchored": anchors.unanchored(),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    all: Sequence[tuple[WorkerHost, bool]]  # is it alive?
+
+    @property
+    def alive(self) -> list[WorkerHost]:
+        return [host for host, is_alive in self.all if is_alive]
+
+    @property
+    def at_work(self) -> int:
+        return sum(host.at_work for host in self.alive)
+
+    @property
+    def workers(self) -> int:
+        return sum(host.workers for host in self.alive)
+
+    @property
+    def room(self) -> int:
+        """Chunks that all their shifts together hold at a time, without the urgent ones."""
+        return self.workers * int(settings.SHIFT_MAX_CHUNKS)
+
+    @property
+    def last_seen(self) -> datetime | None:
+        return max((host.seen_at for host, _ in self.all), default=None)
+
+
+def _hosts() -> Hosts:
+    return Hosts([(host, heartbeat.is_alive(host)) for host in heartbeat.hosts()])
+
+
+def _disks() -> list[tuple[str, int, int]]:
+    """What for, free in percent, free bytes."""
+    return [
+        (name, disks.free_percent(setting), disks.free_bytes(setting))
+        for name, setting in disks.folders().items()
+    ]
+
+
+def _hours(now: datetime) -> Columns:
+    hours = throughput.by_hour(now)
+    filed, rejected = sum(hour.filed for hour in hours), sum(hour.rejected for hour in hours)
+    return Columns(
+        key="hours",
+        title="Documents per hour, last 24 hours",
+        said=f"{filed:,} filed and {rejected:,} rejected in 24 hours. The table has each hour.",
+        labels=[f"{hour.began:%H:%M}" for hour in hours],
+        series=[
+            Series("Filed", "c1", [hour.filed for hour in hours]),
+            Series("Rejected", "c2", [hour.rejected for hour in hours]),
+        ],
+    )
+
+
+def _depth(now: datetime, unsettled: int) -> Line:
+    points = throughput.depth(now, unsettled)
+    at, most = max(points, key=lambda point: point[1])
+    return Line(
+        key="depth",
+        title="Documents waiting or in progress, last 60 minutes",
+        said=f"Now {unsettled:,}, at most {most:,} at {at:%H:%M} UTC.",
+        labels=[f"{moment:%H:%M}" for moment, _ in points],
+        values=[number for _, number in points],
+    )
+
+
+def _reasons(now: datetime) -> list[charts.Bar]:
+    codes = figures.rejections_by_code(Document.objects.all(), now - WEEK)
+    documents = reverse("admin:ingestion_document_changelist")
+    rows = [(reason(code), n, f"{documents}?code={code}") for code, n in codes.items()]
+    return charts.bars(rows, "c2")

@@ -1,0 +1,65 @@
+"""Portals as operations see them: how much of their limit is spent, and who does not answer."""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q
+
+from ingestion.core.breaker import BreakerState
+from ingestion.models import Document, PortalGate
+from sites.models import Portal
+from web.shell.charts import Bar
+
+MOST = 12  # portals in the table: those that are nearest to their limit, or down
+NAMED = 3  # sites of one portal that are named
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    portal: Portal
+    sites: str  # their numbers
+    used: float  # `PortalGate.used`
+    waiting: int  # documents
+    next_probe_at: datetime | None  # None: it answers
+
+    @property
+    def is_at_limit(self) -> bool:
+        return self.used >= 1.0
+
+    @property
+    def bar(self) -> Bar:
+        filled = max(1 if self.used > 0 else 0, min(100, round(100 * self.used)))
+        said = f"{filled}%, at its limit" if self.is_at_limit else f"{filled}%"
+        return Bar(self.sites, filled, said, "c3" if self.is_at_limit else "c1")
+
+
+def lines() -> list[Line]:
+    """Those that are asked just now, or do not answer. Three queries."""
+    now = time.time()
+    busy = Q(tat__gt=now * 1e6) | ~Q(breaker=BreakerState.CLOSED)
+    rows = PortalGate.objects.filter(busy).select_related("portal")
+    gates = list(rows.prefetch_related("portal__sites"))
+    waiting = _waiting([gate.portal_id for gate in gates])
+    found = [_line(gate, waiting, now) for gate in gates]
+    return sorted(found, key=lambda line: (line.next_probe_at is None, -line.used))
+
+
+def _waiting(portals: Iterable[int]) -> Mapping[int, int]:
+    rows = Document.objects.unsettled().exclude(url="").filter(site__portal__in=portals)
+    return dict(rows.order_by().values_list("site__portal").annotate(Count("pk")))
+
+
+def _line(gate: PortalGate, waiting: Mapping[int, int], now: float) -> Line:
+    portal = gate.portal
+    numbers = [site.site_id for site in portal.sites.all()]
+    more = f" and {len(numbers) - NAMED} more" if len(numbers) > NAMED else ""
+    is_down = gate.breaker != BreakerState.CLOSED
+    return Line(
+        portal=portal,
+        sites=", ".join(numbers[:NAMED]) + more,
+        used=gate.used(now),
+        waiting=waiting.get(portal.pk, 0),
+        next_probe_at=gate.next_probe_at if is_down else None,
+    )

@@ -1,0 +1,249 @@
+"""A packet as it stands in the upload form: read from a request, checked, and handed over.
+
+Here is what belongs to the form: which rows there are, which site, which files can be taken at all.
+What makes a packet registrable is `register.upload_packet`'s to say; its faults come back on the
+row that they belong to. Files are kept in the person's draft (`ingestion.intake.drafts`) before
+anything else is looked at, so that nothing sent or typed is ever lost.
+"""
+
+import hashlib
+import re
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Self
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest
+
+from ingestion.core.states import DocumentState
+from ingestion.intake import drafts
+from ingestion.intake.admission import in_words
+from ingestion.intake.correcting import NotToCorrect
+from ingestion.intake.quotas import OverQuota
+from ingestion.intake.register import AtCapacity, Fault, Refused, UploadedDocument
+from ingestion.models import Document, Draft, DraftFile, Packet
+from ingestion.reading.facts import SUFFIXES
+from ingestion.rules.classify import guess_type
+from ingestion.rules.types import TYPES
+from sites.models import Site, User
+from web.shell.request_limits import whole_number
+
+ACCEPTED = tuple(SUFFIXES)
+PLAIN_ROWS = 4  # rows of the form without JavaScript, unless more are asked for
+_INPUT = re.compile(r"(?:file|type|person)-(\d{1,4})").fullmatch
+_FULL = "We have more documents to check than we can take just now. Send it again in {}."
+_DOUBT = "{} looks like a {}; you chose {}. Change it, or send it again as it is."
+_FIELDS = {"document_type": "type", "person": "person"}  # of a Fault, to the inputs of a row
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something to put right, and the id of the input where."""
+
+    anchor: str
+    message: str
+    code: str  # what the ledger calls it
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One document of the form: a file that we have, or inputs for one."""
+
+    key: str  # of its inputs: k12 for file 12 of the draft, a number for inputs
+    document_type: str = ""
+    person: str = ""
+    filename: str = ""  # of what was sent, also where it could not be taken
+    file: DraftFile | None = None
+
+    @classmethod
+    def of(cls, file: DraftFile) -> Self:
+        return cls(f"k{file.pk}", file.document_type, file.person, file.filename, file)
+
+    @property
+    def chosen_type(self) -> str:
+        """As chosen, else as the file itself says, else as its name suggests."""
+        seen = self.file.guess if self.file else ""
+        return self.document_type or seen or guess_type(self.filename)
+
+
+@dataclass(slots=True)
+class Form:
+    """One person's form: for a packet, or for what comes in the place of one document."""
+
+    user: User
+    sites: Sequence[Site]
+    corrects: Document | None = None
+    site: Site | None = None
+    token: str = ""  # one for each form that was drawn
+    draft: Draft | None = None
+    kept: list[Row] = field(default_factory=list)
+    inputs: list[Row] = field(default_factory=list)  # what is used without JavaScript
+    problems: list[Problem] = field(default_factory=list)
+    taken: set[int] = field(default_factory=set)  # files of the request at hand
+
+    @property
+    def most(self) -> int:
+        """Files that it takes."""
+        return drafts.room(self.corrects)
+
+    @property
+    def replaces(self) -> bool:
+        """Whether it takes the place of what is in review, and not of what came back."""
+        return self.corrects is not None and self.corrects.state == DocumentState.IN_REVIEW
+
+    @property
+    def rows(self) -> list[Row]:
+        return self.kept + self.inputs
+
+    def open(self, asked: Mapping[str, str]) -> None:
+        """As it was left; links to it may name the site, the type and the person of a document."""
+        self.draft = drafts.find(self.user, self.corrects)
+        self.token = self.draft.token if self.draft else uuid.uuid4().hex
+        left = self.draft.site.site_id if self.draft and self.draft.site else ""
+        self.site = self._chosen(asked.get("site", "") or left)
+        count = whole_number(asked.get("rows", "")) or PLAIN_ROWS
+        first = Row("0", asked.get("type", ""), asked.get("person", ""))
+        self._show([first, *(Row(str(number)) for number in range(1, min(count, self.most)))])
+
+    def read(self, request: HttpRequest) -> None:
+        """Take over what was sent, files first: nothing is lost whatever is wrong with the rest."""
+        sent = request.POST
+        self.token = sent.get("token", "")
+        self.site = self._chosen(sent.get("site", ""))
+        self.draft = drafts.begin(self.user, self.token, self.corrects)
+        Draft.objects.filter(pk=self.draft.pk).update(site=self.site)
+        for file in self.draft.files.all():
+            _choose(file, sent, f"k{file.pk}")
+        matches = (_INPUT(name) for name in (*sent, *request.FILES))
+        numbers = sorted({int(match[1]) for match in matches if match})
+        taken = [self._take(request, str(number)) for number in numbers]
+        if removed := whole_number(sent.get("remove", "")):
+            drafts.remove(self.draft, removed)
+        self._show([row for row in taken if row])
+
+    def register(self) -> Packet | None:
+        """The packet, registered; or None, with what has to be put right among the problems."""
+        self._look()
+        self.problems += self._own_problems()
+        if self.problems or self.site is None or self.draft is None:
+            return None
+        try:
+            return drafts.send(
+                self.draft,
+                site=self.site,
+                files=[self._as_registered(row, row.file) for row in self.kept if row.file],
+                idempotency_key=self._key(),
+            )
+        except Refused as refusal:
+            self.problems += [self._located(fault) for fault in refusal.faults]
+        except AtCapacity as full:
+            said = _FULL.format(in_words(full.retry_after))
+            self.problems.append(Problem("files", said, "at_capacity"))
+        except NotToCorrect as refusal:
+            self.problems.append(Problem("files", str(refusal), "not_to_correct"))
+        return None
+
+    def _chosen(self, site_id: str) -> Site | None:
+        """The site of that number; without one, the only site that there is to choose."""
+        if not site_id and len(self.sites) == 1:
+            return self.sites[0]
+        return next((site for site in self.sites if site.site_id == site_id), None)
+
+    def _show(self, inputs: list[Row]) -> None:
+        files = self.draft.files.all() if self.draft else ()
+        self.kept = [Row.of(file) for file in files]
+        self.inputs = inputs if len(self.kept) < self.most else []
+
+    def _take(self, request: HttpRequest, number: str) -> Row | None:
+        """The file of one row into the draft. The row as it was, where there is no file to take."""
+        kind, person = (_typed(request.POST, name, number) for name in ("type", "person"))
+        sent = request.FILES.get(f"file-{number}")
+        if not isinstance(sent, UploadedFile) or self.draft is None:
+            return Row(number, kind, person)
+        name = PurePath(sent.name or "").name
+        if fault := unacceptable(name, sent.size or 0):
+            return self._left(number, name, fault, "unacceptable")
+        try:
+            file, _ = drafts.keep(self.draft, name, sent)
+        except drafts.Full:
+            return self._left(number, name, left_out(self.most), "too_many")
+        except OverQuota as error:
+            return self._left(number, name, str(error), "over_quota")
+        if file.pk in self.taken:
+            return self._left(number, name, f"the same file as {file.filename}.", "twice")
+        self.taken.add(file.pk)
+        drafts.describe(file, kind, person)
+        return None
+
+    def _left(self, number: str, name: str, why: str, code: str) -> Row:
+        self.problems.append(Problem(f"file-{number}", f"{name}: {why}", code))
+        return Row(number, filename=name)
+
+    def _look(self) -> None:
+        """At the files that nobody has looked at yet, as long as somebody can be kept waiting."""
+        until = time.monotonic() + settings.GUESS_SECONDS
+        for row in self.kept:
+            if row.file and time.monotonic() < until:
+                drafts.look(row.file)
+
+    def _own_problems(self) -> Iterator[Problem]:
+        if self.site is None:
+            yield Problem("site", "Choose the site this packet is for", "required")
+        if not self.kept and not self.problems:
+            first = f"file-{self.inputs[0].key}" if self.inputs else "files"
+            yield Problem(first, "Add at least one document", "required")
+        for row in self.kept:
+            if row.file and drafts.doubt(row.file, row.chosen_type):
+                seen, said = TYPES[row.file.guess], TYPES[row.chosen_type]
+                message = _DOUBT.format(row.filename, seen.noun, said.noun)
+                yield Problem(f"type-{row.key}", message, "looks_like_another")
+
+    def _as_registered(self, row: Row, file: DraftFile) -> UploadedDocument:
+        chosen, kept = row.chosen_type, drafts.content(file)
+        overruled = file.guess if file.guess != chosen else ""
+        return UploadedDocument(row.filename, chosen, row.person, kept, self.corrects, overruled)
+
+    def _located(self, fault: Fault) -> Problem:
+        if not 1 <= fault.line <= len(self.kept):
+            return Problem("files", fault.message, "not_registrable")
+        row = self.kept[fault.line - 1]
+        anchor = f"{_FIELDS.get(fault.field, 'file')}-{row.key}"
+        return Problem(anchor, fault.message, "not_registrable")
+
+    def _key(self) -> str:
+        """A double click gives the same key; the same form with other documents does not."""
+        said = [self.user.actor, self.token, str(self.site and self.site.site_id)]
+        for row in self.kept:
+            said += [row.filename, row.file.sha256 if row.file else "", row.chosen_type, row.person]
+        return "upload:" + hashlib.sha256("\0".join(said).encode()).hexdigest()
+
+
+def _typed(sent: Mapping[str, str], name: str, key: str) -> str:
+    return sent.get(f"{name}-{key}", "").strip()[:80]
+
+
+def _choose(file: DraftFile, sent: Mapping[str, str], key: str) -> None:
+    if f"type-{key}" in sent:
+        drafts.describe(file, _typed(sent, "type", key), _typed(sent, "person", key))
+
+
+def unacceptable(filename: str, size: int) -> str:
+    """Why a file is not taken at all, in a sentence; "" where it is. `size` in bytes."""
+    if PurePath(filename).suffix.lower() not in ACCEPTED:
+        return "not a PDF or a scan. Save it as a PDF and add it again."
+    if not size:
+        return "the file is empty. Open it on your side, save it and add it again."
+    if size > settings.MAX_DOCUMENT_MB * 1_000_000:
+        return (
+            f"the file is {size / 1e6:.1f} MB; the limit is {settings.MAX_DOCUMENT_MB} MB. "
+            "Scan it in black and white."
+        )
+    return ""
+
+
+def left_out(most: int) -> str:
+    return "left out: one file is sent here." if most == 1 else f"left out: a packet holds {most}."

@@ -1,0 +1,164 @@
+"""Single files of the upload form, for its script: `/packets/new/files/` and what lies below it.
+
+They go into the draft as they are chosen. The form without JavaScript does the same in one request
+(`web.packets.drafts`). Another person's file does not exist.
+"""
+
+import re
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from audit.change_tracking import form_errors
+from ingestion.intake import drafts
+from ingestion.intake.gathering import WrongOffset
+from ingestion.intake.quotas import MAX_PART_BYTES, NoRoom, OverQuota
+from ingestion.models import Document, Draft, DraftFile
+from sites import eligibility
+from web.documents.lookup import of_own_site
+from web.packets.drafts import left_out, unacceptable
+from web.shell.access import SignedIn
+from web.shell.request_limits import whole_number
+
+_UPLOAD = re.compile(r"[0-9a-f]{32}").fullmatch
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def files(request: SignedIn) -> JsonResponse:
+    """What has come; or, with POST, one more file: 201, and 200 for what had come already."""
+    if request.method == "POST":
+        return _keep(request)
+    draft = drafts.find(request.user, _corrected(request, request.GET.get("corrects", "")))
+    kept = draft.files.all() if draft else ()
+    return JsonResponse({"files": [_out(file) for file in kept]})
+
+
+@never_cache
+@login_required
+@require_POST
+def file(request: SignedIn, pk: int) -> HttpResponse:
+    """What its person says that it is."""
+    said = request.POST
+    drafts.describe(_own(request, pk), said.get("type", ""), said.get("person", "").strip())
+    return HttpResponse(status=204)
+
+
+@never_cache
+@login_required
+@require_POST
+def guess(request: SignedIn, pk: int) -> JsonResponse:
+    """What its pages say that it is. Takes seconds; `looked` is false where there was no time."""
+    own = _own(request, pk)
+    drafts.look(own)
+    return JsonResponse(_out(own))
+
+
+@never_cache
+@login_required
+@require_POST
+def remove(request: SignedIn, pk: int) -> HttpResponse:
+    """Idempotent."""
+    for own in _mine(request).filter(pk=pk).select_related("draft"):
+        drafts.remove(own.draft, pk)
+    return HttpResponse(status=204)
+
+
+def _keep(request: SignedIn) -> JsonResponse:
+    if missing := eligibility.may_upload(request.user):
+        return JsonResponse({"message": missing[0].sentence}, status=403)
+    sent = request.FILES.get("file")
+    if not isinstance(sent, UploadedFile):
+        return _refused(request, "", "no file came with it. Add it again.", "required")
+    corrected = _corrected(request, request.POST.get("corrects", ""))
+    part = _part(request, sent.size or 0)
+    name = request.POST.get("name", "") if part else sent.name or ""
+    if fault := unacceptable(name, part.whole if part else sent.size or 0):
+        return _refused(request, name, fault, "unacceptable")
+    draft = drafts.begin(request.user, request.POST.get("token", ""), corrected)
+    try:
+        return _kept(draft, part, name, sent)
+    except drafts.Full:
+        return _refused(request, name, left_out(drafts.room(corrected)), "too_many")
+    except OverQuota as error:
+        return _over_quota(request, name, error)
+
+
+def _kept(
+    draft: Draft, part: drafts.Part | None, name: str, sent: "UploadedFile[bytes]"
+) -> JsonResponse:
+    """Keep a file, or a part of it. Raises Full and OverQuota."""
+    if part is None:
+        kept, is_new = drafts.keep(draft, name, sent)
+        return JsonResponse(_out(kept) | {"token": draft.token}, status=201 if is_new else 200)
+    try:
+        received = drafts.keep_part(draft, part, sent)
+    except WrongOffset as error:
+        if error.received != part.whole:
+            return JsonResponse({"received": error.received}, status=409)
+        received = error.received  # all parts are here, and the server died before it joined them
+    if received < part.whole:
+        return JsonResponse({"received": received, "token": draft.token}, status=202)
+    kept, is_new = drafts.join(draft, part.upload, name)
+    return JsonResponse(_out(kept) | {"token": draft.token}, status=201 if is_new else 200)
+
+
+def _part(request: SignedIn, size: int) -> drafts.Part | None:
+    """Which part of a file has come, of `size` bytes; None: the whole file. Raises BadRequest."""
+    upload = request.POST.get("upload", "")
+    if not upload:
+        return None
+    offset, whole = (whole_number(request.POST.get(name, "")) for name in ("offset", "whole"))
+    is_cut_well = offset is not None and whole is not None and offset + size <= whole
+    if offset is None or whole is None or not (is_cut_well and 0 < size <= MAX_PART_BYTES):
+        raise BadRequest(f"a part has 1 to {MAX_PART_BYTES} bytes and lies inside its file")
+    if not _UPLOAD(upload):
+        raise BadRequest("an upload has a UUID")
+    return drafts.Part(upload, offset, whole)
+
+
+def _over_quota(request: SignedIn, name: str, error: OverQuota) -> JsonResponse:
+    if isinstance(error, NoRoom):  # the script tries again by itself
+        return JsonResponse({"message": str(error)}, status=507)
+    return _refused(request, name, str(error), "over_quota")
+
+
+def _refused(request: SignedIn, name: str, message: str, code: str) -> JsonResponse:
+    """That it was not taken is on record, as for the whole form (R08)."""
+    by = (request.user.actor, request.user.role)
+    form_errors.form_came_back("packet", wrong={"file": [code]}, typed={"file": name}, by=by)
+    return JsonResponse({"message": message[0].upper() + message[1:]}, status=422)
+
+
+def _corrected(request: SignedIn, number: str) -> Document | None:
+    pk = whole_number(number)
+    return None if pk is None else of_own_site(request.user, pk)
+
+
+def _mine(request: SignedIn) -> Any:
+    return DraftFile.objects.filter(draft__user=request.user, draft__packet=None)
+
+
+def _own(request: SignedIn, pk: int) -> DraftFile:
+    own: DraftFile = get_object_or_404(_mine(request), pk=pk)
+    return own
+
+
+def _out(kept: DraftFile) -> dict[str, Any]:
+    return {
+        "id": kept.pk,
+        "name": kept.filename,
+        "size": kept.size,
+        "sha256": kept.sha256,
+        "type": kept.document_type,
+        "guess": kept.guess,
+        "looked": bool(kept.guessed_at) or not settings.GUESS_SECONDS,
+    }

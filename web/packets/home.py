@@ -1,0 +1,62 @@
+"""A coordinator's start page, `/`: what needs them, and their packets."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from ingestion.core.states import DocumentState
+from ingestion.dispatch import heartbeat
+from ingestion.models import Document, Packet
+from ingestion.operations import watch
+from sites.models import Site
+from web.documents.outcomes import needed
+from web.packets.progress import Progress
+from web.shell.access import SignedIn
+from web.shell.landing import start_page
+
+PACKETS_ON_A_PAGE = 15
+
+
+@never_cache
+@login_required
+@require_safe
+def home(request: SignedIn) -> HttpResponse:
+    if request.user.is_staff:
+        return redirect(start_page(request.user))
+    waiting = Document.objects.visible_to(request.user).needing_site()
+    packets = Packet.objects.visible_to(request.user).select_related("site", "batch__submitted_by")
+    page = Paginator(packets, PACKETS_ON_A_PAGE).get_page(request.GET.get("page"))
+    own_sites = Site.objects.of(request.user)
+    context = {
+        "has_site": own_sites.exists(),
+        "silent": watch.silent(own_sites),
+        "waiting": needed(waiting),
+        "waiting_count": waiting.count(),
+        "page": page,
+        "packets": _with_progress(page.object_list),
+    }
+    return render(request, "home.html", context)
+
+
+def _with_progress(packets: Iterable[Packet]) -> list[tuple[Packet, Progress]]:
+    """The same few queries for any number of packets."""
+    shown = list(packets)
+    counts: dict[int, dict[DocumentState, int]] = {packet.pk: {} for packet in shown}
+    states = Document.objects.filter(packet__in=shown).order_by().values_list("packet", "state")
+    for packet, state, number in states.annotate(Count("pk")):
+        counts[packet][DocumentState(state)] = number
+    needing = Counter(
+        Document.objects.needing_site().filter(packet__in=shown).values_list("packet", flat=True)
+    )
+    has_worker = heartbeat.is_any_running()
+    return [
+        (packet, Progress(counts[packet.pk], needing[packet.pk], has_worker=has_worker))
+        for packet in shown
+    ]

@@ -1,0 +1,126 @@
+"""A packet's page, `/packets/<ref>/`: live progress, and then what came of each document.
+
+The page and its fragment are one view: `poll.js` asks the same address with
+`X-Fragment: 1` and gets the live parts alone, or 304 while nothing has changed.
+"""
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count, Sum
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.cache import get_conditional_response
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from ingestion import mailing
+from ingestion.core.states import DocumentState
+from ingestion.dispatch import heartbeat
+from ingestion.filing import By
+from ingestion.intake import receipts
+from ingestion.models import Document, Extraction, Packet
+from ingestion.readiness import readiness_of
+from sites.models import User
+from web.documents.outcomes import ACTED_ON, Outcome, outcome
+from web.documents.page_images import pictured
+from web.packets.progress import Progress
+from web.shell.access import SignedIn
+from web.sites.required_documents import Disagreement, disagreements
+
+POLL_MILLISECONDS = 2000
+MOST_PICTURES = 40  # on one page; a document's own page has the others
+
+
+@never_cache
+@login_required
+@require_safe
+def packet_page(request: SignedIn, reference: str) -> HttpResponse:
+    packet = _visible(request.user, reference)
+    has_worker = heartbeat.is_any_running()
+    etag = _etag(packet, has_worker=has_worker)
+    is_fragment = bool(request.headers.get("X-Fragment"))
+    if is_fragment and (unchanged := get_conditional_response(request, etag=etag)):
+        return unchanged
+    context = {"packet": packet, "etag": etag, "poll": POLL_MILLISECONDS}
+    context |= _results(packet, request.user, has_worker=has_worker)
+    template = "packets/_live.html" if is_fragment else "packets/page.html"
+    response = render(request, template, context)
+    if is_fragment:
+        response["ETag"] = etag
+    return response
+
+
+@never_cache
+@login_required
+@require_safe
+def receipt(request: SignedIn, reference: str) -> HttpResponse:
+    """What was received, as a PDF. That somebody has it is on record."""
+    packet = _visible(request.user, reference)
+    drawn = receipts.drawn(packet)
+    if request.method == "GET":
+        receipts.record_download(packet, by=By(request.user.actor, request.user.role))
+    name = f'attachment; filename="{packet.reference}-receipt.pdf"'
+    headers = {"Content-Disposition": name}
+    return HttpResponse(drawn, content_type="application/pdf", headers=headers)
+
+
+def _visible(user: User, reference: str) -> Packet:
+    packets = Packet.objects.visible_to(user)
+    return get_object_or_404(
+        packets.select_related("site__study", "batch__submitted_by"), reference=reference
+    )
+
+
+def _documents(packet: Packet) -> list[Document]:
+    """In the order in which they were sent, which never changes while they are checked."""
+    documents = packet.documents.select_related("site", "duplicate_of__packet", "corrects")
+    return list(documents.prefetch_related("findings", *ACTED_ON).order_by("pk"))
+
+
+def _outcomes(documents: list[Document], person: User) -> list[Outcome]:
+    """With pictures of what has to be put right."""
+    own = [document.pk for document in documents]
+    needing = set(Document.objects.needing_site().filter(pk__in=own).values_list("pk", flat=True))
+    came = [
+        outcome(document, for_staff=person.is_staff, needs_site=document.pk in needing)
+        for document in documents
+    ]
+    wanting = [each.document for each in came if each.can_be_corrected][:MOST_PICTURES]
+    rows = Extraction.objects.filter(document__in=wanting).order_by("attempt")
+    read = {row.document_id: row for row in rows.defer("words")} if wanting else {}
+    return [pictured(each, person, read.get(each.document.pk)) for each in came]
+
+
+def _results(packet: Packet, person: User, *, has_worker: bool) -> dict[str, object]:
+    documents = _documents(packet)
+    counts: dict[DocumentState, int] = {}
+    for document in documents:
+        state = DocumentState(document.state)
+        counts[state] = counts.get(state, 0) + 1
+    outcomes = _outcomes(documents, person)
+    needing = sum(each.needs_site for each in outcomes)
+    progress = Progress(counts, needing, has_worker=has_worker)
+    settled = [document.settled_at for document in documents if document.settled_at]
+    return {
+        "gaps": _gaps(packet, documents, person) if progress.is_done else [],
+        "progress": progress,
+        "outcomes": outcomes,
+        "mails": not progress.is_done and mailing.is_on() and mailing.wanted_by(person),
+        "finished_at": max(settled, default=None) if progress.is_done else None,
+    }
+
+
+def _gaps(packet: Packet, documents: list[Document], person: User) -> list[Disagreement]:
+    """Those of the site that a document of this packet is part of."""
+    own = {document.pk for document in documents}
+    stand = readiness_of(packet.site)
+    found = [gap for gap in stand.gaps if own & {gap.one.key, gap.other.key if gap.other else 0}]
+    return disagreements(stand, found, for_staff=person.is_staff)
+
+
+def _etag(packet: Packet, *, has_worker: bool) -> str:
+    """Grows with every recorded transition of any document: 304 needs no row to be read.
+
+    It also changes when the last worker is gone, and when one is back.
+    """
+    seen = packet.documents.aggregate(number=Count("pk"), transitions=Sum("transitions"))
+    return f'"{packet.pk}-{seen["number"]}-{seen["transitions"]}-{int(has_worker)}"'

@@ -1,0 +1,145 @@
+"""Upload a packet, `/packets/new/`, or what comes in the place of one rejected document.
+
+One form, with JavaScript and without. Its script sends each file as it is chosen
+(`web.packets.files`).
+"""
+
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from audit.change_tracking import form_errors
+from ingestion.intake import correcting, drafts
+from ingestion.models import Packet
+from ingestion.operations import watch
+from ingestion.readiness import readiness_of
+from ingestion.rules.types import TYPES
+from sites import eligibility
+from sites.models import ApiToken, Site
+from web.documents.lookup import of_own_site
+from web.documents.outcomes import person_of
+from web.packets.drafts import ACCEPTED, Form, Row
+from web.shell.access import SignedIn
+from web.sites.required_documents import lines
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload(request: SignedIn) -> HttpResponse:
+    if missing := eligibility.may_upload(request.user):
+        return _not_yet(request, missing)
+    sites = Site.objects.of(request.user).select_related("study")
+    form = Form(request.user, list(sites))
+    if request.method == "POST":
+        return _sent(request, form)
+    form.open(request.GET.dict())
+    return _drawn(request, form)
+
+
+@never_cache
+@require_safe
+def allowed(request: HttpRequest) -> HttpResponse:
+    """204 if whoever sent this request may upload, else 401: nginx asks before it reads a body."""
+    kind, _, token = request.headers.get("Authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        is_known = ApiToken.objects.presented(token.strip()) is not None
+    else:
+        is_known = request.user.is_authenticated
+    return HttpResponse(status=204 if is_known else 401)
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def correct(request: SignedIn, pk: int) -> HttpResponse:
+    """The same form for one document, with its site, type and person filled in.
+
+    409 where there is nothing to correct.
+    """
+    document = of_own_site(request.user, pk)
+    if missing := eligibility.may_upload(request.user):
+        return _not_yet(request, missing)
+    sites = Site.objects.of(request.user).filter(pk=document.site_id)
+    form = Form(request.user, list(sites.select_related("study")), corrects=document)
+    if request.method == "POST":
+        return _sent(request, form)
+    if why := correcting.refusal(document):
+        newer = correcting.correction(document) or correcting.newer_version(document)
+        context = {"document": document, "why": why, "newer": newer}
+        return render(request, "documents/not_to_correct.html", context, status=409)
+    form.open({"type": document.document_type, "person": person_of(document)})
+    return _drawn(request, form)
+
+
+def _not_yet(request: SignedIn, missing: Sequence[eligibility.Missing]) -> HttpResponse:
+    return render(request, "packets/not_yet.html", {"missing": missing}, status=403)
+
+
+def _sent(request: SignedIn, form: Form) -> HttpResponse:
+    if not request.FILES and (packet := drafts.sent(request.user, request.POST.get("token", ""))):
+        return _accepted(request, packet)
+    form.read(request)
+    if "remove" in request.POST:
+        return _drawn(request, form)
+    if packet := form.register():
+        return _accepted(request, packet)
+    _note_return(form)
+    return _refused(request, form)
+
+
+def _note_return(form: Form) -> None:
+    """That the form came back is on record, with what was chosen in its rows (R08)."""
+    wrong: dict[str, list[str]] = {}
+    for problem in form.problems:
+        wrong.setdefault(problem.anchor, []).append(problem.code)
+    typed = {f"row-{row.key}": _as_sent(row) for row in form.rows if row.filename}
+    site = form.site.site_id if form.site else ""
+    by = (form.user.actor, form.user.role)
+    form_errors.form_came_back("packet", wrong=wrong, typed=typed, by=by, site=site)
+
+
+def _as_sent(row: Row) -> str:
+    return f"{row.document_type} {row.person} {row.filename}"
+
+
+def _drawn(request: SignedIn, form: Form, status: int = 200) -> HttpResponse:
+    panel = {
+        "sites": form.sites,
+        "site": form.site,
+        "needs": form.site and lines(readiness_of(form.site)),
+        "is_silent": form.site and watch.silent(Site.objects.filter(pk=form.site.pk)).exists(),
+    }
+    if request.headers.get("X-Fragment"):
+        return render(request, "packets/_needs.html", panel)
+    context = {
+        "form": form,
+        "address": request.path,
+        "types": TYPES.values(),
+        "faults": {problem.anchor: problem.message for problem in form.problems},
+        "accepted": ",".join(ACCEPTED),
+        "largest_mb": settings.MAX_DOCUMENT_MB,
+        "largest": settings.MAX_DOCUMENT_MB * 1_000_000,
+        "kept_days": drafts.KEPT.days,
+    }
+    return render(request, "packets/new.html", context | panel, status=status)
+
+
+def _accepted(request: SignedIn, packet: Packet) -> HttpResponse:
+    if request.accepts("text/html"):
+        return redirect("packet", packet.reference)
+    address = reverse("packet", args=[packet.reference])
+    return JsonResponse({"location": address}, status=201)
+
+
+def _refused(request: SignedIn, form: Form) -> HttpResponse:
+    if request.accepts("text/html"):
+        return _drawn(request, form, status=422)
+    problems = [{"anchor": each.anchor, "message": each.message} for each in form.problems]
+    return JsonResponse({"problems": problems}, status=422)

@@ -1,0 +1,1 @@
+"""Pages for QA: the review queue, a document in review, signatures."""

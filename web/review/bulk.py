@@ -1,0 +1,96 @@
+"""`/admin/review/together/`: several documents at once, where that is safe.
+
+To take them, and to return those of one code with the same note. Never to file: each document that
+is filed has been looked at by itself.
+"""
+
+from collections.abc import Sequence
+
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from ingestion import review as decisions
+from ingestion.models import Action, Document
+from ingestion.review import NotDecided, desk
+from ingestion.review.table import RULES, open_to
+from ingestion.rules.sentences import reason
+from web.review.forms import DecisionForm
+from web.review.queue import for_reviewers
+from web.review.sign import signature
+from web.shell.access import SignedIn
+from web.shell.request_limits import whole_number
+
+MOST = 50  # documents at a time: what one page of the queue shows
+
+
+@for_reviewers
+@sensitive_post_parameters("password")
+@require_POST
+def together(request: SignedIn) -> HttpResponse:
+    chosen = _chosen(request)
+    if not chosen:
+        messages.warning(request, "Choose the documents first, with the boxes before them.")
+        return redirect("review_queue")
+    if request.POST.get("do") == "take":
+        taken = sum(desk.assign(document, request.user, by=request.user) for document in chosen)
+        messages.success(request, f"{taken} of {len(chosen)} are yours now; the others were.")
+        return redirect("review_queue")
+    return _return(request, chosen)
+
+
+def _return(request: SignedIn, chosen: Sequence[Document]) -> HttpResponse:
+    """Return them all with one note. Each is decided by itself, on the version that was listed."""
+    codes = {document.code for document in chosen}
+    if len(codes) > 1:
+        messages.warning(request, "One note fits one reason: choose documents of the same reason.")
+        return redirect("review_queue")
+    versions = {document.pk: decisions.version(document) for document in chosen}
+    is_sent = "made_on" in request.POST
+    data = request.POST if is_sent else None
+    form = DecisionForm(Action.RETURN, chosen, data, initial={"made_on": _joined(versions)})
+    if form.is_valid() and (by := signature(request, form)):
+        made_on = _split(form.cleaned_data["made_on"])
+        failed = []
+        for document in chosen:
+            on = made_on.get(document.pk, "")
+            try:
+                decisions.decide(document, form.ruling, made_on=on, person=request.user, by=by)
+            except NotDecided as refused:
+                failed.append(f"{document.type_name}, site {document.site.site_id}: {refused}")
+        messages.success(request, f"{len(chosen) - len(failed)} returned to their sites.")
+        for sentence in failed:
+            messages.warning(request, f"Not returned: {sentence}")
+        return redirect("review_queue")
+    context = {
+        "form": form,
+        "chosen": chosen,
+        "why": reason(codes.pop()),
+        "rule": RULES[Action.RETURN],
+        "meaning": RULES[Action.RETURN].meaning,
+        "back": reverse("review_queue"),
+    }
+    return render(request, "review/together.html", context, status=400 if form.errors else 200)
+
+
+def _chosen(request: SignedIn) -> list[Document]:
+    """Those that this person may return, in the order of the queue."""
+    keys = map(whole_number, request.POST.getlist("document"))
+    given = [key for key in keys if key is not None][:MOST]
+    rows = Document.objects.filter(pk__in=given).order_by("settled_at", "pk")
+    rows = rows.select_related("site", "packet", "batch").prefetch_related("findings")
+    return [each for each in rows if Action.RETURN in open_to(request.user, each)]
+
+
+def _joined(versions: dict[int, str]) -> str:
+    query = QueryDict(mutable=True)
+    query.update({str(key): version for key, version in versions.items()})
+    return query.urlencode()
+
+
+def _split(joined: str) -> dict[int, str]:
+    versions = {whole_number(key): str(on) for key, on in QueryDict(joined).items()}
+    return {key: on for key, on in versions.items() if key is not None}

@@ -1,0 +1,168 @@
+"""The forms of the review: what is looked for in the queue, and what is decided."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+
+from audit.change_tracking.change_reasons import LEAST
+from ingestion.intake import declarations
+from ingestion.intake.declarations import Declared
+from ingestion.models import Action, Document
+from ingestion.review import MOST_WORDS, Ruling, successors
+from ingestion.review.desk import Wanted
+from ingestion.review.table import REASONS, must_be_signed, tells_site
+from ingestion.rules.codes import CODES, Disposition
+from ingestion.rules.sentences import reason
+from sites.models import Site, User
+from web.shell.forms import (
+    PlainForm,
+    SignedForm,
+    person_field,
+    type_field,
+)
+
+MOST_REASON = 500  # characters
+IN_REVIEW, REJECTED = "", "rejected"
+
+
+def _codes() -> list[tuple[str, str]]:
+    decided = {Disposition.REVIEW, Disposition.REJECT}
+    known = [code for code, entry in CODES.items() if entry.disposition in decided]
+    return [
+        ("", "Any"),
+        *sorted(((code, reason(code)) for code in known), key=lambda each: each[1]),
+    ]
+
+
+class FilterForm(PlainForm):
+    """Of the queue. What is mistyped narrows nothing."""
+
+    what = forms.ChoiceField(
+        label="What",
+        required=False,
+        choices=[(IN_REVIEW, "Waits for a decision"), (REJECTED, "Rejected by the checks")],
+    )
+    code = forms.ChoiceField(label="Why", required=False, choices=_codes)
+    site = forms.CharField(label="Site number", required=False, max_length=60)
+    only = forms.ChoiceField(
+        label="Only",
+        required=False,
+        choices=[
+            ("", "All"),
+            ("mine", "Mine"),
+            ("overdue", "Overdue"),
+            ("asked", "Asked for by a site"),
+        ],
+    )
+
+    def wanted(self, person: User) -> Wanted:
+        self.is_valid()
+        given = self.cleaned_data
+        only = given.get("only")
+        return Wanted(
+            rejected=given.get("what") == REJECTED,
+            code=given.get("code", ""),
+            site=given.get("site", "").strip(),
+            mine=person if only == "mine" else None,
+            overdue=only == "overdue",
+            asked=only == "asked",
+        )
+
+    @property
+    def is_narrowed(self) -> bool:
+        """After `wanted()`."""
+        return any(self.cleaned_data.get(name) for name in ("code", "site", "only"))
+
+
+class DecisionForm(SignedForm):
+    """What one action asks for; without the signature where none is needed."""
+
+    document_type = type_field()
+    person = person_field()
+    reason_code = forms.ChoiceField(
+        label="Reason", choices=[("", "Choose one"), *REASONS.items()], help_text="For the record."
+    )
+    note = forms.CharField(
+        label="Note to the site",
+        help_text="The coordinator reads it word for word. Say what to do.",
+        min_length=LEAST,
+        max_length=MOST_WORDS,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    reason = forms.CharField(
+        label="Reason",
+        help_text="It stays on record, with your signature.",
+        min_length=LEAST,
+        max_length=MOST_REASON,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    other = forms.ModelChoiceField(
+        label="The newer version", queryset=Document.objects.none(), empty_label="Choose one"
+    )
+    site = forms.ModelChoiceField(
+        label="The site it belongs to", queryset=Site.objects.none(), empty_label="Choose one"
+    )
+    made_on = forms.CharField(widget=forms.HiddenInput)
+
+    def __init__(
+        self, action: Action, documents: Iterable[Document], *args: Any, **options: Any
+    ) -> None:
+        self.action, (document, *_) = action, documents
+        now = Declared.of(document)
+        declared = {"document_type": now.document_type, "person": now.person}
+        super().__init__(*args, initial=declared | options.pop("initial", {}), **options)
+        self.document = document
+        self.is_signed = must_be_signed(action)
+        told = {"reason_code", "note"} if tells_site(action, document.state) else {"reason"}
+        asked = told | _ASKED.get(action, set()) | {"made_on"}
+        if not declarations.takes_person(document):
+            asked -= {"person"}
+        if self.is_signed:
+            asked |= set(SignedForm.base_fields)
+        for name in set(self.fields) - asked:
+            del self.fields[name]
+        if "other" in self.fields:
+            newer = Document.objects.filter(pk__in=[each.pk for each in successors(document)])
+            self._choose_from("other", newer.order_by("-pk"))
+        if "site" in self.fields:
+            self._choose_from("site", Site.objects.exclude(pk=document.site_id))
+
+    def _choose_from(self, name: str, rows: Any) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - for the type checker
+        field.queryset = rows
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.action is Action.REDECLARE and not self.has_error("document_type"):
+            field, sentence = declarations.fault(self.document, self._declared)
+            if sentence:
+                self.add_error(field, sentence)
+        return given
+
+    @property
+    def _declared(self) -> Declared:
+        given = self.cleaned_data
+        return Declared(given.get("document_type", ""), given.get("person", "").strip())
+
+    @property
+    def ruling(self) -> Ruling:
+        """After `is_valid()`."""
+        names = ("reason_code", "reason", "note", "other", "site")
+        given = {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
+        declared = self._declared if self.action is Action.REDECLARE else None
+        return Ruling(action=self.action, declared=declared, **given)
+
+    @property
+    def shown_fields(self) -> list[forms.BoundField]:
+        """What is asked for, without the signature."""
+        signature = set(SignedForm.base_fields)
+        return [self[name] for name in self.fields if name not in signature | {"made_on"}]
+
+
+_ASKED = {
+    Action.SUPERSEDE: {"other"},
+    Action.REHOME: {"site"},
+    Action.REDECLARE: {"document_type", "person"},
+}

@@ -1,0 +1,107 @@
+"""Whose a document is, as a reviewer sees it: the declared, the read and the registered names."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ingestion.core.states import DocumentState
+from ingestion.models import Document
+from ingestion.readiness import readiness_of
+from ingestion.rules.names import is_same_person, may_be_same_person
+from ingestion.rules.requirements import Each, named
+from ingestion.rules.types import TYPES
+from web.documents.extracted_fields import extraction_of
+from web.shell.state_display import Look
+
+_AGREES = Look("tick", "ok")
+_DIFFERS = Look("cross", "bad")
+_UNCLEAR = Look("triangle", "warn")
+_FIELDS = ("person", "investigator")
+
+
+@dataclass(frozen=True, slots=True)
+class NameRow:
+    """One line of the table. `look` and `word` say how it compares with the name above it."""
+
+    source: str
+    name: str  # "" where there is none
+    note: str
+    look: Look | None = None
+    word: str = ""
+
+
+def compared_names(document: Document) -> list[NameRow]:
+    """Return the three rows, or none for a document that concerns no person."""
+    kind = TYPES.get(document.document_type)
+    declared = document.declared_person
+    names_people = kind and any(spec.name in _FIELDS for spec in kind.fields)
+    if not declared and not names_people:
+        return []
+    read, where, is_sure = _read(document)
+    is_personal = bool(declared) or bool(kind and kind.per_person)
+    registered = _registered(document)
+    return [
+        NameRow("Declared", declared, "" if declared else _not_declared(document, is_personal)),
+        NameRow("Read on the document", read, where, *_compared(read, declared, is_sure=is_sure)),
+        _registered_row(registered, [name for name in (declared, read) if name]),
+    ]
+
+
+def _not_declared(document: Document, is_personal: bool) -> str:
+    if not is_personal:
+        return "This type of document is not sent for one person."
+    return "A portal's manifest names nobody." if document.url else "The sender named nobody."
+
+
+def _read(document: Document) -> tuple[str, str, bool]:
+    """The name, where it stands, and whether it was read for certain."""
+    last = extraction_of(document)
+    values = {value.name: value for value in last.values} if last else {}
+    value = next((values[name] for name in _FIELDS if name in values), None)
+    if value is None:
+        return "", "No name was read.", False
+    where = f"Page {value.page}" if value.page else "A form field"
+    return value.value, where if value.is_sure else f"{where}, not for certain", value.is_sure
+
+
+def _compared(read: str, declared: str, *, is_sure: bool) -> tuple[Look | None, str]:
+    if not read:
+        return _UNCLEAR, "Not read"
+    if not declared:
+        return (None, "") if is_sure else (_UNCLEAR, "Uncertain")
+    if is_same_person(read, declared):
+        return _AGREES, "Agrees with the declared name"
+    if not is_sure or may_be_same_person(read, declared):
+        return _UNCLEAR, "Not enough to tell"
+    return _DIFFERS, "Differs from the declared name"
+
+
+def _registered(document: Document) -> list[str]:
+    """Everybody whom the filed Form FDA 1572, signature page or delegation log of the site name."""
+    papers = readiness_of(document.site).papers
+    filed = [
+        paper
+        for paper in papers
+        if paper.state is DocumentState.ARCHIVED and paper.key != document.pk
+    ]
+    return named(filed, Each.DELEGATED)
+
+
+def _registered_row(registered: Sequence[str], given: Sequence[str]) -> NameRow:
+    source = "Registered for the site"
+    if not registered:
+        note = "No filed form or delegation log of this site names anybody yet."
+        return NameRow(source, "", note)
+    fitting = list(_fitting(registered, given))
+    others = [name for name in registered if name not in fitting]
+    note = f"Also registered: {', '.join(others)}" if fitting and others else ""
+    if not given:
+        return NameRow(source, ", ".join(registered), "")
+    if len(fitting) == 1 and all(is_same_person(fitting[0], name) for name in given):
+        return NameRow(source, fitting[0], note, _AGREES, "Agrees")
+    if fitting:
+        return NameRow(source, ", ".join(fitting), note, _UNCLEAR, "Agrees with one name only")
+    return NameRow(source, ", ".join(registered), "", _DIFFERS, "Nobody of this name")
+
+
+def _fitting(registered: Sequence[str], given: Sequence[str]) -> Iterator[str]:
+    return (each for each in registered if any(is_same_person(each, name) for name in given))

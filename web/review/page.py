@@ -1,0 +1,100 @@
+"""`/admin/review/<pk>/`: one document before a reviewer: its pages, its findings, what to do."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from ingestion import review as decisions
+from ingestion.core.states import DocumentState
+from ingestion.intake import correcting
+from ingestion.models import Document
+from ingestion.review import desk
+from ingestion.review.table import is_own
+from web.documents.decision_display import choices, with_signatures
+from web.documents.extracted_fields import extracted, extraction_of, ways
+from web.documents.outcomes import remarks
+from web.documents.page_images import marked_picture
+from web.review.forms import FilterForm
+from web.review.names import compared_names
+from web.review.queue import (
+    for_reviewers,
+    neighbours,
+    row,
+    without_page,
+)
+from web.shell.access import SignedIn
+from web.shell.request_limits import whole_number
+
+WAITS = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
+
+
+@for_reviewers
+@require_safe
+def review(request: SignedIn, pk: int) -> HttpResponse:
+    document = reviewed(pk)
+    page, pages = _page(request, document)
+    zoom = 2 if request.GET.get("zoom") == "2" else 1
+    place, length, before, behind = neighbours(
+        document, FilterForm(request.GET).wanted(request.user)
+    )
+    last, current = extraction_of(document), document.current_findings
+    context = {
+        "document": document,
+        "row": row(document),
+        "page": page,
+        "pages": pages,
+        "page_numbers": range(1, pages + 1),
+        "zoom": zoom,
+        "picture": marked_picture(request.user, document, current, page, zoom),
+        "remarks": remarks(document, for_staff=True),
+        "newer": correcting.correction(document),
+        "extracted": extracted(document),
+        "names": compared_names(document),
+        "ways": ways(last) if last else [],
+        "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
+        "signed": with_signatures(document),
+        "choices": choices(request.user, document),
+        "is_own": is_own(request.user, document),
+        "version": decisions.version(document),
+        "looking": desk.opened(document, request.user) if document.state in WAITS else None,
+        "place": place,
+        "length": length,
+        "before": before,
+        "behind": behind,
+        "query": _filters(request),
+    }
+    return render(request, "review/page.html", context)
+
+
+@for_reviewers
+@require_POST
+def take(request: SignedIn, pk: int) -> HttpResponse:
+    document = reviewed(pk)
+    if desk.assign(document, request.user, by=request.user):
+        messages.success(request, "It is yours now.")
+    return redirect("review", pk)
+
+
+def reviewed(pk: int) -> Document:
+    rows = Document.objects.select_related(
+        "site__study", "packet", "batch__submitted_by", "duplicate_of", "desk__assigned_to"
+    )
+    return get_object_or_404(rows.prefetch_related("findings", "review_requests"), pk=pk)
+
+
+def _page(request: SignedIn, document: Document) -> tuple[int, int]:
+    """The page that is shown, and of how many: at first the one of the primary finding."""
+    last = extraction_of(document)
+    pages = max(document.pages or 0, len(last.pages) if last else 0, 1)
+    wanted = request.GET.get("page", "")
+    first = next((each.page for each in document.current_findings if each.page), 1)
+    number = whole_number(wanted)
+    return min(first if number is None else max(number, 1), pages), pages
+
+
+def _filters(request: SignedIn) -> str:
+    """Those of the queue from which the reviewer came."""
+    kept = request.GET.copy()
+    kept.pop("zoom", None)
+    return without_page(kept)

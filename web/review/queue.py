@@ -1,0 +1,89 @@
+"""`/admin/review/`: what waits for QA, the longest wait first."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from ingestion import originals
+from ingestion.models import Document, ReviewRequest
+from ingestion.review import desk
+from ingestion.review.desk import Wanted
+from ingestion.rules.sentences import reason
+from sites.models import User
+from web.review.forms import FilterForm
+from web.shell.access import SignedIn, for_staff_with
+
+ON_A_PAGE = 50
+for_reviewers = for_staff_with(originals.REVIEWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One document that waits."""
+
+    document: Document
+    why: str
+    due: datetime
+    is_overdue: bool
+    request: ReviewRequest | None
+    assigned_to: User | None
+
+
+@for_reviewers
+@require_safe
+def queue(request: SignedIn) -> HttpResponse:
+    form = FilterForm(request.GET)
+    wanted = form.wanted(request.user)
+    waiting = desk.queue(wanted)
+    page = Paginator(waiting, ON_A_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "form": form,
+        "page": page,
+        "rows": [row(document) for document in page.object_list],
+        "query": without_page(request.GET),
+        "is_rejected": wanted.rejected,
+        "is_filtered": form.is_narrowed,
+        "one_code": wanted.code,
+        "waiting": desk.waiting(),
+    }
+    return render(request, "review/queue.html", context)
+
+
+def row(document: Document) -> Row:
+    since = document.settled_at or document.received_at
+    due = desk.due_at(since)
+    open_requests = [each for each in document.review_requests.all() if not each.answered_at]
+    held = getattr(document, "desk", None)
+    return Row(
+        document,
+        reason(document.code) if document.code else "",
+        due,
+        due <= timezone.now(),
+        next(iter(open_requests), None),
+        held.assigned_to if held else None,
+    )
+
+
+def without_page(query: QueryDict) -> str:
+    """The filters of the list, for links that keep them."""
+    kept = query.copy()
+    kept.pop("page", None)
+    return kept.urlencode()
+
+
+def neighbours(document: Document, wanted: Wanted) -> tuple[int, int, int | None, int | None]:
+    """Its place in the queue from 1, how long that is, and the keys before and behind it.
+
+    Place 0: it does not wait here any more; then the first of the queue comes next.
+    """
+    keys = list(desk.queue(wanted).values_list("pk", flat=True))
+    if document.pk not in keys:
+        return 0, len(keys), None, keys[0] if keys else None
+    at = keys.index(document.pk)
+    before = keys[at - 1] if at else None
+    return at + 1, len(keys), before, keys[at + 1] if at + 1 < len(keys) else None

@@ -1,0 +1,122 @@
+"""`/admin/review/<pk>/sign/?action=...`: decide, and sign. A page, or the inside of a dialog.
+
+With `X-Fragment: 1` the form alone is answered, for `review.js` to show in a dialog; without
+JavaScript the same form is a page of its own.
+"""
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from audit.electronic_signatures import Signature
+from ingestion import review as decisions
+from ingestion.intake import correcting
+from ingestion.models import Action, Decision, Document
+from ingestion.review import NotDecided, Overtaken, desk
+from ingestion.review.desk import Wanted
+from ingestion.review.table import AFTERWARDS, RULES, open_to
+from web.review.forms import DecisionForm
+from web.review.page import reviewed
+from web.review.queue import for_reviewers
+from web.shell.access import SignedIn
+
+
+@for_reviewers
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign(request: SignedIn, pk: int) -> HttpResponse:
+    document, action = reviewed(pk), _action(request)
+    made_on = request.GET.get("made_on") or decisions.version(document)
+    form = DecisionForm(action, [document], request.POST or None, initial={"made_on": made_on})
+    if form.data.get("made_on", made_on) != decisions.version(document):
+        return _overtaken(request, document, form, document.qa_decisions.order_by("pk").last())
+    if action not in open_to(request.user, document):
+        raise PermissionDenied
+    if form.is_valid() and (by := signature(request, form)):
+        try:
+            decision = decisions.decide(
+                document,
+                form.ruling,
+                made_on=form.cleaned_data["made_on"],
+                person=request.user,
+                by=by,
+            )
+        except Overtaken as overtaken:
+            return _overtaken(request, document, form, overtaken.decision)
+        except NotDecided as refused:
+            form.add_error(None, str(refused))
+        else:
+            return _decided(request, decision)
+    return _shown(request, document, form, status=400 if form.errors else 200)
+
+
+def signature(request: SignedIn, form: DecisionForm) -> Signature | None:
+    """Of the person who is signed in. Its meaning is empty where nothing is signed."""
+    person, rule = request.user, RULES[form.action]
+    if form.is_signed:
+        return form.signed(person, rule.meaning, rule.permission)
+    return Signature(person.actor, person.role_with(rule.permission), str(person), "")
+
+
+def _action(request: SignedIn) -> Action:
+    try:
+        return Action(request.GET.get("action", ""))
+    except ValueError as error:
+        raise Http404 from error
+
+
+def _decided(request: SignedIn, decision: Decision) -> HttpResponse:
+    """On to the next that waits; after a filed one, back to its page."""
+    document = decision.document
+    what = decision.get_action_display().lower()
+    said = f"{document.type_name}, site {document.site.site_id}: {what}. It is on record."
+    if decision.action == Action.REDECLARE:
+        said += " The checks run again."
+    messages.success(request, said)
+    after = _after(decision)
+    if request.headers.get("X-Fragment"):  # following it would show the message to nobody
+        return HttpResponse(status=204, headers={"X-Go-To": after})
+    return redirect(after)
+
+
+def _after(decision: Decision) -> str:
+    if decision.action in AFTERWARDS:
+        return reverse("document", args=[decision.document_id])
+    following = desk.queue(Wanted()).values_list("pk", flat=True).first()
+    return reverse("review", args=[following]) if following else reverse("review_queue")
+
+
+def _overtaken(
+    request: SignedIn, document: Document, form: DecisionForm, decision: Decision | None
+) -> HttpResponse:
+    """409: nothing is overwritten, and what was typed is not lost."""
+    typed = [form.data.get(name, "") for name in ("note", "reason")]
+    context = {
+        "document": reviewed(document.pk),
+        "decision": decision,
+        "newer": None if decision else correcting.correction(document),
+        "typed": next(filter(None, typed), ""),
+    }
+    return render(request, _template(request, "overtaken"), context, status=409)
+
+
+def _shown(
+    request: SignedIn, document: Document, form: DecisionForm, *, status: int
+) -> HttpResponse:
+    is_afterwards = form.action in AFTERWARDS
+    context = {
+        "document": document,
+        "form": form,
+        "rule": RULES[form.action],
+        "meaning": RULES[form.action].meaning,
+        "back": reverse("document" if is_afterwards else "review", args=[document.pk]),
+    }
+    return render(request, _template(request, "sign"), context, status=status)
+
+
+def _template(request: SignedIn, name: str) -> str:
+    return f"review/_{name}.html" if request.headers.get("X-Fragment") else f"review/{name}.html"

@@ -1,0 +1,1 @@
+"""Pages of sites: expected documents and their completeness."""

@@ -1,0 +1,225 @@
+"""`/sites/`: sites by required documents. Also as CSV, and narrowed by the reader's wishes.
+
+What a page shows of its sites is counted at the look. Of many sites, their order and what the
+filters leave go by summaries that a worker renews every few minutes (docs/adr/0025).
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.core.paginator import Page, Paginator
+from django.db.models import Min, QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from audit.files.csv_export import inert
+from ingestion.models import SiteSummary
+from ingestion.models.requirements import type_name
+from ingestion.operations import summaries
+from ingestion.readiness import Readiness, readiness
+from ingestion.rules.requirements import Standing
+from sites.models import Site, Study, User
+from web.shell.state_display import STANDING_LOOKS, Look
+from web.sites.required_documents import Line, lines
+
+ON_A_PAGE = 50
+SOON = timedelta(days=30)
+KEY = (
+    (STANDING_LOOKS[Standing.CURRENT], "Filed"),
+    (STANDING_LOOKS[Standing.EXPIRING], "Due soon"),
+    (STANDING_LOOKS[Standing.PENDING], "Sent, being checked"),
+    (STANDING_LOOKS[Standing.RETURNED], "Rejected or expired"),
+    (STANDING_LOOKS[Standing.MISSING], "Missing or waived"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One type of document at one site. Of several people, the one who needs most decides."""
+
+    name: str  # of the type
+    look: Look
+    word: str
+    count: str  # "2 of 3" where there are several; else ""
+    url: str
+    is_missing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    stand: Readiness
+    cells: Sequence[Cell | None]  # None: not required there
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    columns: Sequence[str]  # names of types
+    rows: Sequence[Row]
+
+
+class Wishes(forms.Form):
+    """What the reader wants to see. Anything that is not known narrows nothing."""
+
+    study = forms.ModelChoiceField(
+        Study.objects.none(), to_field_name="protocol_number", required=False, empty_label="All"
+    )
+    country = forms.ChoiceField(required=False)
+    incomplete = forms.BooleanField(label="Incomplete only", required=False)
+    due = forms.BooleanField(label="Due in 30 days", required=False)
+
+    def __init__(self, data: Mapping[str, Any], sites: "QuerySet[Site]") -> None:
+        super().__init__(data)
+        studies = Study.objects.filter(pk__in=sites.order_by().values("study"))
+        countries = sites.order_by("country").values_list("country", flat=True).distinct()
+        named = [("", "All"), *((name, name) for name in countries)]
+        self.fields["study"].queryset = studies  # type: ignore[attr-defined] # as declared above
+        self.fields["country"].choices = named  # type: ignore[attr-defined] # as declared above
+        for name in ("study", "country"):
+            self.fields[name].widget.attrs["class"] = "sl-input"
+        self.full_clean()
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+    def of_places(self, sites: "QuerySet[Site]") -> "QuerySet[Site]":
+        named = {name: self.given[name] for name in ("study", "country") if name in self.given}
+        return sites.filter(**named)
+
+    @property
+    def query(self) -> str:
+        """For the addresses of other pages and of the CSV, with a & behind it."""
+        given = {name: "on" if value is True else str(value) for name, value in self.given.items()}
+        return f"{urlencode(given)}&" if given else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The sites that are wished for, in the order of the list: all counted, or as last counted."""
+
+    sites: Sequence[Readiness] | QuerySet[Site]
+    as_of: datetime | None  # None: counted just now
+
+    def page(self, number: str | None) -> Page[Any]:
+        return Paginator(self.sites, ON_A_PAGE).get_page(number)
+
+    def stands(self, sites: Iterable[Any]) -> list[Readiness]:
+        if self.as_of is None:
+            return list(sites)
+        rows = list(sites)
+        found = readiness(rows)
+        return [found[site.pk] for site in rows]
+
+    def in_pages(self) -> Iterator[list[Readiness]]:
+        rows = list(self.sites)
+        for page in summaries.batched(rows, ON_A_PAGE):
+            yield self.stands(page)
+
+
+def chosen(sites: "QuerySet[Site]", wishes: Wishes) -> Chosen:
+    """The least complete first."""
+    places = wishes.of_places(sites).select_related("study")
+    few = list(places.order_by("site_id")[: ON_A_PAGE + 1])
+    if len(few) <= ON_A_PAGE:
+        stands = [stand for stand in readiness(few).values() if _is_wished(stand, wishes.given)]
+        return Chosen(sorted(stands, key=_part), None)
+    today = timezone.now().date()
+    if "incomplete" in wishes.given:
+        places = summaries.incomplete(places)
+    if "due" in wishes.given:
+        places = summaries.due(places, today, SOON)
+    counted = SiteSummary.objects.aggregate(Min("counted_at"))["counted_at__min"]
+    return Chosen(summaries.least_complete_first(places), counted or timezone.now())
+
+
+def _is_wished(stand: Readiness, given: Mapping[str, Any]) -> bool:
+    today = timezone.now().date()
+    is_left_out = "incomplete" in given and stand.is_complete
+    return not is_left_out and ("due" not in given or summaries.is_due(stand, today, SOON))
+
+
+def _part(stand: Readiness) -> tuple[float, str]:
+    return (stand.met / len(stand.required) if stand.required else 1.0), stand.site.site_id
+
+
+def matrix(stands: Sequence[Readiness], needed: Sequence[str], reader: User) -> Matrix:
+    """`needed`: the types that have a column."""
+    names = [type_name(kind) for kind in needed]
+    return Matrix(names, [Row(stand, _cells(stand, needed, reader)) for stand in stands])
+
+
+def _cells(stand: Readiness, needed: Sequence[str], reader: User) -> list[Cell | None]:
+    own: dict[str, list[Line]] = {}
+    for line in lines(stand):
+        own.setdefault(line.kind, []).append(line)
+    return [_cell(own[kind], stand.site, reader) if kind in own else None for kind in needed]
+
+
+def _cell(found: Sequence[Line], site: Site, reader: User) -> Cell:
+    worst = min(found, key=lambda line: _URGENCY.index(line.standing))
+    met = sum(line.standing.is_met for line in found)
+    return Cell(
+        name=worst.name,
+        look=worst.look,
+        # A column is narrow; the year of what runs out soon goes without saying.
+        word=worst.word.removesuffix(f" {timezone.now().year}"),
+        count=f"{met} of {len(found)}" if len(found) > 1 else "",
+        url=_url(worst, site, reader),
+        is_missing=worst.standing is Standing.MISSING,
+    )
+
+
+_URGENCY = (
+    Standing.EXPIRED, Standing.RETURNED, Standing.MISSING, Standing.PENDING, Standing.EXPIRING,
+    Standing.WAIVED, Standing.CURRENT,
+)  # fmt: skip
+
+
+def _url(line: Line, site: Site, reader: User) -> str:
+    """To the document, or to where it can be sent from; staff only see that it is missing."""
+    if line.document:
+        return reverse("document", args=[line.document.pk])
+    if line.is_open and not reader.is_staff:
+        given = {"site": site.site_id, "type": line.kind, "person": line.person}
+        return f"{reverse('upload')}?{urlencode(given)}"
+    return f"{reverse('required_of', args=[site.site_id])}#{line.kind}"
+
+
+def as_csv(found: Chosen, needed: Sequence[str], reader: User) -> Iterator[str]:
+    """Line by line, for all sites that were chosen and not for one page of them."""
+    writer = csv.writer(_Echo())
+    names = [type_name(kind) for kind in needed]
+    now = f"{timezone.now():%Y-%m-%d %H:%M} UTC"
+    yield _line(
+        writer.writerow, ["Site", "Name", "Country", "Study", *names, "In order", "Needed", "As of"]
+    )
+    for stands in found.in_pages():
+        for row in matrix(stands, needed, reader).rows:
+            site = row.stand.site
+            words = [_worded(cell) for cell in row.cells]
+            counts = [row.stand.met, len(row.stand.required), now]
+            place = [site.site_id, site.name, site.country, site.study.protocol_number]
+            yield _line(writer.writerow, [*place, *words, *counts])
+
+
+def _worded(cell: Cell | None) -> str:
+    if cell is None:
+        return "Not required"
+    return f"{cell.word} ({cell.count})" if cell.count else cell.word
+
+
+def _line(write: Callable[[list[Any]], str], values: list[Any]) -> str:
+    # A site's name is typed by people: a spreadsheet must show it, and not run it.
+    return write([inert(value) for value in values])
+
+
+class _Echo:
+    """Gives back what the csv module writes, instead of keeping it."""
+
+    def write(self, line: str) -> str:
+        return line

@@ -1,0 +1,1 @@
+"""Pages of the audit trail: entries, verification, exports, reviews."""

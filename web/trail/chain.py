@@ -1,0 +1,51 @@
+"""`/admin/audit/verify/`: where the chain stands, who holds its heads, and when it was checked."""
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from audit import background_jobs
+from audit.signing import anchors
+from audit.verification import runs
+from audit.verification.ledger_status import current_verdict, standing
+from web.permissions import CHECK, SEE
+from web.shell import event_labels
+from web.shell.access import SignedIn, for_staff_with
+from web.trail.jobs import is_done, watched
+
+CHECKS_SHOWN = 5
+
+
+@for_staff_with(SEE)
+@require_safe
+def chain(request: SignedIn) -> HttpResponse:
+    checks = runs.latest(CHECKS_SHOWN)
+    names = event_labels.names(each.asked_by for each in checks)
+    context = {
+        "verdict": current_verdict(),
+        "standing": standing(),
+        "unanchored": anchors.unanchored(),
+        "checks": [(each, names.get(each.asked_by, each.asked_by)) for each in checks],
+        "kept_days": settings.RETENTION_DAYS,
+        "full_kept": runs.FULL_KEPT,
+        "may_check": request.user.has_perm(CHECK),
+    }
+    return render(request, "trail/chain.html", context)
+
+
+@for_staff_with(CHECK)
+@require_POST
+def check_now(request: SignedIn) -> HttpResponse:
+    return redirect("trail_check", runs.check_now(request.user.actor).pk)
+
+
+@for_staff_with(SEE)
+@require_safe
+def check(request: HttpRequest, pk: int) -> HttpResponse:
+    """How far a check is that somebody asked for, and then what came of it."""
+    job = background_jobs.find(runs.KIND, pk)
+    if job is None:
+        raise Http404
+    found = runs.find(job.result["run"]) if is_done(job) else None
+    return watched(request, job, "trail/check", {"check": found})

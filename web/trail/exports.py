@@ -1,0 +1,158 @@
+"""`/admin/audit/export/`: choose, see what it will hold, have it made, and take it away.
+
+Two steps before the work begins, each an address of its own, so that Back goes back.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from audit import background_jobs
+from audit.background_jobs import AuditJob
+from audit.export.job import KIND
+from audit.ledger import queries
+from audit.ledger.log import ledger, record, written
+from audit.ledger.queries import Search
+from ingestion.models import Packet
+from sites.models import User
+from web.permissions import EXPORT
+from web.shell import event_labels
+from web.shell.access import SignedIn, for_staff_with
+from web.trail import export_package
+from web.trail.forms import ExportForm, midnight, midnight_after
+from web.trail.jobs import is_done, watched
+from web.trail.timelines import subjects_of
+
+EXPORTS_SHOWN = 20
+
+
+@for_staff_with(EXPORT)
+@require_safe
+def exports(request: SignedIn) -> HttpResponse:
+    made = background_jobs.latest(KIND, EXPORTS_SHOWN)
+    names = event_labels.names(job.asked_by for job in made)
+    rows = [(job, names.get(job.asked_by, job.asked_by), chosen(job)) for job in made]
+    return render(request, "trail/exports.html", {"rows": rows})
+
+
+@for_staff_with(EXPORT)
+@require_safe
+def choose(request: SignedIn) -> HttpResponse:
+    """Step 1. What is in the address is chosen already."""
+    return render(
+        request, "trail/export_choose.html", {"form": ExportForm(initial=_given(request))}
+    )
+
+
+@for_staff_with(EXPORT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm(request: SignedIn) -> HttpResponse:
+    """Step 2: how much that is. Posted, it is asked for."""
+    form = ExportForm(request.GET)
+    if not form.is_valid():
+        return render(request, "trail/export_choose.html", {"form": form}, status=400)
+    search = _search(form.cleaned_data)
+    entries = queries.count(search)
+    if request.method == "POST" and entries:
+        chosen_by = {"role": request.user.role}
+        arguments = _arguments(form.cleaned_data, search) | chosen_by
+        job = background_jobs.ask(KIND, arguments, request.user.actor)
+        return redirect("trail_export", job.pk)
+    choice = [(form.fields[name].label, name, value) for name, value in _chosen(form).items()]
+    context = {"choice": choice, "entries": entries, "query": request.GET.urlencode()}
+    return render(request, "trail/export_confirm.html", context)
+
+
+@for_staff_with(EXPORT)
+@require_safe
+def export(request: HttpRequest, pk: int) -> HttpResponse:
+    job = _job(pk)
+    made = export_package.opened(Path(job.result["path"])) if is_done(job) else None
+    return watched(request, job, "trail/export", {"made": made, "chosen": chosen(job)})
+
+
+@for_staff_with(EXPORT)
+@require_safe
+def download(request: SignedIn, pk: int) -> FileResponse:
+    """Streamed. What was removed since, or is not ready, is not there."""
+    job = _job(pk)
+    path = Path(job.result.get("path", ""))
+    if not is_done(job) or not path.is_file():
+        raise Http404
+    _enter(job, path, request.user)
+    return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
+
+
+def _enter(job: AuditJob, path: Path, person: User) -> None:
+    """On record before the first byte leaves: no entry, no bytes."""
+    with ledger():
+        record(
+            "ledger.export_downloaded",
+            subject=f"download:{uuid4()}",
+            n=1,
+            sha256=job.result.get("manifest", ""),
+            actor=person.actor,
+            role=person.role,
+            detail={"export": job.pk, "file": path.name},
+        )
+
+
+def chosen(job: AuditJob) -> str:
+    """What an export was to hold, in words."""
+    given = job.arguments
+    parts = [
+        f"packet {given['packet']}" if given.get("packet") else "",
+        f"document {given['doc_id']}" if given.get("doc_id") else "",
+        f"study {given['study']}" if given.get("study") else "",
+        f"site {given['sites'][0]}" if given.get("sites") and not given.get("study") else "",
+        f"from {given['since'][:10]}" if given.get("since") else "",
+        f"before {given['until'][:10]}" if given.get("until") else "",
+    ]
+    said = ", ".join(part for part in parts if part)
+    return said[0].upper() + said[1:] if said else "The whole trail"
+
+
+def _job(pk: int) -> AuditJob:
+    job = background_jobs.find(KIND, pk)
+    if job is None:
+        raise Http404
+    return job
+
+
+def _given(request: HttpRequest) -> dict[str, str]:
+    return {name: request.GET.get(name, "") for name in ExportForm.base_fields}
+
+
+def _chosen(form: ExportForm) -> dict[str, Any]:
+    return {name: form.cleaned_data[name] for name in form.fields if form.cleaned_data[name]}
+
+
+def _search(given: Mapping[str, Any]) -> Search:
+    packet = given["packet"] and Packet.objects.select_related("batch").get(
+        reference=given["packet"]
+    )
+    return Search(
+        sites=given["sites"],
+        subjects=subjects_of(packet) if packet else [],
+        doc_id=given["doc_id"],
+        since=midnight(given["since"]),
+        until=midnight_after(given["until"]),
+    )
+
+
+def _arguments(given: Mapping[str, Any], search: Search) -> dict[str, Any]:
+    """Plain text, for the job's row."""
+    return {
+        "sites": list(search.sites),
+        "study": given["study"],
+        "doc_id": search.doc_id,
+        "packet": given["packet"],
+        "subjects": list(search.subjects),
+        "since": written(search.since) if search.since else "",
+        "until": written(search.until) if search.until else "",
+    }

@@ -1,0 +1,100 @@
+"""`/admin/audit/`: what is on record of all, of a site, of a packet, and of a document."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from audit.ledger import queries
+from audit.ledger.queries import Recorded, Search
+from ingestion.models import Document, Packet
+from sites.models import Site
+from web.permissions import SEE
+from web.shell.access import SignedIn, for_staff_with
+from web.shell.request_limits import whole_number
+from web.trail.entries import Line, lines
+from web.trail.forms import SearchForm
+
+ON_A_PAGE = 50
+
+
+@for_staff_with(SEE)
+@require_safe
+def trail(request: SignedIn) -> HttpResponse:
+    """Everything, or what the search asks for; the newest first."""
+    form = SearchForm(request.GET or None)
+    is_fit = not form.is_bound or form.is_valid()
+    search = form.search if form.is_bound and is_fit else Search()
+    found = _page(request, search) if is_fit else {"lines": []}
+    context = {"form": form, "is_searched": bool(search) or not is_fit, **found}
+    return render(request, "trail/search.html", context)
+
+
+@for_staff_with(SEE)
+@require_safe
+def of_document(request: SignedIn, pk: int) -> HttpResponse:
+    """All versions of it: what is filed under the same identifier of the same site."""
+    visible = Document.objects.visible_to(request.user).select_related("site", "packet")
+    document = get_object_or_404(visible, pk=pk)
+    entries = queries.of_document(document.site.site_id, document.doc_id)
+    context = {"document": document, "lines": _numbered(lines(entries)), "newest_first": False}
+    return render(request, "trail/document.html", context)
+
+
+@for_staff_with(SEE)
+@require_safe
+def of_packet(request: SignedIn, reference: str) -> HttpResponse:
+    visible = Packet.objects.visible_to(request.user).select_related("site", "batch")
+    packet = get_object_or_404(visible, reference=reference)
+    context = {"packet": packet, **_page(request, Search(subjects=subjects_of(packet)))}
+    return render(request, "trail/packet.html", context)
+
+
+@for_staff_with(SEE)
+@require_safe
+def of_site(request: SignedIn, site_id: str) -> HttpResponse:
+    visible = Site.objects.visible_to(request.user).select_related("study")
+    site = get_object_or_404(visible, site_id=site_id)
+    context = {"site": site, **_page(request, Search(sites=[site.site_id]))}
+    return render(request, "trail/site.html", context)
+
+
+def _numbered(found: Sequence[Line]) -> list[Line]:
+    """Which version an entry is about, where there are several: by the order of their arrival."""
+    order = {
+        subject: n for n, subject in enumerate(dict.fromkeys(line.subject for line in found), 1)
+    }
+    return [replace(line, version=order[line.subject] if len(order) > 1 else 0) for line in found]
+
+
+def subjects_of(packet: Packet) -> list[str]:
+    """Its batch, itself and its documents, whose correlation ids differ."""
+    own = packet.documents.order_by("pk").values_list("pk", flat=True)
+    return [packet.batch.subject, packet.subject, *(f"document:{pk}" for pk in own)]
+
+
+def _page(request: HttpRequest, search: Search) -> dict[str, object]:
+    before = request.GET.get("before", "")
+    found = queries.find(search, before=whole_number(before), limit=ON_A_PAGE + 1)
+    shown = found[:ON_A_PAGE]
+    return {
+        "lines": lines(shown),
+        "newest_first": True,
+        "is_first": not before,
+        "older": _older(request.GET, shown) if len(found) > ON_A_PAGE else "",
+        "query": _without_place(request.GET).urlencode(),
+    }
+
+
+def _older(asked: QueryDict, shown: Sequence[Recorded]) -> str:
+    query = _without_place(asked)
+    query["before"] = str(shown[-1].seq)
+    return query.urlencode()
+
+
+def _without_place(asked: QueryDict) -> QueryDict:
+    query = asked.copy()
+    query.pop("before", None)
+    return query

@@ -1,0 +1,76 @@
+"""`/admin/audit/reviews/`: who looked the trail through, what they found, and when it is due."""
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_safe
+
+from audit import trail_reviews
+from audit.trail_reviews import DAY, Outcome
+from sites.roles import label
+from web.permissions import REVIEW, SEE_REVIEWS
+from web.shell.access import SignedIn, for_staff_with
+from web.trail.forms import ReviewForm
+
+ON_A_PAGE = 20
+MEANING = "review"  # what the signature means, 21 CFR 11.50(a)(3)
+
+
+@for_staff_with(SEE_REVIEWS)
+@require_safe
+def listed(request: SignedIn) -> HttpResponse:
+    due = trail_reviews.due()
+    page = Paginator(trail_reviews.listed(), ON_A_PAGE).get_page(request.GET.get("page"))
+    roles = trail_reviews.roles_of(page.object_list)
+    context = {
+        "due": due,
+        "is_overdue": due.is_overdue(timezone.now().date()),
+        "page": page,
+        "signed": [(each, label(roles.get(each.pk, ""))) for each in page.object_list],
+        "may_review": request.user.has_perm(REVIEW),
+    }
+    return render(request, "trail/reviews.html", context)
+
+
+@for_staff_with(SEE_REVIEWS)
+@require_safe
+def review(request: SignedIn, pk: int) -> HttpResponse:
+    found = trail_reviews.one(pk)
+    if found is None:
+        raise Http404
+    context = {
+        "review": found,
+        "role": label(trail_reviews.roles_of([found]).get(found.pk, "")),
+        "account": trail_reviews.account_of(found),
+        "changed": trail_reviews.no_longer_as_signed(found),
+    }
+    return render(request, "trail/review.html", context)
+
+
+@for_staff_with(REVIEW)
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: SignedIn) -> HttpResponse:
+    form = ReviewForm(request.POST or None, initial=_next_period())
+    if form.is_valid() and (signature := form.signed(request.user, MEANING, REVIEW)):
+        given = form.cleaned_data
+        made = trail_reviews.sign(
+            form.scope,
+            findings=given["findings"],
+            outcome=Outcome(given["outcome"]),
+            by=signature,
+        )
+        messages.success(request, "The review is signed and on record.")
+        return redirect("trail_review", made.pk)
+    status = 400 if form.errors else 200
+    return render(request, "trail/review_new.html", {"form": form}, status=status)
+
+
+def _next_period() -> dict[str, object]:
+    """What is due: from the first day that no review covers, to yesterday."""
+    today = timezone.now().date()
+    since = trail_reviews.due().since or today
+    return {"since": min(since, today), "until": max(min(since, today), today - DAY)}
