@@ -27,9 +27,9 @@ from api import (
     upload_sessions,
 )
 from api.problems import Problem
-from ingestion.intake.correcting import NotToCorrect
+from ingestion.intake.corrections import NotToCorrect
 from ingestion.intake.quotas import NoRoom, OverQuota
-from ingestion.intake.register import AtCapacity, KeyReused, Refused
+from ingestion.intake.registration import AtCapacity, KeyReused, Refused
 
 logger = logging.getLogger(__name__)
 DESCRIPTION = (

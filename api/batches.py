@@ -23,11 +23,11 @@ from api.schemas import (
     ResultOut,
     answers,
 )
-from ingestion import batches, progress, results
 from ingestion.core.states import SETTLED, BatchState
-from ingestion.filing import By
+from ingestion.documents import batches, progress, results
+from ingestion.documents.progress import Progress
+from ingestion.documents.transitions import By
 from ingestion.models import Batch
-from ingestion.progress import Progress
 from sites.models import ApiToken, Scope
 
 router = Router()

@@ -19,22 +19,22 @@ from api.auth import ApiRequest
 from api.problems import Problem
 from api.ranges import NotSatisfiable, Part, asked_part
 from audit.change_tracking.change_reasons import LEAST, MOST
-from ingestion import originals
-from ingestion.filing import By
+from ingestion.documents import downloads
+from ingestion.documents.transitions import By
 from ingestion.models import Document
-from ingestion.reading.facts import SUFFIXES
+from ingestion.reading.results import SUFFIXES
 
 REASON = "X-Reason"  # the header in which a token of operations says why
 _BLOCK = 1 << 16  # bytes
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
-_KINDS = sorted({*SUFFIXES.values(), originals.UNKNOWN})
+_KINDS = sorted({*SUFFIXES.values(), downloads.UNKNOWN})
 _BYTES = {"content": dict.fromkeys(_KINDS, _BINARY)}
 DESCRIBED: dict[str, Any] = {"responses": {200: _BYTES, 206: _BYTES}}
 
 
 def given(request: ApiRequest, document: Document) -> HttpResponseBase:
     try:
-        content = originals.open_original(document)
+        content = downloads.open_original(document)
     except FileNotFoundError:
         raise problems.not_found("content") from None
     with ExitStack() as refused:
@@ -58,7 +58,7 @@ def given(request: ApiRequest, document: Document) -> HttpResponseBase:
 def _refuse_without_reason(request: ApiRequest) -> None:
     """Raises Problem for a token of operations that does not say what the bytes are for."""
     person = request.auth.user
-    if person is None or request.method != "GET" or not originals.must_give_reason(person):
+    if person is None or request.method != "GET" or not downloads.must_give_reason(person):
         return
     if len(_reason(request)) < LEAST:
         detail = f"Send your reason in the header {REASON}, in at least {LEAST} characters."
@@ -95,10 +95,10 @@ def _answer(
 def _record(request: ApiRequest, document: Document, content: IO[bytes], part: Part | None) -> None:
     by = By(request.auth.actor, request.auth.role)
     if part is None:
-        originals.record_download(document, content, by=by, reason=_reason(request))
+        downloads.record_download(document, content, by=by, reason=_reason(request))
     else:
         said, goes_on = part.content_range, part.first > 0
-        originals.record_download(
+        downloads.record_download(
             document, content, by=by, part=said, goes_on=goes_on, reason=_reason(request)
         )
 
@@ -111,9 +111,9 @@ def _blocks(content: IO[bytes], left: int) -> Iterator[bytes]:
 
 
 def _described(response: HttpResponseBase, document: Document) -> HttpResponseBase:
-    name = originals.name_of(document)
+    name = downloads.name_of(document)
     digest = base64.b64encode(bytes.fromhex(document.sha256)).decode()
-    response["Content-Type"] = originals.media_type(name)
+    response["Content-Type"] = downloads.media_type(name)
     response["Content-Disposition"] = content_disposition_header(True, name)
     response["Repr-Digest"] = f"sha-256=:{digest}:"
     response["Accept-Ranges"] = "bytes"

@@ -26,14 +26,14 @@ from api.schemas import (
     FindingOut,
     answers,
 )
-from ingestion import originals
 from ingestion.core.states import DocumentState
-from ingestion.filing import By
+from ingestion.documents import downloads
+from ingestion.documents.transitions import By
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declared
-from ingestion.intake.register import Fault, Refused
+from ingestion.intake.registration import Fault, Refused
 from ingestion.models import Document
-from ingestion.rules.sentences import sentences
+from ingestion.rules.finding_texts import sentences
 from sites.models import ApiToken, Scope
 
 router = Router()
@@ -151,7 +151,7 @@ def _address(request: HttpRequest, document: Document, view: str = "one_document
 
 
 def _line(request: HttpRequest, document: Document) -> dict[str, Any]:
-    is_open = originals.is_open(document)
+    is_open = downloads.is_open(document)
     return {
         "id": document.pk,
         "site_id": document.site.site_id,

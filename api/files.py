@@ -11,9 +11,9 @@ from api import visibility
 from api.auth import ApiRequest
 from api.problems import Problem
 from api.schemas import FilesIn
-from ingestion.intake.register import Fault, Refused, UploadedDocument
+from ingestion.intake.registration import Fault, Refused, UploadedDocument
 from ingestion.models import Document
-from ingestion.reading.facts import SUFFIXES
+from ingestion.reading.results import SUFFIXES
 from sites.models import ApiToken, Site
 
 PACKET, FILES = "packet", "files"  # the names of the parts

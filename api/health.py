@@ -10,8 +10,8 @@ from django.views.decorators.http import require_safe
 
 from api import problems
 from api.problems import Problem
-from ingestion.operations import watch
-from ingestion.stores import disks
+from ingestion.operations import work_status
+from ingestion.storage import disk_space
 
 
 @never_cache
@@ -50,10 +50,14 @@ def _database() -> str:
 
 
 def _queue() -> str:
-    seconds = watch.oldest_due_seconds()
+    seconds = work_status.oldest_due_seconds()
     if seconds <= settings.READY_QUEUE_SECONDS:
         return ""
     return f"work is due since {seconds:.0f} seconds, and no worker takes it"
 
 
-_CHECKS: dict[str, Callable[[], str]] = {"database": _database, "queue": _queue, "disk": disks.low}
+_CHECKS: dict[str, Callable[[], str]] = {
+    "database": _database,
+    "queue": _queue,
+    "disk": disk_space.low,
+}

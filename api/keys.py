@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from api import problems
 from api.problems import Problem
-from ingestion.intake.register import Submission
+from ingestion.intake.registration import Submission
 from ingestion.models import Source
 from sites.models import ApiToken
 

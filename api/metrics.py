@@ -24,10 +24,10 @@ from api.problems import Problem
 from audit.ledger import queries
 from audit.verification.ledger_status import current_verdict
 from ingestion.core.states import BatchState, ChunkState, DocumentState
-from ingestion.dispatch import heartbeat
+from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import Batch, Chunk, Document, PortalGate
-from ingestion.operations import watch
-from ingestion.stores import disks
+from ingestion.operations import work_status
+from ingestion.storage import disk_space
 from sites.models import Scope
 
 
@@ -64,7 +64,7 @@ class _Rows(Collector):
         yield _gauge(
             "oldest_due_seconds",
             "How long the oldest due chunk has been waiting for a worker.",
-            watch.oldest_due_seconds(),
+            work_status.oldest_due_seconds(),
         )
         yield _gauge(
             "portals_down",
@@ -114,8 +114,8 @@ def _held() -> Metric:
 def _free() -> Metric:
     said = "Bytes left on the disk of each folder."
     family = GaugeMetricFamily("siteledger_disk_free_bytes", said, labels=["folder"])
-    for folder, setting in disks.folders().items():
-        family.add_metric([folder], disks.free_bytes(setting))
+    for folder, setting in disk_space.folders().items():
+        family.add_metric([folder], disk_space.free_bytes(setting))
     return family
 
 
@@ -123,6 +123,6 @@ def _silence() -> Metric:
     """Without a host ever there is no number: an alert on its absence is the right one."""
     said = "How long ago any worker host gave a sign."
     family = GaugeMetricFamily("siteledger_worker_silent_seconds", said)
-    if seen := heartbeat.last_seen():
+    if seen := host_heartbeat.last_seen():
         family.add_metric([], (timezone.now() - seen).total_seconds())
     return family

@@ -27,7 +27,7 @@ from api.schemas import (
     answers,
 )
 from ingestion.intake import manifest
-from ingestion.intake.register import register_files, register_manifest
+from ingestion.intake.registration import register_files, register_manifest
 from ingestion.models import Batch, Source
 from sites.models import Scope
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from api.problems import Problem
 from audit.files import strict_json
 from audit.files.strict_json import InvalidJSON
-from ingestion.intake.register import Fault, Refused
+from ingestion.intake.registration import Fault, Refused
 from web.shell.request_limits import whole_number
 
 Shape = TypeVar("Shape", bound=BaseModel)

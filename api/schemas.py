@@ -10,7 +10,7 @@ from api.paging import ROW_NUMBERS
 from audit.change_tracking.change_reasons import LEAST
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.intake.manifest import PRINTABLE, Descriptor
-from ingestion.rules.requirements import Standing
+from ingestion.rules.site_file.requirements import Standing
 
 
 class ErrorOut(Schema):

@@ -27,13 +27,13 @@ from api.schemas import (
     answers,
 )
 from ingestion.core.breaker import BreakerState
-from ingestion.intake.pulling import NothingToPull, PortalSilent, pull
+from ingestion.documents.site_readiness import readiness_of
+from ingestion.intake.portal_pull import NothingToPull, PortalSilent, pull
 from ingestion.models import Source
 from ingestion.models.requirements import type_name
-from ingestion.readiness import readiness_of
-from ingestion.rules.packet import Gap
-from ingestion.rules.requirements import Requirement
-from ingestion.rules.sentences import sentences
+from ingestion.rules.finding_texts import sentences
+from ingestion.rules.site_file.cross_checks import Gap
+from ingestion.rules.site_file.requirements import Requirement
 from sites.models import Scope, Site
 
 router = Router()

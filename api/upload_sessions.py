@@ -34,12 +34,17 @@ from api.schemas import (
     OpenPacketOut,
     answers,
 )
-from ingestion.intake import gathering
-from ingestion.intake.gathering import Expected, Gathered
+from ingestion.intake import upload_sessions
 from ingestion.intake.quotas import MAX_PART_BYTES
-from ingestion.intake.register import Fault, Refused, UploadedDocument, refuse_faulty
+from ingestion.intake.registration import (
+    Fault,
+    Refused,
+    UploadedDocument,
+    refuse_faulty,
+)
+from ingestion.intake.upload_sessions import Expected, Gathered
 from ingestion.models import Batch, Source
-from ingestion.reading.facts import SUFFIXES
+from ingestion.reading.results import SUFFIXES
 from sites.models import ApiToken, Scope
 
 router = Router()
@@ -108,8 +113,8 @@ def put_file(
             response["Upload-Offset"] = str(packet.received(number))
         else:
             _refuse_other(request, expected)
-            status = 201 if gathering.receive(packet, number, _blocks(request)) else 200
-    except gathering.NotAsDeclared:
+            status = 201 if upload_sessions.receive(packet, number, _blocks(request)) else 200
+    except upload_sessions.NotAsDeclared:
         raise _not_as_declared("SHA-256") from None
     except FileNotFoundError:  # somebody submitted it while this one was on its way
         raise _gone(request, packet_id) from None
@@ -126,7 +131,7 @@ def put_file(
 )
 def drop_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Any:
     """Nothing of it was registered. It no longer counts towards the quota of open packets."""
-    gathering.forget(_of(request, packet_id))
+    upload_sessions.forget(_of(request, packet_id))
     return Status(204, None)
 
 
@@ -144,8 +149,8 @@ def _put_part(request: ApiRequest, packet: Gathered, number: int) -> int:
     if request_bodies.length(request, megabytes=settings.MAX_DOCUMENT_MB) != last - first + 1:
         raise Problem(400, "Content-Length and Content-Range do not agree.")
     try:
-        received = gathering.receive_part(packet, number, first, _blocks(request))
-    except gathering.WrongOffset as error:
+        received = upload_sessions.receive_part(packet, number, first, _blocks(request))
+    except upload_sessions.WrongOffset as error:
         if packet.has(number):
             return 200
         offset = {"Upload-Offset": str(error.received)}
@@ -158,7 +163,7 @@ def opened(request: ApiRequest, response: HttpResponse, asked: OpenIn, key: str)
     site = files.site_of(request.auth, asked.site_id)
     expected = [Expected(**each.model_dump()) for each in asked.files]
     _refuse_unacceptable(expected)
-    packet = gathering.open_packet(
+    packet = upload_sessions.open_packet(
         owner=request.auth.owner,
         key=key,
         site_id=site.site_id,
@@ -166,7 +171,7 @@ def opened(request: ApiRequest, response: HttpResponse, asked: OpenIn, key: str)
         files=expected,
     )
     if batch := _submitted(request.auth, str(packet.packet_id)):
-        gathering.forget(packet)
+        upload_sessions.forget(packet)
         raise _closed(request, batch)
     response["Location"] = _address(request, "open_packet", packet.packet_id)
     return Status(201, _out(request, packet))
@@ -184,8 +189,8 @@ def _submit(request: ApiRequest, packet_id: str) -> Batch:
     )
     site = files.site_of(request.auth, packet.site_id)
     try:
-        return gathering.submit(packet, site=site, submission=submission).batch
-    except (gathering.Incomplete, FileNotFoundError) as error:
+        return upload_sessions.submit(packet, site=site, submission=submission).batch
+    except (upload_sessions.Incomplete, FileNotFoundError) as error:
         # Two who submit at once: the first one's batch is everybody's.
         if batch := _submitted(request.auth, packet_id):
             return batch
@@ -198,8 +203,8 @@ def _submit(request: ApiRequest, packet_id: str) -> Batch:
 
 def _of(request: ApiRequest, packet_id: str) -> Gathered:
     try:
-        return gathering.find(UUID(packet_id), owner=request.auth.owner)
-    except (gathering.NotOpen, ValueError):
+        return upload_sessions.find(UUID(packet_id), owner=request.auth.owner)
+    except (upload_sessions.NotOpen, ValueError):
         raise _gone(request, packet_id) from None
 
 

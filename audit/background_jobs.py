@@ -1,7 +1,8 @@
 """Work that nobody waits for: a row for each, done by whoever has time, on any host.
 
-What kinds there are is registered at start, in one place (`ingestion.wiring`), so that each process
-knows all of them. A worker leaves a job of a kind that it does not know, or cannot do on its host.
+What kinds there are is registered at start, in one place (`ingestion.registrations`), so that each
+process knows all of them. A worker leaves a job of a kind that it does not know, or cannot do on
+its host.
 
 `audit` has no workers of its own (decision 23): whoever has some registers a runner at start, which
 asks one of them to call `work_next()` soon. The rows are the truth. A ring that is lost is rung

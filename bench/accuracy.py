@@ -21,13 +21,19 @@ from statistics import mean
 from bench.papers import Paper, papers
 from bench.scans import scanned, scans
 from bench.sides import AT_ONCE
-from ingestion.reading.engines import engine
-from ingestion.reading.facts import Reading
+from ingestion.reading.images.render import (
+    Picture,
+    frame_picture,
+    ocr_dpi,
+    page_picture,
+    placed_pictures,
+)
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.opening import document
+from ingestion.reading.ocr.engines import engine
+from ingestion.reading.pdf.open_pdf import document
 from ingestion.reading.pool import Reader
-from ingestion.reading.render import Picture, frame_picture, ocr_dpi, page_picture, placed_pictures
-from ingestion.rules.extraction import SURE
+from ingestion.reading.results import Reading
+from ingestion.rules.fields.extraction import SURE
 
 LIMITS = ReadingLimits(processes=AT_ONCE)
 GROUPS = ("clean", "office", "fax", "photo")

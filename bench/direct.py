@@ -19,14 +19,19 @@ import django
 from django.conf import settings
 
 from bench.outcome import outcome, write
-from ingestion.core.gate import LocalGate
 from ingestion.core.ingest import Ingest
-from ingestion.core.lanes import Lanes
 from ingestion.core.limits import Limits
-from ingestion.core.work import Fetched, PortalTerms, Unchanged, WorkItem
-from ingestion.dispatch.checking import CheckingReader
-from ingestion.portal import HttpPortals
-from ingestion.stores.archive import archive
+from ingestion.core.portal_limits import LocalGate
+from ingestion.core.portal_queues import Lanes
+from ingestion.core.ports import (
+    Fetched,
+    PortalTerms,
+    Unchanged,
+    WorkItem,
+)
+from ingestion.dispatch.document_reader import CheckingReader
+from ingestion.sources.http import HttpPortals
+from ingestion.storage.archive import archive
 from sites.portal_origin import origin_of
 
 

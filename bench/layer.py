@@ -77,7 +77,7 @@ def until(answer: Callable[[], Any], look_seconds: float = LOOK_SECONDS) -> Any:
 
 def submit(offer: Path) -> Any:
     from ingestion.intake import manifest
-    from ingestion.intake.register import Submission, register_manifest
+    from ingestion.intake.registration import Submission, register_manifest
     from ingestion.models import Source
 
     lines = manifest.read((offer / "manifest.ndjson").read_text())
@@ -114,7 +114,7 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
     And before each, how long a task of django-q2's waits in the same cluster: no ring is quicker.
     """
     from ingestion.intake.manifest import read
-    from ingestion.intake.register import Submission, register_manifest
+    from ingestion.intake.registration import Submission, register_manifest
     from ingestion.models import Source
     from samples.portal import SamplePortal, limits_of
 
@@ -182,8 +182,8 @@ def _time_beyond(settled: int) -> float | None:
 
 def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
     """Seconds that an upload of four files takes in a large batch, and alone, before and after."""
-    from ingestion import batches
-    from ingestion.filing import By
+    from ingestion.documents import batches
+    from ingestion.documents.transitions import By
 
     numbers = count()
     with host():
@@ -201,7 +201,7 @@ def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
 
 
 def _upload(number: int) -> float:
-    from ingestion.intake.register import UploadedDocument, upload_packet
+    from ingestion.intake.registration import UploadedDocument, upload_packet
     from samples.documents import specimen
     from sites.models import Site, User
 

@@ -50,12 +50,12 @@ async def ask(key: str, url: str, requests: int) -> None:
     """Ask for `url` so many times, as fast as the gate of the portal `key` lets us."""
     from django.conf import settings
 
-    from ingestion.core.gate import KEPT_SECONDS, Outcome
-    from ingestion.core.lanes import Lanes
+    from ingestion.core.portal_limits import KEPT_SECONDS, Outcome
+    from ingestion.core.portal_queues import Lanes
     from ingestion.dispatch.clock import DatabaseClock
-    from ingestion.dispatch.door import Door
-    from ingestion.dispatch.items import portal_terms
-    from ingestion.dispatch.shared_gate import SharedGate
+    from ingestion.dispatch.database_thread import Door
+    from ingestion.dispatch.shared_portal_limits import SharedGate
+    from ingestion.dispatch.work_items import portal_terms
     from sites.models import Portal
 
     lanes: Lanes[int] = Lanes(WORKERS)

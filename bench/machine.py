@@ -11,8 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bench.rivals import OCRMYPDF
-from ingestion.reading.engines import engine
 from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.ocr.engines import engine
 
 PACKAGES = ("Django", "httpx2", "pypdf", "pypdfium2", "opencv-python-headless", "Pebble", "psycopg")
 PROGRAMS = {

@@ -26,7 +26,7 @@ PAUSE_SECONDS = 0.1  # between shifts: what waits for its portal is not due yet
 def register(offer: Path) -> float:
     """Sites and documents, as ops would submit them. Seconds that the documents took."""
     from ingestion.intake import manifest
-    from ingestion.intake.register import Submission, register_manifest
+    from ingestion.intake.registration import Submission, register_manifest
     from ingestion.models import Source
 
     call_command("migrate", verbosity=0)

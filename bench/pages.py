@@ -58,10 +58,10 @@ SHAPES = (*STAFF, *SITE_STAFF, *SITE_STAFF, *LISTS)  # of `every_page`, before t
 
 def ask(rounds: int) -> dict[str, float]:
     """The 95th percentile of each page, in milliseconds."""
-    from ingestion.operations import summaries
+    from ingestion.operations import site_summaries
 
     begun = time.perf_counter()
-    counted = summaries.refresh()
+    counted = site_summaries.refresh()
     print(f"counted {counted} sites: {1000 * (time.perf_counter() - begun):.0f} ms")
     return {
         f"{who} {shape}": _measured(client, f"{who:<12} {page}", page, rounds)

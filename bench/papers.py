@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
-from ingestion.reading.facts import Reading
-from ingestion.rules.extraction import FieldValue
-from ingestion.rules.verdict import (
+from ingestion.reading.results import Reading
+from ingestion.rules.checks.verdict import (
     SCHEMA_VERSIONS,
     Sent,
     SiteFacts,
     check,
 )
+from ingestion.rules.fields.extraction import FieldValue
 from samples.document_facts import Dates, Dossier
 from samples.pages import PAGES
 from samples.people_and_sites import SITES, Person, SampleSite

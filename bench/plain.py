@@ -33,8 +33,8 @@ from pypdf import PdfReader
 from bench.outcome import outcome, write
 from bench.watch import SlowCallbacks
 from ingestion.reading import tasks
-from ingestion.reading.facts import Unreadable
 from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.results import Unreadable
 
 logger = logging.getLogger(__name__)
 

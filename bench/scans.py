@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bench.papers import papers
+from ingestion.reading.images.render import ocr_dpi, page_picture, placed_pictures
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.render import ocr_dpi, page_picture, placed_pictures
-from ingestion.reading.words import read_text
+from ingestion.reading.pdf.text_layer import read_text
 
 Grey = NDArray[np.uint8]
 WHITE = 255

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ingestion.reading.facts import Reading, Unreadable
+from ingestion.reading.results import Reading, Unreadable
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,9 @@ from PIL import Image
 from bench import seen
 from bench.seen import Seen
 from ingestion.reading import pool
-from ingestion.reading.engines import tessdata
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook
+from ingestion.reading.ocr.engines import tessdata
 from ingestion.reading.pool import Reader
 
 AT_ONCE = 2  # children of every side

@@ -26,8 +26,8 @@ from typing import IO, Any
 from django.conf import settings
 
 from bench.report import Row, beside, program, tell
-from ingestion.stores.archive import Archive, FolderArchive
-from ingestion.stores.buckets import BucketArchive
+from ingestion.storage.archive import Archive, FolderArchive
+from ingestion.storage.buckets import BucketArchive
 
 ROUNDS = 3
 DOCUMENTS, QUICK_DOCUMENTS = 200, 50

@@ -197,8 +197,8 @@ STATIC_ROOT = env.str("STATIC_ROOT", default=str(DATA_DIR / "static"))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = DEBUG
 _ON_DISK = {
-    "archive": "ingestion.stores.archive.FolderArchive",
-    "spool": "ingestion.stores.spool.FolderSpool",
+    "archive": "ingestion.storage.archive.FolderArchive",
+    "spool": "ingestion.storage.spool.FolderSpool",
 }
 
 
@@ -210,7 +210,7 @@ def _in_s3(name: str, **lock: object) -> dict[str, object]:
         "endpoint_url": env.str(f"{name}_S3_ENDPOINT", default=""),
         "timeout_seconds": env.float(f"{name}_S3_TIMEOUT_SECONDS", default=30.0),
     }
-    return {"BACKEND": f"ingestion.stores.buckets.Bucket{name.title()}", "OPTIONS": place | lock}
+    return {"BACKEND": f"ingestion.storage.buckets.Bucket{name.title()}", "OPTIONS": place | lock}
 
 
 STORAGES: dict[str, dict[str, object]] = {
@@ -223,7 +223,7 @@ STORAGES: dict[str, dict[str, object]] = {
     **{name: {"BACKEND": backend} for name, backend in _ON_DISK.items()},
 }
 # For as long as documents are kept, counted from the day on which they come: the end of their
-# trial is not known then, and `ingestion.stores.locks` follows it.
+# trial is not known then, and `ingestion.storage.object_locks` follows it.
 ARCHIVE_S3_YEARS = env.int("ARCHIVE_S3_YEARS", default=env.int("RETENTION_YEARS", default=25))
 if env.str("ARCHIVE_S3_BUCKET", default=""):
     STORAGES["archive"] = _in_s3(
@@ -345,7 +345,8 @@ READING_LIMITS = ReadingLimits(
     else None,
 )
 
-# DOCUMENT_TYPES_FILE is read by `ingestion.rules.types`: parsers' processes have no settings.
+# DOCUMENT_TYPES_FILE is read by `ingestion.rules.classification.types`: parsers' processes have no
+# settings.
 
 CLAMD = env.str("CLAMD", default="")  # "": no virus scanner
 

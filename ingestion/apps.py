@@ -8,6 +8,6 @@ class IngestionConfig(AppConfig):
     verbose_name = "Documents"
 
     def ready(self) -> None:
-        from ingestion import wiring
+        from ingestion import registrations
 
-        wiring.connect()
+        registrations.connect()

@@ -14,9 +14,9 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
-from ingestion.reading.trusted_issuers import TrustedIssuersError, issuers_in
-from ingestion.rules import types
-from ingestion.stores.scanner import scanner
+from ingestion.reading.pdf.trusted_issuers import TrustedIssuersError, issuers_in
+from ingestion.rules.classification import types
+from ingestion.storage.virus_scanner import scanner
 
 # A socket's path has 107 bytes (unix(7)), and ends like "/siteledger-host-4194304-abcdefgh" and
 # "/pymp-abcdefgh/listener-abcdefgh".

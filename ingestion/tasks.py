@@ -11,10 +11,12 @@ from django.db import close_old_connections, connections
 
 from audit import background_jobs
 from audit.verification import runs
-from ingestion import expiries, mailing
-from ingestion.dispatch import bell, drain, presence, shift
-from ingestion.operations import retention, summaries
-from ingestion.stores import locks, stocktaking
+from ingestion import notifications
+from ingestion.dispatch import shift, wakeup
+from ingestion.dispatch.processes import drain, worker_presence
+from ingestion.documents import expiries
+from ingestion.operations import retention, site_summaries
+from ingestion.storage import archive_verification, object_locks
 
 # A ring that is so old is of no use, for others were rung since. Sooner than `retry`, at which the
 # broker would deliver those that a dead cluster had taken.
@@ -26,7 +28,7 @@ def work_shift() -> None:
 
     A CancelledError that left the task would kill the worker without a trace (it is no Exception).
     """
-    with _connections_of_its_own(), presence.at_work():
+    with _connections_of_its_own(), worker_presence.at_work():
         try:
             shift.work_shift()
         except asyncio.CancelledError as error:
@@ -39,13 +41,13 @@ def work_shift() -> None:
 def purge_rings() -> None:
     """Rings that a killed cluster had taken stay in the broker's table otherwise."""
     with _connections_of_its_own():
-        bell.purge(STALE)
+        wakeup.purge(STALE)
 
 
 def summarise_sites() -> None:
     """Whatever changed of them. Its host sees the worker at work, for it may take a while."""
-    with _connections_of_its_own(), presence.at_work():
-        summaries.refresh()
+    with _connections_of_its_own(), worker_presence.at_work():
+        site_summaries.refresh()
 
 
 def prune() -> None:
@@ -62,8 +64,8 @@ def note_expiries() -> None:
 
 def do_job() -> None:
     """The next of `audit.background_jobs`. Its host sees the worker at work, as in a shift."""
-    with _connections_of_its_own(), presence.at_work():
-        background_jobs.work_next(worker=presence.owner(), sign=presence.sign)
+    with _connections_of_its_own(), worker_presence.at_work():
+        background_jobs.work_next(worker=worker_presence.owner(), sign=worker_presence.sign)
 
 
 def verify_ledger() -> None:
@@ -75,19 +77,19 @@ def verify_ledger() -> None:
 def verify_archive() -> None:
     """A part of the archive, so that each file is read once a month, by a job of its own."""
     with _connections_of_its_own():
-        stocktaking.nightly()
+        archive_verification.nightly()
 
 
 def follow_locks() -> None:
     """What a bucket locks is what the ledger says: whatever changed, and a part of the rest."""
     with _connections_of_its_own():
-        locks.nightly(stocktaking.of_the_night())
+        object_locks.nightly(archive_verification.of_the_night())
 
 
 def send_digests() -> None:
     """What people of the sites are to be told. A mail server that is away fails this alone."""
     with _connections_of_its_own():
-        mailing.send_due()
+        notifications.send_due()
 
 
 def clear_sessions() -> None:

@@ -15,16 +15,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from ingestion.reading.facts import Reading, Unreadable
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pool import Reader
-from ingestion.rules.types import RULES_VERSION
-from ingestion.rules.verdict import (
+from ingestion.reading.results import Reading, Unreadable
+from ingestion.rules.checks.verdict import (
     SCHEMA_VERSIONS,
     Sent,
     SiteFacts,
     check_whatever,
 )
+from ingestion.rules.classification.types import RULES_VERSION
 
 DAY = date(2026, 11, 20)
 SITE = SiteFacts("1001", "SLX-301")

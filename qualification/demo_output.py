@@ -8,7 +8,7 @@ from rich.table import Table
 
 from ingestion.core.states import DocumentState
 from ingestion.models import Batch, Document, Finding
-from ingestion.rules.sentences import sentences
+from ingestion.rules.finding_texts import sentences
 from samples.portal import SamplePortal
 
 SHOWN = {

@@ -11,13 +11,13 @@ from django.utils import timezone
 from audit.ledger.bound_rows import KINDS
 from audit.verification.row_check import record_as_found
 from ingestion.core.states import ChunkState, DocumentState
-from ingestion.intake import register
+from ingestion.intake import registration
 from ingestion.intake.manifest import Descriptor
 from ingestion.models import Batch, Chunk, Document, Source
-from ingestion.rules.extraction import FieldValue
-from ingestion.rules.types import TYPES
-from ingestion.rules.validity import runs_out
-from ingestion.rules.verdict import SiteFacts, Verdict
+from ingestion.rules.checks.validity import runs_out
+from ingestion.rules.checks.verdict import SiteFacts, Verdict
+from ingestion.rules.classification.types import TYPES
+from ingestion.rules.fields.extraction import FieldValue
 from sites.models import Membership, Portal, Site, Study, User
 from sites.portal_origin import origin_of
 from tests import steps
@@ -93,13 +93,13 @@ def make_batch(site: Site | None = None, documents: int = 1, **columns) -> Batch
         )
         for number in range(1, documents + 1)
     ]
-    submission = register.Submission(
+    submission = registration.Submission(
         Source.MANIFEST,
         *OPS,
         priority=columns.get("priority", 5),
         idempotency_key=columns.get("idempotency_key", ""),
     )
-    return register.register_manifest(lines, submission)
+    return registration.register_manifest(lines, submission)
 
 
 def make_leased(documents: int = 1, site: Site | None = None) -> tuple[Chunk, uuid.UUID]:

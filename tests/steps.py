@@ -3,15 +3,22 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from ingestion import steps
 from ingestion.core.states import DocumentState
-from ingestion.reading.facts import MediaType, Page, Reading, TextSource
+from ingestion.dispatch import worker_steps
 from ingestion.reading.provenance import provenance
-from ingestion.rules.verdict import Verdict
+from ingestion.reading.results import (
+    MediaType,
+    Page,
+    Reading,
+    TextSource,
+)
+from ingestion.rules.checks.verdict import Verdict
 
 
 def take_up(document: int, lease: UUID, *, budget: int) -> bool:
-    return steps.take_alone(steps.TakeUp(document=document, lease=lease, budget=budget))
+    return worker_steps.take_alone(
+        worker_steps.TakeUp(document=document, lease=lease, budget=budget)
+    )
 
 
 def start_checking(
@@ -23,15 +30,15 @@ def start_checking(
     portal: Mapping[str, str | int] | None = None,
     etag: str = "",
 ) -> bool:
-    step = steps.StartChecking(
+    step = worker_steps.StartChecking(
         document=document, lease=lease, sha256=sha256, size=size, portal=portal, etag=etag
     )
-    return steps.take_alone(step)
+    return worker_steps.take_alone(step)
 
 
 def unchanged(document: int, lease: UUID, *, sha256: str, portal: Mapping[str, str | int]) -> bool:
-    step = steps.Unchanged(document=document, lease=lease, sha256=sha256, portal=portal)
-    return steps.take_alone(step)
+    step = worker_steps.Unchanged(document=document, lease=lease, sha256=sha256, portal=portal)
+    return worker_steps.take_alone(step)
 
 
 def conclude(
@@ -47,13 +54,13 @@ def conclude(
         typed = (Page(number, 612, 792, "", TextSource.NATIVE) for number in range(1, pages + 1))
         reading = Reading(MediaType.PDF, tuple(typed))
     read = provenance(reading) if reading else None
-    step = steps.Conclude(document=document, lease=lease, verdict=verdict, read=read)
-    return steps.take_alone(step)
+    step = worker_steps.Conclude(document=document, lease=lease, verdict=verdict, read=read)
+    return worker_steps.take_alone(step)
 
 
 def give_up(
     document: int, lease: UUID, code: str, facts: Mapping[str, str | int], *, held: bool
 ) -> None:
-    steps.take_alone(
-        steps.GiveUp(document=document, lease=lease, code=code, facts=facts, held=held)
+    worker_steps.take_alone(
+        worker_steps.GiveUp(document=document, lease=lease, code=code, facts=facts, held=held)
     )

@@ -10,11 +10,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from ingestion import mailing
+from ingestion import notifications
 from ingestion.core.states import DocumentState
 from ingestion.intake import drafts
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.sentences import Sentences, reason, sentences
+from ingestion.rules.finding_texts import Sentences, reason, sentences
 
 HEADINGS: Mapping[Disposition, str] = MappingProxyType(
     {
@@ -50,7 +50,7 @@ def help_page(request: HttpRequest) -> HttpResponse:
         "states": STATES.items(),
         "largest_mb": settings.MAX_DOCUMENT_MB,
         "kept_days": drafts.KEPT.days,
-        "mails": mailing.is_on(),
+        "mails": notifications.is_on(),
     }
     return render(request, "help/page.html", context)
 

@@ -18,7 +18,7 @@ from bench.chaos.clock import Clock
 from bench.chaos.offer import PORTAL, Offer
 from bench.chaos.way import Way
 from bench.process import free_port
-from ingestion.intake import manifest, register
+from ingestion.intake import manifest, registration
 from ingestion.models import Source
 from samples.portal import SamplePortal, limits_of
 
@@ -137,5 +137,5 @@ def make_portal(offer: Offer, *, seed: int, port: int) -> SamplePortal:
 
 def submit(offer: Offer) -> None:
     call_command("load_sites", str(offer.sites), verbosity=0)
-    submission = register.Submission(Source.MANIFEST, "system:chaos", OPERATIONS)
-    register.register_manifest(manifest.read(offer.manifest), submission)
+    submission = registration.Submission(Source.MANIFEST, "system:chaos", OPERATIONS)
+    registration.register_manifest(manifest.read(offer.manifest), submission)

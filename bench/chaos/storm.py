@@ -20,9 +20,9 @@ from bench.chaos.installation import Installation, send
 from bench.chaos.schedule import DISK, KILLS, Harm
 from bench.chaos.servers import Server
 from bench.chaos.way import Mode
-from ingestion import retrying
 from ingestion.core.states import DocumentState
-from ingestion.filing import By
+from ingestion.documents import retrying
+from ingestion.documents.transitions import By
 from ingestion.models import Document
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from bench.chaos.uploads import KIND, SITE, Upload
 from ingestion.core.states import DocumentState
 from ingestion.models import Chunk, Document
 from ingestion.operations import retention
-from ingestion.stores import stocktaking
+from ingestion.storage import archive_verification
 from samples.corpus import Expectation
 
 AT_ONCE = 200  # documents whose entries are read together
@@ -131,10 +131,10 @@ def _look_at_what_is_left(tally: Tally) -> None:
     verdict = verify.verify()
     broken = [] if verdict.intact else [str(verdict.first_bad), *verdict.problems]
     tally.faults["ledger broken"] = broken
-    stock = stocktaking.take_stock(asked_by="system:chaos")
-    tally.orphans = stock.counts[stocktaking.Fault.ORPHANED]
+    stock = archive_verification.take_stock(asked_by="system:chaos")
+    tally.orphans = stock.counts[archive_verification.Fault.ORPHANED]
     wrong = {fault: names for fault, names in stock.named.items() if names}
-    wrong.pop(stocktaking.Fault.ORPHANED, None)
+    wrong.pop(archive_verification.Fault.ORPHANED, None)
     tally.faults["archive changed"] = [
         f"{fault} {name}" for fault in wrong for name in wrong[fault]
     ]

@@ -31,12 +31,12 @@ from ingestion.backup import contents, databases
 from ingestion.backup.contents import BackupProblem, Item, Kind, Listing, Manifest
 from ingestion.backup.copying import copied
 from ingestion.core.errors import StorageUnavailable
-from ingestion.intake import gathering
+from ingestion.intake import upload_sessions
 from ingestion.models import Document
 from ingestion.operations import retention
-from ingestion.stores import spool
-from ingestion.stores.archive import Archive, FolderArchive, archive
-from ingestion.stores.stocktaking import PARTS, STORED
+from ingestion.storage import spool
+from ingestion.storage.archive import Archive, FolderArchive, archive
+from ingestion.storage.archive_verification import PARTS, STORED
 
 SPARE = 100_000_000  # bytes that a disk keeps free
 NAMED = 100  # missing files that the manifest names
@@ -161,7 +161,7 @@ def _refuse_a_full_disk(work: _Under) -> None:
 
 def _keep_the_spool(work: _Under) -> None:
     """What was received and is not archived. What was archived a moment ago is in the archive."""
-    for key in gathering.kept():
+    for key in upload_sessions.kept():
         try:
             source = spool.path_of(key).open("rb")
         except FileNotFoundError:

@@ -29,9 +29,9 @@ from ingestion.backup.contents import BackupProblem, Item, Kind, Manifest
 from ingestion.backup.copying import BLOCK, copied
 from ingestion.backup.making import SPARE
 from ingestion.core.errors import StorageUnavailable
-from ingestion.stores import disks, spool, stocktaking
-from ingestion.stores.archive import FolderArchive, archive
-from ingestion.stores.stocktaking import PARTS
+from ingestion.storage import archive_verification, disk_space, spool
+from ingestion.storage.archive import FolderArchive, archive
+from ingestion.storage.archive_verification import PARTS
 
 _A_DAY = timedelta(days=1)  # by which the clock of a bucket may be ahead
 
@@ -91,7 +91,7 @@ def _refusals(manifest: Manifest) -> Iterator[str]:
     if any(True for _ in uploads) or any(spool.path_of("gathering").glob("*")):
         yield f"{_place('spool', 'SPOOL')} is not empty: move what is there away."
     is_folder = isinstance(archive(), FolderArchive)
-    if is_folder and (room := disks.free_bytes("ARCHIVE_DIR")) < manifest.bytes + SPARE:
+    if is_folder and (room := disk_space.free_bytes("ARCHIVE_DIR")) < manifest.bytes + SPARE:
         yield (
             f"The disk of ARCHIVE_DIR has {room / 1e6:,.0f} MB free, and the backup takes "
             f"{manifest.bytes / 1e6:,.0f} MB."
@@ -177,7 +177,7 @@ def _ledger(restored: Restored, actor: str) -> Iterator[str]:
 
 def _archive(restored: Restored, actor: str) -> Sequence[str]:
     try:
-        stock = stocktaking.take_stock(asked_by=actor)
+        stock = archive_verification.take_stock(asked_by=actor)
     except (StorageUnavailable, OSError, Error) as error:
         return [f"The archive could not be checked: {error}."]
     restored.files = stock.files

@@ -16,11 +16,18 @@ from dataclasses import dataclass, replace
 
 from ingestion.core import retry
 from ingestion.core.errors import IngestionError, LeaseLost, OurFault, TransientError
-from ingestion.core.gate import Outcome, outcome_of
-from ingestion.core.handover import Handover
-from ingestion.core.lanes import Lanes
 from ingestion.core.limits import Limits
-from ingestion.core.work import Desk, Fetched, Portal, Reader, Unchanged, WorkItem
+from ingestion.core.parse_queue import Handover
+from ingestion.core.portal_limits import Outcome, outcome_of
+from ingestion.core.portal_queues import Lanes
+from ingestion.core.ports import (
+    Desk,
+    Fetched,
+    Portal,
+    Reader,
+    Unchanged,
+    WorkItem,
+)
 
 logger = logging.getLogger(__name__)
 

@@ -19,13 +19,13 @@ from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
 
 from audit.ledger.log import ledger
-from ingestion import batches, filing, retrying
+from ingestion.core.ports import WorkItem
 from ingestion.core.states import ChunkState
-from ingestion.core.work import WorkItem
 from ingestion.dispatch.clock import database_now
-from ingestion.dispatch.items import to_do
+from ingestion.dispatch.work_items import to_do
+from ingestion.documents import batches, retrying, transitions
 from ingestion.models import Batch, Chunk, Document, PortalGate
-from ingestion.stores import spool
+from ingestion.storage import spool
 from sites.models import Site
 
 MOST_AT_ONCE = 8  # chunks that one look takes: another shift may have room too
@@ -112,7 +112,7 @@ def _claim(chunk_id: int, *, by: str, now: datetime) -> Lease | None:
         if not (_has_room(chunk_id) and _claimed(chunk_id, lease_id, by, now)):
             return None
         chunk = Chunk.objects.select_related("site__portal", "batch").get(pk=chunk_id)
-        filing.requeue_interrupted(chunk)
+        transitions.requeue_interrupted(chunk)
         batches.begin(chunk.batch_id)
         items = to_do(chunk, now)
     return Lease(chunk_id, chunk.site_id, chunk.batch.reference, chunk.is_urgent, lease_id, items)

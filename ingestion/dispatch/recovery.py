@@ -11,10 +11,10 @@ from datetime import datetime
 from django.db import transaction
 
 from audit.ledger.log import ledger, record, written
-from ingestion.dispatch import bell, leases
-from ingestion.filing import By
+from ingestion.dispatch import leases, wakeup
+from ingestion.documents.transitions import By
 from ingestion.models import Chunk
-from ingestion.stores import spool
+from ingestion.storage import spool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def release(chunk: Chunk, *, by: By) -> bool:
             role=by.role,
             detail={"lease_owner": chunk.lease_owner, "expired": written(_expiry(chunk))},
         )
-        transaction.on_commit(bell.ring)
+        transaction.on_commit(wakeup.ring)
     return True
 
 

@@ -18,17 +18,18 @@ from django.db import DatabaseError, OperationalError
 
 from ingestion.core.errors import LeaseLost, PortalUnreachable
 from ingestion.core.ingest import Ingest
-from ingestion.core.lanes import Lanes
-from ingestion.core.work import WorkItem
-from ingestion.dispatch import drain, leases, presence
-from ingestion.dispatch.checking import CheckingReader
+from ingestion.core.portal_queues import Lanes
+from ingestion.core.ports import WorkItem
+from ingestion.dispatch import leases
 from ingestion.dispatch.clock import DatabaseClock
-from ingestion.dispatch.desk import FilingDesk
-from ingestion.dispatch.door import Door
+from ingestion.dispatch.database_thread import Door
+from ingestion.dispatch.document_reader import CheckingReader
 from ingestion.dispatch.leases import Lease
-from ingestion.dispatch.shared_gate import SharedGate
-from ingestion.portal import FolderOf, HttpPortals, Sources
-from ingestion.stores import spool
+from ingestion.dispatch.processes import drain, worker_presence
+from ingestion.dispatch.recorder import FilingDesk
+from ingestion.dispatch.shared_portal_limits import SharedGate
+from ingestion.sources.http import FolderOf, HttpPortals, Sources
+from ingestion.storage import spool
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +80,7 @@ class Shift:
         self._lanes = lanes
         self._folders = folders
         self._clock = DatabaseClock()
-        self._owner = presence.owner()
+        self._owner = worker_presence.owner()
         self._in_hand: dict[int, _InHand] = {}
         self._lease_ids: dict[int, UUID] = {}
         self._changed = asyncio.Event()
@@ -316,7 +317,7 @@ class Shift:
         while True:
             stop_at = self._beaten_at + settings.LEASE_SECONDS - settings.HEARTBEAT_SECONDS
             await asyncio.sleep(min(settings.HEARTBEAT_SECONDS, stop_at - time.monotonic()))
-            presence.sign()
+            worker_presence.sign()
             asked_at = time.monotonic()
             if asked_at >= stop_at:
                 raise LeaseLost("the database did not take our heartbeat in time")

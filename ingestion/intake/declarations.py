@@ -18,18 +18,18 @@ from django.db import transaction
 from django.utils import timezone
 
 from audit.ledger.log import ledger
-from ingestion import batches, filing
 from ingestion.core.errors import StorageUnavailable
 from ingestion.core.states import DocumentState
-from ingestion.dispatch import bell
-from ingestion.filing import By
-from ingestion.intake import correcting
+from ingestion.dispatch import wakeup
+from ingestion.documents import batches, transitions
+from ingestion.documents.transitions import By
+from ingestion.intake import corrections
 from ingestion.intake.submission import another_chunk
 from ingestion.models import Action, Document
-from ingestion.rules.types import TYPES
-from ingestion.stores import spool
-from ingestion.stores.archive import archive
-from ingestion.stores.spool import Spooled
+from ingestion.rules.classification.types import TYPES
+from ingestion.storage import spool
+from ingestion.storage.archive import archive
+from ingestion.storage.spool import Spooled
 
 REDECLARED = "document.redeclared"
 _OPEN = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
@@ -80,7 +80,7 @@ def refusal(document: Document) -> str:
     """Return why its site cannot change its type or person, in a sentence; "" where it can."""
     if why := closed_to_site(document):
         return why
-    return correcting.refusal(document) if document.state == DocumentState.REJECTED else ""
+    return corrections.refusal(document) if document.state == DocumentState.REJECTED else ""
 
 
 def closed_to_site(document: Document) -> str:
@@ -122,7 +122,7 @@ def correct(document: Document, declared: Declared, reason: str, *, by: By) -> N
     """A site corrects the type or the person of its document. Raises NotRedeclared."""
     _refuse(document, declared)
     with bytes_again(document) as kept, ledger():
-        row = filing.locked(document)
+        row = transitions.locked(document)
         _refuse(row, declared)
         redeclare(row, declared, kept, by=by, detail={"reason": reason.strip()})
 
@@ -178,7 +178,7 @@ def redeclare(  # noqa: PLR0913 - what its entry says; callers name each
         "new_type": declared.document_type,
         "new_name": doc_id,
     }
-    filing.move(
+    transitions.move(
         row,
         DocumentState.RECEIVED,
         by=by,
@@ -200,7 +200,7 @@ def redeclare(  # noqa: PLR0913 - what its entry says; callers name each
     )
     row.review_requests.open().update(answered_at=timezone.now())
     batches.look_again({row.batch_id})
-    transaction.on_commit(bell.ring)
+    transaction.on_commit(wakeup.ring)
 
 
 def doc_id_of(document: Document, declared: Declared) -> str:

@@ -20,15 +20,15 @@ from django.db.models import Q, Sum
 from django.utils import timezone
 
 from ingestion.core.errors import StorageUnavailable
-from ingestion.intake import gathering, quotas
-from ingestion.intake.gathering import WrongOffset
-from ingestion.intake.guessing import looks_like
+from ingestion.intake import quotas, upload_sessions
 from ingestion.intake.quotas import OpenUploads
-from ingestion.intake.register import UploadedDocument, upload_packet
+from ingestion.intake.registration import UploadedDocument, upload_packet
+from ingestion.intake.type_suggestion import looks_like
+from ingestion.intake.upload_sessions import WrongOffset
 from ingestion.models import Document, Draft, DraftFile, Packet
-from ingestion.rules.types import TYPES
-from ingestion.stores import spool
-from ingestion.stores.spool import Spooled
+from ingestion.rules.classification.types import TYPES
+from ingestion.storage import spool
+from ingestion.storage.spool import Spooled
 from sites.models import Site, User
 
 logger = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ def refuse_beyond_quota(draft: Draft, more: int) -> None:
     waiting = others.filter(Q(files__isnull=False) | Q(parts__isnull=False)).distinct()
     quotas.refuse_beyond(
         OpenUploads(waiting.count() + 1, quotas.bytes_of_drafts(draft__user=draft.user)),
-        in_all=quotas.bytes_of_drafts() + gathering.declared_bytes(),
+        in_all=quotas.bytes_of_drafts() + upload_sessions.declared_bytes(),
         more=more,
     )
     quotas.refuse_without_room(more)

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Sum
 
 from ingestion.models import DraftFile, UploadPart
-from ingestion.stores import disks
+from ingestion.storage import disk_space
 
 MAX_PART_BYTES = 8 * 1024 * 1024  # of a file that is sent in several requests
 MEGABYTE = 1_000_000  # bytes
@@ -64,7 +64,7 @@ def refuse_beyond(own: OpenUploads, *, in_all: int, more: int) -> None:
 
 def refuse_without_room(more: int) -> None:
     """Raise NoRoom unless the spool's disk has room for `more` bytes beside READY_FREE_MB."""
-    if disks.free_bytes("SPOOL_DIR") - more < settings.READY_FREE_MB * MEGABYTE:
+    if disk_space.free_bytes("SPOOL_DIR") - more < settings.READY_FREE_MB * MEGABYTE:
         raise NoRoom(
             "The server has no room for more files at the moment. The operators have been told. "
             "Try again later; what you have sent is kept.",

@@ -14,11 +14,11 @@ from reportlab.lib.pagesizes import A4
 from audit.files.pdf_layout import Sheet, heading, title
 from audit.ledger import queries
 from audit.ledger.log import ledger, record
-from ingestion import originals
 from ingestion.core.states import DocumentState
-from ingestion.filing import By
+from ingestion.documents import downloads
+from ingestion.documents.transitions import By
 from ingestion.models import Document, Packet
-from ingestion.rules.sentences import reason
+from ingestion.rules.finding_texts import reason
 
 DOWNLOADED = "packet.receipt_downloaded"
 _CHECKS = {
@@ -88,7 +88,7 @@ def _facts(packet: Packet, documents: list[Document]) -> dict[str, str]:
 def _document(document: Document) -> dict[str, str]:
     sha256 = document.sha256 or document.expected_sha256
     facts = {
-        "File": originals.name_of(document),
+        "File": downloads.name_of(document),
         "Size": f"{document.size:,} bytes" if document.size is not None else "not received yet",
         "SHA-256": sha256 or "not received yet",
         "Received": _utc(document.received_at),
@@ -96,7 +96,7 @@ def _document(document: Document) -> dict[str, str]:
         "Correlation id": str(document.correlation_id),
     }
     if old := document.corrects:
-        facts["Corrects"] = f"{originals.name_of(old)}, received {_utc(old.received_at)}"
+        facts["Corrects"] = f"{downloads.name_of(old)}, received {_utc(old.received_at)}"
     return facts
 
 

@@ -16,14 +16,14 @@ from django.db.models import Max
 from django.utils import timezone
 
 from audit.ledger.log import ledger, record
-from ingestion import batches, filing
 from ingestion.core.states import DocumentState
-from ingestion.dispatch import bell
-from ingestion.filing import By
-from ingestion.intake import admission, correcting
+from ingestion.dispatch import wakeup
+from ingestion.documents import batches, transitions
+from ingestion.documents.transitions import By
+from ingestion.intake import admission, corrections
 from ingestion.intake.admission import AtCapacity
 from ingestion.models import Batch, Chunk, Document, Packet, Source
-from ingestion.stores import spool
+from ingestion.storage import spool
 from sites.models import Site, User
 
 
@@ -82,7 +82,7 @@ def _insert(
 ) -> Batch:
     by = submission.by
     with ledger():
-        corrected = [(correcting.locked(new.corrects), new) for new in documents if new.corrects]
+        corrected = [(corrections.locked(new.corrects), new) for new in documents if new.corrects]
         batch = _batch(submission, digest)
         _packets(batch, documents, labels)
         _chunks(batch, documents)
@@ -91,11 +91,11 @@ def _insert(
             _record_received(document, submission)
             if guess := submission.guesses.get(document.doc_id):
                 said = {"looks_like": guess, "sent_as": document.document_type}
-                filing.enter_next(document, "document.guess_overruled", detail=said, by=by)
+                transitions.enter_next(document, "document.guess_overruled", detail=said, by=by)
         for old, new in corrected:
-            correcting.record(old, new, by=by)
+            corrections.record(old, new, by=by)
         batches.queue(batch, by, documents=len(documents))
-        transaction.on_commit(bell.ring)
+        transaction.on_commit(wakeup.ring)
         admission.count()
     return batch
 

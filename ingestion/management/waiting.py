@@ -10,10 +10,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from ingestion import progress
-from ingestion.intake import register
+from ingestion.documents import progress
+from ingestion.intake import registration
 from ingestion.models import Batch
-from ingestion.operations import watch
+from ingestion.operations import work_status
 
 SILENCE_SECONDS = 10.0  # after which a wait without a living worker says so
 
@@ -35,9 +35,9 @@ def admitted(submit: Callable[[], Batch]) -> Batch:
     """At the ceiling, exit code 75 (EX_TEMPFAIL of sysexits.h): a scheduler tries again later."""
     try:
         return submit()
-    except register.AtCapacity as full:
+    except registration.AtCapacity as full:
         raise CommandError(str(full), returncode=os.EX_TEMPFAIL) from full
-    except register.KeyReused as error:
+    except registration.KeyReused as error:
         raise CommandError(str(error)) from error
 
 
@@ -65,7 +65,7 @@ def _wait(batch: Batch, command: BaseCommand) -> progress.Progress:
     """Looks at the row only; interrupting it changes nothing in the work."""
     started, told = time.monotonic(), False
     for now in progress.until_final(batch):
-        silent = time.monotonic() - started > SILENCE_SECONDS and watch.work_is_left_lying()
+        silent = time.monotonic() - started > SILENCE_SECONDS and work_status.work_is_left_lying()
         if silent and not told and not now.is_final:
             command.stderr.write(
                 "No worker is alive. The batch is on record and waits; start one with "

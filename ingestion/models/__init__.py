@@ -23,7 +23,6 @@ from ingestion.models.batches import (
 from ingestion.models.documents import Document, DocumentQuerySet, Finding
 from ingestion.models.drafts import Draft, DraftFile, DraftQuerySet, UploadPart
 from ingestion.models.extractions import Extraction
-from ingestion.models.gates import PortalGate, PortalGateQuerySet
 from ingestion.models.mail import Mailbox, Told
 from ingestion.models.operations import (
     AlarmMessage,
@@ -33,6 +32,7 @@ from ingestion.models.operations import (
     SiteSummary,
     WorkerHost,
 )
+from ingestion.models.portal_limits import PortalGate, PortalGateQuerySet
 from ingestion.models.requirements import (
     RequiredDocument,
     SiteRequirement,

@@ -8,11 +8,11 @@ from typing import Any, Self
 from django.db import models
 
 from ingestion.models.documents import Document
-from ingestion.reading.facts import Box
 from ingestion.reading.provenance import Provenance, words_of
-from ingestion.rules.extraction import FieldValue
-from ingestion.rules.signatures import Signature
-from ingestion.rules.verdict import Verdict
+from ingestion.reading.results import Box
+from ingestion.rules.checks.signatures import Signature
+from ingestion.rules.checks.verdict import Verdict
+from ingestion.rules.fields.extraction import FieldValue
 
 
 class Extraction(models.Model):

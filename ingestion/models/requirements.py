@@ -11,9 +11,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from ingestion.rules import requirements
-from ingestion.rules.terms import Override
-from ingestion.rules.types import TYPES
+from ingestion.rules.checks.validity_terms import Override
+from ingestion.rules.classification.types import TYPES
+from ingestion.rules.site_file import requirements
 from sites.models import Site, Study, User
 
 

@@ -19,10 +19,10 @@ from audit.ledger.queries import Search
 from audit.signing import anchors
 from audit.verification import ledger_status
 from audit.verification.verify import Result
-from ingestion.dispatch import heartbeat
+from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import AlarmMessage, Document, LockChange, Mailbox
-from ingestion.rules.sentences import reason
-from ingestion.stores import disks
+from ingestion.rules.finding_texts import reason
+from ingestion.storage import disk_space
 from sites.models import AccountNotice
 
 logger = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ def _unsigned() -> Iterator[Alarm]:
 
 
 def _workers() -> Iterator[Alarm]:
-    seen = heartbeat.last_seen()
+    seen = host_heartbeat.last_seen()
     silence = timedelta(seconds=settings.WORKER_SILENT_SECONDS)
     if seen is None or timezone.now() - seen > silence:
         since = f"since {seen:%Y-%m-%d %H:%M:%S} UTC" if seen else "and none has taken part yet"
@@ -147,7 +147,7 @@ def _held() -> Iterator[Alarm]:
 
 
 def _disk() -> Iterator[Alarm]:
-    if low := disks.low():
+    if low := disk_space.low():
         yield Alarm(
             "disk",
             f"The disk is nearly full: {low}.",

@@ -15,12 +15,12 @@ from django.utils import timezone
 from audit import background_jobs
 from audit.ledger.log import ledger
 from audit.verification import runs
-from ingestion import batches, previews
 from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
+from ingestion.documents import batches, page_previews
 from ingestion.intake import drafts
 from ingestion.models import Batch, Chunk, Document, DraftFile, UploadPart
 from ingestion.operations import alerts
-from ingestion.stores import spool
+from ingestion.storage import spool
 
 AT_ONCE = 200  # chunks that one transaction removes
 LEFT_LYING = timedelta(days=1)  # a file in the spool that nobody has touched for so long
@@ -55,7 +55,7 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
         before = timezone.now() - timedelta(days=days)
         background_jobs.forget(before)
         runs.forget(before)
-        previews.prune(before)
+        page_previews.prune(before)
         alerts.forget(before)
     return Pruned(len(finished), chunks, len(leftovers))
 

@@ -12,7 +12,7 @@ from django.db.models import Count, Q
 
 from ingestion.core.states import NEEDS_SITE, DocumentState
 from ingestion.models import Document
-from ingestion.operations.moments import HOUR, MINUTE, Cut
+from ingestion.operations.event_times import HOUR, MINUTE, Cut
 
 HOURS, MINUTES = 24, 60
 GOOD = (DocumentState.ARCHIVED, DocumentState.DEDUPED)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from .facts import Unreadable
+from .results import Unreadable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

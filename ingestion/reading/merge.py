@@ -4,7 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from .facts import DigitalSignature, MediaType, Page, Reading, TextSource, Unreadable
+from .results import (
+    DigitalSignature,
+    MediaType,
+    Page,
+    Reading,
+    TextSource,
+    Unreadable,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,11 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from . import tasks
-from .children import Children, Killed, ReadingFault
-from .facts import Reading, Unreadable
-from .late import settled
 from .limits import ReadingLimits
 from .merge import FirstLook, ReadPages, merge
+from .pdf.lazy import settled
+from .processes.parser_processes import Children, Killed, ReadingFault
+from .results import Reading, Unreadable
 
 __all__ = ["Reader", "ReadingFault", "ReadingLimits"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from .facts import Page, Reading, TextSource
+from .results import Page, Reading, TextSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,26 +14,7 @@ from typing import Generic, TypeVar
 
 import pypdfium2.raw as pdfium
 
-from .facts import (
-    Box,
-    DigitalSignature,
-    MediaType,
-    Page,
-    Reading,
-    SignatureResult,
-    TextSource,
-    Unreadable,
-)
-from .guards import page_alarm
-from .inert import is_inert
-from .late import LateUnreadableError, settled
-from .limits import ReadingLimits
-from .merge import FirstLook, ReadPages, merge, not_read
-from .objects import Rect
-from .opening import Opened, document, open_pdf
-from .pages import OpenPages
-from .probe import PageLook, first_look
-from .render import (
+from .images.render import (
     UNREADABLE,
     Picture,
     count_frames,
@@ -43,8 +24,27 @@ from .render import (
     placed_pictures,
     reason,
 )
-from .sniff import sniff
-from .words import to_points
+from .limits import ReadingLimits
+from .merge import FirstLook, ReadPages, merge, not_read
+from .pdf.file_type import sniff
+from .pdf.lazy import LateUnreadableError, settled
+from .pdf.open_pdf import Opened, document, open_pdf
+from .pdf.page_objects import Rect
+from .pdf.page_probe import PageLook, first_look
+from .pdf.pages import OpenPages
+from .pdf.static_pdf import is_inert
+from .pdf.text_layer import to_points
+from .processes.process_limits import page_alarm
+from .results import (
+    Box,
+    DigitalSignature,
+    MediaType,
+    Page,
+    Reading,
+    SignatureResult,
+    TextSource,
+    Unreadable,
+)
 
 Answer = TypeVar("Answer")
 
@@ -105,9 +105,9 @@ def read_scans(part: FirstLook, limits: ReadingLimits, *, coarsely: bool = False
 
     `coarsely` after a look that took too long.
     """
-    from .engines import engine  # noqa: PLC0415 - most documents have no scan
-    from .page_ocr import read_picture  # noqa: PLC0415 - the same
-    from .views import coarse  # noqa: PLC0415 - the same
+    from .images.variants import coarse  # noqa: PLC0415 - the same
+    from .ocr.engines import engine  # noqa: PLC0415 - most documents have no scan
+    from .ocr.page import read_picture  # noqa: PLC0415 - the same
 
     reader = engine(limits.engine, limits.languages)
     pages = []
@@ -212,13 +212,13 @@ def _look_at_pdf(
 def _flags(path: Path) -> frozenset[str]:
     if is_inert(path):
         return frozenset()
-    from .active import flags  # noqa: PLC0415 - most documents are inert
+    from .pdf.active_content import flags  # noqa: PLC0415 - most documents are inert
 
     return flags(path)
 
 
 def _form_values(path: Path) -> Mapping[str, str]:
-    from .forms import form_values  # noqa: PLC0415 - most documents have no form
+    from .pdf.form_values import form_values  # noqa: PLC0415 - most documents have no form
 
     return form_values(path)
 
@@ -231,7 +231,7 @@ def _signatures(
         return (DigitalSignature(SignatureResult.UNCHECKED, detail="it took too long"),)
     if opened.repaired:
         return (DigitalSignature(SignatureResult.UNCHECKED, detail="the file is damaged"),)
-    from .digital_signatures import digital_signatures  # noqa: PLC0415 - few documents are signed
+    from .pdf.digital_signatures import digital_signatures  # noqa: PLC0415 - few documents are signed
 
     def to_box(number: int, rectangle: Rect) -> Box:
         return to_points(pages.load(number))(rectangle)

@@ -13,16 +13,24 @@ from django.db import IntegrityError
 
 from audit.electronic_signatures import Signature
 from audit.ledger.log import ledger
-from ingestion import filing, steps
 from ingestion.core.states import DocumentState
-from ingestion.filing import By
-from ingestion.intake import declarations, register
+from ingestion.dispatch import worker_steps
+from ingestion.documents import transitions
+from ingestion.documents.transitions import By
+from ingestion.intake import declarations, registration
 from ingestion.intake.declarations import Declared
 from ingestion.models import Action, Decision, Desk, Document, ReviewRequest
-from ingestion.review import signed
-from ingestion.review.table import FILES, RULES, is_own, must_be_signed, open_to, tells_site
+from ingestion.review import signature_payload
+from ingestion.review.decision_rules import (
+    FILES,
+    RULES,
+    is_own,
+    must_be_signed,
+    open_to,
+    tells_site,
+)
 from ingestion.rules.findings import Finding as Seen
-from ingestion.stores.archive import archive
+from ingestion.storage.archive import archive
 from sites.models import Site, User
 
 MOST_WORDS = 2_000  # characters of a request, or of a note to the site
@@ -73,11 +81,11 @@ def refusal(document: Document) -> str:
 def ask(document: Document, words: str, *, person: User) -> ReviewRequest:
     """A site asks QA to look again at what was rejected: it goes to review. Raises NotAsked."""
     with ledger():
-        row = filing.locked(document)
+        row = transitions.locked(document)
         if why := refusal(row):
             raise NotAsked(why)
         request: ReviewRequest = row.review_requests.create(asked_by=person, words=words.strip())
-        filing.move(
+        transitions.move(
             row,
             DocumentState.IN_REVIEW,
             by=By(person.actor, person.role),
@@ -112,7 +120,7 @@ def decide(
         other = _register_at(ruling.site, document, person, made_on)
     try:
         with ledger():
-            row = filing.locked(document)
+            row = transitions.locked(document)
             if version(row) != made_on:
                 raise Overtaken(row.qa_decisions.order_by("pk").last())
             _refuse(row, ruling, person, by)
@@ -132,7 +140,7 @@ def _redeclare(
     declared = ruling.declared or Declared("")
     try:
         with declarations.bytes_again(document) as kept, ledger():
-            row = filing.locked(document)
+            row = transitions.locked(document)
             if version(row) != made_on:
                 raise Overtaken(row.qa_decisions.order_by("pk").last())
             _refuse(row, ruling, person, by)
@@ -180,7 +188,7 @@ def _refuse(row: Document, ruling: Ruling, person: User, by: Signature) -> None:
 def _refuse_filing(row: Document) -> None:
     if not archive().has(row.sha256):
         raise NotDecided(_NO_BYTES)
-    if steps.OnFile.of([row], {row.sha256}).twin(row):
+    if worker_steps.OnFile.of([row], {row.sha256}).twin(row):
         raise NotDecided(_ON_FILE)
 
 
@@ -204,10 +212,10 @@ def _register_at(site: Site | None, document: Document, person: User, made_on: s
     key = f"rehome:{document.pk}:{site.pk}:{made_on}"
     try:
         with archive().open(document.sha256) as content:
-            return register.register_again(document, site, File(content), user=person, key=key)
+            return registration.register_again(document, site, File(content), user=person, key=key)
     except FileNotFoundError as error:
         raise NotDecided(_NO_BYTES) from error
-    except register.AtCapacity as error:
+    except registration.AtCapacity as error:
         raise NotDecided("There is too much to do just now. Try again in a while.") from error
 
 
@@ -240,7 +248,10 @@ def _keep(
 
 
 def _signed_detail(row: Document, decision: Decision, by: Signature) -> dict[str, Any]:
-    return {**by.over(signed.facts(decision), sha256=row.sha256), signed.DECISION: decision.pk}
+    return {
+        **by.over(signature_payload.facts(decision), sha256=row.sha256),
+        signature_payload.DECISION: decision.pk,
+    }
 
 
 def _enter(row: Document, decision: Decision, by: Signature) -> None:
@@ -253,10 +264,10 @@ def _enter(row: Document, decision: Decision, by: Signature) -> None:
         "at": by.at,
     }
     if rule.target is None or rule.target == row.state:
-        filing.enter_next(row, rule.event, **said)
+        transitions.enter_next(row, rule.event, **said)
         return
     told = [Seen("QA_REJECTED", facts={"note": decision.note})] if decision.note else []
-    filing.move(
+    transitions.move(
         row,
         rule.target,
         findings=told,

@@ -13,7 +13,7 @@ from django.db import connections
 from audit.signing import keys
 from ingestion.core.states import DocumentState
 from ingestion.models import Document
-from ingestion.stores.archive import FolderArchive
+from ingestion.storage.archive import FolderArchive
 from qualification.drills.scene import (
     Say,
     demand,

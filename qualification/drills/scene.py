@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from audit.ledger.actors import OPERATIONS
 from ingestion.core.states import BatchState
-from ingestion.intake import manifest, register
+from ingestion.intake import manifest, registration
 from ingestion.models import Batch, Document, Source
 from qualification.sandbox import Sandbox
 from qualification.sandbox.programs import STOP_SECONDS, free_port
@@ -46,8 +46,8 @@ def offered(
 
 def submit(text: str) -> Batch:
     """Raises AtCapacity."""
-    submission = register.Submission(Source.MANIFEST, "system:drill", OPERATIONS)
-    return register.register_manifest(manifest.read(text), submission)
+    submission = registration.Submission(Source.MANIFEST, "system:drill", OPERATIONS)
+    return registration.register_manifest(manifest.read(text), submission)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 from audit.ledger.queries import timeline
 from ingestion.core.states import DocumentState
 from ingestion.models import Chunk, Document
-from ingestion.stores.spool import attempts
+from ingestion.storage.spool import attempts
 from qualification.drills.scene import (
     Say,
     demand,

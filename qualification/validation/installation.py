@@ -17,7 +17,7 @@ from django.utils import timezone
 from audit.ledger import append_only, queries
 from audit.signing import anchors, clock, keys
 from audit.verification import ledger_status
-from ingestion.stores import disks
+from ingestion.storage import disk_space
 from qualification.validation import identity, packages
 from qualification.validation.steps import Differs, Noted, Script
 
@@ -198,9 +198,10 @@ def _clock() -> str:
 @SCRIPT.step("Look for room on the disks.", "At least READY_FREE_MB for archive and spool.")
 def _room() -> str:
     told = [
-        f"{name} {disks.free_bytes(name) // 1_000_000:,} MB" for name in disks.folders().values()
+        f"{name} {disk_space.free_bytes(name) // 1_000_000:,} MB"
+        for name in disk_space.folders().values()
     ]
-    if low := disks.low():
+    if low := disk_space.low():
         raise Differs(low)
     return f"free: {', '.join(told)}"
 

@@ -10,7 +10,7 @@ globalThis.slRows = (form) => {
   const inRow = (entry, name) => entry.row.querySelector(`[data-${name}]`);
   const select = (entry) => entry.row.querySelector("select");
 
-  // As `ingestion.rules.classify.guess_type`: the longest hint that stands in the file's name.
+  // As `ingestion.rules.classification.classify.guess_type`: the longest hint that stands in the file's name.
   function byName(name, options) {
     const words = ` ${name.toLowerCase().replace(/[^a-z0-9]+/g, " ")} `;
     let best = "", type = "";

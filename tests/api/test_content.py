@@ -11,9 +11,9 @@ from django.test import override_settings
 
 from api.ranges import NotSatisfiable, Part, asked_part
 from audit.ledger.queries import timeline
-from ingestion.intake.register import UploadedDocument, upload_packet
+from ingestion.intake.registration import UploadedDocument, upload_packet
 from ingestion.models import Document
-from ingestion.stores.archive import archive
+from ingestion.storage.archive import archive
 from tests.api.servers import ask, web_server
 from tests.api.test_problems import problem
 from tests.factories import make_user

@@ -11,9 +11,9 @@ import pytest
 from django.db import connection
 
 from api import upload_sessions
-from ingestion.intake import gathering
+from ingestion.intake import upload_sessions as gathering
 from ingestion.models import Batch, Document
-from ingestion.stores import spool
+from ingestion.storage import spool
 from tests.api.conftest import Program
 from tests.api.servers import ask, web_server
 from tests.api.test_problems import problem

@@ -9,7 +9,7 @@ from django.db import connection
 
 from audit.ledger.queries import timeline
 from ingestion.models import Batch, Document
-from ingestion.stores import spool
+from ingestion.storage import spool
 from tests.api.conftest import Program, make_token
 from tests.api.servers import ask, web_server
 from tests.api.test_problems import problem

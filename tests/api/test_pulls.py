@@ -1,8 +1,8 @@
 """Operations have a portal asked again for what it gave, without a manifest."""
 
-from ingestion import batches
 from ingestion.core.breaker import BreakerState
-from ingestion.filing import By
+from ingestion.documents import batches
+from ingestion.documents.transitions import By
 from ingestion.models import Batch, Document, PortalGate, Source
 from sites.models import Site
 from tests import steps

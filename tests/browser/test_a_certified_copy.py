@@ -5,7 +5,7 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from ingestion.stores.archive import archive
+from ingestion.storage.archive import archive
 from tests.browser.test_a_coordinators_way import fits
 from tests.factories import make_site, make_user
 from tests.web.scenes import FILED, make_packet

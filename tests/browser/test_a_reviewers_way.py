@@ -9,11 +9,11 @@ from playwright.sync_api import expect
 
 from audit.ledger import queries
 from ingestion.models import Action, Document
-from ingestion.reading.facts import Box
+from ingestion.reading.results import Box
 from ingestion.review import ask
-from ingestion.rules.extraction import FieldValue
-from ingestion.rules.signatures import Ink, Signature
-from ingestion.stores.archive import archive
+from ingestion.rules.checks.signatures import Ink, Signature
+from ingestion.rules.fields.extraction import FieldValue
+from ingestion.storage.archive import archive
 from tests.browser.test_a_coordinators_way import fits
 from tests.factories import make_site, make_user
 from tests.ingestion.reading.papers import typed

@@ -8,7 +8,7 @@ import pytest
 from django.core.files.base import ContentFile
 from playwright.sync_api import expect
 
-from ingestion.intake import register
+from ingestion.intake import registration
 from ingestion.models import Document, WorkerHost
 from samples.documents import specimen
 from samples.people_and_sites import SITES
@@ -57,10 +57,10 @@ def content_of(kind="delegation-log"):
 def document(mara):
     """A delegation log that was sent as a letter of the IRB: the checks are in doubt."""
     name = "Delegation_log.pdf"
-    sent = register.UploadedDocument(name, "irb-approval", "", ContentFile(content_of(), name))
+    sent = registration.UploadedDocument(name, "irb-approval", "", ContentFile(content_of(), name))
     WorkerHost.objects.create(name="h", host="worker-01", workers=1, software="1")
     site = mara.memberships.get().site
-    packet = register.upload_packet(site=site, user=mara, files=[sent])
+    packet = registration.upload_packet(site=site, user=mara, files=[sent])
     work()
     document = packet.documents.get()
     assert (document.state, document.code) == ("IN_REVIEW", "DOC_TYPE_CONFLICT")
@@ -159,9 +159,11 @@ def test_a_reviewer_is_told_of_a_replaced_file_and_keeps_the_note(
 
 def test_an_open_page_is_told_that_the_last_worker_is_gone(signed_in, mara):
     host = WorkerHost.objects.create(name="h", host="worker-01", workers=1, software="1")
-    sent = register.UploadedDocument("a.pdf", "irb-approval", "", ContentFile(b"%PDF-1.7", "a.pdf"))
+    sent = registration.UploadedDocument(
+        "a.pdf", "irb-approval", "", ContentFile(b"%PDF-1.7", "a.pdf")
+    )
     site = mara.memberships.get().site
-    packet = register.upload_packet(site=site, user=mara, files=[sent])
+    packet = registration.upload_packet(site=site, user=mara, files=[sent])
     page = signed_in(mara, viewport=WIDE)
     page.goto(f"/packets/{packet.reference}/")
     expect(page.locator("h2").first).to_have_text("Checking your documents")

@@ -26,11 +26,11 @@ from ingestion.models import (
     Waiver,
     WorkerHost,
 )
-from ingestion.reading.facts import Box
+from ingestion.reading.results import Box
 from ingestion.review import ask
+from ingestion.rules.checks.signatures import Ink, Signature
 from ingestion.rules.findings import Finding
-from ingestion.rules.signatures import Ink, Signature
-from ingestion.stores.archive import archive
+from ingestion.storage.archive import archive
 from sites import password_links, portal_approval
 from sites.models import ApiToken, Study, User
 from sites.models.legal_holds import LegalHold

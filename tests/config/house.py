@@ -20,8 +20,8 @@ from audit.ledger.log import ledger
 from audit.ledger.queries import head
 from audit.trail_reviews import Outcome, Scope
 from audit.verification import runs
-from ingestion import copies
-from ingestion.intake import drafts, gathering
+from ingestion import certified_copies
+from ingestion.intake import drafts, upload_sessions
 from ingestion.models import (
     Action,
     Document,
@@ -137,8 +137,8 @@ def _kept(mara):
 
 def _gathered(site):
     """A packet of the site's program whose one file has not come."""
-    expected = gathering.Expected(f"{FILE}.pdf", "cv", "", "ab" * 32, 10)
-    return gathering.open_packet(
+    expected = upload_sessions.Expected(f"{FILE}.pdf", "cv", "", "ab" * 32, 10)
+    return upload_sessions.open_packet(
         owner=f"site:{site.pk}", key="k", site_id=site.site_id, priority=5, files=[expected]
     )
 
@@ -202,9 +202,9 @@ def _pages_of(keys):
 def _trail(document, mara, admin):
     """A check and an export that are done, a review of the trail, and a certified copy."""
     today = date.today()  # noqa: DTZ011 - of whom is not the question here
-    by = Signature(mara.actor, mara.role, str(mara), copies.MEANING)
-    copies.certify(document, reason=REASON, by=by)
-    seq = copies.signed_by(document, mara.actor)[0].seq
+    by = Signature(mara.actor, mara.role, str(mara), certified_copies.MEANING)
+    certified_copies.certify(document, reason=REASON, by=by)
+    seq = certified_copies.signed_by(document, mara.actor)[0].seq
     review = trail_reviews.sign(
         Scope(today, today, site=NUMBER),
         findings="I saw nothing.",

@@ -13,8 +13,8 @@ PROGRAM = settings.BASE_DIR / "scripts" / "settings-reference"
 READS = re.compile(r"os\.(?:environ|getenv)")
 # Each says there why it asks the environment itself.
 MAY_READ = {
-    "config/settings.py", "ingestion/rules/types.py", "ingestion/reading/engines.py",
-    "ingestion/reading/guards.py", "ingestion/dispatch/cluster.py", "config/wsgi.py",
+    "config/settings.py", "ingestion/rules/classification/types.py", "ingestion/reading/ocr/engines.py",
+    "ingestion/reading/processes/process_limits.py", "ingestion/dispatch/processes/cluster.py", "config/wsgi.py",
     "qualification/management/commands/demo.py",
     "ingestion/backup/databases.py", "qualification/sandbox/isolation.py",
 }  # fmt: skip

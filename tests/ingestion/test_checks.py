@@ -8,8 +8,9 @@ import pytest
 from django.conf import settings as configured
 
 from config import checks as site_checks
-from ingestion import checks, queue_checks
+from ingestion import checks
 from ingestion.core.breaker import BreakerTerms
+from ingestion.dispatch import queue_checks
 
 
 def ids(*given):

@@ -6,7 +6,7 @@ import datetime
 import pytest
 
 from ingestion.models import Extraction
-from ingestion.reading.facts import (
+from ingestion.reading.results import (
     Box,
     DigitalSignature,
     MediaType,
@@ -16,8 +16,8 @@ from ingestion.reading.facts import (
     TextSource,
     Word,
 )
-from ingestion.rules.extraction import FieldValue
-from ingestion.rules.signatures import Ink, Signature
+from ingestion.rules.checks.signatures import Ink, Signature
+from ingestion.rules.fields.extraction import FieldValue
 from tests import steps
 from tests.factories import make_leased, verdict
 from web.documents.extracted_fields import extracted

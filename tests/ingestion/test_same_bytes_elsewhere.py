@@ -3,9 +3,9 @@
 import pytest
 
 from audit.ledger.queries import timeline
+from ingestion.dispatch.worker_steps import Conclude, take
 from ingestion.models import Document
 from ingestion.rules.findings import Finding
-from ingestion.steps import Conclude, take
 from tests import steps
 from tests.factories import make_filed, make_leased, make_site, make_user, verdict
 from tests.web.scenes import READ

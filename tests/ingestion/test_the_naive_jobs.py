@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import pytest
 from django.db import connections
 
-from ingestion import batches, progress
 from ingestion.core.completion import Patience, Polled, Scenario, look
 from ingestion.dispatch import leases
-from ingestion.filing import By
-from ingestion.intake import register
+from ingestion.documents import batches, progress
+from ingestion.documents.transitions import By
+from ingestion.intake import registration
 from ingestion.models import Batch, Chunk, Document
 from tests import steps
 from tests.factories import make_batch, make_site, make_user
@@ -228,7 +228,7 @@ def naively_dispatched(documents, size, most):
 
 
 def ours_dispatched(documents, size, most):
-    with contextlib.suppress(register.Refused):
+    with contextlib.suppress(registration.Refused):
         make_batch(documents=documents)
     return Document.objects.count(), Document.objects.filter(chunk__isnull=False).count()
 
@@ -315,7 +315,7 @@ def ours_admitted(start):
         start.wait(10)
         try:
             make_batch(sites.pop())
-        except register.AtCapacity:
+        except registration.AtCapacity:
             pass
         finally:
             connections.close_all()
@@ -358,7 +358,7 @@ def ours_asked_again():
     make_batch(site, idempotency_key="k-1")
     try:
         make_batch(site, idempotency_key="k-1")
-    except register.AtCapacity:
+    except registration.AtCapacity:
         return "429"
     return "attached"
 

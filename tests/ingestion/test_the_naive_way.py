@@ -24,15 +24,15 @@ from ingestion.core.errors import (
     PortalThrottled,
     PortalUnreachable,
 )
-from ingestion.core.gate import LocalGate
-from ingestion.core.lanes import Lanes
 from ingestion.core.limiter import Pace
 from ingestion.core.limits import Limits
+from ingestion.core.portal_limits import LocalGate
+from ingestion.core.portal_queues import Lanes
 from ingestion.dispatch import leases
 from ingestion.dispatch.shift import work_shift
 from ingestion.models import Chunk, Document
-from ingestion.reading.children import Children, Killed
 from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.processes.parser_processes import Children, Killed
 from tests import steps
 from tests.factories import make_batch, make_leased, make_site, verdict
 from tests.ingestion import deadly

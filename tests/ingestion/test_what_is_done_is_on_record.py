@@ -3,9 +3,9 @@
 import pytest
 
 from audit.ledger import queries
-from ingestion import batches, retrying
 from ingestion.dispatch import leases
-from ingestion.filing import By
+from ingestion.documents import batches, retrying
+from ingestion.documents.transitions import By
 from tests import steps
 from tests.factories import make_batch, make_site, make_user
 from tests.web.scenes import (

@@ -12,7 +12,7 @@ from audit.ledger.queries import Search
 from audit.models import AppendOnly, Entry
 from ingestion.core.errors import StorageUnavailable
 from ingestion.models import Document
-from ingestion.stores.archive import archive
+from ingestion.storage.archive import archive
 from sites.models import Study
 from sites.models.legal_holds import LegalHold
 from tests.factories import make_site, make_user

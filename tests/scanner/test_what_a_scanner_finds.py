@@ -13,7 +13,7 @@ from django.test import Client
 
 from tests.api.servers import web_server
 from tests.ingestion.review.scenes import lead
-from tests.ingestion.stores.conftest import stored
+from tests.ingestion.storage.conftest import stored
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,

@@ -9,9 +9,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from ingestion.core.states import ChunkState
-from ingestion.intake import register
+from ingestion.intake import registration
 from ingestion.models import Chunk
-from ingestion.reading.facts import MediaType, Page, Reading, TextSource
+from ingestion.reading.results import (
+    MediaType,
+    Page,
+    Reading,
+    TextSource,
+)
 from ingestion.rules.findings import Finding
 from tests import steps
 from tests.factories import verdict
@@ -43,11 +48,11 @@ def make_packet(site, user, *verdicts, kinds=KINDS, reading=READ, content=b""):
     `content`: the bytes of every file, or a list of each one's; by default each has its own.
     """
     each = content if isinstance(content, list) else repeat(content)
-    packet = register.upload_packet(
+    packet = registration.upload_packet(
         site=site,
         user=user,
         files=[
-            register.UploadedDocument(
+            registration.UploadedDocument(
                 f"{kind}.pdf", kind, "", ContentFile(own or uuid.uuid4().bytes, f"{kind}.pdf")
             )
             for kind, own, _ in zip(kinds, each, verdicts, strict=False)

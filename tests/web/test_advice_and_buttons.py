@@ -10,9 +10,9 @@ from ingestion import review
 from ingestion.core.states import DocumentState
 from ingestion.models import Action, Document
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.copy import COPY
+from ingestion.rules.finding_texts import placeholders, sentences
 from ingestion.rules.findings import Finding
-from ingestion.rules.sentences import placeholders, sentences
+from ingestion.rules.messages import COPY
 from tests.factories import verdict
 from tests.ingestion.review.scenes import decide, lead, sender
 from tests.web.scenes import (

@@ -15,8 +15,8 @@ from audit.ledger import queries
 from audit.ledger.actors import in_short
 from audit.ledger.chain import digest
 from audit.ledger.redaction import redact
-from ingestion import copies
-from ingestion.stores.archive import archive
+from ingestion import certified_copies
+from ingestion.storage.archive import archive
 from tests.audit.export.support import KEY, exported, publish, sign
 from tests.audit.support import guards_down, sql
 from tests.docs.pages import ROOT, blocks
@@ -327,7 +327,7 @@ def test_what_is_no_fault_of_the_archive_is_not_blamed_on_it(signed_in, document
     def full(*_arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ingestion.copies.package.write", full)
+    monkeypatch.setattr("ingestion.certified_copies.package.write", full)
     with pytest.raises(OSError, match="No space left"):
         fetched(signed_in, document)
     assert alarms(document) == []
@@ -339,11 +339,11 @@ def test_a_large_document_is_copied_without_being_held_in_memory(signed_in, site
     (tmp_path / "incoming").write_bytes(content)
     archive().put(tmp_path / "incoming", document.sha256)
     signed_in.post(page_of(document), given())
-    (signed,) = copies.signed_by(document, mara.actor)
+    (signed,) = certified_copies.signed_by(document, mara.actor)
     tracemalloc.start()
     try:
         with (tmp_path / "copy.zip").open("w+b") as target:
-            copies.write(target, document, signed)
+            certified_copies.write(target, document, signed)
         assert tracemalloc.get_traced_memory()[1] < 16_000_000
     finally:
         tracemalloc.stop()

@@ -3,9 +3,10 @@
 import pytest
 
 from audit.ledger.queries import timeline
-from ingestion import batches, review
-from ingestion.filing import By
-from ingestion.intake import correcting
+from ingestion import review
+from ingestion.documents import batches
+from ingestion.documents.transitions import By
+from ingestion.intake import corrections
 from ingestion.models import Document, DraftFile
 from ingestion.rules.findings import Finding
 from tests.factories import make_batch, verdict
@@ -64,7 +65,7 @@ def test_old_and_new_name_each_other(signed_in, rejected):
 def test_that_it_was_corrected_is_on_its_record(signed_in, mara, rejected):
     new = sent(signed_in, rejected)
     last = timeline(rejected.subject)[-1]
-    assert (last.event, last.actor) == (correcting.CORRECTED, mara.actor)
+    assert (last.event, last.actor) == (corrections.CORRECTED, mara.actor)
     assert last.detail["by"] == new.subject
 
 
@@ -113,7 +114,7 @@ def test_a_correction_of_another_type_is_another_document(signed_in, rejected):
 def test_a_correction_that_was_cancelled_may_be_sent_anew(signed_in, rejected):
     new = sent(signed_in, rejected)
     batches.cancel(new.batch, by=By("user:1", "ops"))
-    assert correcting.refusal(rejected) == ""
+    assert corrections.refusal(rejected) == ""
     assert "Needs your attention: 1 document<" in signed_in.get("/").content.decode()
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from audit.ledger.actors import in_full
 from audit.ledger.log import ledger, record
-from ingestion import filing
-from ingestion.rules.extraction import FieldValue
-from ingestion.stores.archive import archive
+from ingestion.documents import transitions
+from ingestion.rules.fields.extraction import FieldValue
+from ingestion.storage.archive import archive
 from sites.models.legal_holds import LegalHold
 from tests import steps
 from tests.web.scenes import (
@@ -110,7 +110,7 @@ def test_a_document_whose_worker_died_is_back_in_the_queue(signed_in, site, mara
     lease = lease_all(packet)
     steps.start_checking(packet.documents.get().pk, lease, sha256="0" * 64, size=9)
     with ledger():
-        filing.requeue_interrupted(packet.batch.chunks.get())
+        transitions.requeue_interrupted(packet.batch.chunks.get())
     assert "Back in the queue" in shown(signed_in, document_of(packet))
 
 

@@ -12,7 +12,7 @@ from audit.ledger.queries import timeline
 from ingestion.intake import drafts
 from ingestion.models import Document, Draft, DraftFile, Packet, UploadPart
 from ingestion.operations import retention
-from ingestion.stores import spool
+from ingestion.storage import spool
 from tests.factories import make_batch, make_user
 from tests.web.scenes import pdf, send
 

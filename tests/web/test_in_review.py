@@ -5,7 +5,7 @@ import pytest
 from audit.ledger.queries import timeline
 from ingestion import review
 from ingestion.models import Action, Decision, Document, DraftFile
-from ingestion.review import desk
+from ingestion.review import assignments
 from tests.factories import make_staff
 from tests.ingestion.review.scenes import NOTE, REASON, decide, lead, sender
 from tests.web.scenes import (
@@ -63,7 +63,7 @@ def test_the_document_and_its_packet_offer_both(signed_in, sent):
 def test_a_file_that_is_replaced_leaves_the_review_on_record(signed_in, mara, sent, rafael):
     document = sent(REJECTED)
     asked = review.ask(document, "Look again.", person=mara)
-    desk.assign(fresh(document), rafael, by=rafael)
+    assignments.assign(fresh(document), rafael, by=rafael)
     answer = replace(signed_in, document)
     new = Document.objects.latest("pk")
     assert answer.url == f"/packets/{new.packet.reference}/"
@@ -74,7 +74,7 @@ def test_a_file_that_is_replaced_leaves_the_review_on_record(signed_in, mara, se
         "document.replaced", mara.actor, "IN_REVIEW", "WITHDRAWN",
     )  # fmt: skip
     assert entry.detail["by"] == new.subject
-    assert list(desk.queue(desk.Wanted())) == []
+    assert list(assignments.queue(assignments.Wanted())) == []
     asked.refresh_from_db()
     assert asked.answered_at is not None
     page = shown(signed_in, f"/documents/{old.pk}/")

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from bench.filled import KINDS, fill
 from bench.pages import every_page
-from ingestion.operations import summaries
+from ingestion.operations import site_summaries
 
 FEW, MANY = 4, 52  # sites: more than one page of them
 # From fifty sites on they are added up beforehand (docs/adr/0025), and that is asked first.
@@ -15,7 +15,7 @@ BY_KEYS = 1  # more than a page of the admin's records: their keys first
 
 
 def queries_of_each_page(*, again):
-    summaries.refresh()
+    site_summaries.refresh()
     found = {}
     for client, who, page in every_page():
         if again:  # what is kept from the first time on

@@ -7,9 +7,9 @@ from django.core.files.base import ContentFile
 
 from audit.ledger.queries import timeline
 from ingestion.dispatch.shift import work_shift
-from ingestion.intake import register
+from ingestion.documents.site_readiness import readiness_of
+from ingestion.intake import registration
 from ingestion.models import Action, Document
-from ingestion.readiness import readiness_of
 from ingestion.review import NotDecided
 from samples.documents import specimen
 from tests.factories import make_read, make_site, make_user
@@ -27,9 +27,9 @@ def upload(site, person, slug=GCP):
     """As a coordinator sends it, read by a real worker."""
     today = datetime.datetime.now(datetime.UTC).date()
     content = ContentFile(specimen(slug, today=today))
-    file = register.UploadedDocument(f"{slug}.pdf", slug, person, content)
+    file = registration.UploadedDocument(f"{slug}.pdf", slug, person, content)
     mara = make_user("mara", sites=(site,))
-    packet = register.upload_packet(site=site, user=mara, files=[file])
+    packet = registration.upload_packet(site=site, user=mara, files=[file])
     work_shift()
     return packet.documents.get()
 

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from audit.ledger.queries import find as latest
 from audit.ledger.queries import timeline
 from ingestion.models import DraftFile, Packet
-from ingestion.stores.archive import archive
+from ingestion.storage.archive import archive
 from tests.web.scenes import (
     FILED,
     make_packet,

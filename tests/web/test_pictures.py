@@ -6,13 +6,13 @@ import pytest
 
 from audit.ledger.log import ledger
 from audit.ledger.queries import timeline
-from ingestion import filing
 from ingestion.core.states import DocumentState
-from ingestion.reading.facts import Box
-from ingestion.rules.extraction import FieldValue
+from ingestion.documents import transitions
+from ingestion.reading.results import Box
+from ingestion.rules.checks.signatures import Ink, Signature
+from ingestion.rules.fields.extraction import FieldValue
 from ingestion.rules.findings import Finding
-from ingestion.rules.signatures import Ink, Signature
-from ingestion.stores.archive import archive
+from ingestion.storage.archive import archive
 from tests.factories import make_staff, verdict
 from tests.ingestion.reading.papers import typed
 from tests.web.scenes import (
@@ -90,7 +90,7 @@ def test_what_qa_has_in_hand_is_for_qa_alone(client, sent, mara, ines, reviewer,
 def test_what_may_do_harm_stays_withheld_when_it_was_sent_back(client, sent, mara):
     document = sent(HARMFUL)
     with ledger():
-        filing.move(document, DocumentState.REJECTED)
+        transitions.move(document, DocumentState.REJECTED)
     client.force_login(mara)
     assert picture(client, document).status_code == 404
 

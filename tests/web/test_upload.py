@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ingestion.intake.register import Fault
+from ingestion.intake.registration import Fault
 from ingestion.models import Document, DraftFile, Packet, PortalGate
 from tests.factories import make_batch, make_site, make_user
 from tests.web.scenes import (

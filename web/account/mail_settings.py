@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from ingestion import mailing
+from ingestion import notifications
 from web.shell.access import SignedIn
 
 
@@ -17,8 +17,8 @@ from web.shell.access import SignedIn
 def account_mail(request: SignedIn) -> HttpResponse:
     if request.method == "POST":
         on = request.POST.get("wanted") == "on"
-        mailing.switch(request.user, on=on)
+        notifications.switch(request.user, on=on)
         messages.info(request, "You get mail." if on else "You get no mail.")
         return redirect("account_mail")
-    context = {"is_wanted": mailing.wanted_by(request.user), "is_on": mailing.is_on()}
+    context = {"is_wanted": notifications.wanted_by(request.user), "is_on": notifications.is_on()}
     return render(request, "account/mail.html", context)

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from ingestion.models import Decision
-from ingestion.review import signed
+from ingestion.review import signature_payload
 from web.admin.records import ReadOnlyAdmin
 
 
@@ -36,4 +36,6 @@ class DecisionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="is as it was decided")
     def signature(self, decision: Decision) -> str:
-        return render_to_string("documents/_signature.html", {"changed": signed.changed(decision)})
+        return render_to_string(
+            "documents/_signature.html", {"changed": signature_payload.changed(decision)}
+        )

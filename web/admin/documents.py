@@ -12,10 +12,10 @@ from django.utils.html import format_html, format_html_join
 from audit.change_tracking.change_reasons import FIELD
 from audit.change_tracking.undeletable import KeptAdmin
 from audit.ledger.context import because
-from ingestion import filing, retrying
-from ingestion.filing import By
+from ingestion.documents import retrying, transitions
+from ingestion.documents.transitions import By
 from ingestion.models import Document, Finding
-from ingestion.rules.sentences import Sentences, sentences
+from ingestion.rules.finding_texts import Sentences, sentences
 from sites import retention
 from sites.models import User
 from web.admin.filters import (
@@ -99,7 +99,7 @@ class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
         """In the document's own history."""
         user = cast("User", request.user)
         with because(request.POST.get(FIELD, "")):
-            filing.refuse_deletion(obj, why, by=By(user.actor, user.role))
+            transitions.refuse_deletion(obj, why, by=By(user.actor, user.role))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return (

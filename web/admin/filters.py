@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from ingestion.models import Document, Finding
-from ingestion.rules.sentences import reason
-from ingestion.rules.types import TYPES
+from ingestion.rules.classification.types import TYPES
+from ingestion.rules.finding_texts import reason
 
 
 class TypeFilter(admin.SimpleListFilter):

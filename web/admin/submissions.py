@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from audit.change_tracking.undeletable import KeptAdmin
-from ingestion import batches
 from ingestion.core.states import SETTLED, BatchState, ChunkState
-from ingestion.filing import By
+from ingestion.documents import batches
+from ingestion.documents.transitions import By
 from ingestion.models import Batch, Chunk, Document, Packet
 from sites import retention
 from sites.models import User

@@ -13,9 +13,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods
 
 from audit.change_tracking.change_reasons import LEAST, MOST
-from ingestion import copies
-from ingestion.copies import MEANING, NotCertified, NotOnFile
-from ingestion.filing import By
+from ingestion import certified_copies as copies
+from ingestion.certified_copies import MEANING, NotCertified, NotOnFile
+from ingestion.documents.transitions import By
 from ingestion.models import Document
 from web.documents.lookup import visible
 from web.shell.access import SignedIn

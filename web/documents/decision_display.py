@@ -4,8 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from ingestion.models import Action, Decision, Document
-from ingestion.review import signed
-from ingestion.review.table import RULES, open_to
+from ingestion.review import signature_payload
+from ingestion.review.decision_rules import RULES, open_to
 from sites.models import User
 from web.shell.wording import said_as
 
@@ -51,8 +51,10 @@ def with_signatures(document: Document) -> list[Signed]:
 
 
 def _with_signature(decision: Decision) -> Signed:
-    entry = signed.entry_of(decision)
-    return Signed(decision, signed.compared(decision, entry), signed.account_of(entry))
+    entry = signature_payload.entry_of(decision)
+    return Signed(
+        decision, signature_payload.compared(decision, entry), signature_payload.account_of(entry)
+    )
 
 
 def took_the_place_of(document: Document) -> list[Decision]:

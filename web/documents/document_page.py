@@ -9,12 +9,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from audit.change_tracking.change_reasons import LEAST, MOST
-from ingestion import originals, review
+from ingestion import review
 from ingestion.core.states import UNSETTLED, DocumentState
-from ingestion.dispatch import heartbeat
-from ingestion.filing import By
+from ingestion.dispatch.processes import host_heartbeat
+from ingestion.documents import downloads
+from ingestion.documents.transitions import By
 from ingestion.models import Document
-from ingestion.review.table import AFTERWARDS
+from ingestion.review.decision_rules import AFTERWARDS
 from sites import retention
 from sites.models import User
 from web.documents.decision_display import choices, took_the_place_of, with_signatures
@@ -50,19 +51,19 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "extracted": extracted(document),
         "steps": steps(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
-        "has_original": originals.may_see(request.user, document),
+        "has_original": downloads.may_see(request.user, document),
         "kept": _kept(document, request.user),
         "signed": with_signatures(document),
         "leading_here": took_the_place_of(document),
         "choices": afterwards,
         "version": review.version(document) if afterwards else "",
-        "may_certify": originals.is_open(document),
+        "may_certify": downloads.is_open(document),
     }
     return render(request, "documents/page.html", context)
 
 
 def _plain_outcome(state: DocumentState) -> str:
-    if state in UNSETTLED and not heartbeat.is_any_running():
+    if state in UNSETTLED and not host_heartbeat.is_any_running():
         return (
             "No worker is running. The file is kept, and checking goes on by itself as soon as a "
             "worker runs again. If this message stays, tell the people who run SiteLedger."
@@ -95,9 +96,9 @@ def original(request: SignedIn, pk: int) -> HttpResponseBase:
     nosniff, so a browser takes the type from us alone.
     """
     document = visible(request.user, pk)
-    if not originals.must_give_reason(request.user):
+    if not downloads.must_give_reason(request.user):
         return _given(request, document) if request.method != "POST" else _only_read()
-    if not originals.may_see(request.user, document):
+    if not downloads.may_see(request.user, document):
         raise Http404
     form = DownloadForm(request.POST or None)
     if form.is_valid():
@@ -113,12 +114,12 @@ def _only_read() -> HttpResponse:
 
 def _given(request: SignedIn, document: Document, reason: str = "") -> FileResponse:
     try:
-        content = originals.open_original(document, request.user)
+        content = downloads.open_original(document, request.user)
     except FileNotFoundError as error:
         raise Http404 from error
     if request.method != "HEAD":
         by = By(request.user.actor, request.user.role)
-        originals.record_download(document, content, by=by, reason=reason)
-    filename = originals.name_of(document)
-    kind = originals.media_type(filename)
+        downloads.record_download(document, content, by=by, reason=reason)
+    filename = downloads.name_of(document)
+    kind = downloads.media_type(filename)
     return FileResponse(content, as_attachment=True, filename=filename, content_type=kind)

@@ -9,11 +9,11 @@ from itertools import groupby
 from typing import Any
 
 from ingestion.models import Document, Extraction
-from ingestion.reading.facts import SignatureResult, TextSource
-from ingestion.rules.extraction import FORM
-from ingestion.rules.legibility import PASSED_OVER
-from ingestion.rules.signatures import SIGNATURE
-from ingestion.rules.types import TYPES
+from ingestion.reading.results import SignatureResult, TextSource
+from ingestion.rules.checks.legibility import PASSED_OVER
+from ingestion.rules.checks.signatures import SIGNATURE
+from ingestion.rules.classification.types import TYPES
+from ingestion.rules.fields.extraction import FORM
 
 _TEXT_LAYERS = {
     TextSource.NATIVE: "text of the file",

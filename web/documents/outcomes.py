@@ -1,6 +1,6 @@
 """What came of a document, for its site or for staff: what happened, why, and what to do about it.
 
-The sentences of the findings live in `ingestion.rules.sentences`. Here is which of them a state
+The sentences of the findings live in `ingestion.rules.finding_texts`. Here is which of them a state
 calls for, and which buttons answer them: advice is shown only where its button is. Documents come
 with `findings`, `corrections` and `qa_decisions` prefetched.
 """
@@ -12,12 +12,12 @@ from django.db.models import QuerySet
 
 from ingestion import review
 from ingestion.core.states import NEEDS_SITE, DocumentState
-from ingestion.intake import correcting, declarations
+from ingestion.intake import corrections, declarations
 from ingestion.intake.declarations import Declared
 from ingestion.models import Document, Finding
-from ingestion.review.table import FILES
+from ingestion.review.decision_rules import FILES
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.sentences import Sentences, sentences
+from ingestion.rules.finding_texts import Sentences, sentences
 from web.shell.wording import day
 
 MAX_NEEDING_SHOWN = 25  # documents in a list; the heading gives the full number
@@ -147,7 +147,7 @@ def outcome(
         remarks=() if state in _SILENT or is_overruled(document) else said,
         needs_site=needs_site,
         correction=correction,
-        newer=correcting.newer_version(document) if is_replaced else None,
+        newer=corrections.newer_version(document) if is_replaced else None,
     )
 
 
@@ -215,7 +215,9 @@ def _already_on_file(document: Document) -> str:
 
 
 def needed(waiting: QuerySet[Document], *, for_staff: bool = False) -> list[Outcome]:
-    """What came of those that wait longest, at most MAX_NEEDING_SHOWN, for `documents/_needing.html`."""
+    """What came of those that wait longest, at most MAX_NEEDING_SHOWN, for
+    `documents/_needing.html`.
+    """
     rows = waiting.select_related("site", "duplicate_of")
     shown = rows.prefetch_related("findings", "corrections")[:MAX_NEEDING_SHOWN]
     return [outcome(each, for_staff=for_staff, needs_site=True) for each in shown]

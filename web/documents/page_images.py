@@ -9,10 +9,10 @@ from django.http import Http404, HttpResponse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from ingestion import originals, previews
-from ingestion.filing import By
+from ingestion.documents import downloads, page_previews
+from ingestion.documents.transitions import By
 from ingestion.models import Document, Extraction, Finding
-from ingestion.reading.drawing import WIDTH
+from ingestion.reading.images.preview_images import WIDTH
 from sites.models import User
 from web.documents.lookup import visible
 from web.documents.outcomes import Outcome
@@ -65,17 +65,17 @@ class PagePicture:
 def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
     """404 where there is nothing to see for this person, also where it cannot be drawn."""
     document = visible(request.user, pk)
-    if not originals.may_see(request.user, document):
+    if not downloads.may_see(request.user, document):
         raise Http404
-    zoom = previews.ZOOMS[request.GET.get("zoom") == "2"]
+    zoom = page_previews.ZOOMS[request.GET.get("zoom") == "2"]
     try:
-        picture = previews.picture(document, page, zoom)
+        picture = page_previews.picture(document, page, zoom)
     except FileNotFoundError as error:
         raise Http404 from error
     if picture is None:
         raise Http404
-    originals.record_view(document, by=By(request.user.actor, request.user.role))
-    return HttpResponse(picture, content_type=previews.MEDIA_TYPE)
+    downloads.record_view(document, by=By(request.user.actor, request.user.role))
+    return HttpResponse(picture, content_type=page_previews.MEDIA_TYPE)
 
 
 def page_picture(
@@ -102,7 +102,7 @@ def marked_picture(
 
     `read`: its last extraction, for who has it at hand.
     """
-    if not originals.may_see(person, document):
+    if not downloads.may_see(person, document):
         return None
     last = read or document.extractions.last()
     size = _page(last, page)

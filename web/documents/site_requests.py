@@ -11,8 +11,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from audit.change_tracking.change_reasons import LEAST
-from ingestion import retrying, review
-from ingestion.filing import By
+from ingestion import review
+from ingestion.documents import retrying
+from ingestion.documents.transitions import By
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declared
 from ingestion.models import Document

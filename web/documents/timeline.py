@@ -8,9 +8,9 @@ from types import MappingProxyType
 from audit.ledger import actors, queries
 from audit.ledger.queries import Recorded
 from ingestion.core.states import DocumentState
-from ingestion.intake import correcting, declarations
-from ingestion.review.table import RULES
-from ingestion.rules.sentences import reason
+from ingestion.intake import corrections, declarations
+from ingestion.review.decision_rules import RULES
+from ingestion.rules.finding_texts import reason
 from sites.roles import label
 from web.shell.event_labels import EVENTS, people
 from web.shell.state_display import LOOKS, Look
@@ -26,7 +26,7 @@ _SAID: Mapping[DocumentState, str] = MappingProxyType(
 _SYSTEMS: Mapping[str, str] = MappingProxyType({"worker": "by SiteLedger"})
 # What a person decided says more than the state it came to.
 _BY_PEOPLE = frozenset(
-    {"document.review_asked", correcting.REPLACED, *(rule.event for rule in RULES.values())}
+    {"document.review_asked", corrections.REPLACED, *(rule.event for rule in RULES.values())}
 )
 _OTHER = Look("dash", "idle")  # an entry that moves nothing, such as a look at the document
 

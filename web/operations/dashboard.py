@@ -22,12 +22,18 @@ from audit.signing import anchors
 from audit.verification import runs
 from audit.verification.ledger_status import current_verdict, standing
 from ingestion.core.states import ChunkState, DocumentState
-from ingestion.dispatch import heartbeat
+from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import AlarmRow, Chunk, Document, WorkerHost
-from ingestion.operations import alarms, figures, stuck, throughput, watch
+from ingestion.operations import (
+    alarms,
+    metrics,
+    stuck,
+    throughput,
+    work_status,
+)
 from ingestion.operations.alarms import Alarm
-from ingestion.rules.sentences import reason
-from ingestion.stores import disks
+from ingestion.rules.finding_texts import reason
+from ingestion.storage import disk_space
 from web.operations import portals
 from web.shell import charts
 from web.shell.access import SignedIn, for_staff_with
@@ -93,7 +99,7 @@ def _work(unsettled: int) -> dict[str, Any]:
     in_hand = Document.objects.unsettled().filter(chunk__state=ChunkState.RUNNING).count()
     return {
         "waiting": unsettled - in_hand,
-        "oldest": watch.oldest_due_seconds(),
+        "oldest": work_status.oldest_due_seconds(),
         "in_hand": in_hand,
         "chunks": Chunk.objects.running().count(),
     }
@@ -101,7 +107,7 @@ def _work(unsettled: int) -> dict[str, Any]:
 
 def _today(now: datetime) -> dict[str, Any]:
     filed, rejected = throughput.today(now)
-    return {"filed": filed, "rejected": figures.share(rejected, filed + rejected)}
+    return {"filed": filed, "rejected": metrics.share(rejected, filed + rejected)}
 
 
 def _ledger() -> dict[str, Any]:
@@ -140,14 +146,14 @@ class Hosts:
 
 
 def _hosts() -> Hosts:
-    return Hosts([(host, heartbeat.is_alive(host)) for host in heartbeat.hosts()])
+    return Hosts([(host, host_heartbeat.is_alive(host)) for host in host_heartbeat.hosts()])
 
 
 def _disks() -> list[tuple[str, int, int]]:
     """What for, free in percent, free bytes."""
     return [
-        (name, disks.free_percent(setting), disks.free_bytes(setting))
-        for name, setting in disks.folders().items()
+        (name, disk_space.free_percent(setting), disk_space.free_bytes(setting))
+        for name, setting in disk_space.folders().items()
     ]
 
 
@@ -179,7 +185,7 @@ def _depth(now: datetime, unsettled: int) -> Line:
 
 
 def _reasons(now: datetime) -> list[charts.Bar]:
-    codes = figures.rejections_by_code(Document.objects.all(), now - WEEK)
+    codes = metrics.rejections_by_code(Document.objects.all(), now - WEEK)
     documents = reverse("admin:ingestion_document_changelist")
     rows = [(reason(code), n, f"{documents}?code={code}") for code, n in codes.items()]
     return charts.bars(rows, "c2")

@@ -14,11 +14,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from audit.change_tracking.change_reasons import LEAST, MOST
 from audit.ledger.context import because
-from ingestion import retrying
 from ingestion.dispatch import recovery
-from ingestion.filing import By
+from ingestion.documents import retrying
+from ingestion.documents.transitions import By
 from ingestion.operations import stuck as lying
-from ingestion.rules.sentences import reason as words_of
+from ingestion.rules.finding_texts import reason as words_of
 from web.operations.dashboard import OPERATE, SEE
 from web.shell.access import SignedIn, for_staff_with
 from web.shell.forms import PlainForm

@@ -22,13 +22,18 @@ from django.http import HttpRequest
 from ingestion.core.states import DocumentState
 from ingestion.intake import drafts
 from ingestion.intake.admission import in_words
-from ingestion.intake.correcting import NotToCorrect
+from ingestion.intake.corrections import NotToCorrect
 from ingestion.intake.quotas import OverQuota
-from ingestion.intake.register import AtCapacity, Fault, Refused, UploadedDocument
+from ingestion.intake.registration import (
+    AtCapacity,
+    Fault,
+    Refused,
+    UploadedDocument,
+)
 from ingestion.models import Document, Draft, DraftFile, Packet
-from ingestion.reading.facts import SUFFIXES
-from ingestion.rules.classify import guess_type
-from ingestion.rules.types import TYPES
+from ingestion.reading.results import SUFFIXES
+from ingestion.rules.classification.classify import guess_type
+from ingestion.rules.classification.types import TYPES
 from sites.models import Site, User
 from web.shell.request_limits import whole_number
 

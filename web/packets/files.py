@@ -18,8 +18,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from audit.change_tracking import form_errors
 from ingestion.intake import drafts
-from ingestion.intake.gathering import WrongOffset
 from ingestion.intake.quotas import MAX_PART_BYTES, NoRoom, OverQuota
+from ingestion.intake.upload_sessions import WrongOffset
 from ingestion.models import Document, Draft, DraftFile
 from sites import eligibility
 from web.documents.lookup import of_own_site

@@ -12,9 +12,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from ingestion.core.states import DocumentState
-from ingestion.dispatch import heartbeat
+from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import Document, Packet
-from ingestion.operations import watch
+from ingestion.operations import work_status
 from sites.models import Site
 from web.documents.outcomes import needed
 from web.packets.progress import Progress
@@ -36,7 +36,7 @@ def home(request: SignedIn) -> HttpResponse:
     own_sites = Site.objects.of(request.user)
     context = {
         "has_site": own_sites.exists(),
-        "silent": watch.silent(own_sites),
+        "silent": work_status.silent(own_sites),
         "waiting": needed(waiting),
         "waiting_count": waiting.count(),
         "page": page,
@@ -55,7 +55,7 @@ def _with_progress(packets: Iterable[Packet]) -> list[tuple[Packet, Progress]]:
     needing = Counter(
         Document.objects.needing_site().filter(packet__in=shown).values_list("packet", flat=True)
     )
-    has_worker = heartbeat.is_any_running()
+    has_worker = host_heartbeat.is_any_running()
     return [
         (packet, Progress(counts[packet.pk], needing[packet.pk], has_worker=has_worker))
         for packet in shown

@@ -12,13 +12,13 @@ from django.utils.cache import get_conditional_response
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from ingestion import mailing
+from ingestion import notifications
 from ingestion.core.states import DocumentState
-from ingestion.dispatch import heartbeat
-from ingestion.filing import By
+from ingestion.dispatch.processes import host_heartbeat
+from ingestion.documents.site_readiness import readiness_of
+from ingestion.documents.transitions import By
 from ingestion.intake import receipts
 from ingestion.models import Document, Extraction, Packet
-from ingestion.readiness import readiness_of
 from sites.models import User
 from web.documents.outcomes import ACTED_ON, Outcome, outcome
 from web.documents.page_images import pictured
@@ -35,7 +35,7 @@ MOST_PICTURES = 40  # on one page; a document's own page has the others
 @require_safe
 def packet_page(request: SignedIn, reference: str) -> HttpResponse:
     packet = _visible(request.user, reference)
-    has_worker = heartbeat.is_any_running()
+    has_worker = host_heartbeat.is_any_running()
     etag = _etag(packet, has_worker=has_worker)
     is_fragment = bool(request.headers.get("X-Fragment"))
     if is_fragment and (unchanged := get_conditional_response(request, etag=etag)):
@@ -104,7 +104,7 @@ def _results(packet: Packet, person: User, *, has_worker: bool) -> dict[str, obj
         "gaps": _gaps(packet, documents, person) if progress.is_done else [],
         "progress": progress,
         "outcomes": outcomes,
-        "mails": not progress.is_done and mailing.is_on() and mailing.wanted_by(person),
+        "mails": not progress.is_done and notifications.is_on() and notifications.wanted_by(person),
         "finished_at": max(settled, default=None) if progress.is_done else None,
     }
 

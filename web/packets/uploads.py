@@ -15,11 +15,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from audit.change_tracking import form_errors
-from ingestion.intake import correcting, drafts
+from ingestion.documents.site_readiness import readiness_of
+from ingestion.intake import corrections, drafts
 from ingestion.models import Packet
-from ingestion.operations import watch
-from ingestion.readiness import readiness_of
-from ingestion.rules.types import TYPES
+from ingestion.operations import work_status
+from ingestion.rules.classification.types import TYPES
 from sites import eligibility
 from sites.models import ApiToken, Site
 from web.documents.lookup import of_own_site
@@ -70,8 +70,8 @@ def correct(request: SignedIn, pk: int) -> HttpResponse:
     form = Form(request.user, list(sites.select_related("study")), corrects=document)
     if request.method == "POST":
         return _sent(request, form)
-    if why := correcting.refusal(document):
-        newer = correcting.correction(document) or correcting.newer_version(document)
+    if why := corrections.refusal(document):
+        newer = corrections.correction(document) or corrections.newer_version(document)
         context = {"document": document, "why": why, "newer": newer}
         return render(request, "documents/not_to_correct.html", context, status=409)
     form.open({"type": document.document_type, "person": person_of(document)})
@@ -114,7 +114,8 @@ def _drawn(request: SignedIn, form: Form, status: int = 200) -> HttpResponse:
         "sites": form.sites,
         "site": form.site,
         "needs": form.site and lines(readiness_of(form.site)),
-        "is_silent": form.site and watch.silent(Site.objects.filter(pk=form.site.pk)).exists(),
+        "is_silent": form.site
+        and work_status.silent(Site.objects.filter(pk=form.site.pk)).exists(),
     }
     if request.headers.get("X-Fragment"):
         return render(request, "packets/_needs.html", panel)

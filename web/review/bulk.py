@@ -15,9 +15,9 @@ from django.views.decorators.http import require_POST
 
 from ingestion import review as decisions
 from ingestion.models import Action, Document
-from ingestion.review import NotDecided, desk
-from ingestion.review.table import RULES, open_to
-from ingestion.rules.sentences import reason
+from ingestion.review import NotDecided, assignments
+from ingestion.review.decision_rules import RULES, open_to
+from ingestion.rules.finding_texts import reason
 from web.review.forms import DecisionForm
 from web.review.queue import for_reviewers
 from web.review.sign import signature
@@ -36,7 +36,9 @@ def together(request: SignedIn) -> HttpResponse:
         messages.warning(request, "Choose the documents first, with the boxes before them.")
         return redirect("review_queue")
     if request.POST.get("do") == "take":
-        taken = sum(desk.assign(document, request.user, by=request.user) for document in chosen)
+        taken = sum(
+            assignments.assign(document, request.user, by=request.user) for document in chosen
+        )
         messages.success(request, f"{taken} of {len(chosen)} are yours now; the others were.")
         return redirect("review_queue")
     return _return(request, chosen)

@@ -10,10 +10,10 @@ from ingestion.intake import declarations
 from ingestion.intake.declarations import Declared
 from ingestion.models import Action, Document
 from ingestion.review import MOST_WORDS, Ruling, successors
-from ingestion.review.desk import Wanted
-from ingestion.review.table import REASONS, must_be_signed, tells_site
+from ingestion.review.assignments import Wanted
+from ingestion.review.decision_rules import REASONS, must_be_signed, tells_site
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.sentences import reason
+from ingestion.rules.finding_texts import reason
 from sites.models import Site, User
 from web.shell.forms import (
     PlainForm,

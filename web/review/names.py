@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ingestion.core.states import DocumentState
+from ingestion.documents.site_readiness import readiness_of
 from ingestion.models import Document
-from ingestion.readiness import readiness_of
-from ingestion.rules.names import is_same_person, may_be_same_person
-from ingestion.rules.requirements import Each, named
-from ingestion.rules.types import TYPES
+from ingestion.rules.classification.types import TYPES
+from ingestion.rules.fields.names import is_same_person, may_be_same_person
+from ingestion.rules.site_file.requirements import Each, named
 from web.documents.extracted_fields import extraction_of
 from web.shell.state_display import Look
 

@@ -7,10 +7,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from ingestion import review as decisions
 from ingestion.core.states import DocumentState
-from ingestion.intake import correcting
+from ingestion.intake import corrections
 from ingestion.models import Document
-from ingestion.review import desk
-from ingestion.review.table import is_own
+from ingestion.review import assignments
+from ingestion.review.decision_rules import is_own
 from web.documents.decision_display import choices, with_signatures
 from web.documents.extracted_fields import extracted, extraction_of, ways
 from web.documents.outcomes import remarks
@@ -48,7 +48,7 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
         "zoom": zoom,
         "picture": marked_picture(request.user, document, current, page, zoom),
         "remarks": remarks(document, for_staff=True),
-        "newer": correcting.correction(document),
+        "newer": corrections.correction(document),
         "extracted": extracted(document),
         "names": compared_names(document),
         "ways": ways(last) if last else [],
@@ -57,7 +57,7 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
         "choices": choices(request.user, document),
         "is_own": is_own(request.user, document),
         "version": decisions.version(document),
-        "looking": desk.opened(document, request.user) if document.state in WAITS else None,
+        "looking": assignments.opened(document, request.user) if document.state in WAITS else None,
         "place": place,
         "length": length,
         "before": before,
@@ -71,7 +71,7 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
 @require_POST
 def take(request: SignedIn, pk: int) -> HttpResponse:
     document = reviewed(pk)
-    if desk.assign(document, request.user, by=request.user):
+    if assignments.assign(document, request.user, by=request.user):
         messages.success(request, "It is yours now.")
     return redirect("review", pk)
 

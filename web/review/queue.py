@@ -9,17 +9,17 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from ingestion import originals
+from ingestion.documents import downloads
 from ingestion.models import Document, ReviewRequest
-from ingestion.review import desk
-from ingestion.review.desk import Wanted
-from ingestion.rules.sentences import reason
+from ingestion.review import assignments
+from ingestion.review.assignments import Wanted
+from ingestion.rules.finding_texts import reason
 from sites.models import User
 from web.review.forms import FilterForm
 from web.shell.access import SignedIn, for_staff_with
 
 ON_A_PAGE = 50
-for_reviewers = for_staff_with(originals.REVIEWS)
+for_reviewers = for_staff_with(downloads.REVIEWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Row:
 def queue(request: SignedIn) -> HttpResponse:
     form = FilterForm(request.GET)
     wanted = form.wanted(request.user)
-    waiting = desk.queue(wanted)
+    waiting = assignments.queue(wanted)
     page = Paginator(waiting, ON_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "form": form,
@@ -49,14 +49,14 @@ def queue(request: SignedIn) -> HttpResponse:
         "is_rejected": wanted.rejected,
         "is_filtered": form.is_narrowed,
         "one_code": wanted.code,
-        "waiting": desk.waiting(),
+        "waiting": assignments.waiting(),
     }
     return render(request, "review/queue.html", context)
 
 
 def row(document: Document) -> Row:
     since = document.settled_at or document.received_at
-    due = desk.due_at(since)
+    due = assignments.due_at(since)
     open_requests = [each for each in document.review_requests.all() if not each.answered_at]
     held = getattr(document, "desk", None)
     return Row(
@@ -81,7 +81,7 @@ def neighbours(document: Document, wanted: Wanted) -> tuple[int, int, int | None
 
     Place 0: it does not wait here any more; then the first of the queue comes next.
     """
-    keys = list(desk.queue(wanted).values_list("pk", flat=True))
+    keys = list(assignments.queue(wanted).values_list("pk", flat=True))
     if document.pk not in keys:
         return 0, len(keys), None, keys[0] if keys else None
     at = keys.index(document.pk)

@@ -14,11 +14,11 @@ from django.views.decorators.http import require_http_methods
 
 from audit.electronic_signatures import Signature
 from ingestion import review as decisions
-from ingestion.intake import correcting
+from ingestion.intake import corrections
 from ingestion.models import Action, Decision, Document
-from ingestion.review import NotDecided, Overtaken, desk
-from ingestion.review.desk import Wanted
-from ingestion.review.table import AFTERWARDS, RULES, open_to
+from ingestion.review import NotDecided, Overtaken, assignments
+from ingestion.review.assignments import Wanted
+from ingestion.review.decision_rules import AFTERWARDS, RULES, open_to
 from web.review.forms import DecisionForm
 from web.review.page import reviewed
 from web.review.queue import for_reviewers
@@ -86,7 +86,7 @@ def _decided(request: SignedIn, decision: Decision) -> HttpResponse:
 def _after(decision: Decision) -> str:
     if decision.action in AFTERWARDS:
         return reverse("document", args=[decision.document_id])
-    following = desk.queue(Wanted()).values_list("pk", flat=True).first()
+    following = assignments.queue(Wanted()).values_list("pk", flat=True).first()
     return reverse("review", args=[following]) if following else reverse("review_queue")
 
 
@@ -98,7 +98,7 @@ def _overtaken(
     context = {
         "document": reviewed(document.pk),
         "decision": decision,
-        "newer": None if decision else correcting.correction(document),
+        "newer": None if decision else corrections.correction(document),
         "typed": next(filter(None, typed), ""),
     }
     return render(request, _template(request, "overtaken"), context, status=409)

@@ -6,8 +6,8 @@ from types import MappingProxyType
 from audit.ledger import actors
 from audit.ledger.queries import Recorded
 from ingestion.core.states import BatchState, DocumentState
-from ingestion.rules.copy import COPY
-from ingestion.rules.sentences import sentences
+from ingestion.rules.finding_texts import sentences
+from ingestion.rules.messages import COPY
 from sites.models import User
 from web.shell.state_display import LOOKS, Look
 

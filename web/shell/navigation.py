@@ -11,7 +11,7 @@ from functools import partial
 from django.http import HttpRequest
 from django.urls import reverse
 
-from ingestion.review import desk
+from ingestion.review import assignments
 from sites import approvals
 from sites.models import User
 
@@ -58,7 +58,7 @@ ITEMS = (
         "Review",
         "review_queue",
         _staff_with("ingestion.review_document"),
-        waiting=lambda _user: desk.waiting(),
+        waiting=lambda _user: assignments.waiting(),
     ),
     Item(
         "Records",

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from ingestion.core.states import BatchState, ChunkState, DocumentState
-from ingestion.rules.requirements import Standing
+from ingestion.rules.site_file.requirements import Standing
 
 # Drawn on a grid of 24 with a stroke of 2, so that all have one weight.
 _PATHS = {

@@ -18,11 +18,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from audit.files.csv_export import inert
+from ingestion.documents.site_readiness import Readiness, readiness
 from ingestion.models import SiteSummary
 from ingestion.models.requirements import type_name
-from ingestion.operations import summaries
-from ingestion.readiness import Readiness, readiness
-from ingestion.rules.requirements import Standing
+from ingestion.operations import site_summaries
+from ingestion.rules.site_file.requirements import Standing
 from sites.models import Site, Study, User
 from web.shell.state_display import STANDING_LOOKS, Look
 from web.sites.required_documents import Line, lines
@@ -117,7 +117,7 @@ class Chosen:
 
     def in_pages(self) -> Iterator[list[Readiness]]:
         rows = list(self.sites)
-        for page in summaries.batched(rows, ON_A_PAGE):
+        for page in site_summaries.batched(rows, ON_A_PAGE):
             yield self.stands(page)
 
 
@@ -130,17 +130,17 @@ def chosen(sites: "QuerySet[Site]", wishes: Wishes) -> Chosen:
         return Chosen(sorted(stands, key=_part), None)
     today = timezone.now().date()
     if "incomplete" in wishes.given:
-        places = summaries.incomplete(places)
+        places = site_summaries.incomplete(places)
     if "due" in wishes.given:
-        places = summaries.due(places, today, SOON)
+        places = site_summaries.due(places, today, SOON)
     counted = SiteSummary.objects.aggregate(Min("counted_at"))["counted_at__min"]
-    return Chosen(summaries.least_complete_first(places), counted or timezone.now())
+    return Chosen(site_summaries.least_complete_first(places), counted or timezone.now())
 
 
 def _is_wished(stand: Readiness, given: Mapping[str, Any]) -> bool:
     today = timezone.now().date()
     is_left_out = "incomplete" in given and stand.is_complete
-    return not is_left_out and ("due" not in given or summaries.is_due(stand, today, SOON))
+    return not is_left_out and ("due" not in given or site_summaries.is_due(stand, today, SOON))
 
 
 def _part(stand: Readiness) -> tuple[float, str]:

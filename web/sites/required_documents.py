@@ -10,13 +10,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from ingestion.core.states import DocumentState
+from ingestion.documents.site_readiness import Readiness, readiness_of
 from ingestion.models import Document
 from ingestion.models.requirements import type_name
-from ingestion.readiness import Readiness, readiness_of
-from ingestion.rules.packet import Gap
-from ingestion.rules.requirements import Requirement, Standing
-from ingestion.rules.sentences import Sentences, sentences
-from ingestion.rules.types import TYPES
+from ingestion.rules.classification.types import TYPES
+from ingestion.rules.finding_texts import Sentences, sentences
+from ingestion.rules.site_file.cross_checks import Gap
+from ingestion.rules.site_file.requirements import Requirement, Standing
 from sites.models import Site
 from web.documents.outcomes import needed
 from web.shell.access import SignedIn

@@ -14,10 +14,10 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from ingestion.documents.site_readiness import kinds
 from ingestion.models import Document, SiteSummary
-from ingestion.operations import figures as counted
-from ingestion.readiness import kinds
-from ingestion.rules.sentences import reason
+from ingestion.operations import metrics as counted
+from ingestion.rules.finding_texts import reason
 from sites.models import Site
 from web.shell import charts
 from web.shell.access import SignedIn

@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from ingestion.rules.sentences import reason
+from ingestion.rules.finding_texts import reason
 from sites.roles import label
 from web.account import session_limits
 from web.shell import state_display

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from audit.ledger.actors import OPERATIONS
-from ingestion import batches
-from ingestion.filing import By
+from ingestion.documents import batches
+from ingestion.documents.transitions import By
 from ingestion.management import waiting
 from ingestion.models import Batch
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from audit.ledger.actors import OPERATIONS
-from ingestion.intake import register
+from ingestion.intake import registration
 from ingestion.management import waiting
 from ingestion.models import PRIORITIES, Source
 from sites.models import Site
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         found = Site.objects.filter(site_id=site).first()
         if found is None:
             raise CommandError(f"there is no site {site!r}; load it with load_sites first")
-        submission = register.Submission(
+        submission = registration.Submission(
             Source.FOLDER,
             "system:ingest_folder",
             OPERATIONS,
@@ -38,7 +38,9 @@ class Command(BaseCommand):
             idempotency_key=options["key"],
         )
         try:
-            batch = waiting.admitted(lambda: register.register_folder(folder, found, submission))
-        except (register.Refused, OSError) as error:
+            batch = waiting.admitted(
+                lambda: registration.register_folder(folder, found, submission)
+            )
+        except (registration.Refused, OSError) as error:
             raise CommandError(f"{folder} is refused, nothing was registered:\n{error}") from error
         waiting.report(batch, self, options)

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from audit.ledger.actors import OPERATIONS
-from ingestion.intake import manifest, register
+from ingestion.intake import manifest, registration
 from ingestion.management import waiting
 from ingestion.models import PRIORITIES, Source
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         if dry_run:
             self.stdout.write(f"{len(descriptors)} documents would be registered.")
             return
-        submission = register.Submission(
+        submission = registration.Submission(
             Source.MANIFEST,
             "system:ingest_manifest",
             OPERATIONS,
@@ -42,7 +42,9 @@ class Command(BaseCommand):
             idempotency_key=options["key"],
         )
         try:
-            batch = waiting.admitted(lambda: register.register_manifest(descriptors, submission))
+            batch = waiting.admitted(
+                lambda: registration.register_manifest(descriptors, submission)
+            )
         except manifest.Refused as refused:
             raise _refused(file, refused) from refused
         waiting.report(batch, self, options)

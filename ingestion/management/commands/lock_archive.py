@@ -10,10 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
-from ingestion.stores import locks
-from ingestion.stores.archive import archive
-from ingestion.stores.buckets import BucketArchive
-from ingestion.stores.locks import Followed
+from ingestion.storage import object_locks
+from ingestion.storage.archive import archive
+from ingestion.storage.buckets import BucketArchive
+from ingestion.storage.object_locks import Followed
 from sites.models import Study
 
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, study: str, dry_run: bool, **options: Any) -> None:
         try:
-            followed = locks.follow(_studies(study), dry_run=dry_run)
+            followed = object_locks.follow(_studies(study), dry_run=dry_run)
         except Error as error:
             raise CommandError(
                 f"The database failed: {str(error).strip()}", returncode=2

@@ -13,10 +13,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from ingestion.core.limiter import Pace
-from ingestion.core.work import PortalTerms
-from ingestion.dispatch import gates
-from ingestion.dispatch.items import portal_terms
-from ingestion.portal.check import look
+from ingestion.core.ports import PortalTerms
+from ingestion.dispatch import portal_limit_rows
+from ingestion.dispatch.work_items import portal_terms
+from ingestion.sources.http.check import look
 from sites.models import Site
 
 LEAD_SECONDS = 0.25  # in which certificates and secrets are read
@@ -44,7 +44,7 @@ class Command(BaseCommand):
     def _waits(self, terms: PortalTerms) -> tuple[float, float]:
         """Seconds until each of two requests may go. The second one is seldom needed, and lost."""
         pace = Pace.of(terms.rate_per_second, terms.burst)
-        reserved = gates.reserve(terms.portal, pace, 2, lead=LEAD_SECONDS)
+        reserved = portal_limit_rows.reserve(terms.portal, pace, 2, lead=LEAD_SECONDS)
         if reserved is None:
             self.stdout.write("Its breaker is open: workers do not ask it just now. We do.")
             return 0.0, 1 / terms.rate_per_second

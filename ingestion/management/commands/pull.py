@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from audit.ledger.actors import OPERATIONS
-from ingestion.intake.pulling import NothingToPull, PortalSilent, pull
+from ingestion.intake.portal_pull import NothingToPull, PortalSilent, pull
 from ingestion.intake.submission import Submission
 from ingestion.management import waiting
 from ingestion.models import PRIORITIES, Source

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django_q.models import Failure
 
-from ingestion.dispatch import bell
-from ingestion.operations import watch
+from ingestion.dispatch import wakeup
+from ingestion.operations import work_status
 
 
 class Command(BaseCommand):
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *args: Any, as_json: bool, **options: Any) -> None:
-        status = watch.status() | _tasks()
+        status = work_status.status() | _tasks()
         if as_json:
             self.stdout.write(json.dumps(status))
             return
@@ -32,7 +32,7 @@ class Command(BaseCommand):
 def _tasks() -> dict[str, Any]:
     """What stands between the rows and the workers."""
     return {
-        "ring_unanswered": bool(bell.unanswered()),
+        "ring_unanswered": bool(wakeup.unanswered()),
         "failed_tasks": Failure.objects.filter(success=False).count(),
     }
 

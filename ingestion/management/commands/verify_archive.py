@@ -13,8 +13,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
 from ingestion.core.errors import StorageUnavailable
-from ingestion.stores import stocktaking
-from ingestion.stores.stocktaking import Fault, Stock
+from ingestion.storage import archive_verification
+from ingestion.storage.archive_verification import Fault, Stock
 
 _LOCK = "within a month by itself, now by `manage.py lock_archive` (this breaks nothing)"
 WHAT = {
@@ -45,10 +45,16 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="One JSON object, for programs.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        parts = stocktaking.of_the_night() if options["rolling"] else stocktaking.PARTS
+        parts = (
+            archive_verification.of_the_night()
+            if options["rolling"]
+            else archive_verification.PARTS
+        )
         shown = self._show if self.stderr.isatty() and not options["json"] else _hide
         try:
-            stock = stocktaking.take_stock(parts, asked_by="system:command", progress=shown)
+            stock = archive_verification.take_stock(
+                parts, asked_by="system:command", progress=shown
+            )
         except (Error, StorageUnavailable, OSError) as error:
             raise self._unchecked(error, as_json=options["json"]) from error
         self.stdout.write(json.dumps(stock.as_json()) if options["json"] else _told(stock))

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from ingestion import expiries
+from ingestion.documents import expiries
 
 
 class Command(BaseCommand):

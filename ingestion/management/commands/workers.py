@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from ingestion.dispatch.host import Host
-from ingestion.stores.bucket_checks import BUCKETS
+from ingestion.dispatch.processes.worker_host import Host
+from ingestion.storage.bucket_checks import BUCKETS
 
 
 class Command(BaseCommand):

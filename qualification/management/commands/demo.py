@@ -18,8 +18,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from audit.ledger.actors import OPERATIONS
 from audit.signing import key_rotation, keys
 from audit.verification.verify import EXIT_CODES, Result
-from ingestion import progress
-from ingestion.intake import manifest, register
+from ingestion.documents import progress
+from ingestion.intake import manifest, registration
 from ingestion.models import Batch, Source
 from qualification import demo_output
 from qualification.sandbox.programs import (
@@ -114,8 +114,8 @@ def _corpus(sites: int, seed: int, base_url: str) -> Corpus:
 def _ingest(console: Console, title: str, file: Path) -> Batch:
     """Register a manifest and show the batch's progress until it is final."""
     descriptors = manifest.read(file.read_text(encoding="utf-8"))
-    batch = register.register_manifest(
-        descriptors, register.Submission(Source.MANIFEST, "system:demo", OPERATIONS)
+    batch = registration.register_manifest(
+        descriptors, registration.Submission(Source.MANIFEST, "system:demo", OPERATIONS)
     )
     columns = (
         TextColumn("{task.description:<10}"),

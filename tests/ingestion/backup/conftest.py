@@ -12,11 +12,11 @@ from django.db import connection
 
 from audit.signing import key_rotation
 from ingestion.backup import making
-from ingestion.intake import register
+from ingestion.intake import registration
 from tests import commands
 from tests.audit.support import sql
 from tests.factories import make_filed, make_site, make_user, put_on_record
-from tests.ingestion.stores.conftest import stored
+from tests.ingestion.storage.conftest import stored
 
 FOLDERS = {
     "ARCHIVE_DIR": "archive",
@@ -58,10 +58,10 @@ def filed(site, tmp_path):
 def waiting(site):
     """An upload that nobody has taken up."""
     content = ContentFile(b"%PDF-1.7", "letter.pdf")
-    file = register.UploadedDocument("letter.pdf", "irb-approval", "", content)
+    file = registration.UploadedDocument("letter.pdf", "irb-approval", "", content)
     user = make_user(sites=(site,))
     put_on_record()  # the command verifies what it brings back
-    packet = register.upload_packet(site=site, user=user, files=[file])
+    packet = registration.upload_packet(site=site, user=user, files=[file])
     return packet.documents.get()
 
 

@@ -20,16 +20,16 @@ from ingestion.backup import contents, making
 from ingestion.backup.contents import BackupProblem, Item, Kind
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import leases
-from ingestion.intake import drafts, gathering
-from ingestion.intake.gathering import Expected
-from ingestion.stores import spool
-from ingestion.stores.archive import archive
+from ingestion.intake import drafts, upload_sessions
+from ingestion.intake.upload_sessions import Expected
+from ingestion.storage import spool
+from ingestion.storage.archive import archive
 from tests import steps
 from tests.audit.support import guards_down, sql, write
 from tests.factories import verdict
 from tests.ingestion.backup.conftest import backups, run
 from tests.ingestion.hosts import environment, eventually
-from tests.ingestion.stores.conftest import stored
+from tests.ingestion.storage.conftest import stored
 
 pytestmark = pytest.mark.requirement("R31")
 
@@ -149,10 +149,10 @@ def test_files_that_came_for_an_open_packet_are_in_it(target, site):
     content = b"%PDF gathered"
     sha256 = hashlib.sha256(content).hexdigest()
     expected = Expected("IRB.pdf", "irb-approval", "", sha256, len(content))
-    packet = gathering.open_packet(
+    packet = upload_sessions.open_packet(
         owner="token:1", key="k", site_id=site.site_id, priority=5, files=[expected]
     )
-    gathering.receive(packet, 0, [content])
+    upload_sessions.receive(packet, 0, [content])
     (packet.folder / f"1.{uuid.uuid4()}.part").write_bytes(b"half")
     run("backup", target)
     names = {name.rpartition("/")[2] for name in listed(target, Kind.SPOOL)}

@@ -8,9 +8,9 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from audit.verification.verify import verify
-from ingestion.intake import manifest, register
+from ingestion.intake import manifest, registration
 from ingestion.models import Document
-from ingestion.stores import stocktaking
+from ingestion.storage import archive_verification
 from samples.corpus import write_corpus
 from samples.portal import Limit, SamplePortal
 from sites.models import Portal
@@ -33,7 +33,7 @@ pytestmark = [
 
 def all_is_well():
     each_was_filed_once()
-    assert stocktaking.take_stock(asked_by="system:tests").intact
+    assert archive_verification.take_stock(asked_by="system:tests").intact
     assert verify().intact
 
 
@@ -83,4 +83,4 @@ def submitted(corpus, portal, folder):
     call_command("load_sites", str(sites), verbosity=0)
     Portal.objects.update(rate_per_second=0.5, burst=1)
     lines = corpus.manifest.read_text().replace(NOWHERE, portal.base_url)
-    return register.register_manifest(manifest.read(lines), SUBMISSION)
+    return registration.register_manifest(manifest.read(lines), SUBMISSION)

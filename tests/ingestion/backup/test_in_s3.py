@@ -3,10 +3,10 @@
 import pytest
 
 from ingestion.models import Document
-from ingestion.stores import spool
-from ingestion.stores.archive import archive
+from ingestion.storage import spool
+from ingestion.storage.archive import archive
 from tests.ingestion.backup.conftest import run
-from tests.ingestion.stores.buckets import in_s3
+from tests.ingestion.storage.buckets import in_s3
 
 pytestmark = pytest.mark.requirement("R31")
 

@@ -16,8 +16,8 @@ from audit.verification.verify import verify
 from ingestion.backup import contents
 from ingestion.core.states import DocumentState
 from ingestion.models import Document
-from ingestion.stores import spool
-from ingestion.stores.archive import archive
+from ingestion.storage import spool
+from ingestion.storage.archive import archive
 from tests.audit.support import APPLICATION, sql, write
 from tests.ingestion.backup.conftest import backups, run
 from tests.ingestion.hosts import environment

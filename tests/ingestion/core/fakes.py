@@ -7,11 +7,16 @@ from pathlib import Path
 
 from ingestion.core.breaker import BreakerTerms
 from ingestion.core.errors import IngestionError
-from ingestion.core.gate import LocalGate
 from ingestion.core.ingest import Ingest
-from ingestion.core.lanes import Lanes
 from ingestion.core.limits import Limits
-from ingestion.core.work import Fetched, PortalTerms, Unchanged, WorkItem
+from ingestion.core.portal_limits import LocalGate
+from ingestion.core.portal_queues import Lanes
+from ingestion.core.ports import (
+    Fetched,
+    PortalTerms,
+    Unchanged,
+    WorkItem,
+)
 
 LIMITS = Limits(fetchers=4, settlers=2, fetch_tries=3, backoff_base_seconds=0.001, lane_depth=2)
 

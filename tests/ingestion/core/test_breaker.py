@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.core.breaker import Breaker, BreakerState, BreakerTerms
-from ingestion.core.gate import LocalGate, Outcome
+from ingestion.core.portal_limits import LocalGate, Outcome
 
 TERMS = BreakerTerms(failures=3, window_seconds=60, cooldown_seconds=300)
 CLOSED, OPEN, HALF_OPEN = BreakerState

@@ -14,7 +14,7 @@ from ingestion.core.errors import (
     PortalUnreachable,
     StorageUnavailable,
 )
-from ingestion.core.work import Filed
+from ingestion.core.ports import Filed
 from tests.ingestion.core.fakes import LIMITS, House, make_item, terms
 
 

@@ -7,12 +7,12 @@ import json
 import pytest
 from django.core.management import call_command
 
-from ingestion.intake import manifest, register
+from ingestion.intake import manifest, registration
 from ingestion.models import Source
 from samples.corpus import write_corpus
 from tests.ingestion.brokers import redis_server
 
-SUBMISSION = register.Submission(Source.MANIFEST, "system:tests", "ops")
+SUBMISSION = registration.Submission(Source.MANIFEST, "system:tests", "ops")
 NOWHERE = "http://127.0.0.1:1"
 
 
@@ -62,7 +62,7 @@ def submit(tmp_path):
             files.append(tmp_path / source.name)
             files[-1].write_text(source.read_text().replace(NOWHERE, portal.base_url))
         call_command("load_sites", str(files[0]), verbosity=0)
-        return register.register_manifest(manifest.read(files[1].read_text()), SUBMISSION)
+        return registration.register_manifest(manifest.read(files[1].read_text()), SUBMISSION)
 
     return submit
 

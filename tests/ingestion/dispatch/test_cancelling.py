@@ -9,12 +9,12 @@ from django.db import connections
 
 from audit.ledger.actors import in_full, in_short
 from audit.ledger.queries import timeline
-from ingestion import batches, retrying
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.dispatch.shift import work_shift
-from ingestion.filing import By
-from ingestion.intake import register
+from ingestion.documents import batches, retrying
+from ingestion.documents.transitions import By
+from ingestion.intake import registration
 from ingestion.models import Batch, Chunk
 from samples.portal import Limit, SamplePortal, limits_of
 from sites.models import Portal
@@ -143,11 +143,11 @@ def test_a_small_packet_is_final_while_a_large_batch_fills_all_ordinary_room(
         try:
             eventually(lambda: some_are_settled(batch))
             site = batch.chunks.first().site
-            file = register.UploadedDocument(
+            file = registration.UploadedDocument(
                 "a.pdf", "protocol-signature-page", "", ContentFile(content, "a.pdf")
             )
             packets.append(
-                register.upload_packet(site=site, user=make_user(sites=(site,)), files=[file])
+                registration.upload_packet(site=site, user=make_user(sites=(site,)), files=[file])
             )
         finally:
             connections.close_all()

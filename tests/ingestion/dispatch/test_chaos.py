@@ -19,9 +19,9 @@ from django.utils import timezone
 
 from audit.ledger.queries import timeline
 from audit.verification import verify
-from ingestion.intake import manifest, register
+from ingestion.intake import manifest, registration
 from ingestion.models import Chunk
-from ingestion.operations import reconcile
+from ingestion.operations import reconciliation
 from samples.corpus import write_corpus
 from samples.portal import SamplePortal
 from sites.models import Portal
@@ -73,7 +73,7 @@ def submit(corpus, portal, *, copies):
         for copy in range(copies)
     ]
     text = "\n".join(map(json.dumps, named)).replace(NOWHERE, portal.base_url)
-    return register.register_manifest(manifest.read(text), SUBMISSION)
+    return registration.register_manifest(manifest.read(text), SUBMISSION)
 
 
 class Storm:
@@ -179,7 +179,7 @@ def ride_out(corpus, settings, broker, *, seed, copies, strikes):
     total = batch.documents.count()
     logger.info("%s: %d of %d readings were begun again", dict(storm.strikes), again, total)
     assert again <= deadly * SETTLERS
-    assert not list(reconcile.rows_agree_with_the_ledger())
+    assert not list(reconciliation.rows_agree_with_the_ledger())
     assert verify.verify().intact
     return again / total
 

@@ -11,12 +11,12 @@ from audit.background_jobs import AuditJob
 from audit.export import job as export_job
 from audit.signing import key_rotation
 from audit.verification import runs
-from ingestion.stores import locks, stocktaking
-from ingestion.stores.archive import archive
+from ingestion.storage import archive_verification, object_locks
+from ingestion.storage.archive import archive
 from sites.models.legal_holds import LegalHold
 from tests.factories import make_filed, make_site, make_user
 from tests.ingestion.hosts import eventually, kill, worker_host
-from tests.ingestion.stores.buckets import in_s3
+from tests.ingestion.storage.buckets import in_s3
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -28,8 +28,8 @@ pytestmark = [
 ARGUMENTS = {
     runs.KIND: {"mode": "full"},
     export_job.KIND: {},
-    stocktaking.KIND: {"parts": ["ab"]},
-    locks.KIND: {"parts": ["ab"]},
+    archive_verification.KIND: {"parts": ["ab"]},
+    object_locks.KIND: {"parts": ["ab"]},
 }  # of a job of each kind
 
 
@@ -100,7 +100,7 @@ def test_a_person_who_asks_is_answered_by_a_host(settings):
 
 def test_a_job_whose_worker_is_killed_is_begun_again_at_once(settings, endless):
     with worker_host(settings) as host:
-        job = background_jobs.ask(stocktaking.KIND, {"parts": ["ab"]}, "user:7")
+        job = background_jobs.ask(archive_verification.KIND, {"parts": ["ab"]}, "user:7")
         writer = eventually(lambda: opened_for_writing(endless))
         kill(host, "worker")
         endless.unlink()

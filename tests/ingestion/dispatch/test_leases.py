@@ -8,12 +8,12 @@ from django.utils import timezone
 
 from audit.ledger.log import ledger
 from audit.ledger.queries import timeline
-from ingestion import filing
+from ingestion.core.ports import Filed
 from ingestion.core.states import BatchState, ChunkState, DocumentState
-from ingestion.core.work import Filed
 from ingestion.dispatch import leases
+from ingestion.documents import transitions
 from ingestion.models import Chunk, Document, PortalGate
-from ingestion.stores import spool
+from ingestion.storage import spool
 from tests import steps
 from tests.factories import make_batch, make_site, verdict
 
@@ -245,7 +245,7 @@ def test_what_is_on_file_without_an_etag_is_asked_for_like_anything_else(filed):
 def test_a_version_that_was_withdrawn_is_not_on_file(filed):
     filed.refresh_from_db()
     with ledger():
-        filing.move(filed, DocumentState.WITHDRAWN, event="document.withdrawn")
+        transitions.move(filed, DocumentState.WITHDRAWN, event="document.withdrawn")
     assert again(filed).filed is None
 
 

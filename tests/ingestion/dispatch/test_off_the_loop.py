@@ -29,9 +29,9 @@ def python_work(frame):
     if name != "__init__":  # a plain value is made where it is needed
         if module.startswith("ingestion.rules."):
             return "deciding"
-        if module == "ingestion.filing":
+        if module == "ingestion.documents.transitions":
             return "recording"
-    if module == "ingestion.stores.spool":
+    if module == "ingestion.storage.spool":
         return "writing"
     return "parsing" if module.partition(".")[0] in PARSERS else None
 

@@ -11,7 +11,7 @@ from django.db import connection, connections
 from django_q.models import OrmQ
 from django_q.tasks import async_task
 
-from ingestion.intake import manifest, register
+from ingestion.intake import manifest, registration
 from ingestion.models import Batch, Document, Source
 from tests.ingestion.brokers import redis_server
 from tests.ingestion.hosts import eventually, find, worker_host
@@ -123,7 +123,7 @@ def test_a_database_that_is_restarted_in_the_middle_loses_nothing_and_condemns_n
 def test_twenty_equal_submissions_at_once_make_one_batch(one_site):
     call_command("load_sites", str(one_site.sites), verbosity=0)
     lines = manifest.read(one_site.manifest.read_text())
-    submission = register.Submission(
+    submission = registration.Submission(
         Source.MANIFEST, "system:tests", "ops", idempotency_key="a packet"
     )
     answers, start = [], threading.Barrier(20)
@@ -131,7 +131,7 @@ def test_twenty_equal_submissions_at_once_make_one_batch(one_site):
     def submit():
         start.wait()
         try:
-            answers.append(register.register_manifest(lines, submission).pk)
+            answers.append(registration.register_manifest(lines, submission).pk)
         finally:
             connections.close_all()
 

@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 
 from audit.ledger.queries import timeline
-from ingestion import batches, progress, retrying
 from ingestion.core.states import BatchState, DocumentState
-from ingestion.dispatch import leases, polls
-from ingestion.filing import By
+from ingestion.dispatch import completion_polls, leases
+from ingestion.documents import batches, progress, retrying
+from ingestion.documents.transitions import By
 from ingestion.models import Batch, Chunk, Document
 from tests import steps
 from tests.factories import make_batch
@@ -29,7 +29,7 @@ def poll_until(at, *, since=None):
     now = since or timezone.now()
     while now < at:
         now += timedelta(minutes=1)
-        polls.poll_due(now)
+        completion_polls.poll_due(now)
     return now
 
 
@@ -109,7 +109,7 @@ def test_a_look_that_dies_half_way_through_giving_up_goes_on_where_it_was(settin
         poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
     assert states(batch)[1] == {DocumentState.HELD: 2, DocumentState.RECEIVED: 4}
     now = Batch.objects.get(pk=batch.pk).next_poll_at
-    polls.poll_due(now + timedelta(seconds=1))
+    completion_polls.poll_due(now + timedelta(seconds=1))
     assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 6})
 
 
@@ -117,8 +117,8 @@ def test_two_hosts_that_look_at_once_make_one_look():
     batch = make_batch()
     now = timezone.now() + timedelta(hours=1)
     seen = Batch.objects.get(pk=batch.pk)
-    assert polls._poll(seen, now)
-    assert not polls._poll(seen, now)
+    assert completion_polls._poll(seen, now)
+    assert not completion_polls._poll(seen, now)
 
 
 def test_a_batch_whose_end_was_missed_is_ended_by_the_next_look():
@@ -141,7 +141,10 @@ def test_documents_that_are_tried_again_get_a_deadline_again():
 
 
 def test_many_due_batches_are_looked_at_a_few_at_a_time():
-    for _ in range(polls.MOST_AT_ONCE + 3):
+    for _ in range(completion_polls.MOST_AT_ONCE + 3):
         make_batch()
     now = timezone.now() + timedelta(hours=1)
-    assert [polls.poll_due(now), polls.poll_due(now)] == [polls.MOST_AT_ONCE, 3]
+    assert [completion_polls.poll_due(now), completion_polls.poll_due(now)] == [
+        completion_polls.MOST_AT_ONCE,
+        3,
+    ]

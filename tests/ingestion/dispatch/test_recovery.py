@@ -13,14 +13,15 @@ from django_q.models import Schedule
 
 from ingestion import tasks
 from ingestion.core.errors import LeaseLost
-from ingestion.core.lanes import Lanes
+from ingestion.core.portal_queues import Lanes
 from ingestion.core.states import ChunkState
-from ingestion.dispatch import leases, presence, recovery, schedules
-from ingestion.dispatch.door import Door
+from ingestion.dispatch import leases, recovery, schedules
+from ingestion.dispatch.database_thread import Door
+from ingestion.dispatch.processes import worker_presence
 from ingestion.dispatch.shift import Shift
 from ingestion.models import Chunk
-from ingestion.portal import FolderOf
-from ingestion.stores import spool
+from ingestion.sources.http import FolderOf
+from ingestion.storage import spool
 from tests.factories import make_batch, make_leased
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
@@ -144,13 +145,13 @@ def test_what_is_scheduled_can_be_run(name):
 
 
 def test_a_worker_is_at_work_from_its_first_sign_to_the_end_of_its_shift(tmp_path, monkeypatch):
-    monkeypatch.setattr(presence, "_folder", tmp_path)
-    with presence.at_work():
-        [first] = presence.read(tmp_path)
-        presence.sign()
-        [second] = presence.read(tmp_path)
-        assert presence.owner() == second.owner
+    monkeypatch.setattr(worker_presence, "_folder", tmp_path)
+    with worker_presence.at_work():
+        [first] = worker_presence.read(tmp_path)
+        worker_presence.sign()
+        [second] = worker_presence.read(tmp_path)
+        assert worker_presence.owner() == second.owner
     assert (first.began, first.owner) == (second.began, second.owner)
     assert first.seen <= second.seen
-    assert presence.read(tmp_path) == []
-    assert presence.owner() != second.owner  # the next shift is somebody else
+    assert worker_presence.read(tmp_path) == []
+    assert worker_presence.owner() != second.owner  # the next shift is somebody else

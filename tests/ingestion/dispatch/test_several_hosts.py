@@ -13,10 +13,10 @@ from django.db import connection
 
 from audit.verification import verify
 from ingestion.core.states import DocumentState
-from ingestion.intake import register
+from ingestion.intake import registration
 from ingestion.models import Chunk, WorkerHost
-from ingestion.operations import reconcile
-from ingestion.stores.stocktaking import take_stock
+from ingestion.operations import reconciliation
+from ingestion.storage.archive_verification import take_stock
 from samples.portal import Limit, SamplePortal
 from sites.models import Portal, Site
 from tests.factories import make_user, put_on_record
@@ -28,7 +28,7 @@ from tests.ingestion.scenes import (
     is_completed,
     some_are_settled,
 )
-from tests.ingestion.stores.buckets import in_s3
+from tests.ingestion.storage.buckets import in_s3
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 # What the portal counts. We are told of a burst of one: the rest is for requests that leave a busy
@@ -82,10 +82,10 @@ def upload(corpus):
     """Send a document in the form, on a host that works nothing. Answers its batch."""
     expected = corpus.expectations[0]
     content = (corpus.files / expected.site_id / f"{expected.doc_id}.pdf").read_bytes()
-    file = register.UploadedDocument("sent.pdf", "cv", "Ada", ContentFile(content, "sent.pdf"))
+    file = registration.UploadedDocument("sent.pdf", "cv", "Ada", ContentFile(content, "sent.pdf"))
     user = make_user()
     put_on_record()  # hosts verify the ledger after the batch
-    return register.upload_packet(site=Site.objects.get(), user=user, files=[file]).batch
+    return registration.upload_packet(site=Site.objects.get(), user=user, files=[file]).batch
 
 
 def at_work(host):
@@ -98,7 +98,7 @@ def nothing_is_lost_or_twice(corpus, batch, portal):
     everything_is_as_expected(corpus, batch)
     each_was_filed_once()
     assert portal.violations.total() == 0
-    assert not list(reconcile.rows_agree_with_the_ledger())
+    assert not list(reconciliation.rows_agree_with_the_ledger())
     assert verify.verify().intact
     parts = {sha256[:2] for sha256 in batch.documents.values_list("sha256", flat=True) if sha256}
     assert take_stock(sorted(parts), asked_by="system:tests").intact

@@ -10,13 +10,14 @@ from django.utils import timezone
 
 from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState, ChunkState, DocumentState
-from ingestion.dispatch import drain, leases
+from ingestion.dispatch import leases
+from ingestion.dispatch.processes import drain
 from ingestion.dispatch.shift import work_shift
-from ingestion.intake import pulling, register
+from ingestion.documents.site_readiness import readiness_of
+from ingestion.intake import portal_pull, registration
 from ingestion.models import Chunk, Document, Source, ValidityOverride
-from ingestion.readiness import readiness_of
-from ingestion.rules.dates import months_later
-from ingestion.stores.archive import archive
+from ingestion.rules.fields.dates import months_later
+from ingestion.storage.archive import archive
 from samples.documents import specimen
 from samples.people_and_sites import site as sample
 from samples.portal import SamplePortal, limits_of
@@ -51,7 +52,7 @@ def test_what_site_and_sender_say_reaches_the_checks(one_site):
     Study.objects.update(protocol_version="9.0")
     today = datetime.datetime.now(datetime.UTC).date()
     files = [
-        register.UploadedDocument(
+        registration.UploadedDocument(
             f"{slug}{ending}", slug, person, ContentFile(specimen(slug, today=today))
         )
         for slug, person, ending in (
@@ -60,7 +61,7 @@ def test_what_site_and_sender_say_reaches_the_checks(one_site):
             ("delegation-log", "", ".jpg"),
         )
     ]
-    packet = register.upload_packet(site=Site.objects.get(), user=make_user(), files=files)
+    packet = registration.upload_packet(site=Site.objects.get(), user=make_user(), files=files)
     work_shift()
     assert dict(packet.documents.values_list("document_type", "code")) == {
         "cv": "PERSON_MISMATCH",
@@ -122,7 +123,9 @@ def test_a_portal_that_is_asked_again_gives_what_changed_and_the_rest_is_on_file
         before = source.read_bytes()
         try:
             source.write_bytes(before + b"%a new version\n")
-            again = pulling.pull(changed.site, register.Submission(Source.PULL, "user:olga", "ops"))
+            again = portal_pull.pull(
+                changed.site, registration.Submission(Source.PULL, "user:olga", "ops")
+            )
             work_shift()
         finally:
             source.write_bytes(before)
@@ -193,10 +196,10 @@ def test_an_uploads_bytes_leave_the_spool_once_they_are_in_the_archive(one_site,
     expected = one_site.expectations[0]
     content = (one_site.files / expected.site_id / f"{expected.doc_id}.pdf").read_bytes()
     for _ in range(2):
-        file = register.UploadedDocument(
+        file = registration.UploadedDocument(
             "page.pdf", "protocol-signature-page", "", ContentFile(content, "page.pdf")
         )
-        register.upload_packet(site=site, user=make_user(), files=[file])
+        registration.upload_packet(site=site, user=make_user(), files=[file])
         work_shift()
     states = Document.objects.order_by("pk").values_list("state", flat=True)
     assert list(states) == ["ARCHIVED", "DEDUPED"]
@@ -221,8 +224,8 @@ def test_a_document_is_judged_by_what_its_study_lays_down_and_the_decision_says_
         study=site.study, document_type="cv", max_age_months=60, reason="Sponsor SOP 12"
     )
     content = ContentFile(specimen("cv", today=today, site=sample("1001")), "cv.pdf")
-    files = [register.UploadedDocument("cv.pdf", "cv", "Margaret Whitfield", content)]
-    packet = register.upload_packet(site=site, user=make_user(), files=files)
+    files = [registration.UploadedDocument("cv.pdf", "cv", "Margaret Whitfield", content)]
+    packet = registration.upload_packet(site=site, user=make_user(), files=files)
     work_shift()
     kept = packet.documents.get().extractions.get()
     assert kept.terms == {"months": 60}

@@ -13,8 +13,8 @@ from django.core.files.base import ContentFile
 from django_q.models import Failure, OrmQ
 from django_q.tasks import async_task
 
-from ingestion.dispatch.session import sweep_folders
-from ingestion.intake import register
+from ingestion.dispatch.processes.process_session import sweep_folders
+from ingestion.intake import registration
 from ingestion.models import Chunk
 from tests.factories import make_site, make_user
 from tests.ingestion.hosts import (
@@ -51,8 +51,8 @@ def upload(one_site):
     site, user = make_site("1001"), make_user()
 
     def upload():
-        file = register.UploadedDocument("cv.pdf", "cv", "Ada", ContentFile(content, "cv.pdf"))
-        return register.upload_packet(site=site, user=user, files=[file]).batch
+        file = registration.UploadedDocument("cv.pdf", "cv", "Ada", ContentFile(content, "cv.pdf"))
+        return registration.upload_packet(site=site, user=user, files=[file]).batch
 
     return upload
 

@@ -9,9 +9,9 @@ import pytest
 from audit.ledger.queries import timeline
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
-from ingestion.dispatch.door import Door, Together
+from ingestion.dispatch.database_thread import Door, Together
+from ingestion.dispatch.worker_steps import Conclude, StartChecking
 from ingestion.models import Document
-from ingestion.steps import Conclude, StartChecking
 from tests.factories import make_leased, make_site, verdict
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(60)]
@@ -61,7 +61,7 @@ async def one_after_the_other(steps):
 
 
 def test_a_lone_step_is_taken_at_once_and_those_that_follow_it_closely_together(monkeypatch):
-    monkeypatch.setattr("ingestion.dispatch.door.APART_SECONDS", 1.0)
+    monkeypatch.setattr("ingestion.dispatch.database_thread.APART_SECONDS", 1.0)
     chunk, lease = make_leased(documents=3)
     documents = list(chunk.documents.all())
     assert asyncio.run(one_after_the_other(starting(documents, lease))) == [True, True, True]
@@ -70,8 +70,8 @@ def test_a_lone_step_is_taken_at_once_and_those_that_follow_it_closely_together(
 
 
 def test_enough_of_them_wait_for_nobody_else(monkeypatch):
-    monkeypatch.setattr("ingestion.dispatch.door.APART_SECONDS", 3600.0)
-    monkeypatch.setattr("ingestion.dispatch.door.ENOUGH", 2)
+    monkeypatch.setattr("ingestion.dispatch.database_thread.APART_SECONDS", 3600.0)
+    monkeypatch.setattr("ingestion.dispatch.database_thread.ENOUGH", 2)
     chunk, lease = make_leased(documents=3)
     documents = list(chunk.documents.all())
     waiting = one_after_the_other(starting(documents, lease))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ingestion.dispatch.presence import AtWork
-from ingestion.dispatch.watchdog import Patience, Watchdog
+from ingestion.dispatch.processes.watchdog import Patience, Watchdog
+from ingestion.dispatch.processes.worker_presence import AtWork
 
 PATIENCE = Patience(ring=10.0, silence=55.0, work=930.0)
 

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import leases
-from ingestion.intake import admission, register
+from ingestion.intake import admission, registration
 from ingestion.models import Batch, Chunk, Document
-from ingestion.stores import spool
+from ingestion.storage import spool
 from tests import steps
 from tests.factories import make_batch, make_site, make_user
 
@@ -24,8 +24,8 @@ def _folders(settings, tmp_path):
 
 
 def upload(user, site, content=b"%PDF-1.7"):
-    file = register.UploadedDocument("a.pdf", "irb-approval", "", ContentFile(content, "a.pdf"))
-    return register.upload_packet(site=site, user=user, files=[file], idempotency_key="form-1")
+    file = registration.UploadedDocument("a.pdf", "irb-approval", "", ContentFile(content, "a.pdf"))
+    return registration.upload_packet(site=site, user=user, files=[file], idempotency_key="form-1")
 
 
 def spooled():
@@ -35,7 +35,9 @@ def spooled():
 
 def test_a_batch_of_too_many_chunks_is_refused_whole_with_its_numbers(settings):
     settings.CHUNK_SIZE, settings.MAX_CHUNKS = 2, 3
-    with pytest.raises(register.Refused, match="7 documents of 1 sites make 4 chunks; at most 3"):
+    with pytest.raises(
+        registration.Refused, match="7 documents of 1 sites make 4 chunks; at most 3"
+    ):
         make_batch(documents=7)
     assert not Document.objects.exists()
     assert make_batch(documents=6).chunks.count() == 3
@@ -48,14 +50,14 @@ def test_a_small_batch_is_one_chunk_for_each_site(settings):
 
 def test_a_batch_larger_than_the_ceiling_is_refused_for_good_and_not_for_now(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 3
-    with pytest.raises(register.Refused, match="4 documents are more than the 3"):
+    with pytest.raises(registration.Refused, match="4 documents are more than the 3"):
         make_batch(documents=4)
 
 
 def test_at_the_ceiling_nothing_is_registered_and_the_time_to_come_back_is_told(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 5
     make_batch(documents=4)
-    with pytest.raises(register.AtCapacity) as full:
+    with pytest.raises(registration.AtCapacity) as full:
         make_batch(documents=2)
     assert full.value.retry_after == 600
     assert "nothing was registered. Try again in 10 minutes." in str(full.value)
@@ -71,7 +73,7 @@ def test_without_a_ceiling_everything_comes_in(settings):
 def test_what_is_settled_makes_room(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 4
     make_batch(documents=4)
-    with pytest.raises(register.AtCapacity):
+    with pytest.raises(registration.AtCapacity):
         make_batch()
     for lease in leases.take(1, by="here:1:1"):
         steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
@@ -110,7 +112,7 @@ def test_the_same_submission_attaches_even_at_the_ceiling(settings):
 def test_a_key_that_stands_for_something_else_is_refused():
     site = make_site()
     make_batch(site, documents=2, idempotency_key="k-1")
-    with pytest.raises(register.KeyReused, match="'k-1' was used for another submission"):
+    with pytest.raises(registration.KeyReused, match="'k-1' was used for another submission"):
         make_batch(site, documents=3, idempotency_key="k-1")
     assert Batch.objects.count() == 1
 
@@ -119,7 +121,7 @@ def test_the_same_files_under_the_same_key_are_one_packet_and_other_bytes_are_no
     mara, site = make_user(), make_site()
     first = upload(mara, site)
     assert upload(mara, site) == first
-    with pytest.raises(register.KeyReused):
+    with pytest.raises(registration.KeyReused):
         upload(mara, site, content=b"%PDF-2.0")
     assert len(spooled()) == 1
 
@@ -127,14 +129,14 @@ def test_the_same_files_under_the_same_key_are_one_packet_and_other_bytes_are_no
 def test_a_key_belongs_to_whoever_used_it_first():
     site = make_site()
     upload(make_user(), site)
-    with pytest.raises(register.KeyReused):
+    with pytest.raises(registration.KeyReused):
         upload(make_user(), site)
 
 
 def test_an_upload_at_the_ceiling_leaves_no_bytes_behind(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 1
     make_batch()
-    with pytest.raises(register.AtCapacity):
+    with pytest.raises(registration.AtCapacity):
         upload(make_user(), make_site())
     assert not spooled()
 
@@ -142,9 +144,9 @@ def test_an_upload_at_the_ceiling_leaves_no_bytes_behind(settings):
 def test_bytes_are_not_even_read_when_there_is_no_room(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 1
     make_batch()
-    unreadable = register.UploadedDocument("a.pdf", "irb-approval", "", None)
-    with pytest.raises(register.AtCapacity):
-        register.upload_packet(site=make_site(), user=make_user(), files=[unreadable])
+    unreadable = registration.UploadedDocument("a.pdf", "irb-approval", "", None)
+    with pytest.raises(registration.AtCapacity):
+        registration.upload_packet(site=make_site(), user=make_user(), files=[unreadable])
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def at_once(number, work):
         start.wait(10)
         try:
             got.append(work())
-        except register.AtCapacity as full:
+        except registration.AtCapacity as full:
             got.append(full)
         finally:
             connections.close_all()

@@ -6,13 +6,13 @@ import pytest
 
 from audit.ledger.queries import timeline
 from ingestion import review
-from ingestion.dispatch.items import to_do
-from ingestion.filing import By
+from ingestion.dispatch.work_items import to_do
+from ingestion.documents.transitions import By
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declared, NotRedeclared
 from ingestion.models import Action, Document
 from ingestion.rules.findings import Finding
-from ingestion.stores import spool
+from ingestion.storage import spool
 from tests.factories import make_leased, make_site, make_user, verdict
 from tests.ingestion.review.scenes import decide, lead, sender
 from tests.web.scenes import (

@@ -6,10 +6,10 @@ import uuid
 import pytest
 from django.core.files.base import ContentFile
 
-from ingestion.intake import drafts, gathering, quotas
-from ingestion.intake.gathering import Expected
+from ingestion.intake import drafts, quotas, upload_sessions
+from ingestion.intake.upload_sessions import Expected
 from ingestion.models import DraftFile, UploadPart
-from ingestion.stores import spool
+from ingestion.storage import spool
 from tests.factories import make_filed, make_site, make_user
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,7 @@ def _folders(settings, tmp_path):
 
 def declare(size, owner="site:0203", key=""):
     file = Expected("cv.pdf", "cv", "", hashlib.sha256(b"").hexdigest(), size)
-    return gathering.open_packet(
+    return upload_sessions.open_packet(
         owner=owner, key=key or uuid.uuid4().hex, site_id="0203", priority=5, files=[file]
     )
 
@@ -50,7 +50,7 @@ def test_one_token_has_so_many_open_packets_and_may_open_one_again():
         declare(10)
     assert "3 unfinished uploads already" in refusal(declare, 10)
     assert declare(10, key="first") == first
-    gathering.forget(first)
+    upload_sessions.forget(first)
     declare(10)
 
 
@@ -99,7 +99,7 @@ def test_nothing_is_kept_where_the_disk_has_no_room(settings):
     settings.READY_FREE_MB = 10**9  # more than any disk has
     for attempt in (
         lambda: declare(10),
-        lambda: gathering.receive(packet, 0, [b""]),
+        lambda: upload_sessions.receive(packet, 0, [b""]),
         lambda: drafts.keep(draft, "cv.pdf", ContentFile(b"x")),
         lambda: drafts.keep_part(draft, drafts.Part("a" * 32, 0, 9), ContentFile(b"x")),
     ):

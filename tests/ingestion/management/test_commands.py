@@ -8,13 +8,13 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from ingestion import progress
 from ingestion.core.limiter import Pace
 from ingestion.core.states import BatchState, DocumentState
-from ingestion.dispatch import gates, leases
+from ingestion.dispatch import leases, portal_limit_rows
+from ingestion.documents import progress
 from ingestion.management import waiting
 from ingestion.models import Batch, Chunk, Document, PortalGate
-from ingestion.operations import watch
+from ingestion.operations import work_status
 from tests import steps
 from tests.factories import make_batch, make_filed, make_site
 from tests.ingestion.hosts import environment, eventually
@@ -117,9 +117,9 @@ def test_a_wait_without_a_worker_says_so(manifest, capsys, monkeypatch):
 
 def test_what_waits_for_its_portal_is_not_left_lying():
     make_batch()
-    assert watch.work_is_left_lying()
+    assert work_status.work_is_left_lying()
     Chunk.objects.update(next_dispatch_at="2030-01-01T00:00:00Z")
-    assert not watch.work_is_left_lying()
+    assert not work_status.work_is_left_lying()
 
 
 def test_a_folder_of_files_becomes_a_batch(tmp_path, capsys):
@@ -182,7 +182,7 @@ def test_status_names_the_portals_that_are_down_and_those_that_are_in_use(capsys
     down, busy = (make_site(number).portal for number in ("1001", "1002"))
     until = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC).timestamp()
     PortalGate.objects.create(portal=down, breaker="OPEN", shut_until=until * 1e6)
-    gates.reserve(busy.pk, Pace.of(busy.rate_per_second, busy.burst), 5000)
+    portal_limit_rows.reserve(busy.pk, Pace.of(busy.rate_per_second, busy.burst), 5000)
     call_command("status", as_json=True)
     status = json.loads(capsys.readouterr().out)
     assert status["portals_down"] == ["site-1001 (OPEN, next probe 2026-12-01 00:00:00 UTC)"]

@@ -8,11 +8,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from audit.ledger import log
-from ingestion import retrying
-from ingestion.filing import By
+from ingestion.documents import retrying
+from ingestion.documents.transitions import By
 from ingestion.models import Document, WorkerHost
 from ingestion.operations import alarms
-from ingestion.stores import disks
+from ingestion.storage import disk_space
 from tests import steps
 from tests.factories import make_batch, make_leased
 
@@ -98,7 +98,7 @@ def test_what_cannot_be_found_out_silences_nothing_else_and_ends_nothing(monkeyp
     def broken():
         raise OSError("no such device")
 
-    monkeypatch.setattr(disks, "low", broken)
+    monkeypatch.setattr(disk_space, "low", broken)
     seen = alarms.look()
     assert seen.keys == {"workers"}
     assert not seen.is_over("disk")

@@ -12,7 +12,7 @@ from audit.signing import checkpoints, key_rotation
 from audit.verification import verify
 from audit.verification.runs import check as verify_and_keep
 from audit.verification.start import Mode
-from ingestion import expiries
+from ingestion.documents import expiries
 from ingestion.models import Finding
 from ingestion.operations import finding_check
 from ingestion.operations.finding_check import findings_agree_with_the_ledger

@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from audit.ledger.queries import timeline
 from audit.models import Entry
-from ingestion import batches, retrying
 from ingestion.core.states import BatchState
 from ingestion.dispatch import leases
-from ingestion.filing import By
+from ingestion.documents import batches, retrying
+from ingestion.documents.transitions import By
 from ingestion.models import Batch, Chunk, Document, Finding
 from ingestion.operations import retention
-from ingestion.stores import spool
+from ingestion.storage import spool
 from tests import steps
 from tests.factories import make_batch
 

@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 
 from audit.ledger import queries
-from ingestion import retrying
 from ingestion.core.states import ChunkState
 from ingestion.dispatch import leases, recovery
-from ingestion.filing import By
+from ingestion.documents import retrying
+from ingestion.documents.transitions import By
 from ingestion.models import Chunk, Document
 from ingestion.operations import stuck
 from tests import steps

@@ -14,9 +14,9 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.reading import tasks
-from ingestion.reading.facts import Reading, Unreadable
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import merge
+from ingestion.reading.results import Reading, Unreadable
 
 LIMITS = ReadingLimits()
 LINES = (

@@ -5,9 +5,9 @@ import io
 import pikepdf
 import pytest
 
-from ingestion.reading import active
-from ingestion.reading.active import flags
-from ingestion.reading.inert import is_inert
+from ingestion.reading.pdf import active_content
+from ingestion.reading.pdf.active_content import flags
+from ingestion.reading.pdf.static_pdf import is_inert
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import read, rewritten, save, typed
 
@@ -145,7 +145,7 @@ def test_a_script_behind_many_other_objects_is_found(tmp_path):
 
 
 def test_what_has_more_objects_than_are_looked_at_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(active, "MOST_OBJECTS", 3)
+    monkeypatch.setattr(active_content, "MOST_OBJECTS", 3)
     assert flags(save(tmp_path, hostile.script())) == {"unsearched"}
 
 

@@ -3,8 +3,8 @@
 import pypdf
 import pytest
 
-from ingestion.reading.facts import TextSource, Unreadable
 from ingestion.reading.pool import Reader
+from ingestion.reading.results import TextSource, Unreadable
 from tests.ingestion.reading.papers import LIMITS, read
 
 

@@ -15,13 +15,13 @@ from pyhanko.sign.fields import MDPPerm, SigFieldSpec, append_signature_field
 from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.core.states import DocumentState
-from ingestion.reading.digital_signatures import MAX_SIGNATURES
-from ingestion.reading.facts import Box, SignatureResult
 from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.pdf.digital_signatures import MAX_SIGNATURES
+from ingestion.reading.pdf.trusted_issuers import TrustedIssuersError, issuers_in
 from ingestion.reading.pool import Reader, ReadingFault
-from ingestion.reading.trusted_issuers import TrustedIssuersError, issuers_in
-from ingestion.rules.sentences import sentences
-from ingestion.rules.verdict import Sent, SiteFacts, check
+from ingestion.reading.results import Box, SignatureResult
+from ingestion.rules.checks.verdict import Sent, SiteFacts, check
+from ingestion.rules.finding_texts import sentences
 from samples.documents import specimen
 from samples.faults import Fault
 from samples.people_and_sites import site as sample_site

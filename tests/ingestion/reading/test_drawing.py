@@ -6,7 +6,14 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from ingestion.reading.drawing import TALLEST, WIDTH, NotDrawn, Sheet, draw_page, drawn
+from ingestion.reading.images.preview_images import (
+    TALLEST,
+    WIDTH,
+    NotDrawn,
+    Sheet,
+    draw_page,
+    drawn,
+)
 from ingestion.reading.limits import ReadingLimits
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import save, typed

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.reading.facts import Reading, Unreadable
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pool import Reader
+from ingestion.reading.results import Reading, Unreadable
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import LIMITS, save, typed
 from tests.ingestion.reading.processes import groups, noted, until

@@ -5,8 +5,8 @@ from pathlib import Path
 import pikepdf
 import pytest
 
-from ingestion.reading.active import flags
-from ingestion.reading.inert import is_inert
+from ingestion.reading.pdf.active_content import flags
+from ingestion.reading.pdf.static_pdf import is_inert
 from tests.ingestion.reading.papers import save, typed
 
 

@@ -6,11 +6,21 @@ from datetime import date
 import pytest
 
 from ingestion.reading import tasks
-from ingestion.reading.facts import Box, Page, TextSource, Unreadable
-from ingestion.reading.late import LateMarks, LateUnreadableError, marks_near, settled
 from ingestion.reading.merge import merge
-from ingestion.rules.types import TYPES
-from ingestion.rules.verdict import Sent, SiteFacts, check_whatever
+from ingestion.reading.pdf.lazy import (
+    LateMarks,
+    LateUnreadableError,
+    marks_near,
+    settled,
+)
+from ingestion.reading.results import (
+    Box,
+    Page,
+    TextSource,
+    Unreadable,
+)
+from ingestion.rules.checks.verdict import Sent, SiteFacts, check_whatever
+from ingestion.rules.classification.types import TYPES
 from samples.documents import specimen
 from samples.faults import Fault
 from samples.pages import EXPIRING, FILLABLE, PAGES
@@ -99,7 +109,7 @@ def test_a_page_whose_marks_cannot_be_looked_for_cannot_be_read(tmp_path, monkey
 
         return LateMarks(areas, lambda _: [])
 
-    monkeypatch.setattr("ingestion.reading.probe.drawn_marks", fails_on_the_second)
+    monkeypatch.setattr("ingestion.reading.pdf.page_probe.drawn_marks", fails_on_the_second)
     concluded = tasks.look_and_conclude(errors_of, path, tmp_path / "rewritten.pdf", LIMITS)
     assert concluded.answer == (["", "torn", ""], [(), (), ()])
     look = tasks.look(path, tmp_path / "rewritten.pdf", LIMITS)

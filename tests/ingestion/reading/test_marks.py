@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from ingestion.reading.facts import Box, Word
-from ingestion.reading.marks import find_marks
-from ingestion.reading.paper import is_blank, sheet
-from ingestion.reading.render import Picture
+from ingestion.reading.images.binarise import is_blank, sheet
+from ingestion.reading.images.marks import find_marks
+from ingestion.reading.images.render import Picture
+from ingestion.reading.results import Box, Word
 from tests.ingestion.reading.papers import picture_of, read, save, typed
 
 PAPER = (1100, 850)  # pixels of a letter page at 100 dpi

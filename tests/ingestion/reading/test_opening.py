@@ -5,9 +5,9 @@ import pypdf
 import pytest
 from PIL import Image
 
-from ingestion.reading.facts import Reading, Unreadable
 from ingestion.reading.limits import ReadingLimits
-from ingestion.rules.sentences import reason, sentences
+from ingestion.reading.results import Reading, Unreadable
+from ingestion.rules.finding_texts import reason, sentences
 from tests.ingestion.reading.papers import (
     encrypted,
     picture_of,

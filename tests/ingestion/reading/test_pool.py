@@ -17,11 +17,17 @@ from types import FrameType
 import pytest
 from pebble.pool.process import PoolManager
 
-from ingestion.reading.children import Children, Killed
-from ingestion.reading.facts import MediaType, Page, Reading, TextSource, Unreadable
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook, ReadPages, merge
 from ingestion.reading.pool import Reader, ReadingFault
+from ingestion.reading.processes.parser_processes import Children, Killed
+from ingestion.reading.results import (
+    MediaType,
+    Page,
+    Reading,
+    TextSource,
+    Unreadable,
+)
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import (
     LIMITS,

@@ -8,8 +8,11 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from ingestion.core.states import DocumentState
-from ingestion.reading.again import MOST
-from ingestion.reading.engines import (
+from ingestion.reading.images.render import Picture
+from ingestion.reading.images.variants import smoothed
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.merge import FirstLook, ReadPages, merge
+from ingestion.reading.ocr.engines import (
     Layout,
     OcrFailed,
     Tesserocr,
@@ -18,13 +21,16 @@ from ingestion.reading.engines import (
     engine,
     parse,
 )
-from ingestion.reading.facts import Box, MediaType, Page, TextSource, Unreadable
-from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.merge import FirstLook, ReadPages, merge
-from ingestion.reading.page_ocr import read_picture
-from ingestion.reading.render import Picture
-from ingestion.reading.views import smoothed
-from ingestion.rules.verdict import Sent, SiteFacts, check
+from ingestion.reading.ocr.page import read_picture
+from ingestion.reading.ocr.second_pass import MOST
+from ingestion.reading.results import (
+    Box,
+    MediaType,
+    Page,
+    TextSource,
+    Unreadable,
+)
+from ingestion.rules.checks.verdict import Sent, SiteFacts, check
 from tests.ingestion.reading.papers import (
     HEADING,
     LABEL,

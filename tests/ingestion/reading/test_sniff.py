@@ -1,8 +1,8 @@
 import pytest
 
-from ingestion.reading.facts import MediaType, Unreadable
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.sniff import sniff
+from ingestion.reading.pdf.file_type import sniff
+from ingestion.reading.results import MediaType, Unreadable
 from tests.ingestion.reading.papers import LIMITS, docx, save, typed
 
 

@@ -4,7 +4,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from ingestion.reading.stalls import GRACE_SECONDS, Stalls
+from ingestion.reading.processes.pool_stalls import GRACE_SECONDS, Stalls
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.reading.facts import TextSource
+from ingestion.reading.pdf.text_layer import clean, unreadable_share
+from ingestion.reading.results import TextSource
 from ingestion.reading.routing import PageFacts, Route, route
-from ingestion.reading.words import clean, unreadable_share
 from tests.ingestion.reading.papers import (
     LABEL,
     LINES,

@@ -9,11 +9,11 @@ from PIL import Image
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
-from ingestion.reading.engines import engine
-from ingestion.reading.facts import Box, Page, TextSource
-from ingestion.reading.page_ocr import read_picture
-from ingestion.reading.paper import normalised, tone_of
-from ingestion.reading.render import Picture
+from ingestion.reading.images.binarise import normalised, tone_of
+from ingestion.reading.images.render import Picture
+from ingestion.reading.ocr.engines import engine
+from ingestion.reading.ocr.page import read_picture
+from ingestion.reading.results import Box, Page, TextSource
 from tests.ingestion.reading.papers import LINES, picture_of, read, save, typed
 from tests.marks import slower
 

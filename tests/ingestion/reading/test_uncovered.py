@@ -4,11 +4,11 @@ import cv2
 import numpy as np
 import pytest
 
-from ingestion.reading.facts import Box, Word
-from ingestion.reading.page_ocr import MOST_UNCOVERED
-from ingestion.reading.paper import sheet
-from ingestion.reading.render import Picture
-from ingestion.reading.uncovered import uncovered_share
+from ingestion.reading.images.binarise import sheet
+from ingestion.reading.images.render import Picture
+from ingestion.reading.ocr.coverage import uncovered_share
+from ingestion.reading.ocr.page import MOST_UNCOVERED
+from ingestion.reading.results import Box, Word
 from tests.ingestion.reading.papers import LINES, picture_of, pictured, read, save, shaded, typed
 
 TEXT = (*LINES, *(f"{number}. {line}" for number, line in enumerate(LINES, start=1)))

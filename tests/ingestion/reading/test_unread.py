@@ -9,10 +9,10 @@ import pypdfium2.raw as pdfium
 import pytest
 from PIL import Image, ImageDraw
 
-from ingestion.reading.marks import find_marks
-from ingestion.reading.render import page_picture
-from ingestion.reading.unread import unread_areas
-from ingestion.reading.words import find_words
+from ingestion.reading.images.marks import find_marks
+from ingestion.reading.images.render import page_picture
+from ingestion.reading.pdf.text_layer import find_words
+from ingestion.reading.pdf.unaccounted_ink import unread_areas
 from samples.documents import specimen
 from samples.faults import Fault
 from samples.pages import FILLABLE, PAGES

@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
-from ingestion.reading.facts import Box, Page, TextSource, Word
-from ingestion.reading.paper import sheet
-from ingestion.reading.render import Picture
-from ingestion.reading.views import STEEP, View, skew_of
-from ingestion.rules.spots import has_marks_in
+from ingestion.reading.images.binarise import sheet
+from ingestion.reading.images.render import Picture
+from ingestion.reading.images.variants import STEEP, View, skew_of
+from ingestion.reading.results import (
+    Box,
+    Page,
+    TextSource,
+    Word,
+)
+from ingestion.rules.checks.signature_areas import has_marks_in
 from tests.ingestion.reading.papers import LINES, askew, picture_of, pictured, read, save, typed
 
 TEXT = (*LINES, *(f"{number}. {line}" for number, line in enumerate(LINES, start=1)))

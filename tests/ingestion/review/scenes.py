@@ -6,9 +6,9 @@ from audit.electronic_signatures import Signature
 from ingestion import review
 from ingestion.models import Action
 from ingestion.review import Ruling
-from ingestion.review.table import RULES, tells_site
+from ingestion.review.decision_rules import RULES, tells_site
 from ingestion.rules.findings import Finding
-from ingestion.stores.archive import archive
+from ingestion.storage.archive import archive
 from tests.factories import make_user, verdict
 from tests.web.scenes import make_packet
 

@@ -7,11 +7,17 @@ import pytest
 from audit.ledger import redaction
 from audit.ledger.queries import timeline
 from audit.verification.verify import verify
-from ingestion import originals, review
+from ingestion import review
+from ingestion.documents import downloads
 from ingestion.intake.declarations import Declared
 from ingestion.models import Action, Appended, Decision, Document
-from ingestion.review import NotDecided, Overtaken, desk, signed
-from ingestion.review.table import RULES, open_to
+from ingestion.review import (
+    NotDecided,
+    Overtaken,
+    assignments,
+    signature_payload,
+)
+from ingestion.review.decision_rules import RULES, open_to
 from ingestion.rules.findings import Finding
 from tests.factories import make_site, verdict
 from tests.ingestion.review.scenes import HARMFUL, NOTE, REASON, decide, ruling, signature
@@ -66,7 +72,7 @@ def test_a_decision_moves_the_document_and_is_on_record(sent, ines, verdict_, ac
     assert entry.detail["meaning"] == RULES[action].meaning
     assert entry.occurred_at == decision.decided_at
     assert entry.sha256 == document.sha256
-    assert signed.changed(decision) == []
+    assert signature_payload.changed(decision) == []
 
 
 def test_a_site_reads_the_note_word_for_word(sent, rafael):
@@ -114,9 +120,9 @@ def test_a_rejection_that_the_site_doubts_is_still_overruled_not_released(sent, 
 
 def test_what_is_released_from_quarantine_is_open_to_its_site(sent, mara, ines):
     document = sent(HARMFUL)
-    assert not originals.may_see(mara, document)
+    assert not downloads.may_see(mara, document)
     decide(document, Action.UNSEAL, ines)
-    assert originals.may_see(mara, Document.objects.get())
+    assert downloads.may_see(mara, Document.objects.get())
 
 
 def test_two_reviewers_decide_once_and_the_second_is_told_of_the_first(sent, ines, rafael):
@@ -133,7 +139,7 @@ def test_two_reviewers_decide_once_and_the_second_is_told_of_the_first(sent, ine
 def test_a_look_at_the_document_overtakes_nobody(sent, ines, rafael):
     document = sent(IN_REVIEW)
     seen = review.version(document)
-    originals.record_view(document, by=review.By(rafael.actor, rafael.role))
+    downloads.record_view(document, by=review.By(rafael.actor, rafael.role))
     decide(document, Action.RELEASE, ines, made_on=seen)
 
 
@@ -190,7 +196,7 @@ def test_a_decision_that_was_changed_is_no_longer_as_signed(
     before = getattr(decision, column)
     Decision.objects.filter(pk=decision.pk).update(**{column: value})
     decision.refresh_from_db()
-    assert signed.changed(decision) == [named]
+    assert signature_payload.changed(decision) == [named]
     assert any("not as it was signed" in problem for problem in verify().problems)
     Decision.objects.filter(pk=decision.pk).update(**{column: before})
 
@@ -248,7 +254,7 @@ def test_a_decision_whose_entry_is_redacted_is_no_problem_and_said_not_to_be_che
         f"decision {decision.pk} on {decision.document.subject} cannot be checked: the detail of "
         f"entry {entry.seq} is redacted."
     ) in verdict.notices
-    assert signed.changed(decision) == []
+    assert signature_payload.changed(decision) == []
     Decision.objects.filter(pk=decision.pk).update(decided_by=ines)
     assert any("decided_by" in said for said in verify().problems)
     Decision.objects.filter(pk=decision.pk).update(decided_by=rafael)
@@ -259,7 +265,7 @@ def test_a_finding_that_was_judged_belongs_to_what_was_signed(sent, ines):
     document = sent(REJECTED)
     decision = decide(document, Action.OVERRIDE, ines)
     document.findings.update(page=1)
-    assert signed.changed(decision) == ["judged"]
+    assert signature_payload.changed(decision) == ["judged"]
     document.findings.update(page=2)
 
 
@@ -270,9 +276,9 @@ def test_other_bytes_in_the_archive_are_not_what_was_signed(sent, ines, tmp_path
     path = tmp_path / "archive" / document.sha256[:2] / document.sha256[2:4] / document.sha256
     path.chmod(0o600)
     path.write_bytes(b"%PDF-1.7 forged")
-    assert signed.changed(decision) == ["file"]
+    assert signature_payload.changed(decision) == ["file"]
     path.unlink()
-    assert signed.changed(decision) == ["file"]
+    assert signature_payload.changed(decision) == ["file"]
 
 
 def test_decisions_are_added_and_never_changed(sent, rafael):
@@ -329,7 +335,7 @@ WITH_CV = {"declared": Declared("cv", "Ana Ruiz")}
 
 def test_a_reviewer_corrects_type_and_person_and_the_checks_run_again(sent, rafael):
     document = sent(IN_REVIEW)
-    desk.assign(document, rafael, by=rafael)
+    assignments.assign(document, rafael, by=rafael)
     decision = decide(document, Action.REDECLARE, rafael, **WITH_CV)
     document = Document.objects.get()
     assert (document.state, document.doc_id) == ("RECEIVED", "cv.ana-ruiz")
@@ -338,12 +344,12 @@ def test_a_reviewer_corrects_type_and_person_and_the_checks_run_again(sent, rafa
     assert entry.detail["meaning"] == RULES[Action.REDECLARE].meaning
     assert (entry.detail["name"], entry.detail["new_name"]) == ("irb-approval", "cv.ana-ruiz")
     assert entry.detail["reason"] == REASON
-    assert signed.changed(decision) == []
+    assert signature_payload.changed(decision) == []
     settle(document.packet, IN_REVIEW)
     document = Document.objects.get()
     assert document.state == "IN_REVIEW"
     assert document.desk.assigned_to == rafael, "it comes back to whoever has it in hand"
-    assert signed.changed(decision) == []
+    assert signature_payload.changed(decision) == []
 
 
 def test_what_is_corrected_twice_keeps_both_signatures(sent, rafael, ines):
@@ -354,7 +360,7 @@ def test_what_is_corrected_twice_keeps_both_signatures(sent, rafael, ines):
     back = Declared("irb-approval")
     decisions.append(decide(Document.objects.get(), Action.REDECLARE, ines, declared=back))
     for decision in Decision.objects.all():
-        assert signed.changed(decision) == []
+        assert signature_payload.changed(decision) == []
     assert verify().intact
     assert [each.doc_id for each in decisions] == ["irb-approval", "irb-approval", "cv.ana-ruiz"]
 
@@ -365,7 +371,7 @@ def test_what_a_document_was_corrected_to_belongs_to_what_was_signed(sent, ines,
     decision = decide(sent(IN_REVIEW), Action.REDECLARE, ines, **WITH_CV)
     before = getattr(decision, column)
     Decision.objects.update(**{column: "forged"})
-    assert len(signed.changed(Decision.objects.get())) == 1
+    assert len(signature_payload.changed(Decision.objects.get())) == 1
     Decision.objects.update(**{column: before})
 
 
@@ -395,7 +401,7 @@ def test_what_is_rejected_again_after_a_correction_is_listed_again(sent, ines):
     document = sent(REJECTED)
     decide(document, Action.REDECLARE, ines, **WITH_CV)
     settle(document.packet, REJECTED)
-    assert list(desk.queue(desk.Wanted(rejected=True))) == [document]
+    assert list(assignments.queue(assignments.Wanted(rejected=True))) == [document]
 
 
 def test_every_action_leads_where_the_table_of_states_allows():

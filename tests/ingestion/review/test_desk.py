@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from audit.ledger.queries import timeline
 from ingestion import review
 from ingestion.models import Action, Document
-from ingestion.review import desk
-from ingestion.review.desk import Wanted
+from ingestion.review import assignments
+from ingestion.review.assignments import Wanted
 from tests.ingestion.review.scenes import decide
 from tests.web.scenes import FILED, IN_REVIEW, REJECTED
 
@@ -20,7 +20,7 @@ moments = st.integers(0, 60 * 24 * 365).map(lambda minutes: FRIDAY + timedelta(m
 
 
 def listed(**wanted):
-    return [document.pk for document in desk.queue(Wanted(**wanted))]
+    return [document.pk for document in assignments.queue(Wanted(**wanted))]
 
 
 def waited(document, **ago):
@@ -28,16 +28,20 @@ def waited(document, **ago):
 
 
 def test_a_weekend_is_no_time_to_decide():
-    assert desk.due_at(FRIDAY) == datetime(2026, 11, 24, 15, 0, tzinfo=UTC)
-    assert desk.due_at(FRIDAY + timedelta(days=1)) == desk.due_at(FRIDAY + timedelta(days=2))
-    assert desk.due_at(FRIDAY + timedelta(days=2)) == datetime(2026, 11, 25, tzinfo=UTC)
-    assert desk.due_at(FRIDAY - timedelta(days=1)) == datetime(2026, 11, 23, 15, 0, tzinfo=UTC)
+    assert assignments.due_at(FRIDAY) == datetime(2026, 11, 24, 15, 0, tzinfo=UTC)
+    assert assignments.due_at(FRIDAY + timedelta(days=1)) == assignments.due_at(
+        FRIDAY + timedelta(days=2)
+    )
+    assert assignments.due_at(FRIDAY + timedelta(days=2)) == datetime(2026, 11, 25, tzinfo=UTC)
+    assert assignments.due_at(FRIDAY - timedelta(days=1)) == datetime(
+        2026, 11, 23, 15, 0, tzinfo=UTC
+    )
 
 
 @given(since=moments, now=moments)
 @settings(max_examples=300)
 def test_what_is_overdue_is_what_was_due(since, now):
-    assert (desk.due_at(since) <= now) == (since <= desk.overdue_before(now))
+    assert (assignments.due_at(since) <= now) == (since <= assignments.overdue_before(now))
 
 
 @pytest.mark.django_db
@@ -46,7 +50,7 @@ class TestQueue:
         newer, older = sent(IN_REVIEW), sent(IN_REVIEW, content=b"%PDF-1.7 older")
         waited(older, days=1)
         assert listed() == [older.pk, newer.pk]
-        assert desk.waiting() == 2
+        assert assignments.waiting() == 2
 
     def test_only_what_waits_for_a_decision_is_in_it(self, sent, rafael):
         sent(FILED)
@@ -79,10 +83,10 @@ class TestQueue:
 
     def test_what_somebody_takes_is_theirs_and_on_record(self, sent, ines, rafael):
         document = sent(IN_REVIEW)
-        assert desk.assign(document, rafael, by=rafael)
-        assert not desk.assign(document, rafael, by=rafael)
+        assert assignments.assign(document, rafael, by=rafael)
+        assert not assignments.assign(document, rafael, by=rafael)
         assert listed(mine=rafael) == [document.pk]
-        assert desk.assign(document, ines, by=ines)
+        assert assignments.assign(document, ines, by=ines)
         assert listed(mine=rafael) == []
         entry = timeline(document.subject)[-1]
         assert entry.event == "document.assigned"
@@ -91,18 +95,18 @@ class TestQueue:
     def test_to_take_it_is_no_reason_to_overtake_anybody(self, sent, ines, rafael):
         document = sent(IN_REVIEW)
         seen = review.version(document)
-        desk.assign(document, rafael, by=rafael)
+        assignments.assign(document, rafael, by=rafael)
         decide(document, Action.RELEASE, ines, made_on=seen)
 
     def test_what_is_decided_cannot_be_taken(self, sent, rafael):
-        assert not desk.assign(sent(FILED), rafael, by=rafael)
+        assert not assignments.assign(sent(FILED), rafael, by=rafael)
 
     def test_who_opens_a_page_is_told_who_has_it_open(self, sent, ines, rafael):
         document = sent(IN_REVIEW)
-        assert desk.opened(document, rafael) is None
-        assert desk.opened(document, rafael) is None
-        assert desk.opened(document, ines) == rafael
+        assert assignments.opened(document, rafael) is None
+        assert assignments.opened(document, rafael) is None
+        assert assignments.opened(document, ines) == rafael
         document.desk.refresh_from_db()
         long_ago = timezone.now() - timedelta(hours=1)
         type(document.desk).objects.update(opened_at=long_ago)
-        assert desk.opened(document, rafael) is None
+        assert assignments.opened(document, rafael) is None

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from ingestion.reading.facts import Box, DigitalSignature, SignatureResult
+from ingestion.reading.results import Box, DigitalSignature, SignatureResult
 from tests.ingestion.rules.pages import make_page, make_reading
 
 FORM_1572 = (

@@ -1,8 +1,8 @@
 """The papers of one site that agree with one another; a test changes what it is about."""
 
 from ingestion.core.states import DocumentState
-from ingestion.rules.extraction import FieldValue
-from ingestion.rules.requirements import Paper
+from ingestion.rules.fields.extraction import FieldValue
+from ingestion.rules.site_file.requirements import Paper
 
 PI, SUB = "Margaret Whitfield", "Jonas Weber"
 LAB, IRB = "Cedar Ridge Core Laboratory", "Cedar Ridge Institutional Review Board"

@@ -3,8 +3,15 @@
 import re
 from datetime import date
 
-from ingestion.reading.facts import Box, MediaType, Page, Reading, TextSource, Word
-from ingestion.rules.verdict import Sent, SiteFacts, check
+from ingestion.reading.results import (
+    Box,
+    MediaType,
+    Page,
+    Reading,
+    TextSource,
+    Word,
+)
+from ingestion.rules.checks.verdict import Sent, SiteFacts, check
 
 TODAY = date(2026, 11, 20)
 SITE = SiteFacts(site_id="0203", protocol_number="SLX-301", name="Cedar Ridge Medical Center")

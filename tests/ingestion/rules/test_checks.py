@@ -6,18 +6,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingestion.core.states import DocumentState
-from ingestion.reading.facts import Box, MediaType, Reading, SignatureResult, TextSource, Unreadable
+from ingestion.reading.results import (
+    Box,
+    MediaType,
+    Reading,
+    SignatureResult,
+    TextSource,
+    Unreadable,
+)
 from ingestion.rules import VERSION
-from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.copy import COPY
-from ingestion.rules.findings import Finding
-from ingestion.rules.sentences import placeholders
-from ingestion.rules.verdict import (
+from ingestion.rules.checks.verdict import (
     SCHEMA_VERSIONS,
     SiteFacts,
     judge,
     verdict_of,
 )
+from ingestion.rules.codes import CODES, Disposition
+from ingestion.rules.finding_texts import placeholders
+from ingestion.rules.findings import Finding
+from ingestion.rules.messages import COPY
 from tests.ingestion.rules.documents import CV, LICENCE, SOUND, make_document, make_signature
 from tests.ingestion.rules.pages import SITE, TODAY, checked, codes, make_page, make_reading
 

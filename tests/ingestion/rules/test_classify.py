@@ -1,7 +1,7 @@
 import pytest
 
-from ingestion.reading.facts import TextSource
-from ingestion.rules.classify import Fit, classify, guess_type
+from ingestion.reading.results import TextSource
+from ingestion.rules.classification.classify import Fit, classify, guess_type
 from tests.ingestion.rules.documents import SOUND, make_document
 from tests.ingestion.rules.pages import make_page, make_reading
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import ingestion
+from ingestion.rules.classification.types import TYPES
 from ingestion.rules.codes import CODES, Disposition, weight
-from ingestion.rules.copy import COPY, Copy
-from ingestion.rules.sentences import placeholders, reason, sentences
-from ingestion.rules.types import TYPES
+from ingestion.rules.finding_texts import placeholders, reason, sentences
+from ingestion.rules.messages import COPY, Copy
 
 PROGRAM = Path(ingestion.__file__).parent
 

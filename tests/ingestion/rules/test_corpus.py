@@ -2,8 +2,8 @@
 
 import pytest
 
-from ingestion.reading.facts import Reading
-from ingestion.rules.classify import classify
+from ingestion.reading.results import Reading
+from ingestion.rules.classification.classify import classify
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.papers import read_all
 

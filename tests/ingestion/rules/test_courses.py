@@ -2,9 +2,9 @@
 
 import pytest
 
-from ingestion.rules.classify import classify
-from ingestion.rules.sentences import sentences
-from ingestion.rules.types import TYPES
+from ingestion.rules.classification.classify import classify
+from ingestion.rules.classification.types import TYPES
+from ingestion.rules.finding_texts import sentences
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes, make_page, make_reading
 from tests.ingestion.rules.papers import read_papers

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.rules import dates
+from ingestion.rules.fields import dates
 
 ANY_DAY = st.dates(date(1950, 1, 1), date(2099, 12, 31))
 FORMS = (

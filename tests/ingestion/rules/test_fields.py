@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.reading.facts import Box, TextSource, Word
-from ingestion.rules.extraction import read_fields
-from ingestion.rules.types import TYPES
+from ingestion.reading.results import Box, TextSource, Word
+from ingestion.rules.classification.types import TYPES
+from ingestion.rules.fields.extraction import read_fields
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import make_page, make_reading
 

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from ingestion.reading.facts import TextSource
-from ingestion.rules.sentences import sentences
-from ingestion.rules.types import TYPES
+from ingestion.reading.results import TextSource
+from ingestion.rules.classification.types import TYPES
+from ingestion.rules.finding_texts import sentences
 from tests.ingestion.rules.documents import SOUND, make_document
 from tests.ingestion.rules.pages import SITE, checked, codes, make_page, make_reading
 

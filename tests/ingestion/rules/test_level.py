@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.reading.facts import Box, TextSource
-from ingestion.rules.level import levelled, slope, slopes
+from ingestion.reading.results import Box, TextSource
+from ingestion.rules.fields.levelled_lines import levelled, slope, slopes
 from tests.ingestion.rules.documents import SOUND, make_document
 from tests.ingestion.rules.pages import checked, make_page, make_reading
 

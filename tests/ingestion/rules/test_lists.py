@@ -7,9 +7,9 @@ import pikepdf
 import pytest
 from pypdf import PdfWriter
 
-from ingestion.reading.facts import TextSource
-from ingestion.rules.extraction import read_fields
-from ingestion.rules.types import TYPES
+from ingestion.reading.results import TextSource
+from ingestion.rules.classification.types import TYPES
+from ingestion.rules.fields.extraction import read_fields
 from samples.documents import specimen
 from samples.people_and_sites import site
 from samples.renditions import Rendition

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.rules.names import is_same_person, may_be_same_person, same_body, same_version
+from ingestion.rules.fields.names import (
+    is_same_person,
+    may_be_same_person,
+    same_body,
+    same_version,
+)
 
 GIVEN = st.sampled_from(["Margaret", "John", "Anna", "Jürgen", "Siobhán", "Linh", "Jean-Paul"])
 FAMILY = st.sampled_from(["Whitfield", "O'Brien", "Müller", "Brandt", "Do", "Ma", "Smith-Jones"])

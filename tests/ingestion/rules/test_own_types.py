@@ -12,10 +12,17 @@ from pathlib import Path
 import pytest
 
 from ingestion.rules import VERSION
-from ingestion.rules import types as built_in
-from ingestion.rules.classify import classify
-from ingestion.rules.extraction import read_fields
-from ingestion.rules.types import SETTING, TYPES, Source, TypesError, catalogue, load
+from ingestion.rules.classification import types as built_in
+from ingestion.rules.classification.classify import classify
+from ingestion.rules.classification.types import (
+    SETTING,
+    TYPES,
+    Source,
+    TypesError,
+    catalogue,
+    load,
+)
+from ingestion.rules.fields.extraction import read_fields
 from tests.ingestion.rules.documents import SOUND, make_document
 from tests.ingestion.rules.pages import make_page, make_reading
 from tests.ingestion.rules.papers import make_paper

@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.rules.copy import COPY
-from ingestion.rules.packet import gaps
-from ingestion.rules.requirements import USUAL, Each, Waived, Wanted, requirements
-from ingestion.rules.sentences import placeholders, sentences
+from ingestion.rules.finding_texts import placeholders, sentences
+from ingestion.rules.messages import COPY
+from ingestion.rules.site_file.cross_checks import gaps
+from ingestion.rules.site_file.requirements import (
+    USUAL,
+    Each,
+    Waived,
+    Wanted,
+    requirements,
+)
 from tests.ingestion.rules.dossiers import IRB, LAB, PI, SUB, VALUES, dossier, paper
 
 TODAY = date(2026, 11, 20)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ingestion.rules.classify import classify
-from ingestion.rules.types import TYPES
+from ingestion.rules.classification.classify import classify
+from ingestion.rules.classification.types import TYPES
 from samples.pages import PAGES
 from tests.ingestion.rules.documents import SOUND
 from tests.ingestion.rules.pages import checked, codes

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.rules.requirements import (
+from ingestion.rules.site_file.requirements import (
     USUAL,
     Each,
     Standing,

@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from ingestion.reading.facts import Unreadable
-from ingestion.rules.classify import classify
-from ingestion.rules.verdict import SiteFacts, judge
+from ingestion.reading.results import Unreadable
+from ingestion.rules.checks.verdict import SiteFacts, judge
+from ingestion.rules.classification.classify import classify
 from samples.documents import specimen
 from samples.faults import Fault, expected
 from samples.pages import EXPIRING, FILLABLE, PAGES

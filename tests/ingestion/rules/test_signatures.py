@@ -2,9 +2,9 @@ from datetime import date
 
 import pytest
 
-from ingestion.reading.facts import Box, SignatureResult, TextSource
-from ingestion.rules.signatures import Ink, find_signature
-from ingestion.rules.types import TYPES
+from ingestion.reading.results import Box, SignatureResult, TextSource
+from ingestion.rules.checks.signatures import Ink, find_signature
+from ingestion.rules.classification.types import TYPES
 from tests.ingestion.rules.documents import CV, make_document, make_signature
 from tests.ingestion.rules.pages import LETTER, make_page, make_reading
 

@@ -5,11 +5,11 @@ from datetime import date, timedelta
 import pytest
 
 from ingestion.core.states import DocumentState
-from ingestion.rules.case import SiteFacts
-from ingestion.rules.copy import COPY
-from ingestion.rules.sentences import placeholders, sentences
-from ingestion.rules.terms import Override
-from ingestion.rules.types import TYPES
+from ingestion.rules.checks.check_input import SiteFacts
+from ingestion.rules.checks.validity_terms import Override
+from ingestion.rules.classification.types import TYPES
+from ingestion.rules.finding_texts import placeholders, sentences
+from ingestion.rules.messages import COPY
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import TODAY, checked, codes
 

@@ -2,8 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.rules import types
-from ingestion.rules.types import TYPES, Source, TypesError, load
+from ingestion.rules.classification import types
+from ingestion.rules.classification.types import (
+    TYPES,
+    Source,
+    TypesError,
+    load,
+)
 
 TEXT = Path(types.__file__).with_name("types.toml").read_text(encoding="utf-8")
 SLUGS = [

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.rules import wording
+from ingestion.rules.classification import fuzzy_phrases
 
 PHRASES = ("statement of investigator", "form FDA 1572", "norm values", "curriculum vitae")
 MISREAD = {"o": "0", "i": "l", "l": "1", "s": "5", "b": "8", "m": "rn", "w": "vv"}
@@ -19,27 +19,27 @@ def spoilt(phrase, seed):
 
 @given(st.sampled_from(PHRASES), st.integers())
 def test_a_phrase_is_found_however_a_scanner_spoilt_it(phrase, seed):
-    assert wording.holds(f"the {spoilt(phrase, seed)}, page 1", phrase)
+    assert fuzzy_phrases.holds(f"the {spoilt(phrase, seed)}, page 1", phrase)
 
 
 @given(st.text(max_size=80), st.sampled_from(PHRASES))
 def test_the_fast_way_finds_what_the_pattern_finds(text, phrase):
-    assert wording.holds(text, phrase) == bool(wording.phrase(phrase).search(text))
+    assert fuzzy_phrases.holds(text, phrase) == bool(fuzzy_phrases.phrase(phrase).search(text))
 
 
 @pytest.mark.parametrize("text", ["inactive", "activel", "proactive care"])
 def test_a_phrase_is_found_as_whole_words_only(text):
-    assert not wording.holds(text, "active")
+    assert not fuzzy_phrases.holds(text, "active")
 
 
 def test_nearly_the_phrase_is_recognised_when_asked_for():
-    assert wording.resembles("statement of investigator", ["x STATEMEHT OF INVESTICATOR y"])
-    assert not wording.resembles("statement of investigator", ["state of the investigation"])
+    assert fuzzy_phrases.resembles("statement of investigator", ["x STATEMEHT OF INVESTICATOR y"])
+    assert not fuzzy_phrases.resembles("statement of investigator", ["state of the investigation"])
 
 
 def test_a_short_phrase_resembles_too_much_to_be_looked_for():
-    assert not wording.resembles("initials", ["initjals"])
+    assert not fuzzy_phrases.resembles("initials", ["initjals"])
 
 
 def test_letters_among_digits_are_the_digits_they_look_like():
-    assert wording.digits("36D99OOl0S") == "3609900105"
+    assert fuzzy_phrases.digits("36D99OOl0S") == "3609900105"

@@ -8,7 +8,7 @@ from django.utils import timezone
 from audit.ledger.actors import in_full
 from audit.ledger.queries import find as latest
 from audit.ledger.queries import timeline
-from ingestion.dispatch import host
+from ingestion.dispatch.processes import worker_host
 from sites.accounts import sign_in_log
 from sites.models import FailedSignIns
 from tests.factories import make_user
@@ -85,9 +85,9 @@ def test_the_next_sign_in_enters_what_is_over(client, mara):
 @pytest.mark.requirement("R19")
 def test_the_worker_hosts_enter_what_nobody_comes_back_for(mara):
     sign_in_log.count_failure("mara", "192.0.2.7", NOON)
-    host.tick()
+    worker_host.tick()
     assert [entry.event for entry in latest()] == ["signin.failed"]
-    host.tick()
+    worker_host.tick()
     assert len(latest()) == 1
 
 

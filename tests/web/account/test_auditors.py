@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from audit.ledger.queries import timeline
-from ingestion.dispatch import host
+from ingestion.dispatch.processes import worker_host
 from sites.accounts import auditor_access_log
 from sites.models import ApiToken, Scope, User
 from sites.models.usage_counters import PageViews
@@ -150,8 +150,8 @@ def test_each_page_is_in_the_auditors_own_log(auditor, vera, packet):
 @pytest.mark.requirement("R34")
 def test_the_worker_hosts_enter_what_an_auditor_opened_last(vera):
     auditor_access_log.count(vera, "200 GET /admin/", NOON)
-    host.tick()
-    host.tick()
+    worker_host.tick()
+    worker_host.tick()
     assert [entry.event for entry in timeline(vera.actor)] == ["user.pages_opened"]
 
 

@@ -8,8 +8,13 @@ from django.test.utils import CaptureQueriesContext
 
 from audit.ledger.queries import timeline
 from ingestion.models import Batch, Chunk, Document, Finding, Packet
-from ingestion.reading.facts import MediaType, Page, Reading, TextSource
-from ingestion.rules.extraction import FieldValue
+from ingestion.reading.results import (
+    MediaType,
+    Page,
+    Reading,
+    TextSource,
+)
+from ingestion.rules.fields.extraction import FieldValue
 from tests import steps
 from tests.factories import make_batch, make_user
 from tests.web.scenes import (

@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 
 from audit.ledger.queries import timeline
 from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
-from ingestion.rules.terms import Override
+from ingestion.rules.checks.validity_terms import Override
 from sites.models import Site
 from tests.factories import make_user
 from tests.web.admin.test_people_and_sites import site_form

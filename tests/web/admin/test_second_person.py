@@ -16,8 +16,8 @@ from audit.verification import verify
 from audit.verification.start import Mode
 from ingestion.core.errors import Misconfigured
 from ingestion.core.limits import Limits
-from ingestion.dispatch.items import portal_terms
-from ingestion.portal.lines import Line
+from ingestion.dispatch.work_items import portal_terms
+from ingestion.sources.http.connections import Line
 from sites import account_notices, approvals
 from sites.models import ApiToken, Portal
 from sites.models.approval_requests import ApprovalRequest

@@ -1,0 +1,157 @@
+"""A document's further attempts: after a failed request, a portal that is down, or our own fault.
+
+Each is on record: the entry and the columns that decide when it goes on, in one transaction.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Min, QuerySet
+from django.db.models.functions import Now
+
+from audit.ledger.log import ledger
+from ingestion.core.errors import LeaseLost
+from ingestion.core.states import DocumentState
+from ingestion.dispatch import wakeup, worker_steps
+from ingestion.documents import batches, transitions
+from ingestion.documents.transitions import By
+from ingestion.intake import corrections
+from ingestion.intake.submission import another_chunk
+from ingestion.models import Chunk, Document
+from ingestion.rules.findings import Finding as Seen
+
+
+class NotRetried(Exception):
+    """It is not asked for again; the message tells people why."""
+
+
+AT_ONCE = 500  # held documents that one transaction takes
+
+
+def fetch_failed(  # noqa: PLR0913 - what is on record of a failed request
+    document_id: int,
+    lease: UUID,
+    code: str,
+    facts: Mapping[str, str | int],
+    *,
+    tries: int,
+    counted_tries: int,
+    now: datetime,
+    wait: float,
+    later: bool,
+) -> None:
+    """Record a failed request and for how many seconds the document waits. It stays RECEIVED.
+
+    `later`: it leaves its worker's hands in good order, so its attempt is not charged.
+    """
+    with ledger():
+        document = worker_steps.ours(document_id, lease)
+        if document.state != DocumentState.RECEIVED:
+            raise LeaseLost(f"{document.subject} was moved by somebody else")
+        document.transitions += 1
+        Document.objects.filter(pk=document_id).update(
+            transitions=document.transitions,
+            fetch_tries=tries,
+            counted_tries=counted_tries,
+            failing_since=document.failing_since or now,
+            next_attempt_at=now + timedelta(seconds=wait),
+            attempts=max(0, document.attempts - 1) if later else document.attempts,
+        )
+        detail = {**facts, "tries": tries, "wait_ms": round(wait * 1000)}
+        transitions.enter(document, "document.fetch_failed", code=code, detail=detail)
+
+
+def postpone(chunk: Chunk, now: datetime, *, until: datetime, patience: float) -> datetime:
+    """The portal of the chunk's documents is down. Inside ledger(), with the chunk's row locked.
+
+    Whoever has waited for `patience` seconds since its first failure is held. Answers when the
+    others should be looked at again: at `until`, or sooner, at the first deadline. The rows of the
+    documents do not say so: when the portal is back sooner, they are due at once.
+    """
+    waiting = chunk.documents.waiting().filter(spooled="")
+    waiting.filter(failing_since=None).update(failing_since=now)
+    overdue = waiting.filter(failing_since__lte=now - timedelta(seconds=patience))
+    for document in overdue.select_related("site"):
+        silent = Seen("PORTAL_UNAVAILABLE", facts={"tries": document.fetch_tries})
+        transitions.move(document, DocumentState.HELD, findings=[silent], primary=silent)
+    longest = waiting.aggregate(Min("failing_since"))["failing_since__min"]
+    return min(until, longest + timedelta(seconds=patience)) if longest else now
+
+
+def try_again(held: "QuerySet[Document]", *, by: By) -> int:
+    """Put held documents back into the queue, with new budgets. Answers how many there were.
+
+    All or nothing: others than HELD ones are passed over. Each gets an entry that names who did it.
+    """
+    with ledger():
+        locked = held.filter(state=DocumentState.HELD).select_for_update(of=("self",))
+        documents = list(locked.select_related("site", "batch").order_by("batch", "site", "pk"))
+        chunk: Chunk | None = None
+        size = 0
+        documents.sort(key=_kind)
+        of_chunk: tuple[int, int, bool] | None = None
+        for document in documents:
+            if chunk is None or size >= settings.CHUNK_SIZE or of_chunk != _kind(document):
+                chunk, size = another_chunk(document.batch, document.site), 0
+            size, of_chunk = size + 1, _kind(document)
+            _requeue(document, chunk, by)
+        batches.look_again({document.batch_id for document in documents})
+        transaction.on_commit(wakeup.ring)
+    return len(documents)
+
+
+def fetch_again(document: Document, *, by: By) -> None:
+    """Ask its portal once more for what it would not give. Raises NotRetried."""
+    with ledger():
+        row = transitions.locked(document)
+        if not DocumentState(row.state).is_settled:
+            raise NotRetried("It is already being retried.")
+        if (row.state, row.code) != (DocumentState.REJECTED, "DOWNLOAD_FAILED"):
+            raise NotRetried("Only what a portal did not give us is fetched again.")
+        if corrections.correction(row):
+            raise NotRetried("A file was sent in its place already.")
+        _requeue(row, another_chunk(row.batch, row.site), by)
+        batches.look_again({row.batch_id})
+        transaction.on_commit(wakeup.ring)
+
+
+def at_once(waiting: "QuerySet[Document]", *, by: By) -> int:
+    """Documents that wait for their next attempt need not wait. Answers how many there were.
+
+    Others than RECEIVED ones are passed over. A portal that is down is still only probed.
+    """
+    with ledger():
+        rows = waiting.waiting().filter(chunk__isnull=False)  # type: ignore[attr-defined]
+        documents = list(rows.select_related("site").select_for_update(of=("self",)).order_by("pk"))
+        for document in documents:
+            columns = {"transitions": document.transitions + 1, "next_attempt_at": None}
+            if not document.change(columns):
+                raise LeaseLost(f"{document.subject} was moved by somebody else")
+            transitions.enter(document, "document.tried_at_once", code="", detail=None, by=by)
+        own = {document.chunk_id for document in documents}
+        Chunk.objects.waiting().filter(pk__in=own).update(next_dispatch_at=Now())
+        transaction.on_commit(wakeup.ring)
+    return len(documents)
+
+
+def _kind(document: Document) -> tuple[int, int, bool]:
+    """What the documents of one chunk have in common: one queue takes them all."""
+    return document.batch_id, document.site_id, bool(document.spooled)
+
+
+def _requeue(document: Document, chunk: Chunk, by: By) -> None:
+    transitions.move(
+        document,
+        DocumentState.RECEIVED,
+        by=by,
+        event="document.tried_again",
+        chunk_id=chunk.pk,
+        attempts=0,
+        fetch_tries=0,
+        counted_tries=0,
+        failing_since=None,
+        settled_at=None,
+    )

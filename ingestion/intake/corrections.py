@@ -1,0 +1,72 @@
+"""A file in the place of another: of one that was rejected or returned, or that is in review.
+
+The new document names the old one, and the old one's timeline the new one. What was rejected or
+returned stays as it was decided; what is in review leaves it, WITHDRAWN by its site.
+"""
+
+from django.utils import timezone
+
+from ingestion.core.states import NEEDS_SITE, DocumentState
+from ingestion.documents import transitions
+from ingestion.documents.transitions import By
+from ingestion.models import Desk, Document
+
+CORRECTED = "document.corrected"
+REPLACED = "document.replaced"
+_REPLACEABLE = (*NEEDS_SITE, DocumentState.IN_REVIEW)
+
+
+class NotToCorrect(Exception):
+    """There is nothing to correct; the message tells people why. Nothing was registered."""
+
+
+def refusal(document: Document) -> str:
+    """Why no file is taken in its place, in a sentence; "" where one is."""
+    if document.state == DocumentState.ARCHIVED:
+        return "You cannot replace this document because it is filed."
+    if correction(document):
+        return "A corrected file was sent already."
+    if document.state not in _REPLACEABLE:
+        word = DocumentState(document.state).word.lower()
+        return f"You cannot replace this document because it is {word}."
+    if document.state in NEEDS_SITE and newer_version(document):
+        return "A newer version was sent already."
+    return ""
+
+
+def correction(document: Document) -> Document | None:
+    """What was sent in its place. What was cancelled before it was checked does not count."""
+    sent = document.corrections.exclude(state=DocumentState.CANCELLED)
+    return sent.select_related("packet").order_by("pk").last()
+
+
+def newer_version(document: Document) -> Document | None:
+    """Return the last document that was sent under the same doc_id since; cancelled do not count.
+
+    Like a correction, it takes the place of one that came back (`needing_site`).
+    """
+    same = Document.objects.filter(site=document.site_id, doc_id=document.doc_id)
+    newer = same.filter(pk__gt=document.pk).exclude(state=DocumentState.CANCELLED)
+    return newer.select_related("packet").order_by("pk").last()
+
+
+def locked(document: Document) -> Document:
+    """Its row, to be corrected now. Inside ledger(). Raises NotToCorrect."""
+    row = transitions.locked(document)
+    if why := refusal(row):
+        raise NotToCorrect(why)
+    return row
+
+
+def record(old: Document, new: Document, *, by: By) -> None:
+    """Enter it on the old one's record; out of the review it goes. Inside ledger().
+
+    `old` is `locked`, and the rows of `new` are there.
+    """
+    detail = {"by": new.subject}
+    if old.state != DocumentState.IN_REVIEW:
+        transitions.enter_next(old, CORRECTED, detail=detail, by=by)
+        return
+    transitions.move(old, DocumentState.WITHDRAWN, event=REPLACED, detail=detail, by=by)
+    old.review_requests.open().update(answered_at=timezone.now())
+    Desk.objects.filter(document=old).delete()

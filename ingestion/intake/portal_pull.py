@@ -1,0 +1,71 @@
+"""Ask a site's portal again for all that it gave us, without anybody sending a manifest.
+
+What it still has is on file already, and costs one conditional request; what it has changed is a
+new version, and what was rejected may have been mended there. What a portal holds that nobody named
+is not found: portals have no listing to ask for (decision 26).
+"""
+
+import math
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db.models import Max
+from django.utils import timezone
+
+from ingestion.core.states import UNSETTLED, DocumentState
+from ingestion.intake.manifest import Descriptor, not_of
+from ingestion.intake.registration import register_manifest
+from ingestion.intake.submission import Submission, known
+from ingestion.models import Batch, Document, PortalGate
+from sites.models import Site
+
+
+class NothingToPull(Exception):
+    """The site's portal gave nothing yet, or all of it is being asked for just now."""
+
+
+class PortalSilent(Exception):
+    """The site's portal does not answer. Nothing was registered."""
+
+    def __init__(self, next_probe_at: datetime) -> None:
+        super().__init__(
+            f"the portal does not answer; it is tried next at {next_probe_at:%H:%M} UTC"
+        )
+        until = (next_probe_at - timezone.now()).total_seconds()
+        self.seconds = max(1, math.ceil(until))
+
+
+def pull(site: Site, submission: Submission) -> Batch:
+    """A batch with a document for each that the site's portal gave. The same key, the same batch.
+
+    Raises NothingToPull, PortalSilent, and what `register_manifest` raises.
+    """
+    if known(submission.idempotency_key):
+        return register_manifest([], submission)
+    if gate := PortalGate.objects.shut().filter(portal=site.portal_id).first():
+        raise PortalSilent(gate.next_probe_at)
+    lines = list(_given_before(site))
+    # None are left, too, when the same pull was registered since we looked.
+    if not lines and not known(submission.idempotency_key):
+        raise NothingToPull(
+            f"the portal of site {site.site_id} gave nothing yet that is not being asked for "
+            "already"
+        )
+    return register_manifest(lines, submission)
+
+
+def _given_before(site: Site) -> Iterator[Descriptor]:
+    """The last that is known of each doc_id. No fingerprint: other bytes are what is hoped for."""
+    given = Document.objects.filter(site=site).exclude(url="")
+    wanted = given.exclude(state=DocumentState.CANCELLED)  # what stood before it still stands
+    last = wanted.order_by().values("doc_id").annotate(last=Max("pk")).values("last")
+    for document in given.filter(pk__in=last).exclude(state__in=UNSETTLED):
+        if not not_of(site.portal, document.url):
+            yield Descriptor(
+                site_id=site.site_id,
+                doc_id=document.doc_id,
+                url=document.url,
+                schema_version=document.schema_version,
+                document_type=document.document_type,
+                filename=document.filename,
+            )

@@ -1,0 +1,126 @@
+"""Pages as people look at them: in colour, all of one width, as WebP.
+
+`draw_page` runs in a child, as everything does that opens a file from outside; `drawn` starts one.
+"""
+
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+
+import pypdfium2
+from PIL import Image, ImageSequence
+
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.pdf.file_type import sniff
+from ingestion.reading.pdf.open_pdf import open_pdf
+from ingestion.reading.processes.parser_processes import Children, Killed
+from ingestion.reading.processes.process_limits import page_alarm
+from ingestion.reading.results import MediaType, Unreadable
+
+from .render import (
+    UNREADABLE,
+    PageUnreadable,
+    placed_pictures,
+    reason,
+    upright,
+)
+
+WIDTH = 980  # pixels: small print can be read on it, and a page has about 40 KB
+TALLEST = 4_000  # pixels: of a page like a till's receipt
+QUALITY = 80  # of WebP; the edges of letters stay clean
+
+
+@dataclass(frozen=True, slots=True)
+class NotDrawn:
+    """Why there is no picture, for the log: people are told that it could not be drawn."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Which page, from 1, and how: `turned` is in degrees clockwise, `zoom` in its usual width."""
+
+    page: int
+    turned: int = 0
+    zoom: int = 1
+
+
+async def drawn(path: Path, sheet: Sheet, limits: ReadingLimits) -> bytes | NotDrawn:
+    """Drawn by a child of its own. Raises ReadingFault when it is our fault."""
+    children = Children(replace(limits, processes=1, task_seconds=2 * limits.page_seconds))
+    try:
+        repaired = children.scratch / "repaired.pdf"
+        answer = await children.run(draw_page, path, repaired, sheet, limits)
+        if isinstance(answer, Killed):
+            answer = await children.run(draw_page, path, repaired, sheet, limits, with_form=False)
+    finally:
+        await children.close()
+    return NotDrawn(answer.reason) if isinstance(answer, Killed) else answer
+
+
+def draw_page(
+    path: Path, repaired: Path, sheet: Sheet, limits: ReadingLimits, *, with_form: bool = True
+) -> bytes | NotDrawn:
+    """Draw a page as WebP. `with_form` False leaves out entries that take too long to draw."""
+    media_type = sniff(path, limits)
+    if isinstance(media_type, Unreadable):
+        return NotDrawn(media_type.code)
+    seconds = min(limits.look_seconds, limits.page_seconds) if with_form else limits.page_seconds
+    with page_alarm(seconds):
+        try:
+            if media_type is MediaType.PDF:
+                picture = _of_pdf(path, repaired, sheet, limits, with_form=with_form)
+            else:
+                picture = _of_frame(path, sheet.page, limits)
+        except UNREADABLE as error:
+            return NotDrawn(reason(error))
+        return _as_webp(picture, sheet)
+
+
+def _of_pdf(
+    path: Path, repaired: Path, sheet: Sheet, limits: ReadingLimits, *, with_form: bool
+) -> Image.Image:
+    opened = open_pdf(path, repaired, limits, with_form=with_form)
+    if isinstance(opened, Unreadable):
+        raise PageUnreadable(opened.code)
+    try:
+        if not 0 < sheet.page <= len(opened.pdf):
+            raise PageUnreadable(f"there is no page {sheet.page}")
+        return _rendered(opened.pdf.get_page(sheet.page - 1), sheet, limits)
+    finally:
+        opened.pdf.close()
+
+
+def _rendered(page: pypdfium2.PdfPage, sheet: Sheet, limits: ReadingLimits) -> Image.Image:
+    placed_pictures(page, limits)  # it guards: pdfium draws blank what does not fit in memory
+    wide, high = page.get_size()
+    if sheet.turned in {90, 270}:
+        wide, high = high, wide
+    bitmap = page.render(scale=sheet.zoom * min(WIDTH / wide, TALLEST / high))
+    picture: Image.Image = bitmap.to_pil().convert("RGB")  # a copy: the bitmap is pdfium's
+    bitmap.close()
+    return picture
+
+
+def _of_frame(path: Path, page: int, limits: ReadingLimits) -> Image.Image:
+    if page < 1:
+        raise PageUnreadable("there is no page 0")
+    try:
+        with Image.open(path) as image:
+            frame = ImageSequence.Iterator(image)[page - 1]
+            if frame.width * frame.height <= limits.max_image_pixels:
+                return upright(frame).convert("RGB")
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise PageUnreadable("the picture cannot be decoded") from error
+    raise PageUnreadable("the picture has too many pixels")
+
+
+def _as_webp(picture: Image.Image, sheet: Sheet) -> bytes:
+    stands = picture.rotate(-sheet.turned, expand=True) if sheet.turned else picture
+    stands.thumbnail((sheet.zoom * WIDTH, sheet.zoom * TALLEST), Image.Resampling.LANCZOS)
+    written = BytesIO()
+    stands.save(written, "WEBP", quality=QUALITY)
+    return written.getvalue()

@@ -1,0 +1,65 @@
+"""How much of a page's print no word accounts for.
+
+OCR passes over lines, or over half a page in the shade, and is sure of all the others: no
+confidence tells. The ink that is left does (reading.md, section 4.3).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ingestion.reading.images.binarise import (
+    DARK,
+    MARGIN,
+    PAD,
+    THIN,
+    Mask,
+    Numbers,
+    Pieces,
+    darker,
+    labelled,
+    pieces,
+    pixels,
+)
+from ingestion.reading.images.render import Picture
+from ingestion.reading.results import Word
+
+LETTER = (4, 40)  # pixels of a letter's height, or of a few that touch
+WIDEST = 100  # pixels of letters that touch; what is wider is a rule, a stroke or a shade
+LEAST_SHARE = 0.2  # of its box that is ink: a signature has less, and the corner of a frame
+FEW = 3_000  # pixels of ink, about a hundred letters: of fewer, one word is a large share
+
+
+def uncovered_share(sheet: Picture, words: Sequence[Word]) -> float:
+    """The share, from 0 to 1, of what looks like letters that lies outside the words' boxes."""
+    ink = _letters_only(sheet)
+    every = int(np.count_nonzero(ink))
+    for word in words:
+        left, top, right, bottom = pixels(word.box, sheet, PAD)
+        ink[top:bottom, left:right] = 0
+    return float(np.count_nonzero(ink) / max(every, FEW))
+
+
+def letters(sheet: Picture) -> Pieces:
+    """What is of the size of letters and as dense."""
+    return _letters(labelled(darker(sheet.grey, DARK)))
+
+
+def _letters_only(sheet: Picture) -> Mask:
+    labels = labelled(darker(sheet.grey, DARK))
+    keep = np.zeros(labels.max() + 1, np.uint8)
+    keep[_letters(labels).label] = 1
+    return np.asarray(keep[labels])
+
+
+def _letters(labels: Numbers) -> Pieces:
+    found = pieces(labels)
+    low, high = LETTER
+    chosen = (found.high >= low) & (found.high <= high) & (found.wide <= WIDEST)
+    chosen &= found.ink >= LEAST_SHARE * found.wide * found.high
+    chosen &= np.minimum(found.wide, found.high) > THIN
+    # Along the edges lies the scanner's shadow.
+    y, x = (int(side * MARGIN) for side in labels.shape)
+    chosen &= (found.left >= x) & (found.right <= labels.shape[1] - x)
+    chosen &= (found.top >= y) & (found.bottom <= labels.shape[0] - y)
+    return Pieces(*(each[chosen] for each in found))

@@ -1,0 +1,57 @@
+"""What is connected when the app starts: the neighbours know nothing of ingestion."""
+
+from typing import Any
+
+from django.apps import apps
+from django.db.models.signals import post_migrate, post_save
+
+from audit import background_jobs
+from audit.export import job as export_job
+from audit.export import package
+from audit.ledger import log
+from audit.verification import runs, verify
+from ingestion import checks, roles
+from ingestion.dispatch import queue_checks, schedules, wakeup_transport
+from ingestion.operations import alert_checks, finding_check, reconciliation
+from ingestion.review import signature_payload
+from ingestion.rules.classification.types import RULES_VERSION
+from ingestion.storage import archive_verification, bucket_checks, object_locks
+from sites import retention
+from sites.models import Study
+from sites.models.legal_holds import LegalHold
+
+
+def connect() -> None:
+    """Idempotent. Importing the checks registers them."""
+    verify.register(reconciliation.rows_agree_with_the_ledger)
+    verify.register(finding_check.findings_agree_with_the_ledger)
+    verify.register(signature_payload.decisions_are_as_signed)
+    verify.register(roles.roles_are_as_installed)
+    background_jobs.register(wakeup_transport.ring_for_a_job)
+    background_jobs.register_kind(runs.KIND, runs.work)
+    background_jobs.register_kind(export_job.KIND, export_job.work, can_work=export_job.can_work)
+    background_jobs.register_kind(archive_verification.KIND, archive_verification.work)
+    background_jobs.register_kind(object_locks.KIND, object_locks.work)
+    log.register_rules(RULES_VERSION)
+    package.register_retention(retention.told)
+    post_save.connect(
+        object_locks.study_changed, sender=Study, dispatch_uid="ingestion.storage.object_locks"
+    )
+    post_save.connect(
+        object_locks.hold_changed, sender=LegalHold, dispatch_uid="ingestion.storage.object_locks"
+    )
+    # The signal comes for each app, in this order: once is enough, when all else is there.
+    *_, last = (app for app in apps.get_app_configs() if app.models_module)
+    post_migrate.connect(_install_roles, sender=last, dispatch_uid="ingestion.roles")
+    post_migrate.connect(_install_schedules, sender=last, dispatch_uid="ingestion.schedules")
+
+
+def _install_roles(**options: Any) -> None:
+    roles.install()
+
+
+def _install_schedules(**options: Any) -> None:
+    schedules.install()
+
+
+__all__ = ["alert_checks", "bucket_checks", "checks", "connect", "queue_checks"]

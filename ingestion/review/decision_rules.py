@@ -1,0 +1,176 @@
+"""What QA may do with a document: from which states, where to, and what the signature means.
+
+Plain data and one question: which of it is open to this person, for this document, now? The moves
+themselves stand in `core.states`; decisions 14 to 16 say what has to be signed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from django.conf import settings
+
+from ingestion.core.states import DocumentState
+from ingestion.documents import downloads
+from ingestion.intake import declarations
+from ingestion.models import Action, Document
+from ingestion.rules.codes import CODES, Disposition
+from sites.models import User
+
+REVIEWS = downloads.REVIEWS
+OVERRIDES = "ingestion.override_document"  # the second permission
+_D = DocumentState
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    sources: frozenset[DocumentState]
+    target: DocumentState | None  # None: its state stays
+    event: str
+    label: str  # of the button
+    meaning: str  # 21 CFR 11.50(a)(3)
+    permission: str = REVIEWS
+    effect: str = ""  # what becomes of the document, said where it is decided
+
+
+_UNDECIDED = frozenset({_D.IN_REVIEW, _D.REJECTED})
+_IN_REVIEW, _ON_FILE = frozenset({_D.IN_REVIEW}), frozenset({_D.ARCHIVED})
+
+RULES: Mapping[Action, Rule] = MappingProxyType(
+    {
+        Action.RETURN: Rule(
+            _UNDECIDED,
+            _D.RETURNED,
+            "document.returned",
+            "Return to the site",
+            "I reviewed this document, and it has to be corrected by the site.",
+            effect="The coordinator reads your note word for word and sends a corrected file.",
+        ),
+        Action.CONFIRM: Rule(
+            _UNDECIDED,
+            _D.REJECTED,
+            "document.rejection_confirmed",
+            "Confirm the rejection",
+            "I reviewed this document, and I reject it.",
+            effect="The document stays rejected. The site can send a corrected file.",
+        ),
+        Action.RELEASE: Rule(
+            _IN_REVIEW,
+            _D.ARCHIVED,
+            "document.released",
+            "Release and file",
+            "I reviewed this document, and I approve it for filing.",
+        ),
+        Action.UNSEAL: Rule(
+            _IN_REVIEW,
+            _D.ARCHIVED,
+            "document.unsealed",
+            "Release from quarantine and file",
+            "I reviewed this file; it does no harm, and I approve it for filing.",
+            OVERRIDES,
+        ),
+        Action.OVERRIDE: Rule(
+            _UNDECIDED,
+            _D.ARCHIVED,
+            "document.overridden",
+            "Override and file",
+            "I reviewed this document, and I approve it for filing in spite of what was found.",
+            OVERRIDES,
+        ),
+        Action.REDECLARE: Rule(
+            _UNDECIDED,
+            _D.RECEIVED,
+            "document.redeclared",
+            "Correct type or person",
+            "I reviewed this document, and I correct what it is or whose it is.",
+            effect="The checks run again on the same file. If they find something, the document "
+            "comes back to you; if not, it is filed.",
+        ),
+        Action.SUPERSEDE: Rule(
+            _ON_FILE,
+            None,
+            "document.superseded",
+            "Supersede",
+            "I reviewed both versions, and the newer one takes the place of this one.",
+        ),
+        Action.WITHDRAW: Rule(
+            _ON_FILE,
+            _D.WITHDRAWN,
+            "document.withdrawn",
+            "Withdraw",
+            "I reviewed this document; it was filed in error, and I withdraw it.",
+        ),
+        Action.REHOME: Rule(
+            _ON_FILE,
+            _D.WITHDRAWN,
+            "document.rehomed",
+            "Move to another site",
+            "I reviewed this document; it belongs to the other site, and I move it there.",
+        ),
+    }
+)
+
+FILES = frozenset({Action.RELEASE, Action.UNSEAL, Action.OVERRIDE})
+NEEDS_BYTES = FILES | {Action.REDECLARE}
+AFTERWARDS = frozenset({Action.SUPERSEDE, Action.WITHDRAW, Action.REHOME})
+
+# Why something goes back, for the record and for counting; the note says it to the site.
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "NOT_SIGNED": "Not signed or not dated",
+        "WRONG_DOCUMENT": "Another document than it was sent as",
+        "WRONG_PLACE_OR_PERSON": "Of another site, study or person",
+        "NOT_CURRENT": "Out of date, or not the current version",
+        "INCOMPLETE": "Pages or entries are missing",
+        "NOT_READABLE": "It cannot be read",
+        "MAY_NOT_BE_KEPT": "Holds what may not be kept, such as names of subjects",
+        "OTHER": "Something else, as the note says",
+    }
+)
+
+
+def tells_site(action: Action, state: str) -> bool:
+    """Whether what is written is a note to the site; else it is a reason, which stays here.
+
+    A rejection that is confirmed keeps the findings that the site has read already.
+    """
+    return action is Action.RETURN or (action is Action.CONFIRM and state == _D.IN_REVIEW)
+
+
+def must_be_signed(action: Action) -> bool:
+    """Decision 15: a return to the site only where a setting says so."""
+    return action is not Action.RETURN or bool(settings.REVIEW_SIGN_RETURNS)
+
+
+def filing_of(document: Document) -> Action:
+    """As which of the three it would be filed: they ask for different permissions.
+
+    A wrong or unread name is never simply released: who files it all the same overrules a finding.
+    """
+    if downloads.is_quarantined(document):
+        return Action.UNSEAL
+    found = [CODES[each.code] for each in document.current_findings]
+    rejects = any(code.disposition in {Disposition.REJECT, Disposition.HOLD} for code in found)
+    is_doubt = document.state == _D.IN_REVIEW and not rejects
+    is_overruled = any(code.only_overridden for code in found)
+    return Action.RELEASE if is_doubt and not is_overruled else Action.OVERRIDE
+
+
+def open_to(person: User, document: Document) -> list[Action]:
+    """What this person may do with the document as it is, in the order of the buttons."""
+    if not person.is_staff or is_own(person, document):
+        return []
+    return [
+        action
+        for action, rule in RULES.items()
+        if DocumentState(document.state) in rule.sources
+        and person.has_perm(rule.permission)
+        and (action not in FILES or action is filing_of(document))
+        and (action is not Action.REDECLARE or not declarations.not_checked_again(document))
+        and (action not in NEEDS_BYTES or document.sha256)
+    ]
+
+
+def is_own(person: User, document: Document) -> bool:
+    """Whoever sent a document in decides nothing about it (R23)."""
+    return document.batch.submitted_by_id == person.pk

@@ -1,0 +1,100 @@
+"""Checks that ask no document type: is everything there, can it be read, is it only paper."""
+
+import re
+from collections.abc import Iterator
+
+from ingestion.reading.results import Page, Reading, TextSource
+from ingestion.rules.findings import Facts, Finding
+
+READABLE = 70.0  # mean confidence of a page; below it, words are missing or wrong
+COARSE = 150  # dpi; below it letters run together, and a better scan is the remedy
+PASSED_OVER = 0.10  # share of a page's letters that OCR read no word from; sound scans have 0.06
+
+_KINDS = {
+    "javascript": "scripts",
+    "launch": "a command that starts a program",
+    "embedded-file": "attached files",
+    "file-link": "links to other files",
+    "remote": "commands that reach outside the file",
+    "unsearched": "parts that cannot be searched",
+}
+# The commonest words of English, which OCR finds also where it finds little else.
+_ENGLISH = frozenset({"the", "of", "and", "with", "this", "that", "for"})
+_PAGE_OF = re.compile(r"\bpage\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGNORECASE)
+
+
+def active_content(reading: Reading) -> Iterator[Finding]:
+    kinds = [words for flag, words in _KINDS.items() if flag in reading.flags]
+    if kinds:
+        yield Finding("ACTIVE_CONTENT", facts={"kinds": " and ".join(kinds)})
+
+
+def blank_pages(reading: Reading) -> Iterator[Finding]:
+    for page in reading.pages:
+        if page.is_blank:
+            yield Finding("BLANK_OR_MISSING_PAGE", page.number, {"page": page.number})
+
+
+def missing_pages(reading: Reading) -> Iterator[Finding]:
+    """A gap in "Page 2 of 3". A page whose number was not found may be the one that is missing."""
+    numbered = [match for page in reading.pages if (match := _PAGE_OF.search(page.text))]
+    unnumbered = len(reading.pages) - len(numbered)
+    totals = {int(match[2]) for match in numbered}
+    if len(totals) != 1:
+        return  # several documents in one file, or none that counts its pages
+    total = totals.pop()
+    present = {int(match[1]) for match in numbered}
+    missing = sorted(set(range(1, total + 1)) - present)
+    if missing and len(missing) > unnumbered:
+        facts: Facts = {
+            "missing": _listed(missing),
+            "present": total - len(missing),
+            "total": total,
+        }
+        yield Finding("BLANK_OR_MISSING_PAGE", facts=facts)
+
+
+def illegible_pages(reading: Reading) -> Iterator[Finding]:
+    """Coarse scans of English only: any other may be in a language that is not installed."""
+    poor = [page for page in reading.pages if _is_illegible(page)]
+    if poor:
+        facts: Facts = {
+            "count": len(poor),
+            "total": len(reading.pages),
+            "dpi": min(p.dpi for p in poor),
+        }
+        yield Finding("ILLEGIBLE_SCAN", poor[0].number, facts)
+
+
+def doubtful_pages(reading: Reading) -> Iterator[Finding]:
+    if "unread-form" in reading.flags:
+        yield Finding("OCR_LOW_CONFIDENCE", facts={"what": "the entries of its form"})
+    for page in reading.pages:
+        if page.error or (_is_poor(page) and not _is_illegible(page)):
+            yield _doubtful("the text", page)
+        elif page.uncovered > PASSED_OVER and not _is_illegible(page):
+            yield _doubtful("all of the text", page)
+
+
+def _doubtful(what: str, page: Page) -> Finding:
+    return Finding("OCR_LOW_CONFIDENCE", page.number, {"what": what, "page": page.number})
+
+
+def _is_illegible(page: Page) -> bool:
+    """The scan is to blame, and not the language (decision 17)."""
+    return _is_poor(page) and 0 < page.dpi < COARSE and _is_in_english(page)
+
+
+def _is_in_english(page: Page) -> bool:
+    """One such word may be a misreading; two are none."""
+    return len(_ENGLISH.intersection(page.text.casefold().split())) >= 2
+
+
+def _is_poor(page: Page) -> bool:
+    if page.source is not TextSource.OCR or page.is_blank or page.error:
+        return False
+    return page.confidence < READABLE or not page.text.strip()
+
+
+def _listed(numbers: list[int]) -> str:
+    return ", ".join(str(number) for number in numbers)

@@ -1,0 +1,154 @@
+"""Which IP addresses we connect to: the last look, where the socket is opened.
+
+A portal that could point into our own network would read it for whoever wrote the manifest. So a
+name is resolved once, every answer is looked at, and the connection goes to the very address that
+was looked at: a name that answers differently a moment later (rebinding) gains nothing. TLS, SNI
+and the Host header stay on the name. Redirects and reconnects pass here like everything else.
+"""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+import httpcore2 as httpcore
+
+from ingestion.core.errors import OffLimits
+from ingestion.sources.http.sockets import Network
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# The well-known prefix of RFC 6052: an IPv4 address in the last 32 bits, to which a gateway of our
+# network connects. Hosts without IPv4 reach public portals this way.
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+_LOOPBACK = ipaddress.IPv6Address("::1")  # lies in ::/96, and is no IPv4-compatible address
+
+# Addresses that no portal has, whatever its rate configuration allows.
+_REFUSED_ALWAYS = [
+    ipaddress.ip_network(network)
+    for network in (
+        "::/96",  # IPv4-compatible (RFC 4291, 2.5.5.1; deprecated)
+        "::ffff:0:0/96",  # IPv4-mapped (RFC 4291, 2.5.5.2): inside a host, never on the wire
+        "::ffff:0:0:0/96",  # IPv4-translated (RFC 7915)
+        "64:ff9b:1::/48",  # NAT64 with a prefix of the local network (RFC 8215)
+        "2001::/32",  # Teredo (RFC 4380)
+        "fec0::/10",  # site-local (RFC 3879; deprecated)
+        # The metadata services of cloud providers, which hand out a host's credentials. Those at
+        # link-local addresses, as 169.254.169.254, are refused with all link-local addresses.
+        "fd00:ec2::/32",  # AWS
+        "fd20:ce::/32",  # Google Cloud
+        "fd00:c1::/32",  # Oracle Cloud
+        "fd00:42::42/128",  # Scaleway
+        "100.100.100.200/32",  # Alibaba Cloud
+        "168.63.129.16/32",  # Azure
+        "192.0.0.192/32",  # Oracle Cloud
+    )
+]
+
+
+async def system_resolver(host: str, port: int) -> list[str]:
+    """Every address of the host, in the order in which they should be tried. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_, address in found]
+
+
+def refuse_address(text: str, *, allow_private: bool) -> None:
+    """Raise OffLimits unless `text` is a public address, or a private one and these are allowed.
+
+    Multicast, link-local and unspecified addresses, cloud metadata services and the forms of IPv6
+    in which an IPv4 address is wrapped are refused even if private addresses are allowed.
+    """
+    given = ipaddress.ip_address(text)
+    address = _bare(given)
+    is_refused_always = any(
+        each in network for network in _REFUSED_ALWAYS for each in {given, address} - {_LOOPBACK}
+    )
+    is_special = address.is_multicast or address.is_link_local or address.is_unspecified
+    if is_refused_always or is_special:
+        raise OffLimits(f"{text} cannot be the address of a portal")
+    # Not `is_private`: that one misses the carriers' 100.64.0.0/10 (RFC 6598).
+    if not allow_private and not address.is_global:
+        raise OffLimits(f"{text} is not a public address")
+
+
+def _bare(address: _Address) -> _Address:
+    """Return the IPv4 address to which a NAT64 or 6to4 address leads; others as they are."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.sixtofour or address
+
+
+def refuse_numeric(host: str) -> None:
+    """Raises OffLimits for 2130706433, 0x7f.1, 0177.0.0.1: addresses dressed up as names."""
+    last = host.rstrip(".").rpartition(".")[2].lower()
+    if not (last.isdecimal() or last.startswith("0x")):
+        return
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        raise OffLimits(f"{host} is a number in place of a name") from None
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections for a pool, to addresses that were checked."""
+
+    def __init__(
+        self,
+        *,
+        allow_private: bool,
+        resolve: Resolve = system_resolver,
+        network: httpcore.AsyncNetworkBackend | None = None,
+    ) -> None:
+        self._allow_private = allow_private
+        self._resolve = resolve
+        self._network = network or Network()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the base class's signature
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Raises OffLimits, which passes through the pool and the client as it is."""
+        addresses = await self._checked(host, port, timeout)
+        share = None if timeout is None else timeout / len(addresses)
+        failed: Exception | None = None
+        for address in addresses:
+            try:
+                return await self._network.connect_tcp(
+                    address, port, share, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failed = error
+        raise failed or httpcore.ConnectError(f"{host} has no address")
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - the base class's signature
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        raise OffLimits("a portal is not a socket on this machine")
+
+    async def _checked(self, host: str, port: int, seconds: float | None) -> Sequence[str]:
+        refuse_numeric(host)
+        try:
+            async with asyncio.timeout(seconds):
+                addresses = await self._resolve(host, port)
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout(f"no address of {host} in time") from error
+        except OSError as error:
+            raise httpcore.ConnectError(f"{host} has no address: {error}") from error
+        for address in addresses:  # one that is off limits spoils them all
+            refuse_address(address, allow_private=self._allow_private)
+        if not addresses:
+            raise httpcore.ConnectError(f"{host} has no address")
+        return addresses

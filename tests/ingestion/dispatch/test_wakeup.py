@@ -1,0 +1,67 @@
+"""Both ways in which a ring travels, with a real database and a real Redis."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from django_q.brokers import get_broker
+from django_q.conf import Conf
+from django_q.models import OrmQ
+
+from ingestion import tasks
+from ingestion.dispatch import wakeup
+from tests.factories import make_batch
+from tests.ingestion.brokers import redis_server
+
+pytestmark = [pytest.mark.django_db(transaction=True)]
+LONG_AGO = timedelta(minutes=30)
+
+
+@pytest.fixture(params=["database", "redis"])
+def carrier(request, settings, monkeypatch):
+    if request.param == "database":
+        yield
+        return
+    with redis_server() as url:
+        settings.REDIS_URL = url
+        monkeypatch.setattr(Conf, "ORM", None)
+        monkeypatch.setattr(Conf, "REDIS", url)
+        yield
+
+
+def test_a_ring_is_unanswered_until_a_cluster_takes_it(carrier):
+    assert wakeup.unanswered() == ""
+    wakeup.ring()
+    assert wakeup.unanswered()
+    assert get_broker().dequeue()
+    assert wakeup.unanswered() == ""
+
+
+def test_the_oldest_ring_is_named_and_goes_by_the_same_name_until_it_is_taken(carrier):
+    wakeup.ring()
+    first = wakeup.unanswered()
+    wakeup.ring()
+    assert wakeup.unanswered() == first
+    get_broker().dequeue()
+    assert wakeup.unanswered() not in {"", first}
+
+
+def test_a_broker_that_cannot_be_reached_costs_no_submission_and_no_dispatcher(
+    settings, monkeypatch
+):
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    monkeypatch.setattr(Conf, "ORM", None)
+    monkeypatch.setattr(Conf, "REDIS", settings.REDIS_URL)
+    assert make_batch().chunks.exists()
+    assert wakeup.unanswered() == ""
+
+
+def test_rings_are_purged_when_they_are_old_whether_a_dead_cluster_took_them_or_nobody():
+    now, again = timezone.now(), timedelta(seconds=Conf.RETRY)
+    for lock in (now - LONG_AGO, now, now + again - LONG_AGO, now + again):
+        OrmQ.objects.create(key=Conf.CLUSTER_NAME, payload="", lock=lock)
+    OrmQ.objects.create(key="another cluster's", payload="", lock=now - LONG_AGO)
+    tasks.purge_rings()
+    kept = set(OrmQ.objects.filter(key=Conf.CLUSTER_NAME).values_list("lock", flat=True))
+    assert kept == {now, now + again}
+    assert OrmQ.objects.count() == 3

@@ -1,0 +1,240 @@
+"""What runs out is noted in time and once; what is filed stays filed."""
+
+from datetime import date, timedelta
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from audit.ledger.actors import in_full
+from audit.ledger.queries import timeline
+from ingestion.documents import expiries
+from ingestion.documents.expiries import Noted
+from ingestion.models import Document, Extraction, Finding, ValidityOverride
+from ingestion.rules.findings import Finding as Seen
+from sites.models import Site
+from tests.factories import make_read, make_site
+from web.documents.outcomes import remarks
+
+pytestmark = pytest.mark.django_db
+TODAY = date(2026, 11, 20)
+
+
+def licence(*found, days=20, site=None, **rest):
+    ends = TODAY + timedelta(days=days)
+    return make_read(site or make_site(), "medical-licence", *found, expiry_date=ends, **rest)
+
+
+def night(later=0):
+    return expiries.note(today=TODAY + timedelta(days=later))
+
+
+def notes(document):
+    return list(document.findings.order_by("pk").values_list("code", "runs_out", "days_before"))
+
+
+def events(document):
+    return [entry.event for entry in timeline(document.subject)][3:]
+
+
+def test_a_document_that_runs_out_is_warned_of_three_times_and_told_once_it_has():
+    document = licence(days=100)
+    told = [night(later) for later in range(105)]
+    assert [at for at, each in enumerate(told) if each.soon] == [10, 70, 93]
+    assert [at for at, each in enumerate(told) if each.over] == [101]
+    ends = TODAY + timedelta(days=100)
+    assert notes(document) == [
+        ("EXPIRES_SOON", ends, 90),
+        ("EXPIRES_SOON", ends, 30),
+        ("EXPIRES_SOON", ends, 7),
+        ("EXPIRED_DOCUMENT", ends, 0),
+    ]
+    assert events(document) == [*["document.expires_soon"] * 3, "document.ran_out"]
+
+
+def test_the_entry_says_by_what_it_was_judged_and_moves_nothing():
+    document = licence(days=20)
+    night()
+    entry = timeline(document.subject)[-1]
+    assert (entry.code, entry.to_state) == ("EXPIRES_SOON", "")
+    assert entry.actor == in_full("system:expiries")
+    assert entry.detail["days_before"] == 30
+    assert entry.detail["findings"][0]["facts"] == {"expires": "2026-12-10", "days": 20}
+    document.refresh_from_db()
+    assert document.state == "ARCHIVED"
+
+
+def test_the_same_night_again_notes_nothing():
+    document = licence(days=20)
+    assert [night(), night(), night(1)] == [Noted(1, 0), Noted(0, 0), Noted(0, 0)]
+    assert len(notes(document)) == 1
+
+
+def test_a_night_that_was_missed_is_made_up_for_by_the_warning_that_counts_now():
+    licence(days=5)
+    licence(days=-3)
+    assert night() == Noted(soon=1, over=1)
+    assert set(Finding.objects.values_list("days_before", flat=True)) == {7, 0}
+
+
+def test_what_its_filing_warned_of_is_not_noted_again():
+    soon = Seen("EXPIRES_SOON", facts={"expires": "2026-12-10", "days": 25})
+    document = licence(soon, days=20)
+    assert night() == Noted(0, 0)
+    assert night(13) == Noted(1, 0)
+    assert notes(document)[-1][2] == 7
+
+
+@pytest.mark.parametrize("state", ["REJECTED", "IN_REVIEW"])
+def test_only_what_is_on_file_is_looked_at(state):
+    licence(Seen("SIGNATURE_MISSING"), state=state)
+    assert night() == Noted(0, 0)
+
+
+def test_what_a_newer_version_has_taken_the_place_of_is_left_alone():
+    site = make_site()
+    licence(site=site, days=5)
+    licence(site=site, days=500)
+    assert night() == Noted(0, 0)
+
+
+def test_a_document_without_a_last_day_never_runs_out():
+    make_read(make_site(), "form-fda-1572", signature_date="2019-01-01")
+    assert night() == Noted(0, 0)
+
+
+def gcp(site):
+    return make_read(site, "gcp-certificate", completion_date=date(2023, 11, 1))
+
+
+def test_a_live_site_is_not_told_of_a_certificate_that_counted_when_it_went_live():
+    site = make_site()
+    document = gcp(site)
+    Site.objects.filter(pk=site.pk).update(activated_on=date(2025, 1, 1))
+    assert night() == Noted(0, 0)
+    Site.objects.filter(pk=site.pk).update(activated_on=None)
+    assert night() == Noted(0, 1)
+    assert notes(document)[0][1] == date(2026, 11, 1)
+
+
+@pytest.mark.parametrize(
+    ("terms", "noted"),
+    [
+        ({"max_age_months": 12}, Noted(0, 1)),
+        ({"max_age_months": 16}, Noted(1, 0)),
+        ({"max_age_months": 0}, Noted(0, 0)),
+        ({"warn_days": "300"}, Noted(1, 0)),
+        ({}, Noted(0, 0)),
+    ],
+)
+def test_what_its_study_lays_down_later_holds_for_what_is_on_file(terms, noted):
+    site = make_site()
+    make_read(site, "cv", signature_date=date(2025, 9, 1))
+    for study in (site.study, make_site().study):
+        assert study == site.study
+    ValidityOverride.objects.create(
+        study=site.study, document_type="cv", reason="Sponsor SOP 12", **terms
+    )
+    assert (night(), night()) == (noted, Noted(0, 0))
+
+
+def test_a_later_last_day_is_warned_of_anew():
+    site = make_site()
+    document = make_read(site, "cv", signature_date=TODAY - timedelta(days=700))
+    night()
+    ValidityOverride.objects.create(
+        study=site.study, document_type="cv", max_age_months=25, reason="Sponsor SOP 12"
+    )
+    night()
+    assert [step for _, _, step in notes(document)] == [30, 90]
+
+
+def test_a_run_that_dies_leaves_whole_pages_and_the_next_one_goes_on(monkeypatch):
+    monkeypatch.setattr(expiries, "PAGE", 2)
+    site = make_site()
+    documents = [licence(site=site, doc_id=f"licence-{n}") for n in range(5)]
+    enter, calls = expiries.enter, []
+
+    def dies_at_the_fourth(*args, **options):
+        calls.append(args)
+        if len(calls) == 4:
+            raise RuntimeError("killed")
+        enter(*args, **options)
+
+    monkeypatch.setattr(expiries, "enter", dies_at_the_fourth)
+    with pytest.raises(RuntimeError):
+        night()
+    assert [len(notes(each)) for each in documents] == [1, 1, 0, 0, 0]
+    monkeypatch.setattr(expiries, "enter", enter)
+    assert night() == Noted(3, 0)
+    assert [len(notes(each)) for each in documents] == [1, 1, 1, 1, 1]
+
+
+def test_what_somebody_moves_meanwhile_is_passed_over(monkeypatch):
+    document = licence()
+    due = expiries._due
+
+    def withdrawn_meanwhile(read, today):
+        found = due(read, today)
+        Document.objects.filter(pk=document.pk).update(transitions=document.transitions + 1)
+        return found
+
+    monkeypatch.setattr(expiries, "_due", withdrawn_meanwhile)
+    assert night() == Noted(0, 0)
+    assert notes(document) == []
+
+
+def test_many_documents_cost_few_queries(django_assert_max_num_queries):
+    """Each write is one of its own; what is read is read page by page."""
+    site = make_site()
+    for number in range(12):
+        licence(site=site, doc_id=f"licence-{number}", days=300)
+    with django_assert_max_num_queries(2):
+        assert night() == Noted(0, 0)
+    night(220)
+    with django_assert_max_num_queries(6):
+        assert night(220) == Noted(0, 0)
+
+
+def test_what_was_told_to_have_run_out_is_not_even_read_again(django_assert_max_num_queries):
+    licence(days=-3)
+    assert night() == Noted(0, 1)
+    with django_assert_max_num_queries(2):
+        night(1)
+
+
+def test_the_last_days_are_looked_up_in_an_index():
+    rows = Extraction.objects.filter(expires__lte=TODAY).order_by().values("pk")
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET LOCAL enable_seqscan = off")
+    assert "extractions_by_last_day" in rows.explain()
+
+
+def test_the_page_shows_the_last_warning_beside_what_its_filing_found():
+    old = Seen("FORM_EDITION_OUTDATED", facts={"printed": "2022-03-31"})
+    first = Seen("EXPIRES_SOON", facts={"expires": "2026-12-10", "days": 88})
+    document = licence(old, first, days=20)
+    night()
+    night(14)
+    document.refresh_from_db()
+    shown = remarks(document)
+    assert [remark.code for remark in shown] == ["FORM_EDITION_OUTDATED", "EXPIRES_SOON"]
+    assert "days left: 6" in shown[-1].said.what
+    night(30)
+    told = remarks(document)[-1].said
+    assert told.what == "This medical licence ran out on 10 December 2026."
+    assert told.why.startswith("It is on file since ")
+
+
+def test_the_command_says_what_it_noted(capsys):
+    ends = date.today() + timedelta(days=5)  # noqa: DTZ011 - days apart, whatever the zone
+    make_read(make_site(), "medical-licence", expiry_date=ends)
+    call_command("watch_expiries", dry_run=True)
+    call_command("watch_expiries")
+    call_command("watch_expiries")
+    assert capsys.readouterr().out.splitlines() == [
+        "1 that run out soon and 0 that have would be noted.",
+        "1 that run out soon and 0 that have noted.",
+        "0 that run out soon and 0 that have noted.",
+    ]

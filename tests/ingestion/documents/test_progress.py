@@ -1,0 +1,181 @@
+"""Where a batch stands: told from its documents, by whoever only looks."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from ingestion.core.states import BatchState, DocumentState
+from ingestion.dispatch import leases
+from ingestion.documents import (
+    batches,
+    progress,
+    results,
+    retrying,
+)
+from ingestion.documents.transitions import By
+from ingestion.models import Batch, Document
+from ingestion.rules.findings import Finding as Seen
+from tests import steps
+from tests.factories import make_batch, verdict
+
+pytestmark = pytest.mark.django_db
+OPS = By("system:tests", "ops")
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+
+
+def take():
+    [lease] = leases.take(1, by="here:1:1")
+    return lease
+
+
+def end(lease, item, code="DOWNLOAD_FAILED", *, held=False):
+    steps.give_up(item.document, lease.lease_id, code, {}, held=held)
+
+
+def close(lease):
+    leases.close(lease.chunk, lease.lease_id)
+
+
+def test_progress_grows_with_every_document_and_is_whole_only_at_the_end():
+    batch = make_batch(documents=4)
+    seen = [progress.of(batch)]
+    lease = take()
+    for item in lease.items:
+        end(lease, item)
+        seen.append(progress.of(batch))
+    close(lease)
+    seen.append(progress.of(batch))
+    assert [each.percentage for each in seen] == [0, 25, 50, 75, 99, 100]
+    assert [each.settled for each in seen] == [0, 1, 2, 3, 4, 4]
+    steps = [each.step for each in (seen[0], seen[1], seen[-1])]
+    assert steps == ["Waiting for a worker", "Fetching and checking", "Finished"]
+
+
+def test_progress_does_not_turn_back_when_a_held_document_goes_round_again(settings):
+    settings.CHUNK_SIZE = 1
+    batch = make_batch(documents=2)
+    lease = take()
+    end(lease, lease.items[0], "INTERNAL_ERROR", held=True)
+    close(lease)
+    before = progress.of(batch)
+    retrying.try_again(Document.objects.all(), by=OPS)
+    after = progress.of(batch)
+    assert (before.settled, after.settled) == (1, 0)
+    assert before.percentage == after.percentage == 50
+
+
+def test_the_time_that_is_left_is_told_only_when_there_is_something_to_tell_it_from():
+    batch = make_batch(documents=4)
+    assert progress.of(batch).estimated_seconds_remaining is None
+    lease = take()
+    assert progress.of(batch).estimated_seconds_remaining is None
+    end(lease, lease.items[0])
+    Batch.objects.update(started_at=timezone.now() - timedelta(seconds=100))
+    assert 300 <= progress.of(batch).estimated_seconds_remaining <= 400
+    for item in lease.items[1:]:
+        end(lease, item)
+    close(lease)
+    assert progress.of(batch).estimated_seconds_remaining == 0
+
+
+def test_a_batch_that_is_being_cancelled_says_so():
+    batch = make_batch()
+    take()
+    batches.cancel(batch, by=OPS)
+    assert progress.of(batch).step == "Cancelling"
+
+
+def questions(looks):
+    return [query["sql"] for query in looks.captured_queries]
+
+
+def test_looking_writes_nothing():
+    batch = make_batch(documents=3)
+    with CaptureQueriesContext(connection) as looks:
+        progress.of(batch)
+        progress.wait_until_final(batch, 0.3)
+        list(results.of_batch(batch))
+    assert questions(looks)
+    assert not [sql for sql in questions(looks) if sql.startswith(("INSERT", "UPDATE", "DELETE"))]
+
+
+def test_an_answer_that_many_ask_for_is_counted_once():
+    batch = make_batch(documents=3)
+    first = progress.of(batch, max_age=60)
+    with CaptureQueriesContext(connection) as looks:
+        assert progress.of(batch, max_age=60) == first
+    assert len(questions(looks)) == 1
+
+
+def test_the_end_of_a_batch_shows_at_once_whatever_was_kept():
+    batch = make_batch()
+    assert not progress.of(batch, max_age=60).is_final
+    batches.cancel(batch, by=OPS)
+    assert progress.of(batch, max_age=60).state == BatchState.CANCELLED
+
+
+def test_a_wait_ends_with_the_batch():
+    batch = make_batch()
+    looks = []
+
+    def sleep(seconds):
+        looks.append(seconds)
+        if len(looks) == 3:
+            batches.cancel(Batch.objects.get(pk=batch.pk), by=OPS)
+
+    assert progress.wait_until_final(batch, 600, sleep=sleep).is_final
+    assert len(looks) == 3
+    assert looks == sorted(looks)
+    assert looks[0] < looks[-1]
+
+
+def test_a_wait_that_is_over_before_the_batch_leaves_it_alone():
+    batch = make_batch()
+    lease = take()
+    assert progress.wait_until_final(batch, 0.1).state == BatchState.IN_PROGRESS
+    assert leases.beat([lease.lease_id]) == {lease.lease_id}
+
+
+def test_the_result_names_each_document_with_what_happened_and_what_to_do(settings):
+    settings.CHUNK_SIZE = 2
+    batch = make_batch(documents=3)
+    lease = take()
+    filed, rejected = lease.items
+    steps.start_checking(filed.document, lease.lease_id, sha256="a" * 64, size=1)
+    steps.conclude(filed.document, lease.lease_id, verdict(), pages=1)
+    steps.start_checking(rejected.document, lease.lease_id, sha256="b" * 64, size=1)
+    expired = Seen("ENCRYPTED_DOCUMENT")
+    answer = verdict("REJECTED", expired)
+    steps.conclude(rejected.document, lease.lease_id, answer, pages=None)
+    close(lease)
+    first, second, third = results.of_batch(batch)
+    assert (first.state, first.what, first.sha256) == ("ARCHIVED", "It is on file.", "a" * 64)
+    assert (second.state, second.code) == ("REJECTED", "ENCRYPTED_DOCUMENT")
+    assert "password" in second.what + second.do
+    assert third.state == DocumentState.RECEIVED
+    document = batch.documents.get(doc_id="doc-1")
+    assert first.as_json() == {
+        "site": document.site.site_id,
+        "doc_id": "doc-1",
+        "sha256": "a" * 64,
+        "state": "ARCHIVED",
+        "code": "",
+        "what": "It is on file.",
+        "why": "",
+        "do": "Nothing to do.",
+        "url": document.url,
+    }
+
+
+def test_a_result_is_read_in_pages_and_not_document_by_document():
+    batch = make_batch(documents=30)
+    with CaptureQueriesContext(connection) as looks:
+        assert len(list(results.of_batch(batch))) == 30
+    assert len(questions(looks)) == 2  # not one for each document

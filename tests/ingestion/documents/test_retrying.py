@@ -1,0 +1,131 @@
+"""What is held goes on, on record, when somebody says so; and what failed is on record as well."""
+
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from audit.ledger.queries import timeline
+from ingestion.core.errors import LeaseLost
+from ingestion.core.states import BatchState, ChunkState
+from ingestion.dispatch import leases
+from ingestion.documents import retrying
+from ingestion.documents.transitions import By
+from ingestion.models import Chunk, Document
+from tests import steps
+from tests.factories import make_batch, make_leased, make_site
+
+pytestmark = pytest.mark.django_db
+INES = By("user:7", "staff")
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+
+
+def settle(batch, code="PORTAL_UNAVAILABLE", *, held=True):
+    """As a worker does whose portal gives nothing. The batch is over then."""
+    for lease in leases.take(10, by="here:1:1"):
+        for item in lease.items:
+            steps.take_up(item.document, lease.lease_id, budget=5)
+            steps.give_up(item.document, lease.lease_id, code, {"tries": 4}, held=held)
+        leases.close(lease.chunk, lease.lease_id)
+    return batch.documents.all()
+
+
+def fail(document, lease, **changes):
+    told = {"tries": 2, "counted_tries": 1, "now": timezone.now(), "wait": 60.0, "later": True}
+    retrying.fetch_failed(document.pk, lease, "DOWNLOAD_FAILED", {"status": 503}, **told | changes)
+    document.refresh_from_db()
+
+
+def test_a_held_document_goes_back_into_the_queue_with_new_budgets():
+    held = settle(make_batch(documents=2))
+    held.update(fetch_tries=9, counted_tries=4, failing_since=timezone.now())
+    assert retrying.try_again(held, by=INES) == 2
+    document = Document.objects.first()
+    assert (document.state, document.code, document.settled_at) == ("RECEIVED", "", None)
+    assert (document.attempts, document.fetch_tries, document.failing_since) == (0, 0, None)
+    [lease] = leases.take(10, by="here:1:1")
+    assert {item.document for item in lease.items} == set(held.values_list("pk", flat=True))
+
+
+def test_who_tried_it_again_is_on_record():
+    held = settle(make_batch())
+    retrying.try_again(held, by=INES)
+    entry = timeline(held.get().subject)[-1]
+    assert (entry.event, entry.from_state, entry.to_state) == (
+        "document.tried_again",
+        "HELD",
+        "RECEIVED",
+    )
+    assert (entry.actor, entry.role) == ("user:7", "staff")
+
+
+def test_what_is_not_held_is_passed_over():
+    rejected = settle(make_batch(), "DOWNLOAD_FAILED", held=False)
+    assert retrying.try_again(rejected, by=INES) == 0
+    assert not Chunk.objects.exclude(state=ChunkState.DONE).exists()
+
+
+def test_documents_of_several_sites_go_back_in_chunks_of_one_site_each(settings):
+    batches = [make_batch(make_site(), documents=3) for _ in range(2)]
+    for batch in batches:
+        settle(batch)
+    settings.CHUNK_SIZE = 2
+    assert retrying.try_again(Document.objects.all(), by=INES) == 6
+    waiting = Chunk.objects.filter(state=ChunkState.WAITING)
+    assert sorted(chunk.documents.count() for chunk in waiting) == [1, 1, 2, 2]
+    assert all(chunk.documents.values("site").distinct().count() == 1 for chunk in waiting)
+
+
+def test_a_batch_that_was_over_stays_over():
+    batch = make_batch()
+    retrying.try_again(settle(batch), by=INES)
+    batch.refresh_from_db()
+    assert batch.state == BatchState.COMPLETED
+
+
+def test_a_failed_request_is_an_entry_that_changes_no_state():
+    chunk, lease = make_leased()
+    document = chunk.documents.get()
+    fail(document, lease)
+    assert document.state == "RECEIVED"
+    entry = timeline(document.subject)[-1]
+    assert (entry.event, entry.from_state, entry.to_state) == ("document.fetch_failed", "", "")
+    assert entry.detail == {"status": 503, "tries": 2, "wait_ms": 60_000}
+
+
+def test_a_document_that_leaves_in_good_order_is_not_charged_an_attempt():
+    chunk, lease = make_leased()
+    document = chunk.documents.get()
+    for later, attempts in ((False, 1), (True, 1)):
+        steps.take_up(document.pk, lease, budget=5)
+        fail(document, lease, later=later)
+        assert document.attempts == attempts
+
+
+def test_the_deadline_counts_from_the_first_failure():
+    chunk, lease = make_leased()
+    document = chunk.documents.get()
+    fail(document, lease)
+    since = document.failing_since
+    fail(document, lease)
+    assert document.failing_since == since
+
+
+def test_a_worker_without_the_lease_records_no_failure():
+    chunk, _ = make_leased()
+    document = chunk.documents.get()
+    with pytest.raises(LeaseLost):
+        fail(document, uuid.uuid4())
+    assert timeline(document.subject)[-1].event == "document.received"
+
+
+def test_a_document_that_was_moved_meanwhile_is_left_alone():
+    chunk, lease = make_leased()
+    document = chunk.documents.get()
+    steps.start_checking(document.pk, lease, sha256="a" * 64, size=1)
+    with pytest.raises(LeaseLost):
+        fail(document, lease)

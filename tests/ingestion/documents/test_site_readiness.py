@@ -1,0 +1,145 @@
+"""How far a site is, from its rows: its own list, its study's terms, and who waived what."""
+
+from datetime import date, timedelta
+
+import pytest
+
+from ingestion.documents.site_readiness import readiness, readiness_of
+from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
+from ingestion.rules.findings import Finding as Seen
+from ingestion.rules.site_file.requirements import USUAL, Standing
+from sites.models import Site, Study
+from tests.factories import make_read, make_site, make_user
+from tests.ingestion.rules.dossiers import OF_SUB, VALUES
+
+pytestmark = pytest.mark.django_db
+TODAY = date(2026, 11, 20)
+PI, SUB = "Margaret Whitfield, MD", "Jonas Weber, MD"
+S = Standing
+
+
+@pytest.fixture
+def site():
+    return make_site("0203")
+
+
+def whole_packet(site, **changes):
+    """On file: every document of the usual list; a value of a type may differ."""
+    for kind, values in VALUES.items():
+        made = values | changes.get(kind.replace("-", "_"), {})
+        make_read(site, kind, doc_id=f"{kind}-1", **made)
+    for kind, values in OF_SUB.items():
+        make_read(site, kind, doc_id=f"{kind}.jonas-weber", **values)
+
+
+def standings(site, **options):
+    stand = readiness_of(site, today=TODAY, **options)
+    return {(each.kind, each.whose): each.standing for each in stand.required}
+
+
+def test_a_new_site_needs_the_usual_documents(site):
+    assert standings(site) == {(wanted.kind, ""): S.MISSING for wanted in USUAL}
+
+
+def test_a_whole_packet_is_complete_and_fits_together(site):
+    whole_packet(site)
+    stand = readiness_of(site, today=TODAY)
+    assert (stand.is_complete, stand.gaps) == (True, [])
+
+
+def test_what_differs_is_a_gap_between_two_rows(site):
+    whole_packet(site, irb_approval={"protocol_version": "2.0"})
+    stand = readiness_of(site, today=TODAY)
+    (gap,) = stand.gaps
+    assert gap.code == "PROTOCOL_VERSION_MISMATCH"
+    assert stand.documents[gap.other.key].document_type == "irb-approval"
+
+
+def test_a_studys_own_list_takes_the_place_of_the_usual_one(site):
+    RequiredDocument.objects.create(study=site.study, document_type="irb-approval")
+    RequiredDocument.objects.create(
+        study=site.study, document_type="cv", required_from=TODAY + timedelta(days=1)
+    )
+    assert standings(site) == {("irb-approval", ""): S.MISSING}
+
+
+def test_a_site_may_need_more_or_less_than_its_study(site):
+    RequiredDocument.objects.create(study=site.study, document_type="form-fda-1572")
+    for kind, is_required in (("form-fda-1572", False), ("medical-licence", True)):
+        SiteRequirement.objects.create(
+            site=site, document_type=kind, is_required=is_required, reason="Not under an IND"
+        )
+    assert standings(site) == {("medical-licence", ""): S.MISSING}
+    assert standings(make_site()) == {("form-fda-1572", ""): S.MISSING}
+
+
+def test_a_waiver_counts_until_it_is_revoked(site):
+    waiver = Waiver.objects.create(
+        site=site, document_type="delegation-log", reason="One person", granted_by=make_user()
+    )
+    assert standings(site)["delegation-log", ""] is S.WAIVED
+    assert standings(make_site())["delegation-log", ""] is S.MISSING
+    waiver.revoked_by, waiver.revoked_at = waiver.granted_by, waiver.granted_at
+    waiver.revoked_because = "There are two now."
+    waiver.save()
+    assert standings(site)["delegation-log", ""] is S.MISSING
+
+
+def licence(site, days):
+    make_read(site, "medical-licence", expiry_date=TODAY + timedelta(days=days))
+    return standings(site)["medical-licence", ""]
+
+
+@pytest.mark.parametrize(
+    ("days", "standing"), [(91, S.CURRENT), (90, S.EXPIRING), (0, S.EXPIRING), (-1, S.EXPIRED)]
+)
+def test_what_runs_out_is_due_and_then_expired(site, days, standing):
+    assert licence(site, days) is standing
+
+
+def test_the_terms_of_the_study_hold_for_what_is_on_file(site):
+    terms = {"study": site.study, "document_type": "medical-licence", "reason": "Sponsor SOP 12"}
+    row = ValidityOverride.objects.create(**terms, warns_only=True)
+    assert licence(site, -1) is S.EXPIRING
+    row.delete()
+    assert standings(site)["medical-licence", ""] is S.EXPIRED
+
+
+def test_a_certificate_that_counted_when_the_site_went_live_is_current(site):
+    make_read(site, "gcp-certificate", completion_date=date(2023, 11, 1))
+    assert standings(site)["gcp-certificate", ""] is S.EXPIRED
+    Site.objects.filter(pk=site.pk).update(activated_on=date(2025, 1, 1))
+    site.refresh_from_db()
+    assert standings(site)["gcp-certificate", ""] is S.CURRENT
+
+
+def test_the_newest_version_on_file_counts_and_what_came_after_it_does_not_undo_it(site):
+    make_read(site, "cv", person="Helena Brandt")
+    make_read(site, "cv", Seen("SIGNATURE_MISSING"), state="REJECTED")
+    assert standings(site)["cv", ""] is S.CURRENT
+
+
+def test_values_that_may_be_misread_make_no_gap(site):
+    whole_packet(site)
+    make_read(
+        site, "irb-approval", doc_id="irb-approval-1", confidence=60.0, protocol_version="2.0"
+    )
+    assert readiness_of(site, today=TODAY).gaps == []
+
+
+def test_many_sites_cost_as_many_queries_as_one(site, django_assert_max_num_queries):
+    other = make_site()
+    other.study = Study.objects.create(protocol_number="SLX-202")
+    other.save()
+    whole_packet(site)
+    whole_packet(other)
+    sites = list(Site.objects.select_related("study"))
+    with django_assert_max_num_queries(8):
+        stands = readiness(sites, today=TODAY)
+    assert stands[site.pk].is_complete
+    assert [gap.code for gap in stands[other.pk].gaps] == []
+
+
+def test_one_sites_papers_are_no_other_sites(site):
+    whole_packet(site)
+    assert set(standings(make_site()).values()) == {S.MISSING}

@@ -1,0 +1,232 @@
+"""State and ledger entry move together, once, and only for the worker that holds the lease."""
+
+import uuid
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from audit.ledger.log import ledger
+from audit.ledger.queries import timeline
+from ingestion.core.errors import LeaseLost
+from ingestion.core.states import DocumentState, IllegalMove
+from ingestion.dispatch import worker_steps
+from ingestion.documents import transitions
+from ingestion.models import Chunk, Document
+from ingestion.rules.findings import Finding
+from tests import steps
+from tests.factories import make_filed, make_leased, make_site, verdict
+
+pytestmark = pytest.mark.django_db
+SHA = "a" * 64
+
+
+def leased_document():
+    chunk, lease = make_leased()
+    return chunk.documents.get(), lease
+
+
+def checked(document, lease):
+    assert steps.start_checking(document.pk, lease, sha256=SHA, size=10)
+
+
+def events(document):
+    return [entry.event for entry in timeline(document.subject)]
+
+
+def test_a_filed_document_has_an_entry_for_every_step():
+    document, lease = leased_document()
+    checked(document, lease)
+    steps.conclude(document.pk, lease, verdict(), pages=2)
+    document.refresh_from_db()
+    assert (document.state, document.sha256, document.pages) == ("ARCHIVED", SHA, 2)
+    assert events(document) == ["document.received", "document.checking", "document.filed"]
+
+
+def test_a_rejection_keeps_its_reason_and_all_findings():
+    document, lease = leased_document()
+    checked(document, lease)
+    missing, soon = Finding("SIGNATURE_MISSING", page=2), Finding("EXPIRES_SOON")
+    steps.conclude(document.pk, lease, verdict("REJECTED", missing, soon), pages=2)
+    document.refresh_from_db()
+    assert document.code == "SIGNATURE_MISSING"
+    assert list(document.findings.values_list("code", "is_primary")) == [
+        ("SIGNATURE_MISSING", True),
+        ("EXPIRES_SOON", False),
+    ]
+    assert timeline(document.subject)[-1].code == "SIGNATURE_MISSING"
+
+
+def test_the_same_bytes_under_the_same_name_are_filed_once():
+    site = make_site()
+    make_filed(site, "doc-1", SHA)
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    assert not steps.start_checking(document.pk, lease, sha256=SHA, size=10)
+    document.refresh_from_db()
+    assert (document.state, document.code) == ("DEDUPED", "DUPLICATE_CONTENT")
+    assert document.duplicate_of.doc_id == "doc-1"
+
+
+def test_a_twin_that_was_filed_meanwhile_makes_it_a_duplicate_and_not_an_error():
+    site = make_site()
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    checked(document, lease)
+    make_filed(site, "doc-1", SHA)
+    assert steps.conclude(document.pk, lease, verdict(), pages=1) is DocumentState.DEDUPED
+    assert Document.objects.on_file().count() == 1
+
+
+def test_other_bytes_under_the_same_name_are_a_new_version():
+    site = make_site()
+    make_filed(site, "doc-1", SHA)
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    assert steps.start_checking(document.pk, lease, sha256="b" * 64, size=10)
+
+
+def test_a_manifest_line_with_bytes_that_are_on_file_under_another_name_is_not_deduped():
+    site = make_site()
+    make_filed(site, "another", SHA)
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    assert steps.start_checking(document.pk, lease, sha256=SHA, size=10)
+
+
+def test_an_upload_of_bytes_that_are_on_file_under_any_name_is_deduped():
+    site = make_site()
+    make_filed(site, "another", SHA)
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    Document.objects.filter(pk=document.pk).update(url="", spooled="uploads/x")
+    assert not steps.start_checking(document.pk, lease, sha256=SHA, size=10)
+
+
+def test_a_worker_without_the_lease_changes_nothing():
+    document, _ = leased_document()
+    with pytest.raises(LeaseLost):
+        steps.start_checking(document.pk, uuid.uuid4(), sha256=SHA, size=10)
+    document.refresh_from_db()
+    assert document.state == DocumentState.RECEIVED
+    assert events(document) == ["document.received"]
+
+
+def test_a_redelivered_step_is_refused_and_leaves_one_entry():
+    document, lease = leased_document()
+    checked(document, lease)
+    with pytest.raises(IllegalMove):
+        steps.start_checking(document.pk, lease, sha256=SHA, size=10)
+    assert events(document).count("document.checking") == 1
+
+
+def test_a_document_that_was_taken_up_too_often_is_held_as_poison():
+    document, lease = leased_document()
+    assert [steps.take_up(document.pk, lease, budget=2) for _ in range(3)] == [True, True, False]
+    document.refresh_from_db()
+    assert (document.state, document.code) == ("HELD", "POISON")
+
+
+def test_our_fault_holds_and_the_portals_refusal_rejects():
+    for held, state in ((True, "HELD"), (False, "REJECTED")):
+        document, lease = leased_document()
+        steps.give_up(document.pk, lease, "DOWNLOAD_FAILED", {"tries": 4}, held=held)
+        document.refresh_from_db()
+        assert document.state == state
+
+
+def test_what_a_dead_worker_was_checking_starts_afresh_on_record():
+    document, lease = leased_document()
+    checked(document, lease)
+    with ledger():
+        transitions.requeue_interrupted(Chunk.objects.get(pk=document.chunk_id))
+    document.refresh_from_db()
+    assert document.state == DocumentState.RECEIVED
+    assert events(document)[-1] == "document.received"
+
+
+@pytest.mark.parametrize("state", ["ARCHIVED", "NOWHERE"])
+def test_the_database_itself_refuses_an_impossible_row(state):
+    document, _ = leased_document()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Document.objects.filter(pk=document.pk).update(state=state, sha256="")
+
+
+def test_what_a_portal_showed_of_itself_is_in_the_ledgers_detail():
+    document, lease = leased_document()
+    seen = {"certificate_sha256": "ab" * 32, "clock_skew_seconds": -90}
+    steps.start_checking(document.pk, lease, sha256=SHA, size=10, portal=seen)
+    assert timeline(document.subject)[-1].detail == {"portal": seen}
+
+
+def arriving(chunk, lease, sha256=SHA):
+    return [
+        worker_steps.StartChecking(document=document.pk, lease=lease, sha256=sha256, size=10)
+        for document in chunk.documents.order_by("pk")
+    ]
+
+
+def test_steps_of_several_documents_are_taken_in_one_transaction_or_none_is():
+    chunk, lease = make_leased(documents=2)
+    other, _ = make_leased()
+    strangers = arriving(other, uuid.uuid4())
+    with pytest.raises(LeaseLost):
+        worker_steps.take([*arriving(chunk, lease), *strangers])
+    assert set(chunk.documents.values_list("state", flat=True)) == {"RECEIVED"}
+    assert worker_steps.take(arriving(chunk, lease)) == [True, True]
+    assert set(chunk.documents.values_list("state", flat=True)) == {"VALIDATING"}
+
+
+def test_a_group_takes_steps_of_every_kind():
+    chunk, lease = make_leased(documents=3)
+    first, second, third = chunk.documents.order_by("pk")
+    checked(first, lease)
+    answers = worker_steps.take(
+        [
+            worker_steps.Conclude(document=first.pk, lease=lease, verdict=verdict(), read=None),
+            worker_steps.TakeUp(document=second.pk, lease=lease, budget=5),
+            worker_steps.GiveUp(
+                document=third.pk,
+                lease=lease,
+                code="DOWNLOAD_FAILED",
+                facts={"tries": 1},
+                held=False,
+            ),
+        ]
+    )
+    assert answers == [DocumentState.ARCHIVED, True, None]
+    states = chunk.documents.order_by("pk").values_list("state", flat=True)
+    assert list(states) == ["ARCHIVED", "RECEIVED", "REJECTED"]
+
+
+def test_a_lease_of_one_chunk_is_none_of_another():
+    chunk, lease = make_leased()
+    other, _ = make_leased()
+    with pytest.raises(LeaseLost):
+        worker_steps.take([*arriving(chunk, lease), *arriving(other, lease)])
+
+
+def test_what_its_portal_says_is_unchanged_is_a_duplicate_of_what_is_on_file():
+    site = make_site()
+    filed = make_filed(site, "doc-1", SHA)
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    said = {"answer": "304 unchanged"}
+    assert steps.unchanged(document.pk, lease, sha256=SHA, portal=said)
+    document.refresh_from_db()
+    assert (document.state, document.duplicate_of, document.size) == ("DEDUPED", filed, 10)
+    entry = timeline(document.subject)[-1]
+    assert (entry.event, entry.sha256) == ("document.already_on_file", SHA)
+    assert entry.detail["portal"] == said
+
+
+def test_what_was_withdrawn_since_its_portal_was_asked_is_not_unchanged():
+    site = make_site()
+    filed = make_filed(site, "doc-1", SHA)
+    with ledger():
+        transitions.move(filed, DocumentState.WITHDRAWN, event="document.withdrawn")
+    chunk, lease = make_leased(site=site)
+    document = chunk.documents.get()
+    assert not steps.unchanged(document.pk, lease, sha256=SHA, portal={})
+    document.refresh_from_db()
+    assert (document.state, document.sha256) == ("RECEIVED", "")
+    assert events(document) == ["document.received"]

@@ -1,0 +1,185 @@
+"""What was submitted is on record whole, or not at all."""
+
+import pytest
+from django.core.files.base import ContentFile
+
+from audit.ledger.queries import timeline
+from ingestion.core.states import BatchState, DocumentState
+from ingestion.intake import registration
+from ingestion.models import Batch, Chunk, Packet
+from ingestion.storage import spool
+from tests.factories import make_batch, make_site, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def upload(kind="irb-approval", person="", name="letter.pdf", content=b"%PDF-1.7"):
+    return registration.UploadedDocument(name, kind, person, ContentFile(content, name))
+
+
+def spooled():
+    folder = spool.path_of("uploads")
+    return sorted(folder.iterdir()) if folder.exists() else []
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+
+
+def test_a_batch_its_packets_and_documents_come_into_being_together():
+    batch = make_batch(documents=3)
+    assert batch.reference.startswith("BAT-")
+    assert batch.packets.get().reference.startswith("PKT-")
+    assert batch.counts() == {DocumentState.RECEIVED: 3}
+    assert batch.state == BatchState.QUEUED
+
+
+def test_every_document_has_its_entry_from_the_first_moment():
+    batch = make_batch(documents=2)
+    for document in batch.documents.all():
+        assert [entry.event for entry in timeline(document.subject)] == ["document.received"]
+
+
+def test_a_large_site_is_split_into_chunks_that_lose_nothing(settings):
+    settings.CHUNK_SIZE = 3
+    batch = make_batch(documents=8)
+    sizes = [chunk.documents.count() for chunk in batch.chunks.order_by("rank")]
+    assert sizes == [3, 3, 2]
+
+
+def test_the_same_key_twice_is_one_batch():
+    site = make_site()
+    first = make_batch(site, idempotency_key="k-1")
+    assert make_batch(site, idempotency_key="k-1") == first
+    assert Batch.objects.count() == 1
+
+
+def test_a_site_that_sends_a_lot_queues_behind_itself_and_not_before_a_small_one(settings):
+    settings.CHUNK_SIZE = 10
+    make_batch(make_site("big"), documents=100)
+    small = make_batch(make_site("small"), documents=1)
+    order = list(Chunk.objects.order_by("rank", "pk").values_list("site__site_id", flat=True))
+    assert order.index("small") <= 2
+    assert small.chunks.count() == 1
+
+
+def test_an_urgent_batch_goes_before_one_that_is_not():
+    make_batch(make_site("patient"), priority=10)
+    make_batch(make_site("urgent"), priority=1)
+    assert Chunk.objects.order_by("rank").first().site.site_id == "urgent"
+
+
+def test_an_upload_is_on_the_disk_before_it_is_on_record():
+    site = make_site()
+    packet = registration.upload_packet(site=site, user=make_user(sites=(site,)), files=[upload()])
+    document = packet.documents.get()
+    assert spool.path_of(document.spooled).read_bytes() == b"%PDF-1.7"
+    assert document.doc_id == "irb-approval"
+
+
+def test_a_type_that_is_per_person_carries_the_person():
+    site = make_site()
+    files = [upload("cv", "Dr. Ana Müller"), upload("cv", "Jo Brandt")]
+    packet = registration.upload_packet(site=site, user=make_user(sites=(site,)), files=files)
+    assert sorted(packet.documents.values_list("doc_id", flat=True)) == [
+        "cv.dr-ana-müller",
+        "cv.jo-brandt",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ([], "Add at least one document"),
+        ([upload(kind="")], "Choose what letter.pdf is"),
+        ([upload(kind="cv")], "Say whose CV letter.pdf is"),
+        ([upload(), upload()], "several files marked as IRB approval"),
+    ],
+)
+def test_a_packet_with_a_fault_is_refused_whole_and_leaves_nothing(files, why):
+    site = make_site()
+    with pytest.raises(registration.Refused, match=why):
+        registration.upload_packet(site=site, user=make_user(sites=(site,)), files=files)
+    assert not spooled()
+    assert not Packet.objects.exists()
+
+
+def test_a_packet_sent_twice_is_one_packet():
+    site = make_site()
+    user = make_user(sites=(site,))
+    first, second = (
+        registration.upload_packet(site=site, user=user, files=[upload()], idempotency_key="form-1")
+        for _ in range(2)
+    )
+    assert first == second
+    assert len(spooled()) == 1
+
+
+def test_a_registration_that_fails_leaves_no_bytes_behind():
+    site = make_site()
+    nobody = make_user(sites=(site,))
+    nobody.pk = "no number"
+    with pytest.raises(ValueError, match="expected a number"):
+        registration.upload_packet(site=site, user=nobody, files=[upload()])
+    assert not spooled()
+    assert not Batch.objects.exists()
+
+
+def test_a_folder_becomes_a_batch_under_the_stems_of_its_files(tmp_path):
+    folder = tmp_path / "packet"
+    folder.mkdir()
+    (folder / "irb_letter.pdf").write_bytes(b"%PDF-")
+    submission = registration.Submission(registration.Source.FOLDER, "system:tests", "ops")
+    batch = registration.register_folder(folder, make_site(), submission)
+    assert batch.documents.get().doc_id == "irb_letter"
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    (tmp_path / "empty").mkdir()
+    submission = registration.Submission(registration.Source.FOLDER, "system:tests", "ops")
+    with pytest.raises(registration.Refused, match="holds no file"):
+        registration.register_folder(tmp_path / "empty", make_site(), submission)
+
+
+def folder_of(tmp_path, *names):
+    folder = tmp_path / "packet"
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_bytes(name.encode())
+    return folder
+
+
+def registered(folder):
+    submission = registration.Submission(registration.Source.FOLDER, "system:tests", "ops")
+    batch = registration.register_folder(folder, make_site(), submission)
+    return dict(batch.documents.values_list("filename", "doc_id"))
+
+
+def test_files_of_one_stem_are_different_documents_and_the_pdf_keeps_the_stem(tmp_path):
+    folder = folder_of(tmp_path, "x.pdf", "x.tiff", "x.png", "y.tiff")
+    assert registered(folder) == {
+        "x.pdf": "x", "x.tiff": "x.tiff", "x.png": "x.png", "y.tiff": "y",
+    }  # fmt: skip
+
+
+def test_without_a_pdf_all_files_of_one_stem_go_by_their_whole_names(tmp_path):
+    folder = folder_of(tmp_path, "x.jpg", "x.tiff")
+    assert registered(folder) == {"x.jpg": "x.jpg", "x.tiff": "x.tiff"}
+
+
+def test_two_pdfs_of_one_stem_go_by_their_whole_names(tmp_path):
+    folder = folder_of(tmp_path, "x.pdf", "x.PDF")
+    assert registered(folder) == {"x.pdf": "x.pdf", "x.PDF": "x.PDF"}
+
+
+def test_files_that_would_still_be_one_document_are_named(tmp_path):
+    folder = folder_of(tmp_path, "x.pdf", "x.tiff", "x.tiff.pdf")
+    with pytest.raises(registration.Refused, match=r"x\.tiff and x\.tiff\.pdf would both be"):
+        registered(folder)
+
+
+def test_a_name_that_is_too_long_for_a_document_is_refused_by_name(tmp_path):
+    folder = folder_of(tmp_path, f"{'x' * 121}.pdf")
+    with pytest.raises(registration.Refused, match="is longer than 120 characters"):
+        registered(folder)

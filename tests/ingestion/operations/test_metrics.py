@@ -1,0 +1,130 @@
+"""How good and how quick documents are, and what went through: counted right, on both databases."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from ingestion.models import Document, Extraction
+from ingestion.operations import metrics, throughput
+from ingestion.rules.findings import Finding
+from tests.factories import make_batch, make_read, make_site
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 11, 20, 16, 54, 30, tzinfo=UTC)
+LONG_AGO = NOW - timedelta(days=3650)
+UNSIGNED, EXPIRED = Finding("SIGNATURE_MISSING"), Finding("EXPIRED_DOCUMENT")
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+
+
+def settled(document, at, received=None):
+    Document.objects.filter(pk=document.pk).update(settled_at=at, received_at=received or at)
+    return document
+
+
+def rejected(site, kind, finding=UNSIGNED):
+    return make_read(site, kind, finding, state="REJECTED")
+
+
+def test_timeliness_counts_from_the_date_on_a_document_to_its_filing():
+    site = make_site()
+    taken = {"cv": 7, "irb-approval": 8, "delegation-log": 30, "medical-licence": 61}
+    for kind, days in taken.items():
+        document = settled(make_read(site, kind), NOW)
+        dated = NOW.date() - timedelta(days=days)
+        Extraction.objects.filter(document=document).update(dated=dated)
+    settled(make_read(site, "gcp-certificate"), NOW)
+    rejected(site, "financial-disclosure")
+    found = metrics.timeliness(Document.objects.all(), LONG_AGO)
+    assert list(found.steps.values()) == [1, 2, 0, 1, 1]
+    assert (found.dated, found.median, found.percent) == (4, 8, 75)
+
+
+def test_the_last_reading_of_a_document_says_its_date_and_later_filings_alone_count():
+    document = settled(make_read(make_site(), "cv"), NOW)
+    Extraction.objects.filter(document=document).update(dated=date(2020, 1, 1))
+    later = {"attempt": 99, "rules_version": "1", "dated": NOW.date()}
+    Extraction.objects.create(document=document, **later)
+    found = metrics.timeliness(Document.objects.all(), NOW)
+    assert (found.dated, found.median) == (1, 0)
+    assert metrics.timeliness(Document.objects.all(), NOW + timedelta(seconds=1)).dated == 0
+
+
+def test_right_the_first_time_looks_at_first_versions_alone():
+    site = make_site()
+    rejected(site, "cv")
+    make_read(site, "cv")  # corrected, which does not make it right the first time
+    make_read(site, "irb-approval")
+    make_read(site, "medical-licence", Finding("SITE_MISMATCH"), state="IN_REVIEW")
+    found = metrics.first_pass(Document.objects.all(), LONG_AGO)
+    assert (found.decided, found.filed, found.percent) == (2, 1, 50)
+
+
+def test_rejections_are_counted_by_reason_and_by_site():
+    one, other = make_site("0100"), make_site("0200")
+    for kind in ("cv", "irb-approval"):
+        rejected(one, kind)
+    rejected(other, "cv", EXPIRED)
+    make_read(other, "irb-approval")
+    everything = Document.objects.all()
+    assert metrics.rejections_by_code(everything, LONG_AGO) == {
+        "SIGNATURE_MISSING": 2,
+        "EXPIRED_DOCUMENT": 1,
+    }
+    rows = metrics.rejections_by_site(everything, LONG_AGO, 10)
+    assert [(row.site_id, row.rejected, row.decided) for row in rows] == [
+        ("0100", 2, 2),
+        ("0200", 1, 2),
+    ]
+    assert len(metrics.rejections_by_site(everything, LONG_AGO, 1)) == 1
+    of_one = metrics.rejections_by_code(everything.filter(site=one), LONG_AGO)
+    assert of_one == {"SIGNATURE_MISSING": 2}
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "percent"), [(0, 0, None), (0, 5, 0), (999, 1000, 99), (5, 5, 100)]
+)
+def test_a_share_of_all_is_said_of_all_alone(part, whole, percent):
+    assert metrics.share(part, whole) == percent
+
+
+def test_each_hour_has_what_was_filed_and_rejected_in_it():
+    site = make_site()
+    settled(make_read(site, "cv"), NOW.replace(hour=16, minute=0, second=0))
+    settled(rejected(site, "irb-approval"), NOW.replace(hour=15, minute=59, second=59))
+    settled(make_read(site, "delegation-log"), NOW - timedelta(hours=24))
+    hours = throughput.by_hour(NOW)
+    assert len(hours) == 24
+    assert [(hour.began.hour, hour.filed, hour.rejected) for hour in hours[-2:]] == [
+        (15, 0, 1),
+        (16, 1, 0),
+    ]
+    assert sum(hour.filed + hour.rejected for hour in hours) == 2
+    assert throughput.today(NOW) == (1, 1)
+
+
+def test_how_many_waited_follows_from_what_came_and_went():
+    def ago(minutes):
+        return NOW - timedelta(minutes=minutes)
+
+    settled(make_read(make_site(), "cv"), ago(10), received=ago(20))
+    make_batch(documents=2)
+    Document.objects.filter(settled_at=None).update(received_at=ago(5))
+    points = dict(throughput.depth(NOW, waiting=2))
+    assert len(points) == 60
+    last = NOW.replace(second=0)
+
+    def at(minutes):
+        return points[last - timedelta(minutes=minutes)]
+
+    assert [at(minutes) for minutes in (0, 5, 6, 10, 11, 20, 21, 59)] == [2, 2, 0, 0, 1, 1, 0, 0]
+
+
+def test_times_of_today_are_those_of_the_clock_that_is_shown():
+    document = settled(make_read(make_site(), "cv"), timezone.now())
+    [*_, hour] = throughput.by_hour(timezone.now())
+    assert (hour.filed, document.state) == (1, "ARCHIVED")

@@ -1,0 +1,176 @@
+"""`portal_check` says in plain sentences whether a portal is ready, and fetches nothing."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from ingestion.core.breaker import BreakerState
+from ingestion.core.limiter import Pace
+from ingestion.dispatch import portal_limit_rows
+from ingestion.models import PortalGate
+from ingestion.sources.http.check import look
+from tests.factories import make_site
+from tests.ingestion.sources.http.conftest import LIMITS, here, make_item
+from tests.ingestion.sources.http.servers import (
+    give,
+    redirect,
+    serve,
+    server_tls,
+    silent,
+)
+
+
+async def remarks(url, **terms):
+    return await look(make_item(url, **terms).terms, LIMITS, resolve=here)
+
+
+async def said(url, **terms):
+    return {remark.sentence: remark.is_good for remark in await remarks(url, **terms)}
+
+
+async def test_a_portal_that_is_ready_is_asked_once_and_for_nothing(portal):
+    portal.on("/", give(b"x" * 1000))
+    said_of_it = await said(portal.url())
+    rate, *others = said_of_it
+    assert rate.startswith("It is asked 10 times a second at most, 1 at once, over 2 connections;")
+    assert others == [
+        "127.0.0.1 (127.0.0.1) answered 200.",
+        "Nothing is encrypted: it is asked over http, as its row allows.",
+        "It lets us in: we asked without a secret (PORTAL_SECRET_SITE_1001 is not set).",
+        "Its clock agrees with ours.",
+    ]
+    assert all(said_of_it.values())
+    assert [(method, path) for method, path, _ in portal.seen] == [("HEAD", "/")]
+
+
+async def test_a_portal_that_knows_no_head_is_asked_with_get(portal):
+    portal.on("/", give(b"", 405), give(b"x" * 1000))
+    assert all((await said(portal.url())).values())
+    assert [method for method, *_ in portal.seen] == ["HEAD", "GET"]
+
+
+async def test_a_portal_without_a_page_at_its_base_is_ready_all_the_same(portal):
+    assert all((await said(portal.url())).values())
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_credentials_that_are_refused_are_named(portal, settings, status):
+    settings.PORTAL_SECRETS = {"PORTAL_SECRET_SITE_1001": "Bearer wrong"}
+    portal.on("/", give(b"", status))
+    sentence = "It does not let us in: we asked with PORTAL_SECRET_SITE_1001 in Authorization."
+    found = await said(portal.url())
+    assert found[sentence] is False
+    assert "wrong" not in str(found)
+    assert portal.headers("/")[0]["Authorization"] == "Bearer wrong"
+
+
+async def test_a_secret_that_is_taken_is_said_to_be(portal, settings):
+    settings.PORTAL_SECRETS = {"PORTAL_SECRET_SITE_1001": "17"}
+    portal.on("/", give())
+    found = await said(portal.url(), secret_header="X-Api-Key")
+    assert found["It lets us in: we asked with PORTAL_SECRET_SITE_1001 in X-Api-Key."]
+
+
+@pytest.mark.parametrize("days", [30, 5])
+async def test_a_certificate_is_shown_and_has_to_last(authority, settings, days):
+    settings.PORTAL_SECRETS = {"PORTAL_CA_SITE_1001": str(authority.path)}
+    with serve(server_tls(authority.certificate("portal.example", days=days))) as portal:
+        portal.on("/", give())
+        found = await remarks(portal.url(host="portal.example"))
+    (tls,) = [remark for remark in found if remark.sentence.startswith("TLSv1.")]
+    assert "its certificate is good until" in tls.sentence
+    assert tls.is_good is (days == 30)
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_named(authority):
+    with serve(server_tls(authority.certificate("portal.example"))) as portal:
+        found = await remarks(portal.url(host="portal.example"))
+    assert "CERTIFICATE_VERIFY_FAILED" in found[-1].sentence
+    assert not found[-1].is_good
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (give(b"", 503), "cannot serve just now: it answered 503"),
+        (give(b"", 429), "cannot serve just now: it answered 429"),
+        (redirect("https://login.example/"), "login.example:443 is not one of the portal's hosts"),
+        (silent, "no answer within"),
+    ],
+)
+async def test_what_is_wrong_is_said(portal, answer, why):
+    portal.on("/", answer)
+    bad = [
+        each.sentence
+        for each in await remarks(portal.url(), timeout_seconds=0.3)
+        if not each.is_good
+    ]
+    assert any(why in sentence for sentence in bad), bad
+
+
+@pytest.mark.parametrize(("seconds", "is_good"), [(-120, True), (120, True), (4000, False)])
+async def test_a_clock_that_is_off_is_told(portal, seconds, is_good):
+    def off(handler):
+        theirs = datetime.now(UTC) + timedelta(seconds=seconds)
+        handler.date_time_string = lambda timestamp=None: theirs.strftime(
+            "%a, %d %b %Y %H:%M:%S GMT"
+        )
+        give()(handler)
+
+    portal.on("/", off)
+    (clock,) = [each for each in await remarks(portal.url()) if "clock" in each.sentence]
+    assert clock.is_good is is_good
+    assert ("ahead of" if seconds > 0 else "behind") in clock.sentence
+
+
+async def test_a_secret_that_cannot_be_used_is_said_before_anybody_is_asked(portal, settings):
+    settings.PORTAL_SECRETS = {"PORTAL_CA_SITE_1001": "/no/such/file"}
+    found = await remarks(portal.url())
+    assert "cannot be used for TLS" in found[-1].sentence
+    assert not portal.seen
+
+
+@pytest.mark.django_db
+def test_the_command_says_that_a_portal_is_ready(portal, capsys):
+    portal.on("/1001/", give())
+    make_site("1001", base_url=portal.url("/1001/"))
+    call_command("portal_check", "1001")
+    assert capsys.readouterr().out.startswith(
+        f"Portal site-1001 of site 1001, {portal.url('/1001/')}\nok "
+    )
+
+
+@pytest.mark.django_db
+def test_the_command_takes_slots_of_the_bucket_that_workers_use(portal, capsys):
+    portal.on("/1001/", give(b"", 405), give())
+    site = make_site("1001", base_url=portal.url("/1001/"), rate_per_second=10, burst=1)
+    pace = Pace.of(10, 1)
+    before = portal_limit_rows.reserve(site.portal_id, pace, 25)
+    call_command("portal_check", "1001")
+    assert "It is busy: its next slot is in " in capsys.readouterr().out
+    assert [method for method, *_ in portal.seen] == ["HEAD", "GET"]
+    assert time.time() >= before.tat + pace.interval
+    assert PortalGate.objects.get().tat == before.receipt + round(2e6 * pace.interval)
+
+
+@pytest.mark.django_db
+def test_the_command_asks_a_portal_that_workers_do_not_ask_and_says_so(portal, capsys):
+    portal.on("/1001/", give())
+    site = make_site("1001", base_url=portal.url("/1001/"))
+    PortalGate.objects.create(portal=site.portal, breaker=BreakerState.OPEN, shut_until=2**52)
+    call_command("portal_check", "1001")
+    assert "Its breaker is open: workers do not ask it just now." in capsys.readouterr().out
+    assert PortalGate.objects.get().breaker == BreakerState.OPEN
+
+
+@pytest.mark.django_db
+def test_the_command_fails_where_a_portal_is_not_ready_or_nobody_knows_the_site(portal, capsys):
+    portal.on("/1001/", give(b"", 403))
+    make_site("1001", base_url=portal.url("/1001/"))
+    with pytest.raises(CommandError, match="the portal of site 1001 is not ready"):
+        call_command("portal_check", "1001")
+    assert "BAD  It does not let us in" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="there is no site '7'"):
+        call_command("portal_check", "7")

@@ -1,0 +1,259 @@
+"""Nothing that a portal says makes us connect into our own network."""
+
+import asyncio
+
+import httpcore2 as httpcore
+import httpx2 as httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion.core.errors import OffLimits
+from ingestion.core.limits import Limits
+from ingestion.sources.http.address_policy import (
+    GuardedBackend,
+    refuse_address,
+    refuse_numeric,
+    system_resolver,
+)
+from ingestion.sources.http.connections import Line
+from tests.ingestion.sources.http.conftest import make_item
+from tests.ingestion.sources.http.servers import give, redirect, serve
+
+PDF = b"%PDF-1.7 " + b"x" * 2000
+
+NEVER = ["169.254.169.254", "fe80::1", "224.0.0.1", "ff02::1", "0.0.0.0", "::"]  # noqa: S104 - nobody binds
+PRIVATE = [
+    "127.0.0.1",
+    "10.1.2.3",
+    "172.16.0.1",
+    "192.168.1.1",
+    "100.64.0.1",  # carriers' NAT, which `is_private` misses
+    "198.18.0.1",
+    "::1",
+    "fd00::1",
+    "2002:7f00:1::",  # 6to4 of 127.0.0.1
+    "64:ff9b::7f00:1",  # NAT64 of 127.0.0.1
+    "255.255.255.255",
+]
+
+
+CLOUD_METADATA = [
+    "169.254.170.2",  # AWS ECS
+    "fd00:ec2::254",  # AWS over IPv6
+    "fd00:ec2::23",  # AWS EKS
+    "fd20:ce::254",  # Google over IPv6
+    "168.63.129.16",  # Azure's host
+    "192.0.0.192",  # Oracle
+    "fd00:c1::a9fe:a9fe",  # Oracle over IPv6
+    "100.100.100.200",  # Alibaba
+    "64:ff9b::a83f:8110",  # Azure's host through NAT64
+    "2002:a83f:8110::",  # Azure's host through 6to4
+]
+WRAPPED = [
+    "::7f00:1",  # IPv4-compatible
+    "::a9fe:a9fe",
+    "::93.184.215.14",
+    "::ffff:10.0.0.1",  # IPv4-mapped
+    "::ffff:93.184.215.14",
+    "::ffff:169.254.169.254",
+    "::ffff:0:169.254.169.254",  # IPv4-translated
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::a9fe:a9fe",  # NAT64 with a prefix of the local network
+    "64:ff9b:1:ffff::1",
+    "2001:0:a9fe:a9fe::1",  # Teredo
+    "fec0::1",  # site-local
+    "feff::1",
+]
+
+
+@pytest.mark.parametrize("address", [*NEVER, *CLOUD_METADATA, *WRAPPED])
+def test_some_addresses_are_never_a_portal_whatever_its_settings_allow(address):
+    for allow_private in (True, False):
+        with pytest.raises(OffLimits):
+            refuse_address(address, allow_private=allow_private)
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_a_private_address_is_asked_only_for_a_portal_that_may_be_private(address):
+    refuse_address(address, allow_private=True)
+    with pytest.raises(OffLimits):
+        refuse_address(address, allow_private=False)
+
+
+@pytest.mark.parametrize("address", ["93.184.215.14", "2606:2800:21f::1", "64:ff9b::5db8:d70e"])
+def test_a_public_address_may_be_asked(address):
+    refuse_address(address, allow_private=False)
+
+
+@given(st.ip_addresses(v=4))
+def test_an_ipv4_address_behind_a_nat64_gateway_is_judged_as_itself(address):
+    def refused(text):
+        try:
+            refuse_address(text, allow_private=False)
+        except OffLimits:
+            return True
+        return False
+
+    assert refused(f"64:ff9b::{address}") == refused(str(address))
+    assert refused(f"::ffff:{address}")
+
+
+@pytest.mark.parametrize(
+    "host", ["2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "1.2.3.4.5", "portal.1"]
+)
+def test_a_number_in_place_of_a_name_is_refused_before_anybody_resolves_it(host):
+    with pytest.raises(OffLimits):
+        refuse_numeric(host)
+
+
+@pytest.mark.parametrize("host", ["portal.example", "1001.portal.example", "93.184.215.14", "::1"])
+def test_names_and_plain_addresses_are_not_taken_for_numbers(host):
+    refuse_numeric(host)
+
+
+class FakeNetwork(httpcore.AsyncNetworkBackend):
+    """Connects to what is in `up`; remembers whom it was asked for."""
+
+    def __init__(self, *up):
+        self.up, self.asked = up, []
+
+    async def connect_tcp(self, host, port, *options):
+        self.asked.append(host)
+        if host not in self.up:
+            raise httpcore.ConnectError(f"nobody at {host}")
+        return httpcore.AsyncMockStream([])
+
+
+def answering(*answers):
+    """A resolver that gives one answer after the other."""
+    left = list(answers)
+
+    async def resolve(host, port):
+        return left.pop(0)
+
+    return resolve
+
+
+async def connect(network, *answers, host="portal.example"):
+    backend = GuardedBackend(allow_private=False, resolve=answering(*answers), network=network)
+    return await backend.connect_tcp(host, 443, timeout=5)
+
+
+async def test_we_connect_to_the_very_address_that_was_looked_at():
+    network = FakeNetwork("93.184.215.14")
+    # Whoever asked twice would get the second answer: that is rebinding.
+    await connect(network, ["93.184.215.14"], ["127.0.0.1"])
+    assert network.asked == ["93.184.215.14"]
+
+
+async def test_a_name_that_changes_its_mind_is_looked_at_again_on_reconnect():
+    network = FakeNetwork("93.184.215.14", "127.0.0.1")
+    resolve = answering(["93.184.215.14"], ["127.0.0.1"])
+    backend = GuardedBackend(allow_private=False, resolve=resolve, network=network)
+    await backend.connect_tcp("portal.example", 443)
+    with pytest.raises(OffLimits):
+        await backend.connect_tcp("portal.example", 443)
+
+
+async def test_one_private_answer_spoils_the_public_ones():
+    network = FakeNetwork("93.184.215.14")
+    with pytest.raises(OffLimits):
+        await connect(network, ["93.184.215.14", "10.0.0.1"])
+    assert not network.asked
+
+
+async def test_the_next_address_is_tried_when_one_is_down():
+    network = FakeNetwork("93.184.215.15")
+    await connect(network, ["93.184.215.14", "93.184.215.15"])
+    assert network.asked == ["93.184.215.14", "93.184.215.15"]
+
+
+@pytest.mark.parametrize("answer", [[], ["93.184.215.14"]], ids=["no address", "nobody there"])
+async def test_a_host_that_cannot_be_reached_is_a_connection_error(answer):
+    with pytest.raises(httpcore.ConnectError):
+        await connect(FakeNetwork(), answer)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1"])
+async def test_the_systems_own_resolver_is_looked_at_as_well(host):
+    backend = GuardedBackend(allow_private=False, resolve=system_resolver)
+    with pytest.raises(OffLimits):
+        await backend.connect_tcp(host, 9, timeout=5)
+
+
+async def test_a_resolver_that_does_not_answer_is_a_timeout():
+    async def never(host, port):
+        await asyncio.Event().wait()
+
+    backend = GuardedBackend(allow_private=False, resolve=never)
+    with pytest.raises(httpcore.ConnectTimeout):
+        await backend.connect_tcp("portal.example", 443, timeout=0.05)
+
+
+async def test_a_portal_is_never_a_socket_on_this_machine():
+    with pytest.raises(OffLimits):
+        await GuardedBackend(allow_private=True).connect_unix_socket("/run/docker.sock")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f.1"])
+async def test_a_portal_may_not_point_into_our_own_network(fetch, host):
+    with pytest.raises(OffLimits):
+        await fetch(
+            f"http://{host}:9/x.pdf", allow_private_hosts=False, with_={"resolve": system_resolver}
+        )
+
+
+async def test_a_redirect_into_our_network_is_refused_at_the_socket(portal, fetch):
+    async def resolve(host, port):
+        return ["169.254.169.254" if host == "cloud.example" else "127.0.0.1"]
+
+    portal.on("/cv.pdf", redirect("http://cloud.example/latest/meta-data"))
+    with pytest.raises(OffLimits, match=r"169\.254"):
+        await fetch(
+            portal.url("/cv.pdf", "portal.example"),
+            allowed_hosts=("cloud.example",),
+            with_={"resolve": resolve},
+        )
+
+
+async def test_a_proxy_in_the_environment_does_not_carry_us_past_the_guard(
+    portal, fetch, monkeypatch
+):
+    with serve() as proxy:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url())
+        portal.on("/cv.pdf", give(PDF))
+        await fetch(portal.url("/cv.pdf"))
+        assert not proxy.seen
+
+
+async def test_canary_the_library_still_opens_its_connections_through_our_guard():
+    """`AsyncHTTPTransport._pool` is private to httpx2; this fails when it is no longer used."""
+    asked = []
+
+    async def resolve(host, port):
+        asked.append((host, port))
+        return ["10.0.0.1"]
+
+    item = make_item("https://portal.example/", allow_http=False, allow_private_hosts=False)
+    line = Line.open(item.terms, Limits(), resolve)
+    for transport in (line.home, line.abroad):
+        assert type(transport._pool) is httpcore.AsyncConnectionPool
+        assert isinstance(transport._pool._network_backend, GuardedBackend)
+        assert (transport._pool._uds, transport._pool._proxy) == (None, None)
+        with pytest.raises(OffLimits):
+            await transport.ask("GET", httpx.URL("https://portal.example/"), {})
+    assert asked == [("portal.example", 443)] * 2
+    assert httpx.AsyncHTTPTransport.handle_async_request is type(line.home).handle_async_request
+    await line.aclose()
+
+
+async def test_a_refusal_leaves_no_connection_behind_and_the_line_works_on(portal, portals):
+    resolve = answering(["10.0.0.1", "169.254.169.254"], ["127.0.0.1"])
+    portal.on("/cv.pdf", give(PDF))
+    item = make_item(portal.url("/cv.pdf", "portal.example"), max_in_flight=1)
+    async with portals(resolve=resolve) as opened:
+        with pytest.raises(OffLimits):
+            await opened.fetch(item)
+        assert (await opened.fetch(item)).size == len(PDF)

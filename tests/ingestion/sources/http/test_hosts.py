@@ -1,0 +1,182 @@
+"""Which addresses a portal may name, and where a redirect may lead."""
+
+import pytest
+
+from ingestion.core.errors import NotServed, OffLimits
+from ingestion.sources.http.allowed_hosts import Hosts, parsed
+from tests.ingestion.sources.http.conftest import make_item
+from tests.ingestion.sources.http.servers import give, redirect, serve
+
+PDF = b"%PDF-1.7 " + b"x" * 2000
+
+
+def hosts(base_url="https://portal.example/1001/", **terms):
+    return Hosts.of(make_item(base_url, **{"allow_http": False} | terms).terms)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://portal.example/anything.pdf",
+        "https://PORTAL.example:443/cv.pdf",
+        "https://files.example/cv.pdf",
+        "https://deep.example:8443/cv.pdf",
+    ],
+)
+def test_the_portals_own_host_and_those_of_its_list_may_be_asked(address):
+    hosts(allowed_hosts=("files.example", "deep.example:8443")).check(parsed(address))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://elsewhere.example/cv.pdf",
+        "https://portal.example.elsewhere.example/cv.pdf",
+        "https://elsewhere.example/portal.example",
+        "https://portal.example./cv.pdf",
+        "https://portal.example:8443/cv.pdf",
+        "https://portal.example:22/cv.pdf",
+        "https://deep.example/cv.pdf",
+        "http://portal.example/cv.pdf",
+        "ftp://portal.example/cv.pdf",
+        "file:///etc/passwd",
+        "/cv.pdf",
+        "https://name:secret@portal.example/cv.pdf",
+        "https://portal.example@elsewhere.example/cv.pdf",
+        "https://portal.example\\@elsewhere.example/cv.pdf",
+        "https://127.0.0.1/cv.pdf",
+        "https://2130706433/cv.pdf",
+        "https://[::1]/cv.pdf",
+    ],
+)
+def test_no_other_host_port_or_scheme_is_ever_asked(address):
+    with pytest.raises(OffLimits):
+        hosts(allowed_hosts=("deep.example:8443",)).check(parsed(address))
+
+
+@pytest.mark.parametrize("address", ["https://", "https://[::1", "https://x:y/", "https://a b/"])
+def test_what_is_no_address_is_off_limits(address):
+    with pytest.raises(OffLimits):
+        hosts().check(parsed(address))
+
+
+def test_a_portal_on_a_port_of_its_own_is_asked_there():
+    own = hosts("https://portal.example:8443/1001/")
+    own.check(parsed("https://portal.example:8443/cv.pdf"))
+    assert own.is_home(parsed("https://portal.example:8443/x"))
+    assert not own.is_home(parsed("https://portal.example/x"))
+
+
+def test_a_name_in_another_script_is_compared_as_dns_asks_for_it():
+    hosts("https://klinik-münchen.example/").check(
+        parsed("https://xn--klinik-mnchen-3ob.example/x")
+    )
+
+
+async def test_redirects_within_the_portal_are_followed(portal, fetch):
+    portal.on("/cv.pdf", redirect("/new/cv.pdf"))
+    portal.on("/new/cv.pdf", redirect("newer.pdf", 308))
+    portal.on("/new/newer.pdf", give(PDF))
+    assert (await fetch(portal.url("/cv.pdf"))).size == len(PDF)
+
+
+async def test_a_fourth_redirect_is_not_followed(portal, fetch):
+    portal.on("/cv.pdf", redirect("/cv.pdf"))
+    with pytest.raises(NotServed, match="more than 3 redirects"):
+        await fetch(portal.url("/cv.pdf"))
+    assert len(portal.seen) == 4
+
+
+async def test_a_redirect_to_nowhere_is_an_answer_like_any_other(portal, fetch):
+    portal.on("/cv.pdf", give(b"", 302))
+    with pytest.raises(NotServed) as caught:
+        await fetch(portal.url("/cv.pdf"))
+    assert caught.value.facts == {"status": 302}
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http://elsewhere.example/cv.pdf",
+        "http://169.254.169.254/latest/meta-data",
+        "//elsewhere.example/cv.pdf",
+        "file:///etc/passwd",
+        "http://127.0.0.1:9/cv.pdf",
+    ],
+)
+async def test_a_redirect_to_a_host_that_is_not_the_portals_is_refused(portal, fetch, target):
+    portal.on("/cv.pdf", redirect(target))
+    with pytest.raises(OffLimits):
+        await fetch(portal.url("/cv.pdf"))
+
+
+def test_a_redirect_never_leads_from_https_to_http():
+    mixed = hosts(allow_http=True)
+    mixed.check(parsed("http://portal.example/"))
+    with pytest.raises(OffLimits, match="from https to http"):
+        mixed.check(
+            parsed("http://portal.example/"), came_from=parsed("https://portal.example/cv.pdf")
+        )
+
+
+@pytest.fixture
+def secret(settings):
+    settings.PORTAL_SECRETS = {"PORTAL_SECRET_SITE_1001": "Bearer 17"}
+
+
+async def test_the_secret_goes_with_every_hop_within_the_portal(portal, fetch, secret):
+    portal.on("/cv.pdf", redirect("/new.pdf"))
+    portal.on("/new.pdf", give(PDF))
+    await fetch(portal.url("/cv.pdf"))
+    assert [headers["Authorization"] for *_, headers in portal.seen] == ["Bearer 17"] * 2
+
+
+@pytest.mark.parametrize("header", ["Authorization", "X-Api-Key", "Cookie"])
+async def test_no_header_and_no_cookie_of_the_portal_crosses_to_another_host(
+    portal, fetch, secret, header
+):
+    with serve() as store:
+        moved = store.url("/cv.pdf", "store.example")
+        portal.on("/cv.pdf", redirect(moved, Set_Cookie="session=1"))
+        store.on("/cv.pdf", give(PDF))
+        allowed = (f"store.example:{store.server_port}",)
+        url = portal.url("/cv.pdf", "portal.example")
+        await fetch(url, allowed_hosts=allowed, secret_header=header)
+        assert portal.headers("/cv.pdf")[0][header] == "Bearer 17"
+        assert {"authorization", "x-api-key", "cookie"}.isdisjoint(
+            name.lower() for name in store.headers("/cv.pdf")[0]
+        )
+
+
+async def test_the_secret_does_not_come_back_with_a_hop_that_comes_back(portal, fetch, secret):
+    with serve() as store:
+        portal.on("/cv.pdf", redirect(store.url("/back")))
+        store.on("/back", redirect(portal.url("/delete-everything")))
+        portal.on("/delete-everything", give(PDF))
+        await fetch(portal.url("/cv.pdf"), allowed_hosts=(f"127.0.0.1:{store.server_port}",))
+    assert portal.headers("/cv.pdf")[0]["Authorization"] == "Bearer 17"
+    assert portal.headers("/delete-everything")[0]["Authorization"] is None
+
+
+async def test_a_cookie_that_a_portal_sets_is_not_shown_to_it_again(portal, portals):
+    portal.on("/cv.pdf", give(PDF, Set_Cookie="session=1"))
+    async with portals() as opened:
+        for document in (1, 2):
+            await opened.fetch(make_item(portal.url("/cv.pdf"), document=document))
+    assert [headers["Cookie"] for headers in portal.headers("/cv.pdf")] == [None, None]
+
+
+async def test_each_further_request_to_the_portal_itself_costs_another_token(portal, portals):
+    spent = []
+
+    async def token(key):
+        spent.append(key)
+
+    with serve() as store:
+        portal.on("/cv.pdf", redirect("/new.pdf"))
+        portal.on("/new.pdf", redirect(store.url("/cv.pdf")))
+        store.on("/cv.pdf", give(PDF))
+        allowed = (f"127.0.0.1:{store.server_port}",)
+        async with portals(another_token=token) as opened:
+            await opened.fetch(make_item(portal.url("/cv.pdf"), allowed_hosts=allowed))
+    assert spent == ["site-1001"]

@@ -1,0 +1,43 @@
+"""What is left on the disk of a document that came."""
+
+from hashlib import sha256
+
+import pytest
+
+from ingestion.core.errors import BodyTruncated, ChecksumDiffers
+from ingestion.sources.http.digests import Claim
+from ingestion.sources.http.partial_file import Kept, Part
+
+BODY = b"%PDF-1.7 " + b"x" * 2000
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("pieces", [[], [BODY[:700], BODY[700:900]]], ids=["at once", "in pieces"])
+def test_a_whole_document_stands_alone_under_its_name(tmp_path, pieces):
+    part = Part(tmp_path, 7)
+    part.begin(Kept(total=len(BODY)), 0)
+    for piece in pieces:
+        part.write(piece)
+    path, digest, size = part.finish(BODY[sum(map(len, pieces)) :])
+    assert (path.read_bytes(), digest, size) == (BODY, sha256(BODY).hexdigest(), len(BODY))
+    assert names(tmp_path) == ["7"]
+
+
+def test_half_a_document_that_came_at_once_is_not_left_under_its_name(tmp_path):
+    part = Part(tmp_path, 7)
+    part.begin(Kept(total=len(BODY)), 0)
+    with pytest.raises(BodyTruncated):
+        part.finish(BODY[:100])
+    assert names(tmp_path) == []
+
+
+def test_other_bytes_than_announced_leave_only_a_note_of_it(tmp_path):
+    part = Part(tmp_path, 7)
+    part.begin(Kept(claim=Claim("sha256", "0" * 64)), 0)
+    with pytest.raises(ChecksumDiffers):
+        part.finish(BODY)
+    assert names(tmp_path) == ["7.json"]
+    assert Part.load(tmp_path, 7).kept.differed
