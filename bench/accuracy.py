@@ -31,7 +31,7 @@ from ingestion.reading.images.render import (
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.ocr.engines import engine
 from ingestion.reading.pdf.open_pdf import document
-from ingestion.reading.pool import Reader
+from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import Reading
 from ingestion.rules.fields.extraction import SURE
 

@@ -29,7 +29,7 @@ def fill(sites: int, documents: int, *, first: int = 1000) -> None:
     """Sites are numbered from `first`, so that more can be added."""
     from django.db import connection
 
-    from ingestion.rules.classification.types import TYPES
+    from ingestion.rules.document_types import TYPES
 
     random.seed(documents)
     kinds, now = list(TYPES)[:KINDS], timezone.now()

@@ -27,11 +27,11 @@ from PIL import Image
 
 from bench import seen
 from bench.seen import Seen
-from ingestion.reading import pool
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook
 from ingestion.reading.ocr.engines import tessdata
-from ingestion.reading.pool import Reader
+from ingestion.reading.processes import pool
+from ingestion.reading.processes.pool import Reader
 
 AT_ONCE = 2  # children of every side
 PAGE_MODE, LSTM_ONLY = "3", "1"  # as the product's engines have them

@@ -345,7 +345,7 @@ READING_LIMITS = ReadingLimits(
     else None,
 )
 
-# DOCUMENT_TYPES_FILE is read by `ingestion.rules.classification.types`: parsers' processes have no
+# DOCUMENT_TYPES_FILE is read by `ingestion.rules.document_types`: parsers' processes have no
 # settings.
 
 CLAMD = env.str("CLAMD", default="")  # "": no virus scanner

@@ -15,7 +15,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
 from ingestion.reading.pdf.trusted_issuers import TrustedIssuersError, issuers_in
-from ingestion.rules.classification import types
+from ingestion.rules import document_types
 from ingestion.storage.virus_scanner import scanner
 
 # A socket's path has 107 bytes (unix(7)), and ends like "/siteledger-host-4194304-abcdefgh" and
@@ -177,9 +177,9 @@ def _scanner() -> Iterator[CheckMessage]:
 
 
 def _types() -> Iterator[CheckMessage]:
-    if types.FAULT:
+    if document_types.FAULT:
         yield Error(
-            f"{types.SETTING}: {types.FAULT}",
+            f"{document_types.SETTING}: {document_types.FAULT}",
             hint="Correct the file (docs/document-types.md), then start again.",
             id="ingestion.E016",
         )

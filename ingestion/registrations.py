@@ -14,7 +14,7 @@ from ingestion import checks, roles
 from ingestion.dispatch import queue_checks, schedules, wakeup_transport
 from ingestion.operations import alert_checks, finding_check, reconciliation
 from ingestion.review import signature_payload
-from ingestion.rules.classification.types import RULES_VERSION
+from ingestion.rules.document_types import RULES_VERSION
 from ingestion.storage import archive_verification, bucket_checks, object_locks
 from sites import retention
 from sites.models import Study

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.pool import Reader
+from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import Reading, Unreadable
 from ingestion.rules.checks.verdict import (
     SCHEMA_VERSIONS,
@@ -24,7 +24,7 @@ from ingestion.rules.checks.verdict import (
     SiteFacts,
     check_whatever,
 )
-from ingestion.rules.classification.types import RULES_VERSION
+from ingestion.rules.document_types import RULES_VERSION
 
 DAY = date(2026, 11, 20)
 SITE = SiteFacts("1001", "SLX-301")

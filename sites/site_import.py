@@ -27,14 +27,9 @@ from audit.files import strict_json
 from audit.files.strict_json import InvalidJSON
 from audit.ledger.actors import OPERATIONS
 from audit.ledger.log import ledger, record
-from sites.models import (
-    Portal,
-    Site,
-    Study,
-    address_without_secrets,
-    header_name,
-    version_number,
-)
+from sites.models import Portal, Site, Study
+from sites.models.portals import address_without_secrets, header_name
+from sites.models.studies import version_number
 from sites.portal_origin import origin_of
 
 Text = Annotated[str, Field(min_length=1, max_length=200)]

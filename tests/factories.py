@@ -16,7 +16,7 @@ from ingestion.intake.manifest import Descriptor
 from ingestion.models import Batch, Chunk, Document, Source
 from ingestion.rules.checks.validity import runs_out
 from ingestion.rules.checks.verdict import SiteFacts, Verdict
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import FieldValue
 from sites.models import Membership, Portal, Site, Study, User
 from sites.portal_origin import origin_of

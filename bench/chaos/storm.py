@@ -21,8 +21,8 @@ from bench.chaos.schedule import DISK, KILLS, Harm
 from bench.chaos.servers import Server
 from bench.chaos.way import Mode
 from ingestion.core.states import DocumentState
-from ingestion.documents import retrying
 from ingestion.documents.transitions import By
+from ingestion.intake import retrying
 from ingestion.models import Document
 
 T = TypeVar("T")

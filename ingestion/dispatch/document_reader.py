@@ -11,10 +11,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from ingestion.core.ports import Fetched, WorkItem
-from ingestion.reading.pool import Reader
 from ingestion.reading.processes import parser_processes
+from ingestion.reading.processes.pool import Reader
 from ingestion.rules.checks import verdict
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.findings import Finding
 from ingestion.storage.virus_scanner import scanner
 

@@ -21,9 +21,10 @@ from django.db.models.functions import Now
 from audit.ledger.log import ledger
 from ingestion.core.ports import WorkItem
 from ingestion.core.states import ChunkState
+from ingestion.dispatch import fetch_failures
 from ingestion.dispatch.clock import database_now
 from ingestion.dispatch.work_items import to_do
-from ingestion.documents import batches, retrying, transitions
+from ingestion.documents import batches, transitions
 from ingestion.models import Batch, Chunk, Document, PortalGate
 from ingestion.storage import spool
 from sites.models import Site
@@ -185,7 +186,7 @@ def _postpone(chunk: Chunk, now: datetime) -> datetime:
     if gate is None:
         return now
     patience = settings.INGEST_LIMITS.deadline_seconds
-    return retrying.postpone(chunk, now, until=gate.next_probe_at, patience=patience)
+    return fetch_failures.postpone(chunk, now, until=gate.next_probe_at, patience=patience)
 
 
 def _next_dispatch(chunk: Chunk, now: datetime) -> datetime:

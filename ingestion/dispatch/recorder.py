@@ -12,7 +12,7 @@ from django.db import OperationalError
 from ingestion.core.errors import LeaseLost
 from ingestion.core.limits import Limits
 from ingestion.core.ports import Fetched, Unchanged, WorkItem
-from ingestion.dispatch import worker_steps
+from ingestion.dispatch import fetch_failures, worker_steps
 from ingestion.dispatch.clock import database_now
 from ingestion.dispatch.database_thread import Door, Together
 from ingestion.dispatch.worker_steps import (
@@ -21,7 +21,6 @@ from ingestion.dispatch.worker_steps import (
     StartChecking,
     TakeUp,
 )
-from ingestion.documents import retrying
 from ingestion.rules.checks.verdict import Checked
 from ingestion.storage import spool
 from ingestion.storage.archive import archive
@@ -135,7 +134,7 @@ def _fetch_failed(
     wait: float,
     later: bool,
 ) -> None:
-    retrying.fetch_failed(
+    fetch_failures.fetch_failed(
         item.document,
         lease,
         code,

@@ -17,7 +17,7 @@ from ingestion.documents.transitions import By, enter
 from ingestion.models import Document, Extraction, Finding, ValidityOverride
 from ingestion.rules.checks.validity import last_day
 from ingestion.rules.checks.validity_terms import Terms
-from ingestion.rules.classification.types import RULES_VERSION, TYPES
+from ingestion.rules.document_types import RULES_VERSION, TYPES
 from ingestion.rules.findings import Facts
 
 BY_NIGHT = By("system:expiries", "worker")

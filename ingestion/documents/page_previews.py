@@ -17,7 +17,7 @@ from pathlib import Path
 from django.conf import settings
 
 from ingestion.models import Document
-from ingestion.reading.images.preview_images import NotDrawn, Sheet, drawn
+from ingestion.reading.preview_images import NotDrawn, Sheet, drawn
 from ingestion.reading.processes.parser_processes import ReadingFault
 from ingestion.storage.archive import archive
 

@@ -23,7 +23,7 @@ from ingestion.models import (
 )
 from ingestion.rules.checks.validity import last_day
 from ingestion.rules.checks.validity_terms import Override, Terms
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.site_file import cross_checks, requirements
 from ingestion.rules.site_file.cross_checks import Gap
 from ingestion.rules.site_file.requirements import (

@@ -26,7 +26,7 @@ from ingestion.documents.transitions import By
 from ingestion.intake import corrections
 from ingestion.intake.submission import another_chunk
 from ingestion.models import Action, Document
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.storage import spool
 from ingestion.storage.archive import archive
 from ingestion.storage.spool import Spooled

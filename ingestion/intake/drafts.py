@@ -26,7 +26,7 @@ from ingestion.intake.registration import UploadedDocument, upload_packet
 from ingestion.intake.type_suggestion import looks_like
 from ingestion.intake.upload_sessions import WrongOffset
 from ingestion.models import Document, Draft, DraftFile, Packet
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.storage import spool
 from ingestion.storage.spool import Spooled
 from sites.models import Site, User

@@ -19,7 +19,7 @@ from ingestion.intake.submission import KeyReused, Submission, enter, known
 from ingestion.models import Batch, Document, Packet, Source
 from ingestion.rules.checks.verdict import SCHEMA_VERSIONS
 from ingestion.rules.classification.classify import guess_type
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.storage import spool
 from ingestion.storage.spool import Spooled
 from sites.models import Site, User

@@ -13,7 +13,7 @@ from django.utils import timezone
 from ingestion.core.states import NEEDS_SITE, UNSETTLED, DocumentState
 from ingestion.models.batches import Batch, Chunk, Packet
 from ingestion.models.choices import of_states
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from sites.models import Site, User, within_reach
 
 

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from ingestion.rules.checks.validity_terms import Override
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.site_file import requirements
 from sites.models import Site, Study, User
 

@@ -25,7 +25,7 @@ from ingestion.models import (
     ValidityOverride,
     Waiver,
 )
-from ingestion.rules.classification.types import RULES_VERSION
+from ingestion.rules.document_types import RULES_VERSION
 from sites.models import Site, Study
 
 Row = TypeVar("Row")

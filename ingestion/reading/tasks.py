@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 import pypdfium2.raw as pdfium
 
+from .images.page_objects import Rect
 from .images.render import (
     UNREADABLE,
     Picture,
@@ -29,12 +30,11 @@ from .merge import FirstLook, ReadPages, merge, not_read
 from .pdf.file_type import sniff
 from .pdf.lazy import LateUnreadableError, settled
 from .pdf.open_pdf import Opened, document, open_pdf
-from .pdf.page_objects import Rect
 from .pdf.page_probe import PageLook, first_look
 from .pdf.pages import OpenPages
 from .pdf.static_pdf import is_inert
 from .pdf.text_layer import to_points
-from .processes.process_limits import page_alarm
+from .process_limits import page_alarm
 from .results import (
     Box,
     DigitalSignature,

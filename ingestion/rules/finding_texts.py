@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from string import Formatter
 
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.findings import Facts
 from ingestion.rules.messages import COPY, UNKNOWN
 

@@ -6,7 +6,19 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-CODE = ("audit", "config", "ingestion", "sites", "templates", "static")  # what runs
+# The folders of the code that runs.
+CODE = (
+    "api",
+    "audit",
+    "config",
+    "ingestion",
+    "qualification",
+    "samples",
+    "sites",
+    "web",
+    "templates",
+    "static",
+)
 FILES = ("manage.py", "requirements.txt")
 
 

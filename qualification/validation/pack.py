@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from ingestion.rules.classification.types import RULES_VERSION
+from ingestion.rules.document_types import RULES_VERSION
 from qualification.validation import (
     identity,
     report,

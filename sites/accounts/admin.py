@@ -31,7 +31,7 @@ else:
     _Base = object
 
 
-class PersonForm(UserChangeForm):  # type: ignore[type-arg] # generic for mypy alone
+class PersonForm(UserChangeForm):
     """An auditor's account has an end, and what begins ends later."""
 
     def clean(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class PersonForm(UserChangeForm):  # type: ignore[type-arg] # generic for mypy a
             self.add_error("is_staff", forms.ValidationError(said, code="required"))
 
 
-class NewPersonForm(forms.ModelForm):  # type: ignore[type-arg] # generic for mypy alone
+class NewPersonForm(forms.ModelForm):
     """A new account has no password: its person chooses one with a link."""
 
     class Meta:

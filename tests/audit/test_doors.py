@@ -14,7 +14,7 @@ from django.contrib import admin
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("audit", "config", "ingestion", "sites")
+PACKAGES = ("api", "audit", "config", "ingestion", "qualification", "samples", "sites", "web")
 WRITES = {
     "create", "get_or_create", "update_or_create", "bulk_create", "bulk_update", "update", "delete",
     "create_user", "create_superuser",

@@ -4,8 +4,9 @@ import pytest
 
 from audit.ledger import queries
 from ingestion.dispatch import leases
-from ingestion.documents import batches, retrying
+from ingestion.documents import batches
 from ingestion.documents.transitions import By
+from ingestion.intake import retrying
 from tests import steps
 from tests.factories import make_batch, make_site, make_user
 from tests.web.scenes import (

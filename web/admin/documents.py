@@ -12,8 +12,9 @@ from django.utils.html import format_html, format_html_join
 from audit.change_tracking.change_reasons import FIELD
 from audit.change_tracking.undeletable import KeptAdmin
 from audit.ledger.context import because
-from ingestion.documents import retrying, transitions
+from ingestion.documents import transitions
 from ingestion.documents.transitions import By
+from ingestion.intake import retrying
 from ingestion.models import Document, Finding
 from ingestion.rules.finding_texts import Sentences, sentences
 from sites import retention

@@ -11,7 +11,7 @@ from django.utils import timezone
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
 from ingestion.models.requirements import type_name
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 
 
 class OfATypeAdmin(LedgerAdminMixin, admin.ModelAdmin):

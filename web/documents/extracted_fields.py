@@ -12,7 +12,7 @@ from ingestion.models import Document, Extraction
 from ingestion.reading.results import SignatureResult, TextSource
 from ingestion.rules.checks.legibility import PASSED_OVER
 from ingestion.rules.checks.signatures import SIGNATURE
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import FORM
 
 _TEXT_LAYERS = {

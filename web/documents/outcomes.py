@@ -215,9 +215,7 @@ def _already_on_file(document: Document) -> str:
 
 
 def needed(waiting: QuerySet[Document], *, for_staff: bool = False) -> list[Outcome]:
-    """What came of those that wait longest, at most MAX_NEEDING_SHOWN, for
-    `documents/_needing.html`.
-    """
+    """Return the outcomes of the MAX_NEEDING_SHOWN documents that have waited longest."""
     rows = waiting.select_related("site", "duplicate_of")
     shown = rows.prefetch_related("findings", "corrections")[:MAX_NEEDING_SHOWN]
     return [outcome(each, for_staff=for_staff, needs_site=True) for each in shown]

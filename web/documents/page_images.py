@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from ingestion.documents import downloads, page_previews
 from ingestion.documents.transitions import By
 from ingestion.models import Document, Extraction, Finding
-from ingestion.reading.images.preview_images import WIDTH
+from ingestion.reading.preview_images import WIDTH
 from sites.models import User
 from web.documents.lookup import visible
 from web.documents.outcomes import Outcome

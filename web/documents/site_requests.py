@@ -12,9 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from audit.change_tracking.change_reasons import LEAST
 from ingestion import review
-from ingestion.documents import retrying
 from ingestion.documents.transitions import By
-from ingestion.intake import declarations
+from ingestion.intake import declarations, retrying
 from ingestion.intake.declarations import Declared
 from ingestion.models import Document
 from sites import eligibility

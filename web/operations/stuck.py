@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 from audit.change_tracking.change_reasons import LEAST, MOST
 from audit.ledger.context import because
 from ingestion.dispatch import recovery
-from ingestion.documents import retrying
 from ingestion.documents.transitions import By
+from ingestion.intake import retrying
 from ingestion.operations import stuck as lying
 from ingestion.rules.finding_texts import reason as words_of
 from web.operations.dashboard import OPERATE, SEE

@@ -33,7 +33,7 @@ from ingestion.intake.registration import (
 from ingestion.models import Document, Draft, DraftFile, Packet
 from ingestion.reading.results import SUFFIXES
 from ingestion.rules.classification.classify import guess_type
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from sites.models import Site, User
 from web.shell.request_limits import whole_number
 

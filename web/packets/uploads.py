@@ -19,7 +19,7 @@ from ingestion.documents.site_readiness import readiness_of
 from ingestion.intake import corrections, drafts
 from ingestion.models import Packet
 from ingestion.operations import work_status
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from sites import eligibility
 from sites.models import ApiToken, Site
 from web.documents.lookup import of_own_site

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ingestion.core.states import DocumentState
 from ingestion.documents.site_readiness import readiness_of
 from ingestion.models import Document
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.names import is_same_person, may_be_same_person
 from ingestion.rules.site_file.requirements import Each, named
 from web.documents.extracted_fields import extraction_of

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from audit.electronic_signatures import Signature
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from sites.accounts import identity, step_up
 from sites.models import User
 

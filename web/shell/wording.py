@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime
 
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 
 
 def clock(moment: datetime) -> str:

@@ -13,7 +13,7 @@ from ingestion.core.states import DocumentState
 from ingestion.documents.site_readiness import Readiness, readiness_of
 from ingestion.models import Document
 from ingestion.models.requirements import type_name
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import Sentences, sentences
 from ingestion.rules.site_file.cross_checks import Gap
 from ingestion.rules.site_file.requirements import Requirement, Standing

@@ -1,8 +1,8 @@
-"""One django-q2 cluster in a process session of its own: `python -m
-ingestion.dispatch.processes.cluster`.
+"""Runs one django-q2 cluster in a process session of its own.
 
-Its own session, so that a Ctrl-C or a SIGTERM to the terminal's group reaches only the host
-process, which asks this one to drain; and so that the whole of it can be killed at once.
+`python -m ingestion.dispatch.processes.cluster` starts it. A Ctrl-C or a SIGTERM to the terminal's
+group reaches only the host process, which asks this one to drain. The host can kill the whole
+session at once.
 """
 
 import os
@@ -22,8 +22,12 @@ def main(folder: Path, host: int) -> None:
     # django-q2 reads the settings when it is imported.
     from django_q.signals import post_spawn  # noqa: PLC0415 - as said above
 
-    from ingestion.dispatch import document_reader
-    from ingestion.dispatch.processes import parent_death, process_session, worker_presence  # noqa: PLC0415 - the same
+    from ingestion.dispatch import document_reader  # noqa: PLC0415 - the same
+    from ingestion.dispatch.processes import (  # noqa: PLC0415 - the same
+        parent_death,
+        process_session,
+        worker_presence,
+    )
     from ingestion.dispatch.processes.patched_cluster import Cluster  # noqa: PLC0415 - the same
 
     process_session.hold(folder)

@@ -9,7 +9,7 @@ import logging
 import os
 import select
 import signal
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from types import FrameType
 
@@ -30,7 +30,6 @@ from ingestion.dispatch.processes.process_session import Session
 from ingestion.dispatch.processes.watchdog import Patience, Watchdog
 from ingestion.dispatch.processes.worker_presence import AtWork
 from ingestion.documents import batches
-from ingestion.operations.alerts import Watchman
 from sites.accounts import auditor_access_log, sign_in_log
 
 logger = logging.getLogger(__name__)
@@ -62,7 +61,9 @@ def tick() -> str:
 class Host:
     """Runs until it is told to stop; twice means now."""
 
-    def __init__(self) -> None:
+    def __init__(self, periodic: Sequence[Callable[[], None]] = ()) -> None:
+        """`periodic` is called in each tick: each function returns at once if nothing is due."""
+        self._periodic = periodic
         # Plain flags: an Event's lock could be held by the very thread that a signal interrupts.
         self._stop = self._now = False
         self._woken, self._wakes = os.pipe()  # written by a signal, and never read
@@ -70,7 +71,6 @@ class Host:
         self._watchdog = Watchdog(Patience.from_settings(), settings.WORKERS)
         self._notary = Notary()
         self._heartbeat = Heartbeat()
-        self._watchman = Watchman()
         self._session: Session
 
     def run(self, *, ready: Callable[[], None] = lambda: None) -> int:
@@ -109,7 +109,8 @@ class Host:
             self._watch(tick(), at_work)
             self._heartbeat.beat(len(at_work))
             self._notary.look()
-            self._watchman.look()
+            for call in self._periodic:
+                call()
         except DatabaseError:
             logger.exception("the dispatcher cannot reach the database; it tries again")
 

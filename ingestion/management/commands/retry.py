@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from audit.ledger.actors import OPERATIONS
-from ingestion.documents import retrying
 from ingestion.documents.transitions import By
+from ingestion.intake import retrying
 from ingestion.models import Document
 from ingestion.rules.codes import CODES
 from sites.models import Site

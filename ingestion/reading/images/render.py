@@ -17,8 +17,8 @@ import pypdfium2.raw as pdfium
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, ImageSequence
 
+from ingestion.reading.images.page_objects import MOST_OBJECTS, Drawn, drawn_on
 from ingestion.reading.limits import ReadingLimits, too_long
-from ingestion.reading.pdf.page_objects import MOST_OBJECTS, Drawn, drawn_on
 from ingestion.reading.results import Box, Unreadable
 
 Grey = NDArray[np.uint8]

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from ingestion.reading.ocr.coverage import letters
+from ingestion.reading.images.coverage import letters
 from ingestion.reading.results import Box, Page, Word
 
 from .binarise import SHEET_DPI, paper_of, sheet

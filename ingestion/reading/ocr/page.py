@@ -19,13 +19,13 @@ from ingestion.reading.images.binarise import (
     normalised,
     tone_of,
 )
+from ingestion.reading.images.coverage import uncovered_share
 from ingestion.reading.images.marks import find_marks
 from ingestion.reading.images.render import Picture
 from ingestion.reading.images.squares import empty_squares
 from ingestion.reading.images.variants import View, skew_of, smoothed
 from ingestion.reading.results import Page, TextSource, Word
 
-from .coverage import uncovered_share
 from .engines import (
     GOOD,
     Engine,

@@ -11,6 +11,7 @@ from itertools import islice
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from ingestion.reading.images.page_objects import MOST_OBJECTS, annotations, drawn_on
 from ingestion.reading.images.render import Placed, placed_pictures
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Page, TextSource
@@ -22,7 +23,6 @@ from ingestion.reading.routing import (
 )
 
 from .mark_search import drawn_marks, drawn_squares, scanned_marks
-from .page_objects import MOST_OBJECTS, annotations, drawn_on
 from .pages import OpenPages
 from .text_layer import late_words, read_text, unreadable_share
 from .unaccounted_ink import SILENT

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 
 import pypdfium2
 
+from ingestion.reading.images.page_objects import annotations
 from ingestion.reading.images.render import UNREADABLE, reason
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.processes.process_limits import page_alarm
+from ingestion.reading.process_limits import page_alarm
 
 from .lazy import LateUnreadableError
-from .page_objects import annotations
 
 MOST_LOADED = 8  # more are not seen again before their marks are asked for, and fill the memory
 

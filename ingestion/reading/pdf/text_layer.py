@@ -11,12 +11,12 @@ from typing import NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from ingestion.reading.images.page_objects import Rect
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Box, Word
 from ingestion.reading.routing import GARBLED
 
 from .lazy import LateWords
-from .page_objects import Rect
 from .pages import OpenPages, looking
 
 HYPHEN = "\x02"  # what pdfium gives for a hyphen at a line's end

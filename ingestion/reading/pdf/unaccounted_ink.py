@@ -19,9 +19,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 from numpy.typing import NDArray
 
-from ingestion.reading.results import Box, Word
-
-from .page_objects import (
+from ingestion.reading.images.page_objects import (
     MOST_OBJECTS,
     Drawn,
     Rect,
@@ -29,6 +27,8 @@ from .page_objects import (
     drawn_on,
     is_opened,
 )
+from ingestion.reading.results import Box, Word
+
 from .text_layer import to_points
 
 Point = tuple[float, float]

@@ -30,11 +30,10 @@ from typing import Any, ParamSpec, TypeVar
 from pebble import ProcessExpired, ProcessPool
 
 from ingestion.core.errors import OurFault
-from ingestion.reading import tasks
+from ingestion.reading import process_limits, tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Unreadable
 
-from . import process_limits
 from .pool_stalls import Stalls
 
 logger = logging.getLogger(__name__)

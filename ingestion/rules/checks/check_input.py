@@ -7,7 +7,7 @@ from datetime import date
 from ingestion.reading.results import Reading
 from ingestion.rules.checks.signatures import Signature
 from ingestion.rules.checks.validity_terms import Override, Terms
-from ingestion.rules.classification.types import DocumentType
+from ingestion.rules.document_types import DocumentType
 from ingestion.rules.fields.extraction import SCANS, FieldValue
 from ingestion.rules.findings import Facts, Finding
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from ingestion.reading.results import Reading
 from ingestion.rules.classification.document_starts import DocumentStart, find_document_starts
-from ingestion.rules.classification.types import TYPES, DocumentType
+from ingestion.rules.document_types import TYPES, DocumentType
 from ingestion.rules.findings import Finding
 
 MAX_DOCUMENTS_NAMED = 12

@@ -8,9 +8,9 @@ have to be signed.
 from collections.abc import Iterator
 
 from ingestion.reading.results import DigitalSignature, Reading, SignatureResult
+from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.check_input import Case
 from ingestion.rules.checks.signatures import expected_signer
-from ingestion.rules.classification import fuzzy_phrases
 from ingestion.rules.fields import names
 from ingestion.rules.findings import Facts, Finding
 

@@ -13,7 +13,7 @@ from itertools import chain, islice, product
 from ingestion.reading.pdf.lazy import marks_near
 from ingestion.reading.results import Box, Page, Reading
 from ingestion.rules.checks.signature_areas import has_marks_in
-from ingestion.rules.classification.types import DocumentType, FieldSpec
+from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import geometry
 from ingestion.rules.fields.extraction import in_context
 

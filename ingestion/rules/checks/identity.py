@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.check_input import Case, sure
-from ingestion.rules.classification import fuzzy_phrases
 from ingestion.rules.fields import names
 from ingestion.rules.findings import Facts, Finding
 

@@ -7,7 +7,7 @@ from ingestion.reading.results import Reading, TextSource
 from ingestion.rules.checks.check_input import Case
 from ingestion.rules.checks.form_boxes import Content, content, has_unread_ink
 from ingestion.rules.checks.signatures import Ink
-from ingestion.rules.classification.types import FieldSpec
+from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields.extraction import SCANS, FieldValue
 from ingestion.rules.findings import Facts, Finding
 

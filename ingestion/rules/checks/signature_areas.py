@@ -6,7 +6,7 @@ from itertools import islice
 
 from ingestion.reading.pdf.lazy import marks_near
 from ingestion.reading.results import Box, Page, Reading
-from ingestion.rules.classification.types import SignatureRule
+from ingestion.rules.document_types import SignatureRule
 from ingestion.rules.fields import geometry
 from ingestion.rules.fields.geometry import Place
 

@@ -19,6 +19,7 @@ from ingestion.reading.results import (
     SignatureResult,
     Word,
 )
+from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.signature_areas import (
     RIGHT,
     Spot,
@@ -27,8 +28,7 @@ from ingestion.rules.checks.signature_areas import (
     signature_boxes,
     spots,
 )
-from ingestion.rules.classification import fuzzy_phrases
-from ingestion.rules.classification.types import DocumentType, SignatureRule
+from ingestion.rules.document_types import DocumentType, SignatureRule
 from ingestion.rules.fields import geometry, names
 from ingestion.rules.fields.extraction import (
     SCANS,

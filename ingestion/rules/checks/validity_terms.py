@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Self, TypeVar
 
-from ingestion.rules.classification.types import DocumentType
+from ingestion.rules.document_types import DocumentType
 from ingestion.rules.fields.dates import months_later
 from ingestion.rules.findings import Facts
 

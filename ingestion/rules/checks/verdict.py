@@ -18,6 +18,7 @@ from ingestion.reading.results import (
     Reading,
     Unreadable,
 )
+from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks import (
     composition,
     digital_signatures,
@@ -29,10 +30,9 @@ from ingestion.rules.checks import (
 )
 from ingestion.rules.checks.check_input import Case, Sent, SiteFacts
 from ingestion.rules.checks.signatures import Signature, expected_signer, find_signature
-from ingestion.rules.classification import fuzzy_phrases
 from ingestion.rules.classification.classify import Classification, Fit, classify
-from ingestion.rules.classification.types import RULES_VERSION, TYPES, DocumentType
 from ingestion.rules.codes import CODES, Disposition, weight
+from ingestion.rules.document_types import RULES_VERSION, TYPES, DocumentType
 from ingestion.rules.fields.extraction import FieldValue, read_fields
 from ingestion.rules.fields.levelled_lines import as_it_lies, levelled, slopes
 from ingestion.rules.findings import Facts, Finding

@@ -17,8 +17,8 @@ from ingestion.reading.results import (
     Reading,
     TextSource,
 )
-from ingestion.rules.classification import fuzzy_phrases
-from ingestion.rules.classification.types import (
+from ingestion.rules import fuzzy_phrases
+from ingestion.rules.document_types import (
     THRESHOLD,
     TYPES,
     DocumentType,

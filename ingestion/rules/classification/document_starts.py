@@ -22,9 +22,9 @@ from ingestion.reading.results import (
     Reading,
     Word,
 )
-from ingestion.rules.classification import fuzzy_phrases
+from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.classify import heading_lines, page_scores, shows_type
-from ingestion.rules.classification.types import THRESHOLD, TYPES
+from ingestion.rules.document_types import THRESHOLD, TYPES
 from ingestion.rules.fields import geometry, names
 from ingestion.rules.fields.extraction import SCANS, read_fields
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from ingestion.rules.classification.fuzzy_phrases import digits
+from ingestion.rules.fuzzy_phrases import digits
 
 MONTHS = tuple(name.casefold() for name in calendar.month_name[1:])  # English: no locale is set
 

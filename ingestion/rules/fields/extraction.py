@@ -19,8 +19,8 @@ from ingestion.reading.results import (
     TextSource,
     Word,
 )
-from ingestion.rules.classification import fuzzy_phrases
-from ingestion.rules.classification.types import DocumentType, FieldSpec
+from ingestion.rules import fuzzy_phrases
+from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import dates, geometry, list_fields
 
 FORM = "acroform"  # the source of a named form field; else it is the page's own source

@@ -15,7 +15,7 @@ from ingestion.reading.results import (
     TextSource,
     Word,
 )
-from ingestion.rules.classification import fuzzy_phrases
+from ingestion.rules import fuzzy_phrases
 
 _AROUND = " .,:;?()[]#*_'\"-\u2013"  # what may hang on to a word; a ? may be a colon in a scan
 _BELOW = 30.0  # points below a caption within which its value begins

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ingestion.reading.results import Page, Word
-from ingestion.rules.classification import fuzzy_phrases
-from ingestion.rules.classification.types import FieldSpec
+from ingestion.rules import fuzzy_phrases
+from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import geometry
 from ingestion.rules.fields.geometry import Place
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, product
 from typing import NamedTuple
 
-from ingestion.rules.classification import fuzzy_phrases
+from ingestion.rules import fuzzy_phrases
 
 
 def _words(text: str) -> frozenset[str]:

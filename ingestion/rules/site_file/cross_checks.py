@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ingestion.core.states import DocumentState
 from ingestion.rules.checks.identity import same_number
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.names import may_be_same_person, same_body, same_version
 from ingestion.rules.findings import Facts
 from ingestion.rules.site_file.requirements import (

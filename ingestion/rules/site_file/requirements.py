@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import islice
 
 from ingestion.core.states import DocumentState
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import FieldValue
 from ingestion.rules.fields.names import is_same_person, may_be_same_person, same_body
 

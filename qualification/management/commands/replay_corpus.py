@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from ingestion.reading.pool import ReadingFault
+from ingestion.reading.processes.pool import ReadingFault
 from qualification import corpus_replay
 from samples.corpus import write_corpus
 

@@ -12,9 +12,9 @@ from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.dispatch.shift import work_shift
-from ingestion.documents import batches, retrying
+from ingestion.documents import batches
 from ingestion.documents.transitions import By
-from ingestion.intake import registration
+from ingestion.intake import registration, retrying
 from ingestion.models import Batch, Chunk
 from samples.portal import Limit, SamplePortal, limits_of
 from sites.models import Portal

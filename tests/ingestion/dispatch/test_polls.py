@@ -8,8 +8,9 @@ from django.utils import timezone
 from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import completion_polls, leases
-from ingestion.documents import batches, progress, retrying
+from ingestion.documents import batches, progress
 from ingestion.documents.transitions import By
+from ingestion.intake import retrying
 from ingestion.models import Batch, Chunk, Document
 from tests import steps
 from tests.factories import make_batch

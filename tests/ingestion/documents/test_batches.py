@@ -11,8 +11,9 @@ from audit.ledger.queries import timeline
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
-from ingestion.documents import batches, retrying
+from ingestion.documents import batches
 from ingestion.documents.transitions import By
+from ingestion.intake import retrying
 from ingestion.models import Batch, Chunk, Document
 from tests import steps
 from tests.factories import make_batch, make_site, make_user, verdict

@@ -11,7 +11,7 @@ from PIL import Image
 
 from ingestion.documents import page_previews
 from ingestion.models import Document
-from ingestion.reading.images.preview_images import WIDTH
+from ingestion.reading.preview_images import WIDTH
 from ingestion.storage.archive import archive
 from tests.factories import make_filed, make_site
 from tests.ingestion.reading.papers import typed

@@ -9,13 +9,9 @@ from django.utils import timezone
 
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import leases
-from ingestion.documents import (
-    batches,
-    progress,
-    results,
-    retrying,
-)
+from ingestion.documents import batches, progress, results
 from ingestion.documents.transitions import By
+from ingestion.intake import retrying
 from ingestion.models import Batch, Document
 from ingestion.rules.findings import Finding as Seen
 from tests import steps

@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from audit.ledger import log
-from ingestion.documents import retrying
 from ingestion.documents.transitions import By
+from ingestion.intake import retrying
 from ingestion.models import Document, WorkerHost
 from ingestion.operations import alarms
 from ingestion.storage import disk_space

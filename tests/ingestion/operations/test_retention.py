@@ -12,8 +12,9 @@ from audit.ledger.queries import timeline
 from audit.models import Entry
 from ingestion.core.states import BatchState
 from ingestion.dispatch import leases
-from ingestion.documents import batches, retrying
+from ingestion.documents import batches
 from ingestion.documents.transitions import By
+from ingestion.intake import retrying
 from ingestion.models import Batch, Chunk, Document, Finding
 from ingestion.operations import retention
 from ingestion.storage import spool

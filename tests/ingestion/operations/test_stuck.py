@@ -8,8 +8,8 @@ from django.utils import timezone
 from audit.ledger import queries
 from ingestion.core.states import ChunkState
 from ingestion.dispatch import leases, recovery
-from ingestion.documents import retrying
 from ingestion.documents.transitions import By
+from ingestion.intake import retrying
 from ingestion.models import Chunk, Document
 from ingestion.operations import stuck
 from tests import steps

@@ -3,7 +3,7 @@
 import pypdf
 import pytest
 
-from ingestion.reading.pool import Reader
+from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import TextSource, Unreadable
 from tests.ingestion.reading.papers import LIMITS, read
 

@@ -6,7 +6,7 @@ import json
 import pypdf
 import pytest
 
-from ingestion.reading.pool import Reader
+from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import Reading, TextSource, Unreadable
 from tests.ingestion.reading.papers import LIMITS, save, typed
 from tests.ingestion.reading.processes import groups, noted, until

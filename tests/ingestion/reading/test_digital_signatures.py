@@ -18,7 +18,7 @@ from ingestion.core.states import DocumentState
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.digital_signatures import MAX_SIGNATURES
 from ingestion.reading.pdf.trusted_issuers import TrustedIssuersError, issuers_in
-from ingestion.reading.pool import Reader, ReadingFault
+from ingestion.reading.processes.pool import Reader, ReadingFault
 from ingestion.reading.results import Box, SignatureResult
 from ingestion.rules.checks.verdict import Sent, SiteFacts, check
 from ingestion.rules.finding_texts import sentences

@@ -6,7 +6,8 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from ingestion.reading.images.preview_images import (
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.preview_images import (
     TALLEST,
     WIDTH,
     NotDrawn,
@@ -14,7 +15,6 @@ from ingestion.reading.images.preview_images import (
     draw_page,
     drawn,
 )
-from ingestion.reading.limits import ReadingLimits
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import save, typed
 

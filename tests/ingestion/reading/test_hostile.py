@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.pool import Reader
+from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import Reading, Unreadable
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import LIMITS, save, typed

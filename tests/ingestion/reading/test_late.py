@@ -20,7 +20,7 @@ from ingestion.reading.results import (
     Unreadable,
 )
 from ingestion.rules.checks.verdict import Sent, SiteFacts, check_whatever
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from samples.documents import specimen
 from samples.faults import Fault
 from samples.pages import EXPIRING, FILLABLE, PAGES

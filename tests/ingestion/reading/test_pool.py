@@ -19,8 +19,8 @@ from pebble.pool.process import PoolManager
 
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook, ReadPages, merge
-from ingestion.reading.pool import Reader, ReadingFault
 from ingestion.reading.processes.parser_processes import Children, Killed
+from ingestion.reading.processes.pool import Reader, ReadingFault
 from ingestion.reading.results import (
     MediaType,
     Page,
@@ -267,7 +267,7 @@ async def test_when_the_owner_is_killed_nothing_of_it_survives(tmp_path, scanned
     program = textwrap.dedent("""
         import asyncio, sys
         from pathlib import Path
-        from ingestion.reading.pool import Reader, ReadingLimits
+        from ingestion.reading.processes.pool import Reader, ReadingLimits
 
         async def main(path):
             async with Reader(ReadingLimits(engine="pytesseract")) as reader:

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from ingestion.reading.images.binarise import sheet
+from ingestion.reading.images.coverage import uncovered_share
 from ingestion.reading.images.render import Picture
-from ingestion.reading.ocr.coverage import uncovered_share
 from ingestion.reading.ocr.page import MOST_UNCOVERED
 from ingestion.reading.results import Box, Word
 from tests.ingestion.reading.papers import LINES, picture_of, pictured, read, save, shaded, typed

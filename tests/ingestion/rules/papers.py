@@ -7,7 +7,7 @@ import io
 from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.pool import Reader
+from ingestion.reading.processes.pool import Reader
 from samples.ink import sign
 from samples.renditions import scan
 

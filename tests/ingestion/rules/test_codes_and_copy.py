@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import ingestion
-from ingestion.rules.classification.types import TYPES
 from ingestion.rules.codes import CODES, Disposition, weight
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import placeholders, reason, sentences
 from ingestion.rules.messages import COPY, Copy
 

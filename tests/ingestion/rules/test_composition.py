@@ -7,7 +7,7 @@ import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.rules.checks.verdict import SiteFacts
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from samples.binders import binder, one_above_the_other, side_by_side
 from samples.documents import specimen
 from samples.faults import Fault

@@ -3,7 +3,7 @@
 import pytest
 
 from ingestion.rules.classification.classify import classify
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import sentences
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes, make_page, make_reading

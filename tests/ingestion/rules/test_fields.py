@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.reading.results import Box, TextSource, Word
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import read_fields
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import make_page, make_reading

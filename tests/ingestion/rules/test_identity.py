@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from ingestion.reading.results import TextSource
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import sentences
 from tests.ingestion.rules.documents import SOUND, make_document
 from tests.ingestion.rules.pages import SITE, checked, codes, make_page, make_reading

@@ -8,7 +8,7 @@ import pytest
 from pypdf import PdfWriter
 
 from ingestion.reading.results import TextSource
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import read_fields
 from samples.documents import specimen
 from samples.people_and_sites import site

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from ingestion.rules import VERSION
-from ingestion.rules.classification import types as built_in
+from ingestion.rules import document_types as built_in
 from ingestion.rules.classification.classify import classify
-from ingestion.rules.classification.types import (
+from ingestion.rules.document_types import (
     SETTING,
     TYPES,
     Source,
@@ -46,7 +46,7 @@ IN_THE_POOL = """
 import asyncio, datetime, functools, sys
 from pathlib import Path
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.pool import Reader
+from ingestion.reading.processes.pool import Reader
 from ingestion.rules import checks
 
 async def main(path):

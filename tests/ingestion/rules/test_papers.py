@@ -3,7 +3,7 @@
 import pytest
 
 from ingestion.rules.classification.classify import classify
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from samples.pages import PAGES
 from tests.ingestion.rules.documents import SOUND
 from tests.ingestion.rules.pages import checked, codes

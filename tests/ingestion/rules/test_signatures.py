@@ -4,7 +4,7 @@ import pytest
 
 from ingestion.reading.results import Box, SignatureResult, TextSource
 from ingestion.rules.checks.signatures import Ink, find_signature
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from tests.ingestion.rules.documents import CV, make_document, make_signature
 from tests.ingestion.rules.pages import LETTER, make_page, make_reading
 

@@ -7,7 +7,7 @@ import pytest
 from ingestion.core.states import DocumentState
 from ingestion.rules.checks.check_input import SiteFacts
 from ingestion.rules.checks.validity_terms import Override
-from ingestion.rules.classification.types import TYPES
+from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import placeholders, sentences
 from ingestion.rules.messages import COPY
 from tests.ingestion.rules.documents import make_document

@@ -2,15 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.rules.classification import types
-from ingestion.rules.classification.types import (
+from ingestion.rules import document_types
+from ingestion.rules.document_types import (
     TYPES,
     Source,
     TypesError,
     load,
 )
 
-TEXT = Path(types.__file__).with_name("types.toml").read_text(encoding="utf-8")
+TEXT = Path(document_types.__file__).with_name("types.toml").read_text(encoding="utf-8")
 SLUGS = [
     "protocol-signature-page",
     "irb-approval",

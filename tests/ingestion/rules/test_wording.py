@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.rules.classification import fuzzy_phrases
+from ingestion.rules import fuzzy_phrases
 
 PHRASES = ("statement of investigator", "form FDA 1572", "norm values", "curriculum vitae")
 MISREAD = {"o": "0", "i": "l", "l": "1", "s": "5", "b": "8", "m": "rn", "w": "vv"}

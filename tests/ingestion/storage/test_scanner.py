@@ -9,9 +9,8 @@ from django.core.files.base import ContentFile
 from ingestion.core.errors import ScannerUnavailable
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.shift import work_shift
-from ingestion.documents import retrying
 from ingestion.documents.transitions import By
-from ingestion.intake import registration
+from ingestion.intake import registration, retrying
 from ingestion.models import Document
 from ingestion.storage.virus_scanner import FRAME, Clamd, scanner
 from tests.factories import make_site, make_user

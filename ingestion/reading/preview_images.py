@@ -13,11 +13,11 @@ from PIL import Image, ImageSequence
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.pdf.file_type import sniff
 from ingestion.reading.pdf.open_pdf import open_pdf
+from ingestion.reading.process_limits import page_alarm
 from ingestion.reading.processes.parser_processes import Children, Killed
-from ingestion.reading.processes.process_limits import page_alarm
 from ingestion.reading.results import MediaType, Unreadable
 
-from .render import (
+from .images.render import (
     UNREADABLE,
     PageUnreadable,
     placed_pictures,

@@ -17,12 +17,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from . import tasks
-from .limits import ReadingLimits
-from .merge import FirstLook, ReadPages, merge
-from .pdf.lazy import settled
-from .processes.parser_processes import Children, Killed, ReadingFault
-from .results import Reading, Unreadable
+from ingestion.reading import tasks
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.merge import FirstLook, ReadPages, merge
+from ingestion.reading.pdf.lazy import settled
+from ingestion.reading.results import Reading, Unreadable
+
+from .parser_processes import Children, Killed, ReadingFault
 
 __all__ = ["Reader", "ReadingFault", "ReadingLimits"]
 

@@ -8,9 +8,9 @@ from django.utils import timezone
 from audit.ledger.queries import timeline
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState
-from ingestion.dispatch import leases
-from ingestion.documents import retrying
+from ingestion.dispatch import fetch_failures, leases
 from ingestion.documents.transitions import By
+from ingestion.intake import retrying
 from ingestion.models import Chunk, Document
 from tests import steps
 from tests.factories import make_batch, make_leased, make_site
@@ -36,7 +36,9 @@ def settle(batch, code="PORTAL_UNAVAILABLE", *, held=True):
 
 def fail(document, lease, **changes):
     told = {"tries": 2, "counted_tries": 1, "now": timezone.now(), "wait": 60.0, "later": True}
-    retrying.fetch_failed(document.pk, lease, "DOWNLOAD_FAILED", {"status": 503}, **told | changes)
+    fetch_failures.fetch_failed(
+        document.pk, lease, "DOWNLOAD_FAILED", {"status": 503}, **told | changes
+    )
     document.refresh_from_db()
 
 
