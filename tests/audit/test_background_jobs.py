@@ -19,15 +19,15 @@ import sys, time, django
 django.setup()
 from django.db import connections
 connections["default"].settings_dict["NAME"] = sys.argv[1]
-from audit import jobs
+from audit import background_jobs
 
 def count(job):
-    jobs.progress(job, 7, 10)
+    background_jobs.progress(job, 7, 10)
     print("began", flush=True)
     time.sleep(3600)
 
-jobs.register_kind("count", count)
-jobs.work_next(sign=lambda: print("alive", flush=True))
+background_jobs.register_kind("count", count)
+background_jobs.work_next(sign=lambda: print("alive", flush=True))
 """
 
 

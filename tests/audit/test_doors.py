@@ -26,7 +26,7 @@ DOORS = {
     "qualification/management/commands/demo_users.py": "inside accounts.on_record()",
     "ingestion/roles.py": "enters what an upgrade changes",
     "sites/models/api_tokens.py": "when a token was last used: no change of the token",
-    "sites/models.py": "an outdated hash of a password, inside accounts.by_themselves()",
+    "sites/models/users.py": "an outdated hash of a password, inside accounts.by_themselves()",
     "sites/accounts/password_changes.py": "inside accounts.by_themselves()",
     "sites/site_import.py": "enters each row that it keeps",
     "sites/accounts/sessions.py": "marks of sessions: their beginnings and ends are entries",

@@ -236,7 +236,7 @@ from django.conf import settings
 from django.db import connections
 connections["default"].settings_dict["NAME"] = sys.argv[1]
 settings.ANCHOR_DIR, settings.AUDIT_KEY_FILE = sys.argv[2:4]
-from audit import checkpoints
+from audit.signing import checkpoints
 from audit.ledger.log import ledger, record
 print("ready", flush=True)
 sys.stdin.readline()

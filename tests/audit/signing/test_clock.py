@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 
 from audit.ledger import queries
+from audit.ledger.actors import in_full
 from audit.signing import clock
 from audit.signing.clock import NTP_EPOCH, Skew
 from tests.audit.buckets import free_port
@@ -84,6 +85,7 @@ def test_a_clock_that_changes_is_entered_again_also_when_it_is_right(db, ntp):
 
 
 def test_each_host_has_a_clock_of_its_own(db, ntp, monkeypatch):
+    in_full("system:tests")  # a process keeps its name: it must not be made from a patched one
     ntp.ahead = timedelta(hours=1)
     for host in ("one", "two", "one"):
         monkeypatch.setattr("socket.gethostname", lambda host=host: host)
