@@ -136,7 +136,7 @@ CACHES = {
 # --- people ---------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "clinical_sites.User"
-AUTHENTICATION_BACKENDS = ["sites.accounts.backends.Doorkeeper", "sites.accounts.backends.People"]
+AUTHENTICATION_BACKENDS = ["sites.backends.Doorkeeper", "sites.backends.People"]
 PASSWORD_HASHERS = [
     f"django.contrib.auth.hashers.{name}"
     for name in ("Argon2PasswordHasher", "PBKDF2PasswordHasher")  # the second: from before

@@ -55,7 +55,7 @@ class House:
     def client(self, who: str) -> Client:
         client = Client(raise_request_exception=False)
         if self.people[who]:
-            client.force_login(self.people[who], "sites.accounts.backends.People")
+            client.force_login(self.people[who], "sites.backends.People")
         return client
 
 

@@ -42,7 +42,7 @@ def deployed(settings, tmp_path, guards):
     def browser(user=None, **options):
         client = Secured(raise_request_exception=False, **options)
         if user:
-            client.force_login(user, "sites.accounts.backends.People")
+            client.force_login(user, "sites.backends.People")
         return client
 
     return browser

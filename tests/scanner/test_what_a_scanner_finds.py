@@ -51,7 +51,7 @@ def scan(address, person, folder):
     Its `--drop-set-cookie` would leave these out as well, and it would see the sign-in alone.
     """
     client = Client()
-    client.force_login(person, "sites.accounts.backends.People")
+    client.force_login(person, "sites.backends.People")
     client.get("/account/")
     cookies = "; ".join(f"{name}={each.value}" for name, each in client.cookies.items())
     left_out = [part for path in NOT_ASKED for part in ("-x", f"{address}/{path}")]

@@ -32,7 +32,7 @@ from web.shell.current_person import wanted
 from web.shell.forms import PlainForm
 from web.shell.landing import start_page
 
-_BACKEND = "sites.accounts.backends.People"
+_BACKEND = "sites.backends.People"
 _HALF_WAY = "half_way"  # in the session: whose password was right, when, and where to go then
 _HALF_WAY_SECONDS = 600
 _AGAIN = "Enter the user name and password again"

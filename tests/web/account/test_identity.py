@@ -61,7 +61,7 @@ def helena():
 
 def as_(person, **session):
     client = Client()
-    client.force_login(person, "sites.accounts.backends.People")
+    client.force_login(person, "sites.backends.People")
     return client
 
 

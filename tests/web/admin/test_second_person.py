@@ -46,7 +46,7 @@ def ada():
 
 def as_(person):
     client = Client()
-    client.force_login(person, "sites.accounts.backends.People")
+    client.force_login(person, "sites.backends.People")
     return client
 
 
