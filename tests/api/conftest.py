@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from sites.models import ApiToken, Scope
 from tests.factories import make_site, make_user
+from tests.ledger_check import _the_ledger_holds  # noqa: F401 - an autouse fixture
 
 
 @pytest.fixture(autouse=True)

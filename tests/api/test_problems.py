@@ -50,7 +50,7 @@ def test_an_error_of_ours_tells_its_request_id_and_no_more(program, monkeypatch,
     def broken(*args):
         raise RuntimeError("the password is 1234")
 
-    monkeypatch.setattr(batches.reach, "batches", broken)
+    monkeypatch.setattr(batches.visibility, "batches", broken)
     response = program.get("batches", x_request_id="trace-7")
     assert problem(response, 500)["request_id"] == "trace-7"
     assert b"1234" not in response.content
@@ -60,7 +60,7 @@ def test_an_error_of_ours_tells_its_request_id_and_no_more(program, monkeypatch,
 
 def test_with_debug_on_too_an_error_of_ours_is_a_problem(program, settings, monkeypatch):
     settings.DEBUG = True
-    monkeypatch.setattr(batches.reach, "batches", lambda *args: 1 / 0)
+    monkeypatch.setattr(batches.visibility, "batches", lambda *args: 1 / 0)
     problem(program.get("batches"), 500)
 
 

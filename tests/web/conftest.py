@@ -3,6 +3,7 @@
 import pytest
 
 from tests.factories import make_site, make_staff, make_user
+from tests.ledger_check import _the_ledger_holds  # noqa: F401 - an autouse fixture
 
 
 @pytest.fixture(autouse=True)

@@ -77,7 +77,7 @@ def test_a_reviewer_starts_with_the_queue(client, rafael):
 
 def test_the_queue_shows_why_until_when_and_with_whom(reviewing, sent, rafael):
     document = sent(IN_REVIEW)
-    review.desk.assign(document, rafael, by=rafael)
+    review.assignments.assign(document, rafael, by=rafael)
     page = text(reviewing.get("/admin/review/"))
     for said in ("IRB approval, site 0203", "Names another site", "Rafael Duarte", "1 document"):
         assert said in page

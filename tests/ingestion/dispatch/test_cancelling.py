@@ -10,11 +10,11 @@ from django.db import connections
 from audit.ledger.actors import in_full, in_short
 from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState, ChunkState, DocumentState
-from ingestion.dispatch import leases
+from ingestion.dispatch import fetch_failures, leases
 from ingestion.dispatch.shift import work_shift
 from ingestion.documents import batches
 from ingestion.documents.transitions import By
-from ingestion.intake import registration, retrying
+from ingestion.intake import registration
 from ingestion.models import Batch, Chunk
 from samples.portal import Limit, SamplePortal, limits_of
 from sites.models import Portal
@@ -121,7 +121,7 @@ def test_a_document_that_fails_unexpectedly_is_logged_once_with_its_batch(monkey
     def fail(*args, **options):
         raise OSError("disk full")
 
-    monkeypatch.setattr(retrying, "fetch_failed", fail)
+    monkeypatch.setattr(fetch_failures, "fetch_failed", fail)
     work_shift()
     told = [record for record in caplog.records if record.levelno >= logging.ERROR]
     name = f"doc-1 of site {batch.documents.get().site.site_id} in batch {batch.reference}"

@@ -38,7 +38,7 @@ def refusal(declaring, *arguments, **options):
 
 
 def test_one_token_cannot_declare_more_than_its_quota(monkeypatch):
-    monkeypatch.setattr(quotas.disks, "free_bytes", lambda _setting: 10**15)
+    monkeypatch.setattr(quotas.disk_space, "free_bytes", lambda _setting: 10**15)
     declare(3 * GIGABYTE)
     assert "more than 4000 MB" in refusal(declare, 2 * GIGABYTE)
     declare(GIGABYTE)
@@ -55,7 +55,7 @@ def test_one_token_has_so_many_open_packets_and_may_open_one_again():
 
 
 def test_all_together_cannot_declare_more_than_the_quota_of_all(monkeypatch):
-    monkeypatch.setattr(quotas.disks, "free_bytes", lambda _setting: 10**15)
+    monkeypatch.setattr(quotas.disk_space, "free_bytes", lambda _setting: 10**15)
     declare(3 * GIGABYTE, owner="site:1")
     declare(3 * GIGABYTE - 100, owner="site:2")
     assert "of other people" in refusal(declare, 1000, owner="site:3")

@@ -163,7 +163,7 @@ def test_a_full_disk_and_a_folder_that_is_everybodys_are_told(settings, tmp_path
         Result.FAIL,
         True,
     )
-    monkeypatch.setattr(installation.disks, "low", lambda: "ARCHIVE_DIR has 3 MB left")
+    monkeypatch.setattr(installation.disk_space, "low", lambda: "ARCHIVE_DIR has 3 MB left")
     assert look("Look for room").observed == "ARCHIVE_DIR has 3 MB left"
 
 

@@ -230,12 +230,12 @@ def test_what_an_administrator_changes_suspends_signing_until_another_one_has_ve
     assert person.identity_evidence == EVIDENCE
     assert sign(helena, document, "correct horse").status_code == 302
     decision = document.qa_decisions.get()
-    noted = review.signed.entry_of(decision).detail[ACCOUNT]
+    noted = review.signature_payload.entry_of(decision).detail[ACCOUNT]
     assert noted.startswith(f"{cause.label} by Ada Hartmann")
     assert "identity verified again by Noor Haddad" in noted
     page = as_(fresh(helena)).get(f"/documents/{document.pk}/").content.decode()
     assert cause.label in page
-    assert review.signed.changed(decision) == [], "and the signature holds"
+    assert review.signature_payload.changed(decision) == [], "and the signature holds"
 
 
 def test_a_verification_is_on_record_with_who_asked_and_what_was_seen(ada, noor, helena):
