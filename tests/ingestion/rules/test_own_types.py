@@ -47,7 +47,7 @@ import asyncio, datetime, functools, sys
 from pathlib import Path
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
-from ingestion.rules import checks
+from ingestion.rules.checks import verdict as checks
 
 async def main(path):
     check = functools.partial(checks.check_whatever, sent=checks.Sent("v2.1"),
