@@ -133,7 +133,7 @@ def test_a_reviewer_is_told_of_a_replaced_file_and_keeps_the_note(
 ):
     reviewing = signed_in(lead("ines", "Inês Duarte"), viewport=WIDE)
     reviewing.goto(f"/admin/review/{document.pk}/")
-    reviewing.get_by_role("link", name="Return to the site").click()
+    reviewing.get_by_role("link", name="Return to site").click()
     dialog = reviewing.get_by_role("dialog")
     dialog.get_by_label("Reason").select_option("WRONG_DOCUMENT")
     dialog.get_by_label("Note to the site").fill(NOTE)
@@ -148,7 +148,7 @@ def test_a_reviewer_is_told_of_a_replaced_file_and_keeps_the_note(
     expect(page.get_by_text("The site replaced this file while it was in review.")).to_be_visible()
     shoot_both(page, "replaced_document")
 
-    dialog.get_by_role("button", name="Return to the site").click()
+    dialog.get_by_role("button", name="Return to site").click()
     expect(dialog.get_by_role("heading").first).to_contain_text("The site replaced this file")
     expect(dialog.get_by_text(NOTE)).to_be_visible()
     shoot_both(reviewing, "review_overtaken")
