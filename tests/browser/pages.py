@@ -266,9 +266,9 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
     "olu": [
         Page(_OPS),
         Page(f"{_OPS}stuck/"),
-        Page(f"{_OPS}stuck/", press("Try the chosen ones again"), leads="ops_retry"),
-        Page(f"{_OPS}stuck/", press("Do not wait any longer"), leads="ops_at_once"),
-        Page(f"{_OPS}stuck/", press("Release the chosen ones"), leads="ops_release"),
+        Page(f"{_OPS}stuck/", press("Retry selected documents"), leads="ops_retry"),
+        Page(f"{_OPS}stuck/", press("Retry selected documents now"), leads="ops_at_once"),
+        Page(f"{_OPS}stuck/", press("Release selected leases"), leads="ops_release"),
         Page("/documents/{filed}/file/"),
         Page("/documents/{filed}/file/", refused("Download the file")),
         Page("/approvals/"),

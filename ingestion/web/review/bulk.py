@@ -69,9 +69,9 @@ def _return(request: SignedIn, chosen: Sequence[Document]) -> HttpResponse:
         returned = len(chosen) - len(failed)
         done = ngettext("{n} document was returned.", "{n} documents were returned.", returned)
         messages.success(request, done.format(n=returned))
-        for document, refused in failed:
+        for document, error in failed:
             sentence = _("{type}, site {site}, was not returned: {error}").format(
-                type=document.type_name, site=document.site.site_id, error=refused
+                type=document.type_name, site=document.site.site_id, error=error
             )
             messages.warning(request, sentence)
         return redirect("review_queue")
