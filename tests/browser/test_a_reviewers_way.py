@@ -125,7 +125,7 @@ def test_a_reviewer_signs_by_keyboard_and_a_wrong_password_loses_nothing(
     shoot(page, "sign_again")
     page.keyboard.type("correct horse")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status").first).to_contain_text("released from review")
+    expect(page.get_by_role("status").first).to_contain_text("Released from review")
     assert page.url.endswith(f"/admin/review/{second.pk}/")
     assert decided(first, ines) == "document.released"
 

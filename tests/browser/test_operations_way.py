@@ -74,7 +74,7 @@ def test_the_page_renews_itself_until_it_is_told_to_pause(signed_in, olu, site):
     page.get_by_text("Show as a table").first.click()
     WorkerHost.objects.update(seen_at=timezone.now() - timedelta(minutes=2))
     expect(page.get_by_text("No worker heartbeat since")).to_be_visible()
-    expect(page.get_by_role("columnheader", name="Hour beginning at (UTC)")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Hour (UTC)")).to_be_visible()
     pause = page.get_by_role("button", name="Pause updates")
     pause.click()
     expect(pause).to_have_attribute("aria-pressed", "true")

@@ -121,7 +121,7 @@ def replace(page, document, letter):
     page.goto(f"/documents/{document.pk}/")
     page.get_by_role("link", name="Replace the file").click()
     page.locator("[data-drop] input").set_input_files(letter)
-    expect(page.locator("[data-hint]")).to_contain_text("recognised", timeout=20_000)
+    expect(page.locator("[data-hint]")).to_contain_text("Type detected", timeout=20_000)
     shoot_both(page, "replace_form")
     page.get_by_role("button", name="Replace the file").click()
     page.wait_for_url("**/packets/PKT-*/")
