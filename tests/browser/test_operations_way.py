@@ -56,7 +56,7 @@ def test_a_held_document_is_tried_again_from_the_dashboard(through_the_door, olu
     page.get_by_role("button", name="Retry selected documents").click()
     expect(page.get_by_role("alert")).to_contain_text("Enter a reason.")
     page.get_by_role("checkbox", name="CV, doc-1, site 0203").check()
-    page.get_by_label("Reason").fill(WHY)
+    page.get_by_role("textbox", name="Reason").fill(WHY)
     page.get_by_role("button", name="Retry selected documents").click()
     expect(page.get_by_text("1 document is in the queue again.")).to_be_visible()
     expect(page.get_by_text("There are no stuck items.")).to_be_visible()
