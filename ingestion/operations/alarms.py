@@ -13,6 +13,8 @@ from datetime import timedelta
 from django.conf import settings
 from django.db.models import Count
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from audit.ledger import queries
 from audit.ledger.queries import Search
@@ -79,12 +81,15 @@ def look() -> Look:
 def _chain() -> Iterator[Alarm]:
     verdict = ledger_status.current_verdict()
     if verdict.result == Result.BROKEN:
-        why = next(iter(verdict.reasons), "see the last check")
+        reason_found = next(iter(verdict.reasons), _("see the last verification"))
         yield Alarm(
             "chain",
-            f"The audit trail is broken: {why}",
-            "Make no exports and delete nothing. Run `manage.py verify_audit --full`, compare with "
-            "the checkpoints that are held elsewhere, and tell QA.",
+            _("The audit trail is broken: {reason}").format(reason=reason_found),
+            _(
+                "Do not create exports and do not delete anything. Run "
+                "`manage.py verify_audit --full`, compare the result with the checkpoints that the "
+                "anchors hold, and inform QA."
+            ),
             "trail_chain",
             is_grave=True,
         )
@@ -96,9 +101,13 @@ def _anchor() -> Iterator[Alarm]:
         if timezone.now() - waiting.since > patience:
             yield Alarm(
                 f"anchor:{waiting.anchor}",
-                f"Signed heads of the audit trail are not held elsewhere. {waiting}",
-                "Look at the place and its credentials, then run `manage.py checkpoint`: it tries "
-                "at once and says what is wrong.",
+                _("Checkpoints of the audit trail are not anchored. {details}").format(
+                    details=waiting
+                ),
+                _(
+                    "Check the anchor and its credentials, then run `manage.py checkpoint`. It "
+                    "retries at once and reports the error."
+                ),
                 "trail_chain",
             )
 
@@ -109,9 +118,15 @@ def _unsigned() -> Iterator[Alarm]:
     if since and timezone.now() - since > patience:
         yield Alarm(
             "unsigned",
-            f"Entries of the audit trail are not signed, since {since:%Y-%m-%d %H:%M} UTC.",
-            "Run `manage.py checkpoint` on a host that has the key: it signs, or says why it "
-            "cannot. Without a key, run `manage.py audit_keys create` first.",
+            _(
+                "No checkpoint covers the entries of the audit trail that were recorded since "
+                "{time} UTC."
+            ).format(time=f"{since:%Y-%m-%d %H:%M}"),
+            _(
+                "Run `manage.py checkpoint` on a host that has the signing key. It signs a "
+                "checkpoint or reports why it cannot. If there is no key, run "
+                "`manage.py audit_keys create` first."
+            ),
             "trail_chain",
         )
 
@@ -120,12 +135,15 @@ def _workers() -> Iterator[Alarm]:
     seen = host_heartbeat.last_seen()
     silence = timedelta(seconds=settings.WORKER_SILENT_SECONDS)
     if seen is None or timezone.now() - seen > silence:
-        since = f"since {seen:%Y-%m-%d %H:%M:%S} UTC" if seen else "and none has taken part yet"
+        since = _("No worker heartbeat since {time} UTC. Documents wait, but none is lost.")
+        never = _("No worker heartbeat yet. Documents wait, but none is lost.")
         yield Alarm(
             "workers",
-            f"No worker gives a sign, {since}. Documents wait; nothing is lost.",
-            "Start one on a worker host: `manage.py workers`. If one runs, its log says why it "
-            "cannot reach the database.",
+            since.format(time=f"{seen:%Y-%m-%d %H:%M:%S}") if seen else never,
+            _(
+                "Start a worker host: `manage.py workers`. If one is running, its log says why it "
+                "cannot reach the database."
+            ),
             is_grave=True,
         )
 
@@ -135,13 +153,17 @@ def _held() -> Iterator[Alarm]:
     codes = dict(held.values_list("code").annotate(Count("pk")))
     if codes:
         total = sum(codes.values())
-        why = "; ".join(f"{reason(code)} ({number})" for code, number in codes.items())
-        said = "1 document is held" if total == 1 else f"{total} documents are held"
+        reasons = "; ".join(f"{reason(code)} ({number})" for code, number in codes.items())
+        sentence = ngettext(
+            "{n} document is held. {reasons}.", "{n} documents are held. {reasons}.", total
+        )
         yield Alarm(
             "held",
-            f"{said}. {why}.",
-            "Mend what held them, then try them again on the page of stuck items, or with "
-            "`manage.py retry --code CODE`.",
+            sentence.format(n=total, reasons=reasons),
+            _(
+                "Fix the cause, then retry the documents on the page Stuck items or with "
+                "`manage.py retry --code CODE`."
+            ),
             "ops_stuck",
         )
 
@@ -150,9 +172,12 @@ def _disk() -> Iterator[Alarm]:
     if low := disk_space.low():
         yield Alarm(
             "disk",
-            f"The disk is nearly full: {low}.",
-            "Make room, or give the folder a larger disk. `manage.py prune` removes what finished "
-            "batches left behind. What cannot be kept is held, not lost.",
+            _("The disk is nearly full: {folder}.").format(folder=low),
+            _(
+                "Free disk space, or move the folder to a larger disk. `manage.py prune` removes "
+                "working data of finished batches. Documents that cannot be stored are held, not "
+                "lost."
+            ),
             is_grave=True,
         )
 
@@ -161,12 +186,18 @@ def _locked() -> Iterator[Alarm]:
     since = timezone.now() - LOCKED_FOR
     count = sum(queries.count(Search(event=event, since=since)) for event in LOCKED)
     if count:
-        times = "once" if count == 1 else f"{count} times"
+        sentence = ngettext(
+            "A sign-in was locked in the last hour after failed attempts.",
+            "Sign-ins were locked {n} times in the last hour after failed attempts.",
+            count,
+        )
         yield Alarm(
             "locked",
-            f"Sign-ins were locked after failures, {times} within the last hour.",
-            "Look in the audit trail who and from where. If it was not the person, somebody tries "
-            "passwords: tell security.",
+            sentence.format(n=count),
+            _(
+                "Find the accounts and addresses in the audit trail. If the account owner did not "
+                "try to sign in, inform the security team about a possible attack."
+            ),
             "trail",
         )
 
@@ -177,9 +208,15 @@ def _telling() -> Iterator[Alarm]:
     for channel, error in dict(failing.values_list("channel", "error")).items():
         yield Alarm(
             f"telling:{channel}",
-            _without_addresses(f"Alarms do not get out by {channel}. {error}"),
-            "Check ALERT_EMAILS and the mail server, or ALERT_WEBHOOK, then run "
-            "`manage.py alerts`: it tries at once and says what is wrong.",
+            _without_addresses(
+                _("Alarms cannot be sent by {channel}. {error}").format(
+                    channel=channel, error=error
+                )
+            ),
+            _(
+                "Check ALERT_EMAILS and the mail server, or ALERT_WEBHOOK, then run "
+                "`manage.py alerts`. It retries at once and reports the error."
+            ),
         )
 
 
@@ -187,34 +224,49 @@ def _account_mail() -> Iterator[Alarm]:
     """Links for passwords, and notices of what another person changed in an account."""
     unsent = AccountNotice.objects.unsent().exclude(error="").order_by("pk")
     if first := unsent.first():
+        count = unsent.count()
+        sentence = ngettext(
+            "{n} email about an account could not be sent. {error}",
+            "{n} emails about accounts could not be sent. {error}",
+            count,
+        )
         yield Alarm(
             "account_mail",
-            _without_addresses(
-                f"{unsent.count()} mail about accounts could not be sent. {first.error}"
+            _without_addresses(sentence.format(n=count, error=first.error)),
+            _(
+                "Check EMAIL_HOST and the mail server. SiteLedger retries for three days. Until "
+                "the email is sent, `manage.py account_link USER` prints a password link."
             ),
-            "Check EMAIL_HOST and the mail server. The mail is tried again for three days. Until "
-            "it is sent, `manage.py account_link USER` prints a link for a password.",
         )
 
 
 def _digests() -> Iterator[Alarm]:
     failing = Mailbox.objects.exclude(error="").filter(is_wanted=True).select_related("user")
     if boxes := list(failing.order_by("pk")[:MOST_NAMED]):
-        names = ", ".join(str(box.user) for box in boxes)
-        count = failing.count()
-        more = f" and {count - len(boxes)} more" if count > len(boxes) else ""
-        said = f"Mail to people of sites does not get out: {names}{more}. {boxes[0].error}"
+        names = _named([str(box.user) for box in boxes], failing.count())
+        sentence = _("Email to site staff cannot be sent: {names}. {error}")
         yield Alarm(
             "digests",
-            _without_addresses(said),
-            "Check EMAIL_HOST and the mail server, and the address in the person's account. The "
-            "next digest tells what this one would have.",
+            _without_addresses(sentence.format(names=names, error=boxes[0].error)),
+            _(
+                "Check EMAIL_HOST, the mail server, and the email address in each account. The "
+                "next email contains everything that this one would have contained."
+            ),
         )
 
 
 def _without_addresses(said: str) -> str:
     """Mail servers quote whom they refuse, and an alarm goes out to webhooks of other companies."""
-    return _ADDRESS.sub("(an address)", said)
+    return _ADDRESS.sub(_("(address removed)"), said)
+
+
+def _named(names: list[str], total: int) -> str:
+    """Return the names, and how many of `total` are left out."""
+    listed, left_out = ", ".join(names), total - len(names)
+    if left_out <= 0:
+        return listed
+    more = ngettext("{names} and {n} more", "{names} and {n} more", left_out)
+    return more.format(names=listed, n=left_out)
 
 
 def _locks() -> Iterator[Alarm]:
@@ -222,15 +274,19 @@ def _locks() -> Iterator[Alarm]:
     refused = LockChange.objects.exclude(error="").order_by("pk")
     rows = list(refused.values_list("study__protocol_number", "error"))
     if rows:
-        names = list(dict.fromkeys(number for number, _ in rows))
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        names = list(dict.fromkeys(number for number, error in rows))
+        sentence = _(
+            "The archive bucket does not lock documents as the ledger requires. Studies: "
+            "{studies}. {error}"
+        )
         yield Alarm(
             "locks",
-            "The archive's bucket does not lock documents as the ledger says, of the study "
-            f"{', '.join(names[:MOST_NAMED])}{more}. {rows[0][1]}",
-            "Look at the bucket, and whether we have the rights s3:PutObjectRetention and "
-            "s3:PutObjectLegalHold on it; then run `manage.py lock_archive`: it tries at once and "
-            "says what is wrong.",
+            sentence.format(studies=_named(names[:MOST_NAMED], len(names)), error=rows[0][1]),
+            _(
+                "Check the bucket, and check that SiteLedger has the permissions "
+                "s3:PutObjectRetention and s3:PutObjectLegalHold on it. Then run "
+                "`manage.py lock_archive`. It retries at once and reports the error."
+            ),
         )
 
 

@@ -24,6 +24,7 @@ from django.core.mail import EmailMessage
 from django.db import connections, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from ingestion.models import AlarmMessage, AlarmRow, Channel
 from ingestion.operations import alarms
@@ -180,22 +181,33 @@ def _mail(message: AlarmMessage) -> None:
         mail.send()
     except (smtplib.SMTPException, OSError) as error:
         raise NotSent(
-            f"The mail server did not take it: {type(error).__name__}: {error}"
+            _("The mail server did not accept the message: {error}").format(
+                error=f"{type(error).__name__}: {error}"
+            )
         ) from error
 
 
 def _headline(message: AlarmMessage) -> str:
     first = message.said.partition(". ")[0].rstrip(".")
-    return first if message.word == _Word.BEGUN else f"{_Word(message.word).label}: {first}"
+    headlines = {
+        _Word.BEGUN: "{alarm}",
+        _Word.LASTS: _("Still active: {alarm}"),
+        _Word.OVER: _("Resolved: {alarm}"),
+    }
+    return headlines[_Word(message.word)].format(alarm=first)
 
 
 def _letter(message: AlarmMessage) -> str:
-    begun = f"It began at {message.alarm.began_at:%Y-%m-%d %H:%M} UTC."
+    began_at = f"{message.alarm.began_at:%Y-%m-%d %H:%M}"
+    begun = _("This alarm began at {time} UTC.").format(time=began_at)
     if message.word == _Word.OVER:
-        parts = [f"This is over: {message.said}", begun]
+        parts = [_("Resolved: {alarm}").format(alarm=message.said), begun]
     else:
-        parts = [message.said, f"What to do: {message.do}", begun]
-    where = f"Sent by the ledger {settings.AUDIT_TRAIL}. The page Operations shows how it stands."
+        what_to_do = _("What to do: {action}").format(action=message.do)
+        parts = [message.said, what_to_do, begun]
+    where = _("Sent by the ledger {trail}. See the page Operations for the current status.").format(
+        trail=settings.AUDIT_TRAIL
+    )
     return "\n\n".join([*parts, where]) + "\n"
 
 
@@ -207,9 +219,15 @@ def _webhook(message: AlarmMessage) -> None:
             settings.ALERT_WEBHOOK, content=body, headers=headers, timeout=SEND_SECONDS
         )
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-        raise NotSent(f"The webhook was not reached: {type(error).__name__}: {error}") from error
+        raise NotSent(
+            _("The webhook could not be reached: {error}").format(
+                error=f"{type(error).__name__}: {error}"
+            )
+        ) from error
     if not answer.is_success:
-        raise NotSent(f"The webhook answered {answer.status_code}.")
+        raise NotSent(
+            _("The webhook answered with status {status}.").format(status=answer.status_code)
+        )
 
 
 def _told(message: AlarmMessage) -> dict[str, Any]:
@@ -233,7 +251,9 @@ def _signed(body: bytes) -> dict[str, str]:
     try:
         secret = Path(settings.ALERT_WEBHOOK_SECRET_FILE).read_bytes().strip()
     except OSError as error:
-        raise NotSent(f"The webhook's secret cannot be read: {error}") from error
+        raise NotSent(
+            _("The webhook secret cannot be read: {error}").format(error=error)
+        ) from error
     at = str(int(time.time()))
     digest = hmac.new(secret, at.encode() + b"." + body, hashlib.sha256).hexdigest()
     return {"X-SiteLedger-Timestamp": at, "X-SiteLedger-Signature": f"sha256={digest}"}

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import DocumentState
 from ingestion.documents import downloads
@@ -27,10 +29,10 @@ class Rule:
     sources: frozenset[DocumentState]
     target: DocumentState | None  # None: its state stays
     event: str
-    label: str  # of the button
+    label: str | Promise  # of the button
     meaning: str  # 21 CFR 11.50(a)(3)
     permission: str = REVIEWS
-    effect: str = ""  # what becomes of the document, said where it is decided
+    effect: str | Promise = ""  # consequence for the document, shown on the form
 
 
 _UNDECIDED = frozenset({_D.IN_REVIEW, _D.REJECTED})
@@ -42,30 +44,32 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
             _UNDECIDED,
             _D.RETURNED,
             "document.returned",
-            "Return to the site",
+            _("Return to site"),
             "I reviewed this document, and it has to be corrected by the site.",
-            effect="The coordinator reads your note word for word and sends a corrected file.",
+            effect=_(
+                "The coordinator sees exactly the text of your note and sends a corrected file."
+            ),
         ),
         Action.CONFIRM: Rule(
             _UNDECIDED,
             _D.REJECTED,
             "document.rejection_confirmed",
-            "Confirm the rejection",
+            _("Confirm rejection"),
             "I reviewed this document, and I reject it.",
-            effect="The document stays rejected. The site can send a corrected file.",
+            effect=_("The document stays rejected. The site can send a corrected file."),
         ),
         Action.RELEASE: Rule(
             _IN_REVIEW,
             _D.ARCHIVED,
             "document.released",
-            "Release and file",
+            _("Release and file"),
             "I reviewed this document, and I approve it for filing.",
         ),
         Action.UNSEAL: Rule(
             _IN_REVIEW,
             _D.ARCHIVED,
             "document.unsealed",
-            "Release from quarantine and file",
+            _("Release from quarantine and file"),
             "I reviewed this file; it does no harm, and I approve it for filing.",
             OVERRIDES,
         ),
@@ -73,7 +77,7 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
             _UNDECIDED,
             _D.ARCHIVED,
             "document.overridden",
-            "Override and file",
+            _("Override and file"),
             "I reviewed this document, and I approve it for filing in spite of what was found.",
             OVERRIDES,
         ),
@@ -81,30 +85,32 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
             _UNDECIDED,
             _D.RECEIVED,
             "document.redeclared",
-            "Correct type or person",
+            _("Correct type or person"),
             "I reviewed this document, and I correct what it is or whose it is.",
-            effect="The checks run again on the same file. If they find something, the document "
-            "comes back to you; if not, it is filed.",
+            effect=_(
+                "The checks run again on the same file. If they find a problem, the document "
+                "returns to you. If they find none, it is filed."
+            ),
         ),
         Action.SUPERSEDE: Rule(
             _ON_FILE,
             None,
             "document.superseded",
-            "Supersede",
+            _("Supersede document"),
             "I reviewed both versions, and the newer one takes the place of this one.",
         ),
         Action.WITHDRAW: Rule(
             _ON_FILE,
             _D.WITHDRAWN,
             "document.withdrawn",
-            "Withdraw",
+            _("Withdraw document"),
             "I reviewed this document; it was filed in error, and I withdraw it.",
         ),
         Action.REHOME: Rule(
             _ON_FILE,
             _D.WITHDRAWN,
             "document.rehomed",
-            "Move to another site",
+            _("Move to another site"),
             "I reviewed this document; it belongs to the other site, and I move it there.",
         ),
     }
@@ -115,16 +121,16 @@ NEEDS_BYTES = FILES | {Action.REDECLARE}
 AFTERWARDS = frozenset({Action.SUPERSEDE, Action.WITHDRAW, Action.REHOME})
 
 # Why something goes back, for the record and for counting; the note says it to the site.
-REASONS: Mapping[str, str] = MappingProxyType(
+REASONS: Mapping[str, str | Promise] = MappingProxyType(
     {
-        "NOT_SIGNED": "Not signed or not dated",
-        "WRONG_DOCUMENT": "Another document than it was sent as",
-        "WRONG_PLACE_OR_PERSON": "Of another site, study or person",
-        "NOT_CURRENT": "Out of date, or not the current version",
-        "INCOMPLETE": "Pages or entries are missing",
-        "NOT_READABLE": "It cannot be read",
-        "MAY_NOT_BE_KEPT": "Holds what may not be kept, such as names of subjects",
-        "OTHER": "Something else, as the note says",
+        "NOT_SIGNED": _("Not signed or not dated"),
+        "WRONG_DOCUMENT": _("Not the declared document type"),
+        "WRONG_PLACE_OR_PERSON": _("Belongs to another site, study or person"),
+        "NOT_CURRENT": _("Out of date, or not the current version"),
+        "INCOMPLETE": _("Pages or entries are missing"),
+        "NOT_READABLE": _("Not readable"),
+        "MAY_NOT_BE_KEPT": _("Contains data that may not be kept, such as names of subjects"),
+        "OTHER": _("Other, as described in the note"),
     }
 )
 

@@ -101,7 +101,7 @@ def send_too_early(tab: Tab) -> None:
 def return_together(tab: Tab) -> None:
     for box in tab.get_by_role("checkbox").all():
         box.check()
-    press("Return with the same note")(tab)
+    press("Return selected documents")(tab)
 
 
 def make_token(tab: Tab) -> None:
@@ -226,7 +226,7 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
             Page(f"{_REVIEW}{{in_review}}/sign/?action={action}")
             for action in ("return", "release", "redeclare")
         ),
-        Page(f"{_REVIEW}{{in_review}}/sign/?action=return", refused("Return to the site")),
+        Page(f"{_REVIEW}{{in_review}}/sign/?action=return", refused("Return to site")),
         Page(f"{_REVIEW}{{in_review}}/sign/?action=return&made_on=0", status=409),
         Page(f"{_REVIEW}{{filed}}/sign/?action=withdraw"),
         Page("/documents/{filed}/"),
@@ -266,9 +266,9 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
     "olu": [
         Page(_OPS),
         Page(f"{_OPS}stuck/"),
-        Page(f"{_OPS}stuck/", press("Try the chosen ones again"), leads="ops_retry"),
-        Page(f"{_OPS}stuck/", press("Do not wait any longer"), leads="ops_at_once"),
-        Page(f"{_OPS}stuck/", press("Release the chosen ones"), leads="ops_release"),
+        Page(f"{_OPS}stuck/", press("Retry selected documents"), leads="ops_retry"),
+        Page(f"{_OPS}stuck/", press("Retry selected documents now"), leads="ops_at_once"),
+        Page(f"{_OPS}stuck/", press("Release selected leases"), leads="ops_release"),
         Page("/documents/{filed}/file/"),
         Page("/documents/{filed}/file/", refused("Download the file")),
         Page("/approvals/"),

@@ -91,7 +91,7 @@ def test_a_reviewer_walks_through_queue_and_pages_by_keyboard(page, two):
     page.keyboard.press("n")  # a letter alone is no command (WCAG 2.1.4)
     page.keyboard.press("Alt+y")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Return to the site")).to_be_focused()
+    expect(page.get_by_role("link", name="Return to site")).to_be_focused()
 
 
 def test_escape_closes_the_dialog_and_the_focus_returns(page, two):
@@ -130,7 +130,7 @@ def test_a_reviewer_signs_by_keyboard_and_a_wrong_password_loses_nothing(
     shoot(page, "sign_again")
     page.keyboard.type("correct horse")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status").first).to_contain_text("released from review")
+    expect(page.get_by_role("status").first).to_contain_text("Released from review")
     assert page.url.endswith(f"/admin/review/{second.pk}/")
     assert decided(first, ines) == "document.released"
 
@@ -155,12 +155,12 @@ def test_the_second_of_two_reviewers_is_told_and_loses_nothing(page, sent):
     document, _ = sent(DOUBTED)
     rafael = reviewer("rafael", "Rafael Duarte")
     page.goto(f"/admin/review/{document.pk}/")
-    page.get_by_role("link", name="Return to the site").click()
+    page.get_by_role("link", name="Return to site").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Reason").select_option("OTHER")
     dialog.get_by_label("Note to the site").fill(NOTE)
     decide(document, Action.RETURN, rafael)
-    dialog.get_by_role("button", name="Return to the site").click()
+    dialog.get_by_role("button", name="Return to site").click()
     expect(dialog.get_by_role("heading", name="Already decided by Rafael Duarte")).to_be_visible()
     expect(dialog.get_by_text(NOTE)).to_be_visible()
     shoot(page, "overtaken")
@@ -173,12 +173,12 @@ def test_a_page_that_cannot_be_drawn_blocks_no_decision(page, sent):
     expect(page.get_by_text("The page could not be drawn.", exact=True)).to_be_visible()
     expect(page.get_by_role("link", name="Download the file")).to_be_visible()
     shoot(page, "not_drawn")
-    page.get_by_role("link", name="Return to the site").click()
+    page.get_by_role("link", name="Return to site").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Reason").select_option("NOT_READABLE")
     dialog.get_by_label("Note to the site").fill(NOTE)
-    dialog.get_by_role("button", name="Return to the site").click()
-    expect(page.get_by_text("Nothing waits for a decision.")).to_be_visible()
+    dialog.get_by_role("button", name="Return to site").click()
+    expect(page.get_by_text("No documents are waiting for a decision.")).to_be_visible()
     assert Document.objects.get().state == "RETURNED"
 
 
@@ -194,18 +194,18 @@ def test_without_javascript_everything_is_a_page(through_the_door, sent, ines):
     expect(page.get_by_text("It is signed, on the back of page 2.")).to_be_visible()
     assert fits(page)
     shoot(page, "asked_320")
-    page.get_by_role("link", name="Larger").click()
+    page.get_by_role("link", name="Zoom in").click()
     assert fits(page)
     shoot(page, "larger_320")
-    page.get_by_role("link", name="Smaller").click()
+    page.get_by_role("link", name="Zoom out").click()
     page.get_by_role("link", name="Override and file").click()
     page.get_by_label("Reason").fill("The signature is on the back of page 2.")
     page.get_by_label("User name").fill("ines")
     page.get_by_label("Password").fill("correct horse")
     assert fits(page)
     shoot(page, "override_320")
-    page.get_by_role("button", name="Sign: override and file").click()
-    expect(page.get_by_text("Nothing waits for a decision.")).to_be_visible()
+    page.get_by_role("button", name="Sign: Override and file").click()
+    expect(page.get_by_text("No documents are waiting for a decision.")).to_be_visible()
     assert decided(document, ines) == "document.overridden"
 
 
@@ -214,12 +214,12 @@ def test_what_was_filed_in_error_is_withdrawn_from_its_page(signed_in, sent, ine
     page = signed_in(ines, viewport={"width": 320, "height": 900})
     page.goto(f"/documents/{document.pk}/")
     shoot(page, "filed_320")
-    page.get_by_role("link", name="Withdraw").click()
+    page.get_by_role("link", name="Withdraw document").click()
     page.get_by_label("Reason").fill("It is a draft; the signed one comes tomorrow.")
     page.get_by_label("User name").fill("ines")
     page.get_by_label("Password").fill("correct horse")
-    page.get_by_role("button", name="Sign: withdraw").click()
-    expect(page.get_by_text("Decisions of QA")).to_be_visible()
+    page.get_by_role("button", name="Sign: Withdraw document").click()
+    expect(page.get_by_text("QA decisions")).to_be_visible()
     assert fits(page)
     shoot(page, "withdrawn_320")
     assert Document.objects.get().state == "WITHDRAWN"
@@ -232,11 +232,11 @@ def test_many_of_one_reason_are_returned_with_one_note(signed_in, sent, ines):
     page.goto("/admin/review/?code=SITE_MISMATCH")
     for box in page.get_by_role("checkbox").all():
         box.check()
-    page.get_by_role("button", name="Return with the same note").click()
+    page.get_by_role("button", name="Return selected documents").click()
     page.get_by_label("Reason").select_option("WRONG_PLACE_OR_PERSON")
     page.get_by_label("Note to the site").fill(NOTE)
     assert fits(page)
     shoot(page, "together_320")
-    page.get_by_role("button", name="Return to the site").click()
-    expect(page.get_by_text("2 returned to their sites.")).to_be_visible()
+    page.get_by_role("button", name="Return to site").click()
+    expect(page.get_by_text("2 documents were returned.")).to_be_visible()
     assert {document.state for document in Document.objects.all()} == {"RETURNED"}

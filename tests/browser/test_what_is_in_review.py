@@ -121,7 +121,7 @@ def replace(page, document, letter):
     page.goto(f"/documents/{document.pk}/")
     page.get_by_role("link", name="Replace the file").click()
     page.locator("[data-drop] input").set_input_files(letter)
-    expect(page.locator("[data-hint]")).to_contain_text("recognised", timeout=20_000)
+    expect(page.locator("[data-hint]")).to_contain_text("Type detected", timeout=20_000)
     shoot_both(page, "replace_form")
     page.get_by_role("button", name="Replace the file").click()
     page.wait_for_url("**/packets/PKT-*/")
@@ -133,7 +133,7 @@ def test_a_reviewer_is_told_of_a_replaced_file_and_keeps_the_note(
 ):
     reviewing = signed_in(lead("ines", "Inês Duarte"), viewport=WIDE)
     reviewing.goto(f"/admin/review/{document.pk}/")
-    reviewing.get_by_role("link", name="Return to the site").click()
+    reviewing.get_by_role("link", name="Return to site").click()
     dialog = reviewing.get_by_role("dialog")
     dialog.get_by_label("Reason").select_option("WRONG_DOCUMENT")
     dialog.get_by_label("Note to the site").fill(NOTE)
@@ -148,7 +148,7 @@ def test_a_reviewer_is_told_of_a_replaced_file_and_keeps_the_note(
     expect(page.get_by_text("The site replaced this file while it was in review.")).to_be_visible()
     shoot_both(page, "replaced_document")
 
-    dialog.get_by_role("button", name="Return to the site").click()
+    dialog.get_by_role("button", name="Return to site").click()
     expect(dialog.get_by_role("heading").first).to_contain_text("The site replaced this file")
     expect(dialog.get_by_text(NOTE)).to_be_visible()
     shoot_both(reviewing, "review_overtaken")

@@ -68,7 +68,7 @@ def test_a_corrected_file_takes_its_place_and_both_say_so(page, tmp_path):
     expect(page.get_by_role("button", name="Choose the file")).to_be_visible()
     signed = write(tmp_path / "Delegation_log_signed.pdf")
     page.locator("[data-drop] input").set_input_files(signed)
-    expect(page.locator("[data-hint]")).to_contain_text("recognised", timeout=20_000)
+    expect(page.locator("[data-hint]")).to_contain_text("Type detected", timeout=20_000)
     page.set_viewport_size({"width": 320, "height": 640})
     assert fits(page)
     page.get_by_role("button", name="Send the corrected file").click()

@@ -37,7 +37,7 @@ def test_what_is_not_there_is_not_drawn():
 def test_a_little_of_much_is_still_seen():
     bars = charts.bars([("a", 10_000, ""), ("b", 1, ""), ("c", 0, "")], "c1")
     assert [bar.filled for bar in bars] == [100, 1, 0]
-    assert bars[0].said == "10,000"
+    assert bars[0].text == "10,000"
 
 
 def test_a_line_goes_from_side_to_side():
@@ -49,10 +49,10 @@ def test_a_line_goes_from_side_to_side():
 def test_each_drawing_has_a_name_a_sentence_and_no_style():
     chart = columns((1, 2), (3, 4))
     drawn = render_to_string("charts/columns.html", {"chart": chart})
-    table = render_to_string("charts/columns_table.html", {"chart": chart, "head": "Hour"})
+    table = render_to_string("charts/columns_table.html", {"chart": chart, "label_heading": "Hour"})
     assert 'role="img"' in drawn
     assert '<title id="key-name">Title</title>' in drawn
-    assert '<desc id="key-said">Said</desc>' in drawn
+    assert '<desc id="key-description">Said</desc>' in drawn
     assert "style=" not in drawn + table
     for cell in ("0:00", "1:00", ">3<", ">4<"):
         assert cell in table

@@ -108,7 +108,7 @@ def test_a_reviewer_who_has_it_open_is_told_and_keeps_what_they_wrote(
     assert not Decision.objects.exists()
     assert fresh(document).state == "WITHDRAWN"
     page = shown(client, f"/admin/review/{document.pk}/")
-    assert "The site sent another file in its place" in page
+    assert "The site replaced this file" in page
 
 
 def test_what_qa_has_filed_meanwhile_is_not_replaced_and_the_file_is_not_lost(
@@ -193,7 +193,7 @@ def test_a_reviewer_corrects_type_and_person_and_signs(client, sent, rafael):
     url = f"/admin/review/{document.pk}/sign/?action=redeclare"
     form = shown(client, url)
     assert "The checks run again on the same file." in form
-    assert form.index("Whose document is it?") < form.index("It stays on record, with")
+    assert form.index("Whose document is it?") < form.index("Recorded in the audit trail with")
     given = {
         "made_on": review.version(document), "document_type": "cv", "person": "Ana Ruiz",
         "reason": REASON, "username": "rafael", "password": "wrong",

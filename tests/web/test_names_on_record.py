@@ -88,22 +88,22 @@ def test_the_registered_name_stands_beside_the_others(client, site):
     found = {"person": "Daniel Okafor, MD"}
     agreeing = sent_for(site, "cv.daniel-okafor", **found)
     shown = page(client, agreeing, reviewer("rafael", "Rafael Duarte"))
-    assert "Agrees with the declared name" in shown
+    assert "Matches the declared name" in shown
     assert "Also registered: Margaret Whitfield, MD" in shown
     third = sent_for(site, "cv.helena-brandt", **found)
     shown = page(client, third, reviewer("ada", "Ada Stone"))
     assert "Differs from the declared name" in shown
-    assert "Agrees with one name only" in shown
+    assert "Matches one of the names" in shown
     stranger = sent_for(site, "cv.lauren-beck")
     shown = page(client, stranger, reviewer("otto", "Otto Lang"))
     assert "No name was read." in shown
-    assert "Nobody of this name" in shown
+    assert "Not registered" in shown
 
 
 @pytest.mark.django_db
 def test_a_document_of_nobody_in_particular_shows_no_names(client, site):
     document = make_read(site, "irb-roster", state="IN_REVIEW")
-    assert "Whose document it is" not in page(client, document, reviewer("rafael", "R. Duarte"))
+    assert "Name comparison" not in page(client, document, reviewer("rafael", "R. Duarte"))
 
 
 @pytest.mark.django_db

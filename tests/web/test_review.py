@@ -57,9 +57,9 @@ def test_the_review_is_for_reviewers_alone(client, mara, page):
 
 
 def test_an_empty_queue_says_so(reviewing):
-    assert "Nothing waits for a decision." in text(reviewing.get("/admin/review/"))
+    assert "No documents are waiting for a decision." in text(reviewing.get("/admin/review/"))
     found = text(reviewing.get("/admin/review/?code=SITE_MISMATCH"))
-    assert "Nothing like that waits." in found
+    assert "No documents match these filters." in found
 
 
 def test_every_page_says_how_many_wait_to_reviewers_alone(reviewing, sent, mara):
@@ -103,7 +103,7 @@ def test_who_else_has_it_open_is_told(reviewing, client, sent, ines, rafael):
     reviewing.get(f"/admin/review/{document.pk}/")
     client.force_login(rafael)
     page = text(client.get(f"/admin/review/{document.pk}/"))
-    assert "Inês Duarte has opened this document" in page
+    assert "Inês Duarte opened this document" in page
 
 
 def test_a_page_that_is_not_there_is_the_nearest_one(reviewing, sent):
@@ -163,7 +163,7 @@ def test_a_signature_shows_the_role_that_allows_it(reviewing, sent, ines):
 def test_a_return_asks_for_a_note_and_for_no_password(reviewing, sent):
     document = sent(IN_REVIEW)
     form = text(reviewing.get(f"/admin/review/{document.pk}/sign/?action=return"))
-    assert "word for word" in form
+    assert "sees exactly this text" in form
     assert "Password" not in form
     assert sign(reviewing, document, "return", reason_code="NOT_SIGNED").status_code == 400
     sign(reviewing, document, "return", reason_code="NOT_SIGNED", note=NOTE)
@@ -202,7 +202,7 @@ def test_what_one_may_not_do_is_refused(client, sent, rafael):
 @pytest.mark.requirement("R23")
 def test_whoever_sent_it_in_is_offered_nothing(reviewing, sent, ines):
     document = sent(IN_REVIEW, user=ines)
-    assert "Somebody else has to decide" in text(reviewing.get(f"/admin/review/{document.pk}/"))
+    assert "Another reviewer must decide" in text(reviewing.get(f"/admin/review/{document.pk}/"))
     assert sign(reviewing, document, "release", reason=REASON, **SIGNED).status_code == 403
 
 
@@ -272,8 +272,8 @@ def together(client, documents, **fields):
 
 def test_several_are_taken_at_once(reviewing, sent, ines):
     documents = [sent(IN_REVIEW), sent(IN_REVIEW, content=b"%PDF-1.7 other")]
-    assert "2 of 2 are yours now" in text(together(reviewing, documents, do="take"))
-    assert "Choose the documents first" in text(together(reviewing, [], do="take"))
+    assert "2 documents are now assigned to you." in text(together(reviewing, documents, do="take"))
+    assert "Select at least one document." in text(together(reviewing, [], do="take"))
 
 
 def test_several_are_returned_with_one_note_where_they_have_one_reason(
@@ -284,13 +284,13 @@ def test_several_are_returned_with_one_note_where_they_have_one_reason(
     alike = [sent(IN_REVIEW), sent(IN_REVIEW, content=b"%PDF-1.7 other")]
     another = sent(doubtful, content=b"%PDF-1.7 third")
     refused = together(reviewing, [*alike, another], do="return")
-    assert "One note fits one reason" in text(refused)
+    assert "Select documents that have the same reason." in text(refused)
     form = together(reviewing, alike, do="return")
     assert "Return 2 documents" in text(form)
     made_on = form.context["form"].initial["made_on"]
     decide(alike[1], Action.RELEASE, lead("helena", "Helena Vogt"))
     done = together(reviewing, alike, made_on=made_on, reason_code="OTHER", note=NOTE)
-    assert "1 returned to their sites." in text(done)
+    assert "1 document was returned." in text(done)
     states = {document.pk: document.state for document in Document.objects.all()}
     assert states[alike[0].pk] == "RETURNED"
     assert states[alike[1].pk] == "ARCHIVED", "somebody else was first"

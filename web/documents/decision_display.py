@@ -40,7 +40,7 @@ def choices(person: User, document: Document, among: Collection[Action] = ()) ->
     """The first one is what is usual."""
     allowed = [each for each in open_to(person, document) if not among or each in among]
     return [
-        Choice(action, RULES[action].label, is_first=number == 0)
+        Choice(action, str(RULES[action].label), is_first=number == 0)
         for number, action in enumerate(allowed)
     ]
 

@@ -15,6 +15,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django_q.models import Failure
 
@@ -150,9 +151,10 @@ def _hosts() -> Hosts:
 
 
 def _disks() -> list[tuple[str, int, int]]:
-    """What for, free in percent, free bytes."""
+    """Return name, free space in percent and free bytes of each folder."""
+    labels = {"archive": _("Archive folder"), "spool": _("Spool folder")}
     return [
-        (name, disk_space.free_percent(setting), disk_space.free_bytes(setting))
+        (labels[name], disk_space.free_percent(setting), disk_space.free_bytes(setting))
         for name, setting in disk_space.folders().items()
     ]
 
@@ -162,12 +164,14 @@ def _hours(now: datetime) -> Columns:
     filed, rejected = sum(hour.filed for hour in hours), sum(hour.rejected for hour in hours)
     return Columns(
         key="hours",
-        title="Documents per hour, last 24 hours",
-        said=f"{filed:,} filed and {rejected:,} rejected in 24 hours. The table has each hour.",
+        title=_("Documents per hour, last 24 hours"),
+        description=_("Filed: {filed}. Rejected: {rejected}. The table shows each hour.").format(
+            filed=f"{filed:,}", rejected=f"{rejected:,}"
+        ),
         labels=[f"{hour.began:%H:%M}" for hour in hours],
         series=[
-            Series("Filed", "c1", [hour.filed for hour in hours]),
-            Series("Rejected", "c2", [hour.rejected for hour in hours]),
+            Series(_("Filed"), "c1", [hour.filed for hour in hours]),
+            Series(_("Rejected"), "c2", [hour.rejected for hour in hours]),
         ],
     )
 
@@ -177,10 +181,12 @@ def _depth(now: datetime, unsettled: int) -> Line:
     at, most = max(points, key=lambda point: point[1])
     return Line(
         key="depth",
-        title="Documents waiting or in progress, last 60 minutes",
-        said=f"Now {unsettled:,}, at most {most:,} at {at:%H:%M} UTC.",
-        labels=[f"{moment:%H:%M}" for moment, _ in points],
-        values=[number for _, number in points],
+        title=_("Documents waiting or in progress, last 60 minutes"),
+        description=_("Now: {now}. Maximum: {most} at {time} UTC.").format(
+            now=f"{unsettled:,}", most=f"{most:,}", time=f"{at:%H:%M}"
+        ),
+        labels=[f"{point[0]:%H:%M}" for point in points],
+        values=[point[1] for point in points],
     )
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count, Q
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from ingestion.core.breaker import BreakerState
 from ingestion.models import Document, PortalGate
@@ -31,8 +33,9 @@ class Line:
     @property
     def bar(self) -> Bar:
         filled = max(1 if self.used > 0 else 0, min(100, round(100 * self.used)))
-        said = f"{filled}%, at its limit" if self.is_at_limit else f"{filled}%"
-        return Bar(self.sites, filled, said, "c3" if self.is_at_limit else "c1")
+        at_limit = _("{percent}%, limit reached").format(percent=filled)
+        text = at_limit if self.is_at_limit else f"{filled}%"
+        return Bar(self.sites, filled, text, "c3" if self.is_at_limit else "c1")
 
 
 def lines() -> list[Line]:
@@ -54,11 +57,14 @@ def _waiting(portals: Iterable[int]) -> Mapping[int, int]:
 def _line(gate: PortalGate, waiting: Mapping[int, int], now: float) -> Line:
     portal = gate.portal
     numbers = [site.site_id for site in portal.sites.all()]
-    more = f" and {len(numbers) - NAMED} more" if len(numbers) > NAMED else ""
+    named, left_out = ", ".join(numbers[:NAMED]), len(numbers) - NAMED
+    if left_out > 0:
+        more = ngettext("{sites} and {n} more", "{sites} and {n} more", left_out)
+        named = more.format(sites=named, n=left_out)
     is_down = gate.breaker != BreakerState.CLOSED
     return Line(
         portal=portal,
-        sites=", ".join(numbers[:NAMED]) + more,
+        sites=named,
         used=gate.used(now),
         waiting=waiting.get(portal.pk, 0),
         next_probe_at=gate.next_probe_at if is_down else None,

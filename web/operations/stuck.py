@@ -10,6 +10,8 @@ from django.db.models import Count, QuerySet
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from audit.change_tracking.change_reasons import LEAST, MOST
@@ -17,7 +19,7 @@ from audit.ledger.context import because
 from ingestion.dispatch import recovery
 from ingestion.documents.transitions import By
 from ingestion.intake import retrying
-from ingestion.operations import stuck as lying
+from ingestion.operations import stuck as stuck_items
 from ingestion.rules.finding_texts import reason as words_of
 from web.operations.dashboard import OPERATE, SEE
 from web.shell.access import SignedIn, for_staff_with
@@ -31,13 +33,13 @@ class ReasonForm(PlainForm):
     """`chosen` are keys of rows; `code` chooses all that are held for it."""
 
     reason = forms.CharField(
-        label="Reason",
+        label=gettext_lazy("Reason"),
         min_length=LEAST,
         max_length=MOST,
-        help_text="It stays on record beside what you do.",
+        help_text=gettext_lazy("Recorded in the audit trail with your action."),
         error_messages={
-            "required": "Write why you do this.",
-            "min_length": f"Write why, in at least {LEAST} characters.",
+            "required": gettext_lazy("Enter a reason."),
+            "min_length": gettext_lazy("Enter a reason of at least %(limit_value)d characters."),
         },
     )
     code = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -51,7 +53,7 @@ class ReasonForm(PlainForm):
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
         if not self.chosen and self.data.get("what") != "all":
-            self.add_error(None, "Choose at least one in the list.")
+            self.add_error(None, _("Select at least one item in the list."))
         return given
 
 
@@ -70,11 +72,14 @@ def retry(request: SignedIn) -> HttpResponse:
     def act(by: By) -> str:
         code = form.cleaned_data["code"]
         is_all = request.POST.get("what") == "all"
-        held = lying.held().filter(**({"code": code} if code else {}))
+        held = stuck_items.held().filter(**({"code": code} if code else {}))
         wanted = held if is_all else held.filter(pk__in=form.chosen)
         keys = list(wanted.values_list("pk", flat=True)[: retrying.AT_ONCE])
-        done = retrying.try_again(lying.held().filter(pk__in=keys), by=by)
-        return f"{_documents(done)} in the queue again."
+        done = retrying.try_again(stuck_items.held().filter(pk__in=keys), by=by)
+        sentence = ngettext(
+            "{n} document is in the queue again.", "{n} documents are in the queue again.", done
+        )
+        return sentence.format(n=done)
 
     return _done(request, form, act)
 
@@ -86,8 +91,11 @@ def at_once(request: SignedIn) -> HttpResponse:
     form = ReasonForm(request.POST, name="now")
 
     def act(by: By) -> str:
-        done = retrying.at_once(lying.overdue(timezone.now()).filter(pk__in=form.chosen), by=by)
-        return f"{_documents(done)} due at once."
+        done = retrying.at_once(
+            stuck_items.past_deadline(timezone.now()).filter(pk__in=form.chosen), by=by
+        )
+        sentence = ngettext("{n} document is due now.", "{n} documents are due now.", done)
+        return sentence.format(n=done)
 
     return _done(request, form, act)
 
@@ -99,9 +107,10 @@ def release(request: SignedIn) -> HttpResponse:
     form = ReasonForm(request.POST, name="release")
 
     def act(by: By) -> str:
-        chunks = lying.silent().filter(pk__in=form.chosen)
+        chunks = stuck_items.expired_leases().filter(pk__in=form.chosen)
         done = sum(recovery.release(chunk, by=by) for chunk in chunks)
-        return "1 lease was released." if done == 1 else f"{done} leases were released."
+        sentence = ngettext("{n} lease was released.", "{n} leases were released.", done)
+        return sentence.format(n=done)
 
     return _done(request, form, act)
 
@@ -116,15 +125,11 @@ def _done(request: SignedIn, form: ReasonForm, act: Callable[[By], str]) -> Http
     return redirect("ops_stuck")
 
 
-def _documents(number: int) -> str:
-    return "1 document is" if number == 1 else f"{number} documents are"
-
-
 def _page(request: SignedIn, wrong: ReasonForm | None = None, status: int = 200) -> HttpResponse:
     now, code = timezone.now(), request.GET.get("code", "")
     if wrong is not None:
         code = wrong.data.get("code", "")
-    held = lying.held()
+    held = stuck_items.held()
     codes = held.order_by("code").values_list("code").annotate(n=Count("pk"))
     chosen = held.filter(code=code) if code else held
     forms_ = {name: ReasonForm(name=name, code=code) for name in ("retry", "now", "release")}
@@ -134,13 +139,13 @@ def _page(request: SignedIn, wrong: ReasonForm | None = None, status: int = 200)
         "codes": [(each, words_of(each), number) for each, number in codes],
         "code": code,
         "page": _paged(chosen, request),
-        "overdue": list(lying.overdue(now)[:ON_A_PAGE]),
-        "silent": list(lying.silent()[:ON_A_PAGE]),
-        "left_lying": lying.left_lying(now),
+        "past_deadline": list(stuck_items.past_deadline(now)[:ON_A_PAGE]),
+        "expired_leases": list(stuck_items.expired_leases()[:ON_A_PAGE]),
+        "unclaimed_chunks": stuck_items.unclaimed_chunks(now),
         "form": wrong,
-        "retry": forms_["retry"],
+        "retry_form": forms_["retry"],
         "now_form": forms_["now"],
-        "release": forms_["release"],
+        "release_form": forms_["release"],
         "may_operate": request.user.has_perm(OPERATE),
     }
     return render(request, "ops/stuck.html", context, status=status)

@@ -10,6 +10,8 @@ from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
@@ -33,13 +35,16 @@ MOST = 50  # documents at a time: what one page of the queue shows
 def together(request: SignedIn) -> HttpResponse:
     chosen = _chosen(request)
     if not chosen:
-        messages.warning(request, "Choose the documents first, with the boxes before them.")
+        messages.warning(request, _("Select at least one document."))
         return redirect("review_queue")
     if request.POST.get("do") == "take":
         taken = sum(
             assignments.assign(document, request.user, by=request.user) for document in chosen
         )
-        messages.success(request, f"{taken} of {len(chosen)} are yours now; the others were.")
+        newly = ngettext(
+            "{n} document is now assigned to you.", "{n} documents are now assigned to you.", taken
+        )
+        messages.success(request, newly.format(n=taken))
         return redirect("review_queue")
     return _return(request, chosen)
 
@@ -48,7 +53,7 @@ def _return(request: SignedIn, chosen: Sequence[Document]) -> HttpResponse:
     """Return them all with one note. Each is decided by itself, on the version that was listed."""
     codes = {document.code for document in chosen}
     if len(codes) > 1:
-        messages.warning(request, "One note fits one reason: choose documents of the same reason.")
+        messages.warning(request, _("Select documents that have the same reason."))
         return redirect("review_queue")
     versions = {document.pk: decisions.version(document) for document in chosen}
     is_sent = "made_on" in request.POST
@@ -62,20 +67,27 @@ def _return(request: SignedIn, chosen: Sequence[Document]) -> HttpResponse:
             try:
                 decisions.decide(document, form.ruling, made_on=on, person=request.user, by=by)
             except NotDecided as refused:
-                failed.append(f"{document.type_name}, site {document.site.site_id}: {refused}")
-        messages.success(request, f"{len(chosen) - len(failed)} returned to their sites.")
-        for sentence in failed:
-            messages.warning(request, f"Not returned: {sentence}")
+                failed.append((document, refused))
+        returned = len(chosen) - len(failed)
+        done = ngettext("{n} document was returned.", "{n} documents were returned.", returned)
+        messages.success(request, done.format(n=returned))
+        for document, error in failed:
+            sentence = _("{type}, site {site}, was not returned: {error}").format(
+                type=document.type_name, site=document.site.site_id, error=error
+            )
+            messages.warning(request, sentence)
         return redirect("review_queue")
     context = {
         "form": form,
         "chosen": chosen,
-        "why": reason(codes.pop()),
+        "finding": reason(codes.pop()),
         "rule": RULES[Action.RETURN],
         "meaning": RULES[Action.RETURN].meaning,
         "back": reverse("review_queue"),
     }
-    return render(request, "review/together.html", context, status=400 if form.errors else 200)
+    return render(
+        request, "review/return_several.html", context, status=400 if form.errors else 200
+    )
 
 
 def _chosen(request: SignedIn) -> list[Document]:

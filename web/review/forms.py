@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.change_reasons import LEAST
 from ingestion.intake import declarations
@@ -26,33 +27,33 @@ MOST_REASON = 500  # characters
 IN_REVIEW, REJECTED = "", "rejected"
 
 
-def _codes() -> list[tuple[str, str]]:
+def _codes() -> list[tuple[str, Any]]:
     decided = {Disposition.REVIEW, Disposition.REJECT}
     known = [code for code, entry in CODES.items() if entry.disposition in decided]
     return [
-        ("", "Any"),
+        ("", _("Any reason")),
         *sorted(((code, reason(code)) for code in known), key=lambda each: each[1]),
     ]
 
 
 class FilterForm(PlainForm):
-    """Of the queue. What is mistyped narrows nothing."""
+    """The filters of the review queue. Invalid filter values are ignored."""
 
     what = forms.ChoiceField(
-        label="What",
+        label=_("Show"),
         required=False,
-        choices=[(IN_REVIEW, "Waits for a decision"), (REJECTED, "Rejected by the checks")],
+        choices=[(IN_REVIEW, _("Waiting for a decision")), (REJECTED, _("Rejected by the checks"))],
     )
-    code = forms.ChoiceField(label="Why", required=False, choices=_codes)
-    site = forms.CharField(label="Site number", required=False, max_length=60)
+    code = forms.ChoiceField(label=_("Reason"), required=False, choices=_codes)
+    site = forms.CharField(label=_("Site number"), required=False, max_length=60)
     only = forms.ChoiceField(
-        label="Only",
+        label=_("Limit to"),
         required=False,
         choices=[
-            ("", "All"),
-            ("mine", "Mine"),
-            ("overdue", "Overdue"),
-            ("asked", "Asked for by a site"),
+            ("", _("All documents")),
+            ("mine", _("Assigned to me")),
+            ("overdue", _("Overdue")),
+            ("asked", _("Requested by a site")),
         ],
     )
 
@@ -81,27 +82,33 @@ class DecisionForm(SignedForm):
     document_type = type_field()
     person = person_field()
     reason_code = forms.ChoiceField(
-        label="Reason", choices=[("", "Choose one"), *REASONS.items()], help_text="For the record."
+        label=_("Reason"),
+        choices=[("", _("Select a reason")), *REASONS.items()],
+        help_text=_("Recorded in the audit trail."),
     )
     note = forms.CharField(
-        label="Note to the site",
-        help_text="The coordinator reads it word for word. Say what to do.",
+        label=_("Note to the site"),
+        help_text=_("The coordinator sees exactly this text. Say what the site has to do."),
         min_length=LEAST,
         max_length=MOST_WORDS,
         widget=forms.Textarea(attrs={"rows": 4}),
     )
     reason = forms.CharField(
-        label="Reason",
-        help_text="It stays on record, with your signature.",
+        label=_("Reason"),
+        help_text=_("Recorded in the audit trail with your signature."),
         min_length=LEAST,
         max_length=MOST_REASON,
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     other = forms.ModelChoiceField(
-        label="The newer version", queryset=Document.objects.none(), empty_label="Choose one"
+        label=_("Newer version"),
+        queryset=Document.objects.none(),
+        empty_label=_("Select a document"),
     )
     site = forms.ModelChoiceField(
-        label="The site it belongs to", queryset=Site.objects.none(), empty_label="Choose one"
+        label=_("Site of the document"),
+        queryset=Site.objects.none(),
+        empty_label=_("Select a site"),
     )
     made_on = forms.CharField(widget=forms.HiddenInput)
 

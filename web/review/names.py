@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from ingestion.core.states import DocumentState
 from ingestion.documents.site_readiness import readiness_of
 from ingestion.models import Document
@@ -40,16 +42,20 @@ def compared_names(document: Document) -> list[NameRow]:
     is_personal = bool(declared) or bool(kind and kind.per_person)
     registered = _registered(document)
     return [
-        NameRow("Declared", declared, "" if declared else _not_declared(document, is_personal)),
-        NameRow("Read on the document", read, where, *_compared(read, declared, is_sure=is_sure)),
+        NameRow(_("Declared"), declared, "" if declared else _not_declared(document, is_personal)),
+        NameRow(
+            _("Read on the document"), read, where, *_compared(read, declared, is_sure=is_sure)
+        ),
         _registered_row(registered, [name for name in (declared, read) if name]),
     ]
 
 
 def _not_declared(document: Document, is_personal: bool) -> str:
     if not is_personal:
-        return "This type of document is not sent for one person."
-    return "A portal's manifest names nobody." if document.url else "The sender named nobody."
+        return _("Documents of this type do not belong to one person.")
+    if document.url:
+        return _("The manifest of the portal names no person.")
+    return _("The sender named no person.")
 
 
 def _read(document: Document) -> tuple[str, str, bool]:
@@ -58,21 +64,27 @@ def _read(document: Document) -> tuple[str, str, bool]:
     values = {value.name: value for value in last.values} if last else {}
     value = next((values[name] for name in _FIELDS if name in values), None)
     if value is None:
-        return "", "No name was read.", False
-    where = f"Page {value.page}" if value.page else "A form field"
-    return value.value, where if value.is_sure else f"{where}, not for certain", value.is_sure
+        return "", _("No name was read."), False
+    return value.value, _place(value.page, is_sure=value.is_sure), value.is_sure
+
+
+def _place(page: int | None, *, is_sure: bool) -> str:
+    if page:
+        where = _("Page {page}") if is_sure else _("Page {page}, not read with certainty")
+        return where.format(page=page)
+    return _("Form field") if is_sure else _("Form field, not read with certainty")
 
 
 def _compared(read: str, declared: str, *, is_sure: bool) -> tuple[Look | None, str]:
     if not read:
-        return _UNCLEAR, "Not read"
+        return _UNCLEAR, _("Not read")
     if not declared:
-        return (None, "") if is_sure else (_UNCLEAR, "Uncertain")
+        return (None, "") if is_sure else (_UNCLEAR, _("Uncertain"))
     if is_same_person(read, declared):
-        return _AGREES, "Agrees with the declared name"
+        return _AGREES, _("Matches the declared name")
     if not is_sure or may_be_same_person(read, declared):
-        return _UNCLEAR, "Not enough to tell"
-    return _DIFFERS, "Differs from the declared name"
+        return _UNCLEAR, _("May be the same person")
+    return _DIFFERS, _("Differs from the declared name")
 
 
 def _registered(document: Document) -> list[str]:
@@ -87,20 +99,22 @@ def _registered(document: Document) -> list[str]:
 
 
 def _registered_row(registered: Sequence[str], given: Sequence[str]) -> NameRow:
-    source = "Registered for the site"
+    source = _("Registered for the site")
     if not registered:
-        note = "No filed form or delegation log of this site names anybody yet."
+        note = _("No filed form or delegation log of this site names a person yet.")
         return NameRow(source, "", note)
     fitting = list(_fitting(registered, given))
     others = [name for name in registered if name not in fitting]
-    note = f"Also registered: {', '.join(others)}" if fitting and others else ""
+    note = ""
+    if fitting and others:
+        note = _("Also registered: {names}").format(names=", ".join(others))
     if not given:
         return NameRow(source, ", ".join(registered), "")
     if len(fitting) == 1 and all(is_same_person(fitting[0], name) for name in given):
-        return NameRow(source, fitting[0], note, _AGREES, "Agrees")
+        return NameRow(source, fitting[0], note, _AGREES, _("Matches"))
     if fitting:
-        return NameRow(source, ", ".join(fitting), note, _UNCLEAR, "Agrees with one name only")
-    return NameRow(source, ", ".join(registered), "", _DIFFERS, "Nobody of this name")
+        return NameRow(source, ", ".join(fitting), note, _UNCLEAR, _("Matches one of the names"))
+    return NameRow(source, ", ".join(registered), "", _DIFFERS, _("Not registered"))
 
 
 def _fitting(registered: Sequence[str], given: Sequence[str]) -> Iterator[str]:

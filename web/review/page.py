@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from ingestion import review as decisions
@@ -72,7 +73,7 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
 def take(request: SignedIn, pk: int) -> HttpResponse:
     document = reviewed(pk)
     if assignments.assign(document, request.user, by=request.user):
-        messages.success(request, "It is yours now.")
+        messages.success(request, _("This document is assigned to you."))
     return redirect("review", pk)
 
 

@@ -27,7 +27,7 @@ class Row:
     """One document that waits."""
 
     document: Document
-    why: str
+    reason: str  # the finding that decides, as a sentence
     due: datetime
     is_overdue: bool
     request: ReviewRequest | None

@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
@@ -72,11 +73,14 @@ def _action(request: SignedIn) -> Action:
 def _decided(request: SignedIn, decision: Decision) -> HttpResponse:
     """On to the next that waits; after a filed one, back to its page."""
     document = decision.document
-    what = decision.get_action_display().lower()
-    said = f"{document.type_name}, site {document.site.site_id}: {what}. It is on record."
+    saved = _("Decision recorded for {type}, site {site}: {action}.").format(
+        type=document.type_name,
+        site=document.site.site_id,
+        action=decision.get_action_display(),
+    )
+    messages.success(request, saved)
     if decision.action == Action.REDECLARE:
-        said += " The checks run again."
-    messages.success(request, said)
+        messages.info(request, _("The checks run again."))
     after = _after(decision)
     if request.headers.get("X-Fragment"):  # following it would show the message to nobody
         return HttpResponse(status=204, headers={"X-Go-To": after})
@@ -101,7 +105,7 @@ def _overtaken(
         "newer": None if decision else corrections.correction(document),
         "typed": next(filter(None, typed), ""),
     }
-    return render(request, _template(request, "overtaken"), context, status=409)
+    return render(request, _template(request, "conflict"), context, status=409)
 
 
 def _shown(

@@ -39,7 +39,7 @@ class Columns:
 
     key: str
     title: str
-    said: str
+    description: str  # one sentence for people who do not see the drawing
     labels: Sequence[str]
     series: Sequence[Series]
 
@@ -97,7 +97,7 @@ class Line:
 
     key: str
     title: str
-    said: str
+    description: str  # one sentence for people who do not see the drawing
     labels: Sequence[str]
     values: Sequence[int]
 
@@ -131,7 +131,7 @@ class Bar:
 
     label: str
     filled: int
-    said: str  # the number, as it is read
+    text: str  # the number as people read it
     tone: str = "c1"
     url: str = ""
 

@@ -125,7 +125,7 @@ def _site_bars(sites: Sequence[counted.OfSite]) -> list[Bar]:
         Bar(
             f"{site.site_id} {site.name}",
             filled=max(1, round(100 * site.rejected / most)),
-            said=f"{site.rejected:,} of {site.decided:,} ({site.percent}%)",
+            text=f"{site.rejected:,} of {site.decided:,} ({site.percent}%)",
             tone="c2",
             url=reverse("required_of", args=[site.site_id]),
         )
@@ -179,6 +179,6 @@ def _complete_bar(site: Site, met: int, needed: int) -> Bar:
     return Bar(
         f"{site.site_id} {site.name}",
         filled=counted.share(met, needed) or 0,
-        said=f"{met} of {needed}",
+        text=f"{met} of {needed}",
         url=reverse("required_of", args=[site.site_id]),
     )

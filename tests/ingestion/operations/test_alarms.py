@@ -48,7 +48,7 @@ def test_nothing_rings_where_a_worker_lives_and_nothing_is_wrong():
 
 
 def test_no_worker_at_all_and_one_that_fell_silent_are_alarms():
-    assert "none has taken part yet" in ringing()["workers"].said
+    assert "No worker heartbeat yet" in ringing()["workers"].said
     gone = host(seconds_ago=61)
     assert f"since {gone.seen_at:%Y-%m-%d %H:%M:%S} UTC" in ringing()["workers"].said
     host(seconds_ago=59)
@@ -91,7 +91,7 @@ def test_a_locked_account_rings(event):
     host()
     with log.ledger():
         log.record(event, subject="sign-in:mara", n=1, actor="system:web")
-    assert "once within the last hour" in ringing()["locked"].said
+    assert "A sign-in was locked in the last hour" in ringing()["locked"].said
 
 
 def test_what_cannot_be_found_out_silences_nothing_else_and_ends_nothing(monkeypatch):

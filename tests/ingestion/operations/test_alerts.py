@@ -110,7 +110,7 @@ def test_a_message_is_taken_by_one_of_many(hook):
 
 def test_a_receiver_that_refuses_is_asked_again_and_the_alarm_goes_on_ringing(hook):
     hook.status = 500
-    assert tell() == ["The webhook answered 500."]
+    assert tell() == ["The webhook answered with status 500."]
     assert alerts.deliver() == [], "not before it is time"
     hook.status = 204
     assert alerts.deliver(is_asked_for=True) == []
@@ -125,7 +125,7 @@ def test_a_channel_that_does_not_work_is_an_alarm_on_the_other(hook, post, setti
         alerts.deliver(is_asked_for=True)
     alerts.look(NOW)
     alerts.deliver()
-    assert any(b"Alarms do not get out by webhook" in letter for letter in post.bodies)
+    assert any(b"Alarms cannot be sent by webhook" in letter for letter in post.bodies)
     hook.status = 204
     alerts.deliver(is_asked_for=True)
     assert "telling:webhook" not in alarms.look().keys
@@ -177,12 +177,12 @@ def test_a_letter_says_what_happened_and_what_to_do(post):
     tell()
     [letter] = post.bodies
     text = letter.decode().replace("=\r\n", "")
-    assert "Subject: SiteLedger: No worker gives a sign" in text
-    assert "What to do: Start one on a worker host: `manage.py workers`." in text
+    assert "Subject: SiteLedger: No worker heartbeat" in text
+    assert "What to do: Start a worker host: `manage.py workers`." in text
     assert "To: ops@example.org" in text
     host()
     tell()
-    assert b"Subject: SiteLedger: over: No worker gives a sign" in post.bodies[1]
+    assert b"Subject: SiteLedger: Resolved: No worker heartbeat" in post.bodies[1]
 
 
 def test_a_mail_server_that_is_away_is_no_error_of_the_work(settings):
@@ -190,7 +190,7 @@ def test_a_mail_server_that_is_away_is_no_error_of_the_work(settings):
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9
     settings.ALERT_EMAILS = ["ops@example.org"]
     [error] = tell()
-    assert error.startswith("The mail server did not take it: ConnectionRefusedError")
+    assert error.startswith("The mail server did not accept the message: ConnectionRefusedError")
 
 
 def test_without_a_channel_nothing_is_kept_for_later():
@@ -208,10 +208,10 @@ def test_messages_that_are_done_with_are_forgotten_in_the_end(hook):
 
 def test_the_command_tells_what_rings_and_fails_when_it_cannot(hook, capsys):
     call_command("alerts", dry_run=True)
-    assert "workers: No worker gives a sign" in capsys.readouterr().out
+    assert "workers: No worker heartbeat" in capsys.readouterr().out
     assert hook.bodies == []
     hook.status = 500
-    with pytest.raises(CommandError, match="answered 500"):
+    with pytest.raises(CommandError, match="answered with status 500"):
         call_command("alerts")
     hook.status = 204
     host()

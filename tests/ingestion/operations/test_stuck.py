@@ -35,7 +35,7 @@ def silent_chunk():
 
 def test_a_lease_that_nobody_renews_is_released_by_a_person_on_record():
     chunk, lease = silent_chunk()
-    [found] = stuck.silent()
+    [found] = stuck.expired_leases()
     assert (found, found.unsettled) == (chunk, 2)
     assert recovery.release(found, by=OPS)
     chunk.refresh_from_db()
@@ -48,7 +48,7 @@ def test_a_lease_that_nobody_renews_is_released_by_a_person_on_record():
 
 def test_a_lease_that_is_renewed_meanwhile_is_left_alone():
     chunk, lease = silent_chunk()
-    [found] = stuck.silent()
+    [found] = stuck.expired_leases()
     leases.beat([lease])
     assert not recovery.release(found, by=OPS)
     assert queries.timeline(f"chunk:{chunk.pk}") == []
@@ -58,7 +58,7 @@ def test_a_lease_that_is_renewed_meanwhile_is_left_alone():
 def test_the_same_chunk_is_released_more_than_once():
     chunk, _ = silent_chunk()
     for times in (1, 2):
-        [found] = stuck.silent()
+        [found] = stuck.expired_leases()
         assert recovery.release(found, by=OPS)
         assert len(queries.timeline(f"chunk:{chunk.pk}")) == times
         Chunk.objects.update(next_dispatch_at=timezone.now())
@@ -76,8 +76,8 @@ def test_what_waits_past_its_deadline_is_due_at_once_when_a_person_says_so():
     }
     Document.objects.filter(pk=late.pk).update(**columns)
     Chunk.objects.update(next_dispatch_at=now + timedelta(hours=1))
-    assert list(stuck.overdue(now)) == [late]
-    assert retrying.at_once(stuck.overdue(now), by=OPS) == 1
+    assert list(stuck.past_deadline(now)) == [late]
+    assert retrying.at_once(stuck.past_deadline(now), by=OPS) == 1
     [lease] = leases.take(1, by="here:1:1")
     assert late.pk in {item.document for item in lease.items}
     last = queries.timeline(late.subject)[-1]
@@ -95,6 +95,6 @@ def test_what_is_being_checked_or_settled_is_not_hurried():
 def test_work_that_is_due_and_lies_about_is_counted():
     make_batch()
     now = timezone.now()
-    assert stuck.left_lying(now) == 0
+    assert stuck.unclaimed_chunks(now) == 0
     Chunk.objects.update(next_dispatch_at=now - timedelta(hours=1))
-    assert (stuck.left_lying(now), stuck.count(now)) == (1, 1)
+    assert (stuck.unclaimed_chunks(now), stuck.count(now)) == (1, 1)

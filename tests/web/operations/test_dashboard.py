@@ -47,7 +47,7 @@ def test_each_number_leads_to_the_list_behind_it(ops, site, host):
     assert tile(shown, "Waiting").startswith("3 ")
     assert tile(shown, "In progress").startswith("2 in ")
     assert tile(shown, "Filed today").startswith("1 0% rejected")
-    assert tile(shown, "Workers").startswith("0 of 2 at work; last sign just now")
+    assert tile(shown, "Busy workers").startswith("0 of 2 last heartbeat just now")
     assert tile(shown, "Stuck").startswith("1 ")
     assert tile(shown, "Failed tasks").startswith("0 ")
     for address in re.findall(r'<dd><a href="([^"#]+)', shown):
@@ -55,18 +55,18 @@ def test_each_number_leads_to_the_list_behind_it(ops, site, host):
 
 
 def test_the_verdict_on_the_chain_is_that_of_its_checks(ops, host, monkeypatch):
-    assert tile(text(ops.get(PAGE)), "Audit chain").startswith("Not checked ")
+    assert tile(text(ops.get(PAGE)), "Audit trail").startswith("Not verified ")
     notary = Notary(monkeypatch)
     write_many(3)
     runs.check(Mode.FULL, asked_by="system:tests")
-    told = tile(text(ops.get(PAGE)), "Audit chain")
-    assert told.startswith(
-        "Own word only consistent, but only by this installation's own word; checked "
-    )
+    told = tile(text(ops.get(PAGE)), "Audit trail")
+    assert told.startswith("Consistent Not confirmed by an independent anchor. Verified ")
     size = notary.sign()
     runs.check(Mode.FULL, asked_by="system:tests")
-    told = tile(text(ops.get(PAGE)), "Audit chain")
-    assert told.startswith(f"Intact vouched for from outside up to entry {size}; checked ")
+    told = tile(text(ops.get(PAGE)), "Audit trail")
+    assert told.startswith(
+        f"Intact Confirmed by an independent anchor up to entry {size}. Verified "
+    )
 
 
 @pytest.mark.parametrize("silent_for", [None, 61])
@@ -74,11 +74,11 @@ def test_without_a_worker_it_says_which_command_to_run(ops, host, silent_for):
     if silent_for:
         host.seen_at = timezone.now() - timedelta(seconds=silent_for)
         host.save()
-        assert "Silent" in text(ops.get(PAGE))
+        assert "No heartbeat" in text(ops.get(PAGE))
     else:
         host.delete()
     shown = text(ops.get(PAGE))
-    assert '<div class="sl-verdict sl-bad"><p><strong>No worker gives a sign' in shown
+    assert '<div class="sl-verdict sl-bad"> <p><strong>No worker heartbeat' in shown
     assert "<code>manage.py workers</code>" in shown
 
 
@@ -98,19 +98,19 @@ def test_a_site_at_its_limit_is_named_with_what_waits(ops, host):
     make_batch(site, 14)
     PortalGate.objects.create(portal=site.portal, tat=int((time.time() + 60) * 1e6))
     shown = text(ops.get(PAGE))
-    assert "Site 0204 is at its request limit." in shown
-    assert "14 documents wait for the next slot." in shown
-    assert "100%, at its limit" in shown
+    assert "Site 0204: the portal has reached its request limit." in shown
+    assert "14 documents are waiting." in shown
+    assert "100%, limit reached" in shown
     PortalGate.objects.update(tat=int((time.time() + 2.5) * 1e6))
     shown = text(ops.get(PAGE))
-    assert "is at its request limit" not in shown
+    assert "has reached its request limit" not in shown
     assert re.search(r">(4\d|50)%<", shown)
 
 
 def test_a_portal_that_does_not_answer_is_listed_with_its_next_probe(ops, host, site):
     later = int((time.time() + 300) * 1e6)
     PortalGate.objects.create(portal=site.portal, breaker="OPEN", shut_until=later)
-    assert "Does not answer" in text(ops.get(PAGE))
+    assert "Not responding" in text(ops.get(PAGE))
 
 
 def test_what_is_wrong_with_the_settings_is_said_with_what_to_do(ops, host, settings):

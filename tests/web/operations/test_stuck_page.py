@@ -21,7 +21,7 @@ def states(documents):
 
 
 def test_when_nothing_is_it_says_so(ops):
-    assert "Nothing is stuck." in text(ops.get(PAGE))
+    assert "There are no stuck items." in text(ops.get(PAGE))
 
 
 def test_what_was_chosen_goes_back_into_the_queue_and_the_rest_stays(ops, site):
@@ -46,10 +46,10 @@ def test_all_of_one_reason_go_back_together(ops, site):
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        ({"what": "chosen", "reason": WHY}, "Choose at least one in the list."),
-        ({"what": "all", "reason": ""}, "Write why you do this."),
-        ({"what": "all", "reason": "because"}, "Write why, in at least 10 characters."),
-        ({"what": "chosen", "chosen": "1 OR 1=1", "reason": WHY}, "Choose at least one"),
+        ({"what": "chosen", "reason": WHY}, "Select at least one item in the list."),
+        ({"what": "all", "reason": ""}, "Enter a reason."),
+        ({"what": "all", "reason": "because"}, "Enter a reason of at least 10 characters."),
+        ({"what": "chosen", "chosen": "1 OR 1=1", "reason": WHY}, "Select at least one"),
     ],
 )
 def test_what_is_not_complete_comes_back_and_nothing_is_done(ops, site, sent, said):
@@ -66,7 +66,7 @@ def test_what_is_not_complete_comes_back_and_nothing_is_done(ops, site, sent, sa
 def test_a_lease_that_nobody_renews_is_released_with_a_reason(ops, site):
     chunk, _ = make_leased(2, site)
     Chunk.objects.update(lease_expires_at=timezone.now() - timedelta(minutes=1))
-    assert "Leases that nobody renews" in text(ops.get(PAGE))
+    assert "Expired leases" in text(ops.get(PAGE))
     sent = {"what": "chosen", "chosen": chunk.pk, "reason": WHY}
     assert "1 lease was released." in text(ops.post(f"{PAGE}release/", sent, follow=True))
     [entry] = queries.timeline(f"chunk:{chunk.pk}")
@@ -77,9 +77,9 @@ def test_what_is_past_its_deadline_is_due_at_once(ops, site):
     [document] = make_batch(site).documents.all()
     past = timezone.now() - timedelta(days=2)
     Document.objects.update(failing_since=past)
-    assert "Past their deadline" in text(ops.get(PAGE))
+    assert "Documents past their retry deadline" in text(ops.get(PAGE))
     sent = {"what": "chosen", "chosen": document.pk, "reason": WHY}
-    assert "1 document is due at once." in text(ops.post(f"{PAGE}now/", sent, follow=True))
+    assert "1 document is due now." in text(ops.post(f"{PAGE}now/", sent, follow=True))
     assert queries.timeline(document.subject)[-1].detail["reason"] == WHY
 
 
@@ -103,4 +103,4 @@ def test_held_documents_are_narrowed_by_reason_and_come_in_pages(ops, site, monk
     hold(site, 1, "PORTAL_UNAVAILABLE")
     assert "Page 1 of 2" in text(ops.get(PAGE))
     narrowed = text(ops.get(f"{PAGE}?code=PORTAL_UNAVAILABLE"))
-    assert "Try all 1 again" in narrowed
+    assert "Retry 1 document" in narrowed
