@@ -1,122 +1,164 @@
-"""What the ledger's events and actors are called on pages. What is not named here shows as is."""
+"""Labels of the ledger's events, states and actors on pages."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 from audit.ledger import actors
 from audit.ledger.queries import Recorded
-from ingestion.core.states import BatchState, DocumentState
+from ingestion.core.states import DocumentState
 from ingestion.rules.finding_texts import sentences
 from ingestion.rules.messages import COPY
 from sites.models import User
-from web.shell.state_display import LOOKS, Look
+from web.shell.state_display import LOOKS, WORK_LABELS, Look, state_label
 
-EVENTS: Mapping[str, str] = MappingProxyType(
+EVENTS: Mapping[str, str | Promise] = MappingProxyType(
     {
-        "document.received": "Received",
-        "document.checking": "Checking started",
-        "document.filed": "Filed",
-        "document.rejected": "Rejected",
-        "document.already_on_file": "Already on file",
-        "document.sent_to_review": "Sent to QA for review",
-        "document.held": "Held by us",
-        "document.cancelled": "Cancelled",
-        "document.fetch_failed": "Not to be had from the portal this time",
-        "document.tried_again": "Back in the queue",
-        "document.tried_at_once": "Tried again without waiting",
-        "chunk.released": "Lease of a silent worker released",
-        "document.downloaded": "Downloaded",
-        "document.certified": "Certified copy signed",
-        "document.deletion_refused": "Deleting it was refused",
-        "packet.deletion_refused": "Deleting a packet was refused",
-        "site.deletion_refused": "Deleting a site was refused",
-        "study.deletion_refused": "Deleting a study was refused",
-        "user.deletion_refused": "Deleting a person was refused",
-        "entry.deletion_refused": "Deleting an entry was refused",
-        "legalhold.created": "Legal hold set",
-        "legalhold.changed": "Legal hold lifted",
-        "document.viewed": "Looked at",
-        "document.assigned": "Given to a reviewer",
-        "document.review_asked": "Review asked for by the site",
-        "document.rejection_confirmed": "Rejection confirmed by QA",
-        "document.returned": "Returned to the site",
-        "document.released": "Released from review and filed",
-        "document.unsealed": "Released from quarantine and filed",
-        "document.overridden": "Filed by decision of QA",
-        "document.superseded": "Superseded by a newer version",
-        "document.withdrawn": "Withdrawn",
-        "document.rehomed": "Moved to another site",
-        "document.expires_soon": "Runs out soon",
-        "document.ran_out": "Ran out",
-        "document.corrected": "A corrected file was sent",
-        "document.redeclared": "Type or person corrected",
-        "document.replaced": "Replaced by its site while in review",
-        "document.guess_overruled": "Sent as another type than it looked like",
-        "packet.form_came_back": "Upload form came back with something to put right",
-        "packet.receipt_downloaded": "Receipt downloaded",
-        "mailbox.told": "Told by mail",
-        "mailbox.switched_off": "Mail switched off",
-        "mailbox.switched_on": "Mail switched on",
-        "batch.submitted": "Batch submitted",
-        "batch.completed": "Batch completed",
-        "batch.failed": "Batch given up",
-        "batch.cancel_requested": "Cancelling asked for",
-        "batch.cancelled": "Batch cancelled",
-        "batch.pruned": "Batch's working rows removed",
-        "ledger.verified": "Audit trail checked",
-        "ledger.exported": "Audit trail exported",
-        "ledger.reviewed": "Audit trail reviewed",
-        "ledger.key_created": "Signing key created",
-        "ledger.key_rotated": "Signing key changed",
-        "ledger.detail_redacted": "Detail taken out",
-        "backup.made": "Backup made",
-        "backup.restored": "Brought back from a backup",
-        "access.reviewed": "Accounts reviewed",
-        "approval.approved": "Request approved",
-        "approval.expired": "Request expired",
-        "approval.refused": "Request refused",
-        "approval.requested": "Approval requested",
-        "approval.withdrawn": "Request withdrawn",
-        "user.notified": "Notified by email",
-        "signin.failed": "Sign-in failed",
-        "signin.locked": "Sign-in locked after failures",
-        "user.locked": "Locked after wrong passwords or codes",
-        "user.pages_opened": "Pages opened by an auditor",
-        "user.session_ended": "Session ended by itself",
-        "user.signed_in": "Signed in",
-        "user.signed_out": "Signed out",
+        "document.received": _("Received"),
+        "document.checking": _("Checking started"),
+        "document.filed": _("Filed"),
+        "document.rejected": _("Rejected"),
+        "document.already_on_file": _("Already on file"),
+        "document.sent_to_review": _("Sent to QA for review"),
+        "document.held": _("Held by us"),
+        "document.cancelled": _("Cancelled"),
+        "document.fetch_failed": _("Download failed"),
+        "document.tried_again": _("Back in the queue"),
+        "document.tried_at_once": _("Retried immediately"),
+        "chunk.released": _("Expired lease released"),
+        "document.downloaded": _("Downloaded"),
+        "document.certified": _("Certified copy signed"),
+        "document.deletion_refused": _("Deletion refused"),
+        "packet.deletion_refused": _("Deletion of a packet refused"),
+        "site.deletion_refused": _("Deletion of a site refused"),
+        "study.deletion_refused": _("Deletion of a study refused"),
+        "user.deletion_refused": _("Deletion of an account refused"),
+        "entry.deletion_refused": _("Deletion of an entry refused"),
+        "legalhold.created": _("Legal hold set"),
+        "legalhold.changed": _("Legal hold lifted"),
+        "document.viewed": _("Viewed"),
+        "document.assigned": _("Assigned to a reviewer"),
+        "document.review_asked": _("Review requested by the site"),
+        "document.rejection_confirmed": _("Rejection confirmed by QA"),
+        "document.returned": _("Returned to the site"),
+        "document.released": _("Released from review and filed"),
+        "document.unsealed": _("Released from quarantine and filed"),
+        "document.overridden": _("Filed by QA decision"),
+        "document.superseded": _("Superseded by a newer version"),
+        "document.withdrawn": _("Withdrawn"),
+        "document.rehomed": _("Moved to another site"),
+        "document.expires_soon": _("Expires soon"),
+        "document.ran_out": _("Expired"),
+        "document.corrected": _("Corrected file received"),
+        "document.redeclared": _("Type or person corrected"),
+        "document.replaced": _("Replaced by the site during review"),
+        "document.guess_overruled": _("Sent with a different type than detected"),
+        "packet.form_came_back": _("Upload form returned with errors"),
+        "packet.receipt_downloaded": _("Receipt downloaded"),
+        "mailbox.told": _("Notified by email"),
+        "mailbox.switched_off": _("Email notifications switched off"),
+        "mailbox.switched_on": _("Email notifications switched on"),
+        "batch.submitted": _("Batch submitted"),
+        "batch.completed": _("Batch completed"),
+        "batch.failed": _("Batch failed"),
+        "batch.cancel_requested": _("Batch cancellation requested"),
+        "batch.cancelled": _("Batch cancelled"),
+        "batch.pruned": _("Working data of the batch removed"),
+        "ledger.verified": _("Audit trail verified"),
+        "ledger.exported": _("Audit trail exported"),
+        "ledger.export_downloaded": _("Export of the audit trail downloaded"),
+        "ledger.reviewed": _("Audit trail reviewed"),
+        "ledger.key_created": _("Signing key created"),
+        "ledger.key_rotated": _("Signing key rotated"),
+        "ledger.detail_redacted": _("Detail redacted"),
+        "backup.made": _("Backup created"),
+        "backup.restored": _("Restored from backup"),
+        "archive.file_changed": _("Changed file found in the archive"),
+        "archive.file_missing": _("Missing file found in the archive"),
+        "system.clock_skew": _("Clock difference detected"),
+        "access.reviewed": _("Access reviewed"),
+        "approval.approved": _("Request approved"),
+        "approval.expired": _("Request expired"),
+        "approval.refused": _("Request refused"),
+        "approval.requested": _("Approval requested"),
+        "approval.withdrawn": _("Request withdrawn"),
+        "user.notified": _("Notified by email"),
+        "signin.failed": _("Sign-in failed"),
+        "signin.locked": _("Sign-in locked after failed attempts"),
+        "user.locked": _("Account locked after wrong passwords or codes"),
+        "user.pages_opened": _("Pages opened by an auditor"),
+        "user.session_ended": _("Session expired"),
+        "user.signed_in": _("Signed in"),
+        "user.signed_out": _("Signed out"),
     }
 )
-# What a check read, and the places that keep checkpoints, by the names that `audit` has for them.
-MODES: Mapping[str, str] = MappingProxyType(
+# Labels of the verification modes and of the anchors, by the names that `audit` gives them.
+MODES: Mapping[str, str | Promise] = MappingProxyType(
     {
-        "incremental": "What was new",
-        "since_anchor": "What was new since the last anchor",
-        "rolling": "What was new, and a part again",
-        "full": "Everything",
+        "incremental": _("New entries"),
+        "since_anchor": _("Entries since the last anchored checkpoint"),
+        "rolling": _("New entries and a part of the older entries"),
+        "full": _("All entries"),
     }
 )
-ANCHORS: Mapping[str, str] = MappingProxyType(
+ANCHORS: Mapping[str, str | Promise] = MappingProxyType(
     {
-        "file": "the folder of anchors",
-        "s3": "the S3 bucket",
-        "rfc3161": "the time stamp authority's answers",
+        "file": _("anchor folder"),
+        "s3": _("S3 bucket"),
+        "rfc3161": _("RFC 3161 time stamps"),
+    }
+)
+# Labels of events that exist for many kinds of records, such as "waiver.created".
+_KINDS: Mapping[str, str | Promise] = MappingProxyType(
+    {
+        "apitoken": _("API token"),
+        "group": _("Role"),
+        "legalhold": _("Legal hold"),
+        "password": _("Password"),
+        "portal": _("Portal"),
+        "requireddocument": _("Required document"),
+        "site": _("Site"),
+        "siterequirement": _("Requirement of a site"),
+        "study": _("Study"),
+        "user": _("Account"),
+        "validityoverride": _("Validity override"),
+        "waiver": _("Waiver"),
+    }
+)
+_VERBS: Mapping[str, str | Promise] = MappingProxyType(
+    {
+        "created": _("{kind} created"),
+        "changed": _("{kind} changed"),
+        "deleted": _("{kind} deleted"),
+        "recorded": _("{kind} recorded"),
+        "deletion_refused": _("{kind}: deletion refused"),
+        "form_came_back": _("{kind}: form returned with errors"),
     }
 )
 _SYSTEMS = MappingProxyType({"system:worker": "SiteLedger"})
-_OTHER = Look("dash", "idle")  # what moves nothing
-_STATES = {state.value: state.word for state in DocumentState} | {
-    state.value: state.replace("_", " ").capitalize() for state in BatchState
-}
+_OTHER = Look("dash", "idle")  # for entries that do not change a state
 
 
 def event(name: str) -> str:
-    """As in "Site changed" for site.changed."""
-    return EVENTS.get(name) or name.replace(".", " ").replace("_", " ").capitalize()
+    """Return the label of an event, for example "Site changed" for site.changed.
+
+    An event without a label is shown by its name in words.
+    """
+    if name in EVENTS:
+        return str(EVENTS[name])
+    kind, _dot, verb = name.partition(".")
+    if kind in _KINDS and verb in _VERBS:
+        return str(_VERBS[verb]).format(kind=_KINDS[kind])
+    return name.replace(".", " ").replace("_", " ").capitalize()
 
 
 def state(name: str) -> str:
-    return _STATES.get(name, name)
+    """Return the label of a document's or a batch's state."""
+    if name in list(DocumentState):
+        return state_label(DocumentState(name))
+    return str(WORK_LABELS.get(name, name))
 
 
 def look(entry: Recorded) -> Look:

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.rules.site_file.requirements import Standing
@@ -88,6 +91,26 @@ WORK_LOOKS: Mapping[str, Look] = MappingProxyType(
 )
 
 
+WORK_LABELS: Mapping[str, str | Promise] = MappingProxyType(
+    {
+        BatchState.SUBMITTED: _("Submitted"),
+        BatchState.QUEUED: _("Queued"),
+        BatchState.IN_PROGRESS: _("In progress"),
+        BatchState.COMPLETED: _("Completed"),
+        BatchState.FAILED: _("Failed"),
+        BatchState.CANCELLED: _("Cancelled"),
+        ChunkState.WAITING: _("Waiting"),
+        ChunkState.RUNNING: _("Running"),
+        ChunkState.DONE: _("Done"),
+    }
+)
+
+
+def state_label(state: DocumentState) -> str:
+    """Return the translated label of a document's state, for example "Filed"."""
+    return gettext(state.word)
+
+
 def icon(name: str, label: str = "") -> SafeString:
     """An inline picture. Without a label it says nothing to screen readers."""
     body = mark_safe(_PATHS[name])  # noqa: S308 - a constant of this module
@@ -113,8 +136,8 @@ def chip(look: Look, word: str) -> SafeString:
 def state_chip(state: str) -> SafeString:
     """The chip of a document's state, for example a tick and "Filed" on green."""
     known = DocumentState(state)
-    return chip(LOOKS[known], known.word)
+    return chip(LOOKS[known], state_label(known))
 
 
 def work_chip(state: BatchState | ChunkState) -> SafeString:
-    return chip(WORK_LOOKS[state], state.replace("_", " ").capitalize())
+    return chip(WORK_LOOKS[state], str(WORK_LABELS[state]))

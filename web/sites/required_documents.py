@@ -20,7 +20,7 @@ from ingestion.rules.site_file.requirements import Requirement, Standing
 from sites.models import Site
 from web.documents.outcomes import needed
 from web.shell.access import SignedIn
-from web.shell.state_display import LOOKS, STANDING_LOOKS, Look
+from web.shell.state_display import LOOKS, STANDING_LOOKS, Look, state_label
 from web.shell.wording import day
 
 _WORDS = {
@@ -116,7 +116,7 @@ def _shown(each: Requirement) -> tuple[Look, str]:
     """What was sent last has the look of its own state, the rest that of its standing."""
     if each.paper and each.standing in {Standing.PENDING, Standing.RETURNED}:
         state = DocumentState(each.paper.state)
-        return LOOKS[state], state.word
+        return LOOKS[state], state_label(state)
     if each.standing is Standing.EXPIRING and each.paper and each.paper.expires:
         return STANDING_LOOKS[each.standing], f"Due {day(each.paper.expires)}"
     return STANDING_LOOKS[each.standing], _WORDS[each.standing]

@@ -1,4 +1,4 @@
-"""Filters of the audit trail's pages: the ledger's own names in people's words."""
+"""Template filters for labels of verification modes and anchors."""
 
 from django import template
 
@@ -9,9 +9,9 @@ register = template.Library()
 
 @register.filter
 def mode_name(mode: str) -> str:
-    return MODES.get(mode, mode)
+    return str(MODES.get(mode, mode))
 
 
 @register.filter
 def anchor_name(anchor: str) -> str:
-    return ANCHORS.get(anchor, anchor)
+    return str(ANCHORS.get(anchor, anchor))

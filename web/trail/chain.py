@@ -31,7 +31,7 @@ def chain(request: SignedIn) -> HttpResponse:
         "full_kept": runs.FULL_KEPT,
         "may_check": request.user.has_perm(CHECK),
     }
-    return render(request, "trail/chain.html", context)
+    return render(request, "trail/verification_overview.html", context)
 
 
 @for_staff_with(CHECK)
@@ -48,4 +48,4 @@ def check(request: HttpRequest, pk: int) -> HttpResponse:
     if job is None:
         raise Http404
     found = runs.find(job.result["run"]) if is_done(job) else None
-    return watched(request, job, "trail/check", {"check": found})
+    return watched(request, job, "trail/verification", {"check": found})

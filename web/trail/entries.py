@@ -5,6 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from audit.ledger.bound_rows import ROW
 from audit.ledger.queries import Recorded
 from sites.roles import label
@@ -47,7 +50,9 @@ def lines(entries: Iterable[Recorded]) -> list[Line]:
 def _line(entry: Recorded, names: Mapping[str, str]) -> Line:
     detail = dict(entry.detail or {})
     if ROW in detail:
-        detail[ROW] = f"digests of {len(detail[ROW])} fields"  # as many lines would hide the rest
+        number = len(detail[ROW])  # listing each digest would hide the other details
+        digests = ngettext("digest of {n} field", "digests of {n} fields", number)
+        detail[ROW] = digests.format(n=number)
     return Line(
         seq=entry.seq,
         what=event_labels.event(entry.event),
@@ -86,8 +91,8 @@ def _why(entry: Recorded) -> str:
 
 def _versions(entry: Recorded) -> str:
     named = {
-        "software": entry.software,
-        "rules": entry.rules,
-        "schema": entry.schema_version,
+        _("software {version}"): entry.software,
+        _("rules {version}"): entry.rules,
+        _("schema {version}"): entry.schema_version,
     }
-    return ", ".join(f"{name} {version}" for name, version in named.items() if version)
+    return ", ".join(name.format(version=version) for name, version in named.items() if version)

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from audit import background_jobs
@@ -103,18 +104,18 @@ def _enter(job: AuditJob, path: Path, person: User) -> None:
 
 
 def chosen(job: AuditJob) -> str:
-    """What an export was to hold, in words."""
+    """Return the selection of an export, as people read it."""
     given = job.arguments
-    parts = [
-        f"packet {given['packet']}" if given.get("packet") else "",
-        f"document {given['doc_id']}" if given.get("doc_id") else "",
-        f"study {given['study']}" if given.get("study") else "",
-        f"site {given['sites'][0]}" if given.get("sites") and not given.get("study") else "",
-        f"from {given['since'][:10]}" if given.get("since") else "",
-        f"before {given['until'][:10]}" if given.get("until") else "",
-    ]
-    said = ", ".join(part for part in parts if part)
-    return said[0].upper() + said[1:] if said else "The whole trail"
+    values = {
+        _("Packet {value}"): given.get("packet"),
+        _("Document {value}"): given.get("doc_id"),
+        _("Study {value}"): given.get("study"),
+        _("Site {value}"): next(iter(given.get("sites", [])), "") if not given.get("study") else "",
+        _("From {value}"): given.get("since", "")[:10],
+        _("Before {value}"): given.get("until", "")[:10],
+    }
+    parts = [label.format(value=value) for label, value in values.items() if value]
+    return ", ".join(parts) or _("Complete audit trail")
 
 
 def _job(pk: int) -> AuditJob:

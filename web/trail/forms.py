@@ -1,10 +1,12 @@
 """The forms of the audit trail's pages. Days are days of UTC, both included."""
 
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from audit.ledger.queries import Search
 from audit.trail_reviews import Outcome, Scope
@@ -13,56 +15,72 @@ from sites.models import Site, Study, User
 from web.shell.event_labels import EVENTS
 from web.shell.forms import PlainForm, SignedForm
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
 MOST_FINDINGS = 10_000  # characters
 
 
-def _text(label: str, hint: str = "", **options: Any) -> forms.CharField:
+def _text(
+    label: "str | _StrPromise", hint: "str | _StrPromise" = "", **options: Any
+) -> forms.CharField:
     given = {"required": False, "max_length": 200} | options
     return forms.CharField(label=label, help_text=hint, **given)
 
 
-def _day(label: str, hint: str = "", **options: Any) -> forms.DateField:
+def _day(
+    label: "str | _StrPromise", hint: "str | _StrPromise" = "", **options: Any
+) -> forms.DateField:
     picked = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     return forms.DateField(label=label, help_text=hint, widget=picked, **options)
 
 
-def _known(model: type[Site | Study], column: str, value: str, what: str) -> str:
+def _known(model: type[Site | Study], column: str, value: str, unknown: str) -> str:
+    """Return the value. Raises ValidationError with the sentence `unknown` if no row has it."""
     if value and not model._default_manager.filter(**{column: value}).exists():
-        raise forms.ValidationError(f"There is no {what} {value}. Check how it is written.")
+        raise forms.ValidationError(unknown.format(value=value))
     return value
 
 
 class SiteField(PlainForm):
-    site = _text("Site number")
+    site = _text(gettext_lazy("Site number"))
 
     def clean_site(self) -> str:
-        return _known(Site, "site_id", self.cleaned_data["site"], "site")
+        unknown = _("Site {value} does not exist. Check the number.")
+        return _known(Site, "site_id", self.cleaned_data["site"], unknown)
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
         since, until = given.get("since"), given.get("until")
         if since and until and until < since:
-            self.add_error("until", "The last day lies before the first. Exchange the two.")
+            self.add_error(
+                "until", _("The end date is before the start date. Correct one of them.")
+            )
         return given
 
 
+def _event_choices() -> list[tuple[str, Any]]:
+    return [("", _("All events")), *sorted(EVENTS.items(), key=lambda item: str(item[1]))]
+
+
 class SearchForm(SiteField):
-    doc_id = _text("Document")
-    person = _text("User name")
+    doc_id = _text(gettext_lazy("Document"))
+    person = _text(gettext_lazy("User name"))
     event = forms.ChoiceField(
-        label="What happened",
+        label=gettext_lazy("Event"),
         required=False,
-        choices=[("", "Anything"), *sorted(EVENTS.items(), key=lambda item: item[1])],
+        choices=_event_choices,
     )
-    since = _day("From", required=False)
-    until = _day("To", required=False)
+    since = _day(gettext_lazy("From"), required=False)
+    until = _day(gettext_lazy("To"), required=False)
 
     def clean_person(self) -> str:
         """The actor, for the search."""
         name = self.cleaned_data["person"]
         person = User.objects.filter(username=name).first()
         if name and person is None:
-            raise forms.ValidationError(f"Nobody has the user name {name}. Check its spelling.")
+            unknown = _("No account has the user name {name}. Check the spelling.")
+            raise forms.ValidationError(unknown.format(name=name))
         return person.actor if person else ""
 
     @property
@@ -82,25 +100,34 @@ class SearchForm(SiteField):
 class ExportForm(SiteField):
     """Each field narrows what is exported; none gives the whole trail."""
 
-    study = _text("Study", "Its protocol number.")
-    doc_id = _text("Document", "Its identifier, together with its site.")
-    packet = _text("Packet", "Its reference, such as PKT-2026-0007.")
-    since = _day("From", required=False)
-    until = _day("To", required=False)
+    study = _text(gettext_lazy("Study"), gettext_lazy("The protocol number."))
+    doc_id = _text(
+        gettext_lazy("Document"), gettext_lazy("The identifier. Also enter the site number.")
+    )
+    packet = _text(
+        gettext_lazy("Packet"), gettext_lazy("The reference, for example PKT-2026-0007.")
+    )
+    since = _day(gettext_lazy("From"), required=False)
+    until = _day(gettext_lazy("To"), required=False)
 
     def clean_study(self) -> str:
-        return _known(Study, "protocol_number", self.cleaned_data["study"], "study")
+        unknown = _("Study {value} does not exist. Check the protocol number.")
+        return _known(Study, "protocol_number", self.cleaned_data["study"], unknown)
 
     def clean_packet(self) -> str:
         reference: str = self.cleaned_data["packet"]
         if reference and not Packet.objects.filter(reference=reference).exists():
-            raise forms.ValidationError(f"There is no packet {reference}.")
+            unknown = _("Packet {reference} does not exist. Check the reference.")
+            raise forms.ValidationError(unknown.format(reference=reference))
         return reference
 
     def clean(self) -> dict[str, Any]:
         given = super().clean()
         if given.get("doc_id") and not given.get("site"):
-            self.add_error("site", "Say of which site: documents of many sites are named alike.")
+            several = _(
+                "Enter the site number. Several sites can have a document with this identifier."
+            )
+            self.add_error("site", several)
         given["sites"] = self._sites(given.get("study", ""), given.get("site", ""))
         return given
 
@@ -112,32 +139,35 @@ class ExportForm(SiteField):
         found = found.filter(site_id=site) if site else found
         numbers = list(found.values_list("site_id", flat=True))
         if not numbers:
-            self.add_error("study", "It has no such site." if site else "It has no sites yet.")
+            none = _("This study has no such site.") if site else _("This study has no sites yet.")
+            self.add_error("study", none)
         return numbers
 
 
 class ReviewForm(SignedForm, SiteField):
-    since = _day("First day")
-    until = _day("Last day", "Today at the latest.")
+    since = _day(gettext_lazy("First day"))
+    until = _day(gettext_lazy("Last day"), gettext_lazy("Not later than today."))
     filters = _text(
-        "What you left out",
-        "Leave it empty if you looked at every entry. Otherwise say which entries you passed "
-        "over, and by which plan.",
+        gettext_lazy("Entries not reviewed"),
+        gettext_lazy(
+            "Leave this field empty if you reviewed every entry. Otherwise describe the entries "
+            "that you did not review, and name the review plan."
+        ),
         max_length=1000,
     )
     findings = forms.CharField(
-        label="What you found",
-        help_text="Say what you looked for, and what you saw.",
+        label=gettext_lazy("Findings"),
+        help_text=gettext_lazy("Describe what you checked and what you found."),
         max_length=MOST_FINDINGS,
         min_length=10,
         widget=forms.Textarea(attrs={"rows": 6}),
     )
-    outcome = forms.ChoiceField(label="Outcome", choices=Outcome.choices)
+    outcome = forms.ChoiceField(label=gettext_lazy("Outcome"), choices=Outcome.choices)
 
     def clean_until(self) -> date:
         day: date = self.cleaned_data["until"]
         if day > timezone.now().date():
-            raise forms.ValidationError("This day has not begun. Nobody can have looked at it.")
+            raise forms.ValidationError(_("The last day cannot be in the future."))
         return day
 
     @property

@@ -29,7 +29,7 @@ def trail(request: SignedIn) -> HttpResponse:
     search = form.search if form.is_bound and is_fit else Search()
     found = _page(request, search) if is_fit else {"lines": []}
     context = {"form": form, "is_searched": bool(search) or not is_fit, **found}
-    return render(request, "trail/search.html", context)
+    return render(request, "trail/entries.html", context)
 
 
 @for_staff_with(SEE)

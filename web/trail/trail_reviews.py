@@ -5,6 +5,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -63,10 +64,10 @@ def new(request: SignedIn) -> HttpResponse:
             outcome=Outcome(given["outcome"]),
             by=signature,
         )
-        messages.success(request, "The review is signed and on record.")
+        messages.success(request, _("The review was signed and recorded."))
         return redirect("trail_review", made.pk)
     status = 400 if form.errors else 200
-    return render(request, "trail/review_new.html", {"form": form}, status=status)
+    return render(request, "trail/review_form.html", {"form": form}, status=status)
 
 
 def _next_period() -> dict[str, object]:
