@@ -115,8 +115,8 @@ def affairs(photographer: Photographer) -> None:
         page.goto("/sites/?x=")
         photographer.take(page, "required")
         page.goto("/admin/audit/verify/")
-        page.get_by_role("button", name="Check now").click()
-        page.get_by_text("The chain is consistent").wait_for(timeout=CHECKED_WITHIN)
+        page.get_by_role("button", name="Verify now").click()
+        page.get_by_text("The audit trail is consistent").wait_for(timeout=CHECKED_WITHIN)
         page.goto("/admin/audit/verify/")
         photographer.take(page, "chain")
 
@@ -124,7 +124,7 @@ def affairs(photographer: Photographer) -> None:
 def broken_chain(photographer: Photographer) -> None:
     with photographer.signed_in("rafael") as page:
         page.goto("/admin/audit/verify/")
-        expect(page.get_by_text("The chain is broken.")).to_be_visible()
+        expect(page.get_by_text("The audit trail is broken.")).to_be_visible()
         photographer.take(page, "chain_broken", most=700)
 
 

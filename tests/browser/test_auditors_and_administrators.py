@@ -53,7 +53,7 @@ def test_an_auditor_reads_a_documents_trail_and_that_is_on_record(
     page.get_by_role("link", name="What happened to it").click()
     page.get_by_role("link", name="Audit trail of this document").click()
     expect(page.get_by_text("Checking → Filed")).to_be_visible()
-    expect(page.get_by_role("button", name="Check now")).to_have_count(0)
+    expect(page.get_by_role("button", name="Verify now")).to_have_count(0)
     auditor_access_log.enter(timezone.now() + auditor_access_log.STRETCH)
     entry = queries.timeline(vera.actor)[-1]
     assert (entry.event, entry.actor) == ("user.pages_opened", vera.actor)

@@ -65,11 +65,11 @@ def test_a_documents_trail_is_found_from_the_document_and_read(through_the_door,
 def test_the_chain_is_checked_while_one_watches(signed_in, rafael, packet, work):
     page = signed_in(rafael)
     page.goto("/admin/audit/")
-    page.get_by_role("link", name="The chain", exact=True).click()
-    page.get_by_role("button", name="Check now").click()
-    expect(page.get_by_role("status").filter(has_text="Waits for a worker")).to_be_visible()
+    page.get_by_role("link", name="Verification", exact=True).click()
+    page.get_by_role("button", name="Verify now").click()
+    expect(page.get_by_role("status").filter(has_text="Waiting for a worker")).to_be_visible()
     work()
-    said = "The chain is consistent, but only by this installation's own word."
+    said = "The audit trail is consistent, but no independent anchor confirms it."
     expect(page.get_by_text(said)).to_be_visible()
 
 
@@ -77,7 +77,7 @@ def test_a_review_of_the_trail_is_signed(through_the_door, rafael, packet):
     page = through_the_door(rafael)
     page.get_by_role("link", name="Reviews").click()
     page.get_by_role("link", name="Record a review").click()
-    page.get_by_label("What you found").fill(FINDINGS)
+    page.get_by_label("Findings").fill(FINDINGS)
     page.get_by_label("User name").fill("rafael")
     page.get_by_label("Password").fill("correct horse")
     page.get_by_role("button", name="Sign the review").click()
@@ -92,11 +92,11 @@ def test_an_export_is_made_and_downloaded_without_javascript(signed_in, rafael, 
     page.get_by_role("link", name="Export audit trail").click()
     page.get_by_label("Site number").fill("0203")
     page.get_by_role("button", name="Continue").click()
-    page.get_by_role("button", name="Create the export").click()
-    expect(page.get_by_role("status").filter(has_text="Waits for a worker")).to_be_visible()
+    page.get_by_role("button", name="Create export").click()
+    expect(page.get_by_role("status").filter(has_text="Waiting for a worker")).to_be_visible()
     work()
     page.reload()
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download").click()
+        page.get_by_role("link", name="Download export").click()
     job = background_jobs.latest(KIND, 1)[0]
     assert download.value.suggested_filename == f"audit-{job.pk}-1.zip"

@@ -78,7 +78,7 @@ def test_a_file_that_is_replaced_leaves_the_review_on_record(signed_in, mara, se
     asked.refresh_from_db()
     assert asked.answered_at is not None
     page = shown(signed_in, f"/documents/{old.pk}/")
-    assert "Replaced by its site while in review" in page
+    assert "Replaced by the site during review" in page
     assert f'href="/documents/{new.pk}/"' in page
     assert "The site replaced this file while it was in review." in page
     assert "Replace the file" not in page

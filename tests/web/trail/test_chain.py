@@ -26,22 +26,22 @@ def test_the_page_says_where_the_chain_ends_and_what_is_signed(affairs, signed):
     shown = text(affairs.get(PAGE))
     assert head in shown
     assert f"Entries {entries}" in shown
-    assert "by siteledger" in shown
-    assert "No place outside of this database" in shown
+    assert "Signed with siteledger" in shown
+    assert "None outside this database" in shown
 
 
 def test_without_entries_checkpoints_and_checks_the_page_says_so(affairs):
     shown = text(affairs.get(PAGE))
-    assert "Nothing is on record yet" in shown
-    assert "No checkpoint is signed yet" in shown
-    assert "Last checks" not in shown
+    assert "The audit trail has no entries yet" in shown
+    assert "No checkpoint has been signed yet" in shown
+    assert "Recent verifications" not in shown
 
 
 def test_what_is_not_anchored_is_said_in_plain_words(affairs, signed, settings):
     with override_settings(ANCHOR_DIR=settings.AUDIT_KEY_FILE):  # no folder
         anchors.anchor_due()
     shown = text(affairs.get(PAGE))
-    assert "1 checkpoint is not held in the folder of anchors" in shown
+    assert "1 checkpoint is missing from this anchor: anchor folder" in shown
     assert "exists" in shown
     assert "What to do" in shown
 
@@ -49,7 +49,7 @@ def test_what_is_not_anchored_is_said_in_plain_words(affairs, signed, settings):
 def test_a_check_is_asked_for_watched_and_read(affairs, work, packet):
     asked = affairs.post(NOW)
     page = affairs.get(asked.url)
-    assert "Waits for a worker" in text(page)
+    assert "Waiting for a worker" in text(page)
     assert "data-done" not in page.content.decode()
     etag = page.context["etag"]
     same = {"X-Fragment": "1", "If-None-Match": etag}
@@ -57,7 +57,7 @@ def test_a_check_is_asked_for_watched_and_read(affairs, work, packet):
     work()
     fragment = affairs.get(asked.url, headers=same)
     assert fragment.status_code == 200
-    assert "consistent, but only by this installation's own word" in fragment.content.decode()
+    assert "consistent, but no independent anchor confirms it" in fragment.content.decode()
     assert "data-done" in fragment.content.decode()
     assert "<html" not in fragment.content.decode()
     assert "Rafael Duarte" in text(affairs.get(PAGE))
@@ -68,11 +68,11 @@ def test_the_page_says_that_the_chain_stands_by_its_own_word_and_why(affairs, wo
     affairs.post(NOW)
     work()
     shown = text(affairs.get(PAGE))
-    assert "The chain is consistent, but only by this installation's own word." in shown
+    assert "The audit trail is consistent, but no independent anchor confirms it." in shown
     assert "is on the same file system as" in shown
-    assert "Heads that were noted or mailed do not change the verdict" in shown
-    assert "Consistent, own word only" in shown
-    assert "The chain is intact" not in shown
+    assert "Recorded or emailed heads do not change the verdict" in shown
+    assert "Consistent, not confirmed" in shown
+    assert "The audit trail is intact" not in shown
 
 
 def test_the_page_says_what_outside_vouches_for_the_chain(affairs, work, signed, monkeypatch):
@@ -82,8 +82,8 @@ def test_the_page_says_what_outside_vouches_for_the_chain(affairs, work, signed,
     work()
     size = checkpoints.latest().size
     shown = text(affairs.get(PAGE))
-    assert "The chain is intact, and vouched for from outside." in shown
-    assert f"holds the checkpoint of {size} entries, as read back" in shown
+    assert "The audit trail is intact, and an independent anchor confirms it." in shown
+    assert f"held the checkpoint of {size} entries when it was read" in shown
 
 
 def test_a_broken_chain_is_named_with_what_to_do(affairs, work, packet):
@@ -93,9 +93,9 @@ def test_a_broken_chain_is_named_with_what_to_do(affairs, work, packet):
     work()
     for address in (asked.url, PAGE):
         shown = text(affairs.get(address))
-        assert "The chain is broken" in shown
+        assert "The audit trail is broken" in shown
         assert "Entry 2: the line was changed" in shown
-        assert "Tell QA" in shown
+        assert "Inform QA" in shown
     with guards_down():
         sql("UPDATE audit_entry SET body = replace(body, 'receive_', 'received') WHERE seq = 2")
 
@@ -109,13 +109,13 @@ def test_a_check_that_failed_says_that_the_fault_is_ours(affairs, work, packet, 
     background_jobs.register_kind(runs.KIND, gone)
     work()
     shown = text(affairs.get(asked.url))
-    assert "It failed. OperationalError: the database did not answer" in shown
-    assert "The fault is on our side" in shown
+    assert "The job failed. OperationalError: the database did not answer" in shown
+    assert "give operations the job number" in shown
 
 
 def test_qa_sees_the_chain_and_cannot_ask_for_a_check(as_role, packet):
     client = as_role("QA reviewers")
-    assert "Check now" not in text(client.get(PAGE))
+    assert "Verify now" not in text(client.get(PAGE))
     assert client.post(NOW).status_code == 403
     assert not background_jobs.latest(runs.KIND, 1)
 

@@ -38,7 +38,7 @@ def others(packet):
 
 
 def test_nothing_was_exported_yet(affairs):
-    assert "No export has been asked for yet" in text(affairs.get(PAGE))
+    assert "No export has been requested yet" in text(affairs.get(PAGE))
 
 
 def test_the_first_step_keeps_what_was_chosen_before(affairs):
@@ -63,7 +63,7 @@ def test_the_second_step_says_how_much_it_is_and_asks_for_just_that(
     number = queries.count(expected)
     shown = text(affairs.get(f"{CHECK}?{query}"))
     assert f"Entries {number} " in shown
-    assert "itself recorded" in shown
+    assert "The audit trail records that you create this export." in shown
     address = affairs.post(f"{CHECK}?{query}").url
     work()
     assert f"{number} entries" in text(affairs.get(address))
@@ -87,13 +87,13 @@ def test_a_period_is_asked_for_with_its_last_day_included(affairs, packet):
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("site=9", "There is no site 9"),
-        ("study=9", "There is no study 9"),
-        ("packet=9", "There is no packet 9"),
-        ("doc_id=cv", "Say of which site"),
-        ("study=OTHER-1&site=0203", "It has no such site"),
-        ("study=EMPTY-1", "It has no sites yet"),
-        ("since=2026-02-01&until=2026-01-01", "The last day lies before the first"),
+        ("site=9", "Site 9 does not exist"),
+        ("study=9", "Study 9 does not exist"),
+        ("packet=9", "Packet 9 does not exist"),
+        ("doc_id=cv", "Enter the site number"),
+        ("study=OTHER-1&site=0203", "This study has no such site"),
+        ("study=EMPTY-1", "This study has no sites yet"),
+        ("since=2026-02-01&until=2026-01-01", "The end date is before the start date"),
     ],
 )
 def test_a_choice_that_cannot_be_meant_is_explained_and_exports_nothing(
@@ -108,7 +108,7 @@ def test_a_choice_that_cannot_be_meant_is_explained_and_exports_nothing(
 
 def test_a_choice_without_entries_is_not_asked_for(affairs, packet):
     answer = affairs.post(f"{CHECK}?until=2020-01-01")
-    assert "No records match" in text(answer)
+    assert "No entries match" in text(answer)
     assert not background_jobs.latest(KIND, 1)
 
 
@@ -122,7 +122,7 @@ def test_a_finished_export_lists_its_files_and_what_an_inspector_runs(affairs, m
     assert hashlib.sha256(manifest).hexdigest() in shown
     assert f"entries.ndjson {hashlib.sha256(entries).hexdigest()}" in shown
     assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD KEY is" in shown
-    assert "This export is a part" not in shown
+    assert "This is a partial export" not in shown
 
 
 def test_a_part_says_so_where_it_says_what_an_inspector_runs(affairs, work, packet):
@@ -130,7 +130,7 @@ def test_a_part_says_so_where_it_says_what_an_inspector_runs(affairs, work, pack
     work()
     shown = text(affairs.get(address))
     assert "verify_trail.py . --vkey KEY --known CHECKPOINT-OR-HEAD --part" in shown
-    assert "This export is a part" in shown
+    assert "This is a partial export" in shown
 
 
 @pytest.mark.requirement("R07")
@@ -157,13 +157,13 @@ def test_a_download_is_an_attachment_and_streamed(affairs, made):
 
 def test_until_it_is_made_there_is_nothing_to_download(affairs, packet):
     address = affairs.post(CHECK).url
-    assert "Being made" in text(affairs.get(address))
+    assert "Creating the export" in text(affairs.get(address))
     assert affairs.get(f"{address}file/").status_code == 404
 
 
 def test_a_package_that_was_removed_is_missed_politely(affairs, made):
     Path(background_jobs.latest(KIND, 1)[0].result["path"]).unlink()
-    assert "no longer here" in text(affairs.get(made))
+    assert "no longer available" in text(affairs.get(made))
     assert affairs.get(f"{made}file/").status_code == 404
 
 
@@ -171,7 +171,7 @@ def test_an_export_that_failed_says_why(affairs, work, packet, settings):
     address = affairs.post(CHECK).url
     settings.EXPORT_DIR.write_text("no folder")
     work()
-    assert "It failed. FileExistsError" in text(affairs.get(address))
+    assert "The job failed. FileExistsError" in text(affairs.get(address))
     assert "Failed" in text(affairs.get(PAGE))
 
 

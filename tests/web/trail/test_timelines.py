@@ -180,15 +180,15 @@ def test_a_search_finds_what_all_of_its_fields_fit(affairs, mara, query, found):
         record("document.filed", n=3, **facts | {"site": "0204"})
     answer = affairs.get(f"/admin/audit/?{query}")
     assert {line.seq for line in answer.context["lines"]} == found
-    assert ("No records match" in text(answer)) == (not found)
+    assert ("No entries match" in text(answer)) == (not found)
 
 
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("site=9", "There is no site 9"),
-        ("person=nobody", "Nobody has the user name nobody"),
-        ("since=2026-02-01&until=2026-01-01", "The last day lies before the first"),
+        ("site=9", "Site 9 does not exist"),
+        ("person=nobody", "No account has the user name nobody"),
+        ("since=2026-02-01&until=2026-01-01", "The end date is before the start date"),
         ("since=soon", "Enter a valid date"),
     ],
 )
@@ -199,13 +199,15 @@ def test_a_search_that_cannot_be_meant_is_explained(affairs, query, said):
 
 
 def test_an_empty_trail_says_so(affairs):
-    assert "Nothing is on record yet" in text(affairs.get("/admin/audit/"))
+    assert "The audit trail has no entries yet" in text(affairs.get("/admin/audit/"))
 
 
 def test_what_is_not_there_is_not_there(affairs, site):
     for address in ("document/77", "packet/PKT-1999-0001", "site/none"):
         assert affairs.get(f"/admin/audit/{address}/").status_code == 404
-    assert "Nothing is on record of this site" in text(affairs.get("/admin/audit/site/0203/"))
+    assert "The audit trail has no entries for this site" in text(
+        affairs.get("/admin/audit/site/0203/")
+    )
 
 
 def test_the_trail_takes_as_many_queries_for_many_entries_and_people(affairs, packet, site):
