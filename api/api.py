@@ -20,11 +20,11 @@ from api import (
     auth,
     batches,
     documents,
+    open_packets,
     packets,
     problems,
     request_bodies,
     sites,
-    upload_sessions,
 )
 from api.problems import Problem
 from ingestion.intake.corrections import NotToCorrect
@@ -58,7 +58,7 @@ def build() -> Interface:
     )
     for name, router in (
         ("packets", packets.router),
-        ("packets", upload_sessions.router),
+        ("packets", open_packets.router),
         ("batches", batches.router),
         ("sites", sites.router),
         ("documents", documents.router),

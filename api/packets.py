@@ -11,8 +11,8 @@ from api import (
     batches,
     files,
     keys,
+    open_packets,
     request_bodies,
-    upload_sessions,
     visibility,
     waiting,
 )
@@ -96,7 +96,7 @@ def submit(request: ApiRequest, response: HttpResponse) -> Any:
 def _of_json(request: ApiRequest, response: HttpResponse, key: str) -> Any:
     body = request_bodies.sent_json(request)
     if isinstance(body, dict) and "files" in body:
-        return upload_sessions.opened(request, response, request_bodies.shaped(OpenIn, body), key)
+        return open_packets.opened(request, response, request_bodies.shaped(OpenIn, body), key)
     return batches.accepted(request, response, _of_lines(request, body, key))
 
 

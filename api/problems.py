@@ -54,7 +54,7 @@ def refused(faults: Iterable[Fault]) -> Problem:
 def answer(request: HttpRequest, problem: Problem) -> HttpResponse:
     body: dict[str, Any] = {
         "type": problem.kind,
-        "title": HTTPStatus(problem.status).phrase,
+        "title": _title(problem.status),
         "status": problem.status,
         "detail": problem.detail,
         "instance": request.path,
@@ -68,6 +68,13 @@ def answer(request: HttpRequest, problem: Problem) -> HttpResponse:
     # CommonMiddleware would; but this may be the answer that takes the place of its own.
     response["Content-Length"] = str(len(response.content))
     return response
+
+
+def _title(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:  # 460 of tus is not registered
+        return "Checksum Mismatch"
 
 
 def request_id(request: HttpRequest) -> str:

@@ -123,13 +123,14 @@ class FileOut(Schema):
 
 
 class OpenPacketOut(Schema):
-    """An open packet: put what is not received, then submit it."""
+    """An open packet: upload what is not received, then submit it."""
 
     id: str
     site_id: str
     priority: int
     files: list[FileOut]
     url: str
+    uploads_url: str  # where resumable uploads (tus 1.0) of its files begin
     submit_url: str
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from ingestion import notifications
 from ingestion.core.states import DocumentState
-from ingestion.intake import drafts
+from ingestion.models import Draft
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import Sentences, reason, sentences
 
@@ -49,7 +49,7 @@ def help_page(request: HttpRequest) -> HttpResponse:
     context = {
         "states": STATES.items(),
         "largest_mb": settings.MAX_DOCUMENT_MB,
-        "kept_days": drafts.KEPT.days,
+        "kept_days": Draft.KEPT.days,
         "mails": notifications.is_on(),
     }
     return render(request, "help/page.html", context)

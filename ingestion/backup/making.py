@@ -31,7 +31,6 @@ from ingestion.backup import contents, databases
 from ingestion.backup.contents import BackupProblem, Item, Kind, Listing, Manifest
 from ingestion.backup.copying import copied
 from ingestion.core.errors import StorageUnavailable
-from ingestion.intake import upload_sessions
 from ingestion.models import Document
 from ingestion.operations import retention
 from ingestion.storage import spool
@@ -161,13 +160,6 @@ def _refuse_a_full_disk(work: _Under) -> None:
 
 def _keep_the_spool(work: _Under) -> None:
     """What was received and is not archived. What was archived a moment ago is in the archive."""
-    for key in upload_sessions.kept():
-        try:
-            source = spool.path_of(key).open("rb")
-        except FileNotFoundError:
-            continue  # submitted, or given up: since the moment of the database
-        with source:
-            work.keep(Kind.SPOOL, key, source)
     for key, sha256, _ in retention.needed_uploads():
         try:
             upload = _upload(key, sha256, work.folder)

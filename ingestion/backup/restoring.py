@@ -88,7 +88,7 @@ def _refusals(manifest: Manifest) -> Iterator[str]:
     if any(True for part in PARTS for _ in archive().contents(part)):
         yield f"{_place('archive', 'ARCHIVE')} is not empty: move what is there away."
     uploads = spool.uploads_before(timezone.now() + _A_DAY)
-    if any(True for _ in uploads) or any(spool.path_of("gathering").glob("*")):
+    if any(True for _ in uploads):
         yield f"{_place('spool', 'SPOOL')} is not empty: move what is there away."
     is_folder = isinstance(archive(), FolderArchive)
     if is_folder and (room := disk_space.free_bytes("ARCHIVE_DIR")) < manifest.bytes + SPARE:

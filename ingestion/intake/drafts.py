@@ -9,14 +9,13 @@ import logging
 import tempfile
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 from django.conf import settings
 from django.core.files.base import File
 from django.db import IntegrityError, transaction
-from django.db.models import Q, Sum
+from django.db.models import Q
 from django.utils import timezone
 
 from ingestion.core.errors import StorageUnavailable
@@ -24,25 +23,13 @@ from ingestion.intake import quotas, upload_sessions
 from ingestion.intake.quotas import OpenUploads
 from ingestion.intake.registration import UploadedDocument, upload_packet
 from ingestion.intake.type_suggestion import looks_like
-from ingestion.intake.upload_sessions import WrongOffset
-from ingestion.models import Document, Draft, DraftFile, Packet
+from ingestion.models import Document, Draft, DraftFile, Packet, Upload
 from ingestion.rules.document_types import TYPES
 from ingestion.storage import spool
 from ingestion.storage.spool import Spooled
 from sites.models import Site, User
 
 logger = logging.getLogger(__name__)
-
-KEPT = timedelta(days=7)  # since something was done with it
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Which part of which file a request brings."""
-
-    upload: str  # drawn by the browser for the file
-    offset: int  # of its first byte in the file
-    whole: int  # bytes of the whole file
 
 
 class Full(Exception):
@@ -78,100 +65,86 @@ def begin(user: User, token: str, corrects: Document | None = None) -> Draft:
 
 
 def keep(draft: Draft, filename: str, content: "File[bytes]") -> tuple[DraftFile, bool]:
-    """The file, and whether it is new: the same bytes are kept once.
+    """Keep a file that came in one request. Return it, and whether it is new.
 
     Raises Full, OverQuota and OSError, and keeps nothing then.
     """
-    refuse_beyond_quota(draft, content.size)
-    return _keep(draft, filename, spool.keep(content.chunks()))
+    upload = begin_upload(draft, filename, content.size)
+    try:
+        return take(upload_sessions.append(upload, 0, content.chunks()))
+    except BaseException:
+        upload_sessions.terminate(upload)
+        raise
+
+
+def begin_upload(
+    draft: Draft,
+    filename: str,
+    length: int,
+    *,
+    sha256: str = "",
+    metadata: str = "",
+    key: uuid.UUID | None = None,
+) -> Upload:
+    """Begin the upload of a file of `length` bytes. Raises Full and OverQuota."""
+    with transaction.atomic():
+        # Its row is locked: otherwise two requests could take the last place.
+        Draft.objects.select_for_update().get(pk=draft.pk)
+        if draft.files.count() >= room(draft.corrects):
+            raise Full
+        refuse_beyond_quota(draft, length)
+        Draft.objects.filter(pk=draft.pk).update(touched_at=timezone.now())
+        return upload_sessions.begin(
+            draft, filename=filename, length=length, sha256=sha256, metadata=metadata, key=key
+        )
 
 
 def refuse_beyond_quota(draft: Draft, more: int) -> None:
     """Raise OverQuota unless `more` bytes of this draft may wait, and there is room for them."""
     others = Draft.objects.open().filter(user=draft.user).exclude(pk=draft.pk)
-    waiting = others.filter(Q(files__isnull=False) | Q(parts__isnull=False)).distinct()
+    waiting = others.filter(Q(files__isnull=False) | Q(uploads__isnull=False)).distinct()
     quotas.refuse_beyond(
         OpenUploads(waiting.count() + 1, quotas.bytes_of_drafts(draft__user=draft.user)),
-        in_all=quotas.bytes_of_drafts() + upload_sessions.declared_bytes(),
+        in_all=quotas.bytes_of_all(),
         more=more,
     )
     quotas.refuse_without_room(more)
 
 
-def keep_part(draft: Draft, part: Part, content: "File[bytes]") -> int:
-    """Keep a part of a file. Return how many bytes of the file have come.
+def take(upload: Upload) -> tuple[DraftFile, bool]:
+    """Make a finished upload a file of its draft. Return it, and whether it is new.
 
-    Raises WrongOffset, Full, OverQuota and OSError, and keeps nothing then.
+    The same bytes are kept once. Idempotent: the upload stays, and leads to its file, until the
+    draft is sent. Raises Full and drops the upload; and raises what `upload_sessions.finish` does.
     """
-    if draft.files.count() >= room(draft.corrects):
-        raise Full
-    if part.offset != (received := _received(draft, part.upload)):
-        raise WrongOffset(received)
-    refuse_beyond_quota(draft, part.whole - part.offset)
-    kept = spool.keep(content.chunks())
-    try:
-        with transaction.atomic():
-            draft.parts.create(
-                upload=part.upload,
-                offset=part.offset,
-                size=kept.size,
-                sha256=kept.sha256,
-                spooled=kept.key,
-            )
-    except IntegrityError:  # it came twice at once
-        spool.drop(kept.key)
-    Draft.objects.filter(pk=draft.pk).update(touched_at=timezone.now())
-    return _received(draft, part.upload)
-
-
-def join(draft: Draft, upload: str, filename: str) -> tuple[DraftFile, bool]:
-    """Make a file of all its parts, as `keep` does. Raises what it raises."""
-    parts = list(draft.parts.filter(upload=upload))
-    with tempfile.TemporaryDirectory(prefix="siteledger-parts-") as folder:
-        paths = (spool.local(each.spooled, Path(folder)) for each in parts)
-        kept = spool.keep(path.read_bytes() for path in paths)
-    try:
-        return _keep(draft, filename, kept)
-    finally:
-        drop_parts(draft, upload)
-
-
-def drop_parts(draft: Draft, upload: str) -> None:
-    """Idempotent."""
-    for part in draft.parts.filter(upload=upload):
-        part.delete()
-        spool.drop(part.spooled)
-
-
-def _received(draft: Draft, upload: str) -> int:
-    parts = draft.parts.filter(upload=upload)
-    return parts.aggregate(sum=Sum("size"))["sum"] or 0
-
-
-def _keep(draft: Draft, filename: str, kept: Spooled) -> tuple[DraftFile, bool]:
-    try:
-        if same := draft.files.filter(sha256=kept.sha256).first():
-            spool.drop(kept.key)
-            return same, False
-        return _enter(draft, filename, kept), True
-    except IntegrityError:  # it came twice at once
-        spool.drop(kept.key)
-        return draft.files.get(sha256=kept.sha256), False
-    except BaseException:
-        spool.drop(kept.key)
-        raise
-
-
-def _enter(draft: Draft, filename: str, kept: Spooled) -> DraftFile:
+    upload = upload_sessions.finish(upload)
+    is_full = False
     with transaction.atomic():
-        # Its row is locked: else two who come at once would both find the last place free.
-        Draft.objects.select_for_update().get(pk=draft.pk)
-        if draft.files.count() >= room(draft.corrects):
-            raise Full
-        Draft.objects.filter(pk=draft.pk).update(touched_at=timezone.now())
-        return draft.files.create(
-            filename=filename[:255], spooled=kept.key, sha256=kept.sha256, size=kept.size
-        )
+        draft = Draft.objects.select_for_update().get(pk=cast("int", upload.draft_id))
+        row = Upload.objects.select_for_update().filter(pk=upload.pk, draft=draft).first()
+        if row is None:
+            raise upload_sessions.Gone
+        if row.file:
+            return row.file, False
+        kept = upload_sessions.content(row)
+        file = draft.files.filter(sha256=kept.sha256).first()
+        is_new = file is None
+        if file is None and draft.files.count() < room(draft.corrects):
+            file = draft.files.create(
+                filename=row.filename, spooled=kept.key, sha256=kept.sha256, size=kept.size
+            )
+        if file is None:
+            is_full = True
+            row.delete()
+        else:
+            row.file, row.spooled = file, ""
+            row.save(update_fields=["file", "spooled"])
+            Draft.objects.filter(pk=draft.pk).update(touched_at=timezone.now())
+    if is_full or not is_new:
+        spool.drop(kept.key)
+    if file is None:
+        raise Full
+    return file, is_new
 
 
 def look(file: DraftFile) -> None:
@@ -241,8 +214,8 @@ def close(draft: Draft, packet: Packet) -> None:
 
 
 def drop_old() -> int:
-    """Drafts that nobody has touched for a week, sent or not. Answers how many."""
-    old = Draft.objects.filter(touched_at__lt=timezone.now() - KEPT)
+    """Drop drafts that nobody has changed for a week, sent or not. Return how many."""
+    old = Draft.objects.filter(touched_at__lt=timezone.now() - Draft.KEPT)
     for draft in old:
         _empty(draft)
         draft.delete()
@@ -252,5 +225,5 @@ def drop_old() -> int:
 def _empty(draft: Draft) -> None:
     for file in draft.files.all():
         _drop(file)
-    for upload in set(draft.parts.values_list("upload", flat=True)):
-        drop_parts(draft, upload)
+    for upload in draft.uploads.select_related("draft"):
+        upload_sessions.terminate(upload)

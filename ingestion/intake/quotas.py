@@ -4,13 +4,12 @@ Nothing of it is registered, so the ceiling of admission does not count it. With
 token could declare, and fill, more than the disk holds.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import Sum
 
-from ingestion.models import DraftFile, UploadPart
+from ingestion.models import DraftFile, OpenPacket, Upload
 from ingestion.storage import disk_space
 
 MAX_PART_BYTES = 8 * 1024 * 1024  # of a file that is sent in several requests
@@ -73,9 +72,24 @@ def refuse_without_room(more: int) -> None:
 
 
 def bytes_of_drafts(**which: object) -> int:
-    """Bytes that wait in drafts, of all of them or of those that match `draft__...`."""
-    waiting: Collection[int | None] = [
-        model.objects.filter(draft__packet=None, **which).aggregate(sum=Sum("size"))["sum"]
-        for model in (DraftFile, UploadPart)
-    ]
-    return sum(each or 0 for each in waiting)
+    """Return the bytes of all drafts, or of those that match `draft__...`.
+
+    An upload that is coming in counts with its whole length from the beginning.
+    """
+    files = DraftFile.objects.filter(draft__packet=None, **which)
+    coming = Upload.objects.filter(draft__isnull=False, draft__packet=None, file=None, **which)
+    sums = (
+        files.aggregate(sum=Sum("size"))["sum"],
+        coming.aggregate(sum=Sum("length"))["sum"],
+    )
+    return sum(each or 0 for each in sums)
+
+
+def bytes_of_packets() -> int:
+    """Return the bytes of all files of all open packets, as declared."""
+    return OpenPacket.objects.aggregate(sum=Sum("size"))["sum"] or 0
+
+
+def bytes_of_all() -> int:
+    """Return the bytes that wait for everybody."""
+    return bytes_of_drafts() + bytes_of_packets()

@@ -1,308 +1,293 @@
-"""A packet whose files come one by one: kept in the spool until it is submitted, or for a day.
+"""Resumable uploads: the one way in which a file comes in several requests.
 
-`gathering/<id>/packet.json` says what is to come, `gathering/<id>/<n>` is what has come: written
-beside and renamed, so that a file is there whole or not at all. A file may come in parts, which are
-kept as `gathering/<id>/<n>@<offset>` until all of them have come. Nothing of it is registered
-before `submit`; what is then registered is the register's business, under the key that opened the
-packet.
-The id is made of owner and key: opening it again finds it, and nobody else can name it.
+An upload belongs to a person's draft (`drafts`) or to a program's open packet (`open_packets`).
+Its state is a row of the database, and its bytes are objects of the spool. So every web host can
+continue what another one began, if the spool is shared (S3) or a common folder.
+
+A request's bytes are durable in the spool before its row is committed. A server that is killed
+between the two leaves bytes that no row names: the client sends them again, and `prune` removes the
+first ones. Two clients that continue the same upload meet at the row's lock: the second one learns
+the new offset from WrongOffset, and its bytes are dropped.
 """
 
-import fcntl
-import json
-import shutil
-import time
+import base64
+import hashlib
+import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from django.core.files.base import File
+from django.db import IntegrityError, transaction
+from django.utils import timezone
 
-from audit.files import durable
+from ingestion.core.errors import StorageUnavailable
 from ingestion.intake import quotas
-from ingestion.intake.quotas import OpenUploads
-from ingestion.intake.registration import (
-    KeyReused,
-    Submission,
-    UploadedDocument,
-    register_files,
-)
-from ingestion.models import Packet
+from ingestion.models import Draft, OpenPacket, ReceivedPart, Upload
 from ingestion.storage import spool
-from sites.models import Site
+from ingestion.storage.spool import Spooled
 
-KEPT_SECONDS = 86_400  # since something came for it
-_FOLDER = "gathering"
-_PART = ".part"  # ends the name of what is not yet whole
-_LOCK = ".lock"
-_NAMES = uuid.UUID("7a2f5c0e-6d2a-4a53-9a0e-3f6f5a1c9b11")  # any constant
+CHECKSUMS = ("sha1", "sha256")  # algorithms; tus requires the first one
 
 
-class NotOpen(Exception):
-    """There is no such packet, it is somebody else's, or it was submitted."""
+class UploadError(Exception):
+    """An upload was not begun, continued or finished. Its sub-classes say why."""
 
 
-class Incomplete(Exception):
-    """Files are missing; `numbers` says which."""
-
-    def __init__(self, numbers: list[int]) -> None:
-        super().__init__(f"missing: {numbers}")
-        self.numbers = numbers
+class Gone(UploadError):
+    """There is no such upload, or no longer: it was terminated, submitted, or has expired."""
 
 
-class NotAsDeclared(Exception):
-    """These bytes are not those that the packet was opened for."""
+class Incomplete(UploadError):
+    """Not all bytes of the upload have been received."""
 
 
-class WrongOffset(Exception):
-    """A part does not begin where the ones before it end: at byte `received`."""
+class WrongOffset(UploadError):
+    """A part does not begin at byte `received`, where the ones before it end."""
 
     def __init__(self, received: int) -> None:
         super().__init__(f"{received} bytes have been received")
         self.received = received
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """One file that is to come."""
-
-    filename: str
-    document_type: str
-    person: str
-    sha256: str
-    size: int  # bytes
+class TooLong(UploadError):
+    """A part is longer than what is missing of its file. It was not kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    packet_id: uuid.UUID
-    site_id: str
-    priority: int
-    key: str
-    files: tuple[Expected, ...]
+class WrongChecksum(UploadError):
+    """A part does not have the checksum that was sent with it. It was not kept."""
 
-    @property
-    def folder(self) -> Path:
-        return _folder(self.packet_id)
 
-    def has(self, number: int) -> bool:
-        return (self.folder / str(number)).exists()
+class NotAsDeclared(UploadError):
+    """The file is not the one that was declared. Its bytes were dropped; it starts again at 0."""
 
-    def received(self, number: int) -> int:
-        """How many bytes of a file have come, from its beginning on."""
-        return self.files[number].size if self.has(number) else _end(self.parts(number))
 
-    def parts(self, number: int) -> list[tuple[int, Path]]:
-        """The parts of a file that have come, each with its offset, in their order."""
-        found = [(int(path.name.partition("@")[2]), path) for path in self._parts(number)]
-        return sorted(found)
+@dataclass(slots=True)
+class Checksum:
+    """The checksum of one part (tus: `Upload-Checksum`), compared while the part is received."""
 
-    def _parts(self, number: int) -> Iterator[Path]:
-        found = self.folder.glob(f"{number}@*")
-        return (path for path in found if path.suffix != _PART)
+    algorithm: str
+    expected: bytes
+    _hash: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._hash = hashlib.new(self.algorithm, usedforsecurity=False)
+
+    @classmethod
+    def parse(cls, header: str) -> "Checksum":
+        """Read `sha1 <base64>`. Raises ValueError for another algorithm or form."""
+        algorithm, _, digest = header.partition(" ")
+        if algorithm not in CHECKSUMS:
+            raise ValueError(f"the algorithm is none of {', '.join(CHECKSUMS)}")
+        return cls(algorithm, base64.b64decode(digest, validate=True))
+
+    def watch(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self._hash.update(chunk)
+            yield chunk
 
     @property
-    def size(self) -> int:
-        """Bytes of all its files, as declared."""
-        return sum(each.size for each in self.files)
-
-    def missing(self) -> list[int]:
-        return [number for number in range(len(self.files)) if not self.has(number)]
+    def matches(self) -> bool:
+        return bool(self._hash.digest() == self.expected)
 
 
-def open_packet(
-    *, owner: str, key: str, site_id: str, priority: int, files: Iterable[Expected]
-) -> Gathered:
-    """Idempotent under its key. Raises KeyReused and OverQuota, and keeps nothing then."""
-    spool.path_of(_FOLDER).mkdir(parents=True, exist_ok=True)
-    # Two who open a packet at once would both find room for one.
-    with _alone(spool.path_of(f"{_FOLDER}{_LOCK}")):
-        return _open_packet(owner, key, site_id, priority, tuple(files))
+def begin(  # noqa: PLR0913 - the columns of its row; callers name each
+    holder: Draft | OpenPacket,
+    *,
+    filename: str,
+    length: int,
+    sha256: str = "",
+    number: int | None = None,
+    metadata: str = "",
+    key: uuid.UUID | None = None,
+) -> Upload:
+    """Return a new upload of `length` bytes. `sha256`: of the whole file, "" if it is not known.
 
-
-def _open_packet(
-    owner: str, key: str, site_id: str, priority: int, files: tuple[Expected, ...]
-) -> Gathered:
-    _drop_old()
-    packet_id = uuid.uuid5(_NAMES, f"{owner}\0{key}")
-    wanted = Gathered(packet_id, site_id, priority, key, files)
-    description = wanted.folder / "packet.json"
-    if description.exists():
-        if _of(json.loads(description.read_text())) != wanted:
-            raise KeyReused(f"the key {key!r} was used for another packet")
-        return wanted
-    open_now = {said["packet_id"]: said for said in _descriptions()}
-    own = [said for said in open_now.values() if said["owner"] == owner]
-    quotas.refuse_beyond(
-        OpenUploads(len(own) + 1, sum(map(_declared, own))),
-        in_all=sum(map(_declared, open_now.values())) + quotas.bytes_of_drafts(),
-        more=wanted.size,
+    Quotas are the holder's matter, and are checked before. An unfinished upload of the same file of
+    a packet (`number`) is terminated; its address is gone then. Raises IntegrityError if a finished
+    one exists.
+    """
+    if isinstance(holder, OpenPacket):
+        for old in Upload.objects.filter(packet=holder, number=number, spooled=""):
+            terminate(old)
+    return Upload.objects.create(
+        id=key or uuid.uuid4(),
+        draft=holder if isinstance(holder, Draft) else None,
+        packet=holder if isinstance(holder, OpenPacket) else None,
+        number=number,
+        filename=filename[:255],
+        length=length,
+        sha256=sha256,
+        metadata=metadata,
     )
-    quotas.refuse_without_room(wanted.size)
-    wanted.folder.mkdir(parents=True, exist_ok=True)
-    said = asdict(wanted) | {"packet_id": str(packet_id), "owner": owner}
-    _write_whole(description, [json.dumps(said).encode()])
-    return wanted
 
 
-def find(packet_id: uuid.UUID, *, owner: str) -> Gathered:
-    """Raises NotOpen."""
-    try:
-        said = json.loads((_folder(packet_id) / "packet.json").read_text())
-    except FileNotFoundError:
-        raise NotOpen(f"there is no open packet {packet_id}") from None
-    if said["owner"] != owner:
-        raise NotOpen(f"there is no open packet {packet_id}")
-    return _of(said)
+def refuse_expired(upload: Upload) -> None:
+    """Raise Gone if its draft or open packet has expired."""
+    if upload.holder.expires_at < timezone.now():
+        raise Gone
 
 
-def receive(packet: Gathered, number: int, chunks: Iterable[bytes]) -> bool:
-    """Keep a file. Return whether it is new.
+def append(
+    upload: Upload, offset: int, chunks: Iterable[bytes], *, checksum: Checksum | None = None
+) -> Upload:
+    """Keep a part that begins at byte `offset`. Return the upload's state after it.
 
-    Raises NotAsDeclared and NoRoom, and keeps nothing then.
+    A part may be of any length; what has come of one that breaks off is kept, so `chunks` should
+    end there instead of raising. The last part completes the file (`finish`).
+
+    Raises WrongOffset, TooLong, WrongChecksum, NotAsDeclared, Gone, NoRoom and OSError.
     """
-    if packet.has(number):
-        return False
-    quotas.refuse_without_room(packet.files[number].size)
-    _write_whole(packet.folder / str(number), chunks, sha256=packet.files[number].sha256)
-    return True
+    _refuse_other_offset(upload, offset)
+    missing = upload.length - offset
+    quotas.refuse_without_room(missing)
+    limited = _at_most(missing, chunks)
+    kept = spool.keep(checksum.watch(limited) if checksum else limited)
+    if checksum and not checksum.matches:
+        spool.drop(kept.key)
+        raise WrongChecksum
+    if not kept.size:
+        spool.drop(kept.key)
+        row = upload
+    else:
+        row = _enter_part(upload, offset, kept)
+    return finish(row) if row.offset == row.length else row
 
 
-def receive_part(packet: Gathered, number: int, offset: int, chunks: Iterable[bytes]) -> int:
-    """Keep a part of a file that begins at byte `offset`. Return how many bytes have come.
+def _refuse_other_offset(upload: Upload, offset: int) -> None:
+    if upload.is_complete or offset != upload.offset:
+        raise WrongOffset(upload.offset)
 
-    The last part makes the file: it is compared with its digest then. Raises WrongOffset,
-    NotAsDeclared (and drops all parts) and NoRoom.
+
+def _enter_part(upload: Upload, offset: int, kept: Spooled) -> Upload:
+    try:
+        with transaction.atomic():
+            row = _locked(upload)
+            _refuse_other_offset(row, offset)
+            row.parts.create(offset=offset, size=kept.size, sha256=kept.sha256, spooled=kept.key)
+            row.offset += kept.size
+            row.save(update_fields=["offset"])
+    except (WrongOffset, Gone, IntegrityError):
+        # Certainly rolled back. After another error the commit may have happened all the same, so
+        # the bytes stay; `prune` removes them if no row names them.
+        spool.drop(kept.key)
+        raise
+    return row
+
+
+def finish(upload: Upload) -> Upload:
+    """Join the parts of an upload of which all bytes have come. Idempotent.
+
+    The server may die after the last part and before this: then whoever asks for the file next
+    finishes it. Raises Incomplete, NotAsDeclared, Gone and StorageUnavailable.
     """
-    size = packet.files[number].size
-    received = packet.received(number)
-    is_to_join = received == size and not packet.has(number)  # the server died before it did
-    if not is_to_join:
-        if offset != received or received == size:
-            raise WrongOffset(received)
-        quotas.refuse_without_room(size - offset)
-        _write_whole(packet.folder / f"{number}@{offset}", chunks)
-    with _alone(packet.folder / _LOCK):
-        parts = packet.parts(number)
-        if _end(parts) > size:
-            _drop(parts)
-            raise NotAsDeclared(f"more than {size} bytes have come")
-        if _end(parts) == size and not packet.has(number):
-            _join(packet, number, parts)
-    return packet.received(number)
-
-
-def _join(packet: Gathered, number: int, parts: list[tuple[int, Path]]) -> None:
-    target, sha256 = packet.folder / str(number), packet.files[number].sha256
+    if upload.is_complete:
+        return upload
+    if upload.offset < upload.length:
+        raise Incomplete
+    parts = list(upload.parts.all())
     try:
-        _write_whole(target, (path.read_bytes() for _, path in parts), sha256=sha256)
-    finally:
-        _drop(parts)
+        kept = _joined(parts)
+    except StorageUnavailable:
+        if (row := _again(upload)).is_complete:  # another request has finished it meanwhile
+            return row
+        raise
+    with transaction.atomic():
+        row = _locked(upload)
+        is_ours = not row.is_complete and list(row.parts.all()) == parts
+        is_as_declared = row.sha256 in {"", kept.sha256}
+        if is_ours:
+            row.parts.all().delete()
+            row.offset = row.length if is_as_declared else 0
+            row.spooled = kept.key if is_as_declared else ""
+            row.sha256 = kept.sha256 if is_as_declared else row.sha256
+            row.save(update_fields=["offset", "spooled", "sha256"])
+    dropped = {part.spooled for part in parts} if is_ours else set[str]()
+    dropped |= {kept.key}
+    for key in dropped - {part.spooled for part in row.parts.all()} - {row.spooled}:
+        spool.drop(key)
+    if is_ours and not is_as_declared:
+        raise NotAsDeclared
+    return row
 
 
-def _drop(parts: list[tuple[int, Path]]) -> None:
-    for _, path in parts:
-        path.unlink(missing_ok=True)
+def _joined(parts: list[ReceivedPart]) -> Spooled:
+    """Return one object with the bytes of all parts. A single part is that object itself."""
+    if len(parts) == 1:
+        return Spooled(parts[0].spooled, parts[0].sha256, parts[0].size)
+    with tempfile.TemporaryDirectory(prefix="siteledger-parts-") as folder:
+        return spool.keep(_bytes_of(parts, Path(folder)))
 
 
-def _end(parts: list[tuple[int, Path]]) -> int:
-    """The byte behind the last part that follows the ones before it without a gap."""
-    end = 0
-    for offset, path in parts:
-        if offset == end:
-            end += path.stat().st_size
-    return end
+def _bytes_of(parts: list[ReceivedPart], folder: Path) -> Iterator[bytes]:
+    for part in parts:
+        with spool.local(part.spooled, folder).open("rb") as content:
+            yield from File(content).chunks()
 
 
-def declared_bytes() -> int:
-    """Bytes of all files of all open packets, as declared."""
-    return sum(map(_declared, _descriptions()))
+def content(upload: Upload) -> Spooled:
+    """Return the finished file, as registration takes it."""
+    return Spooled(upload.spooled, upload.sha256, upload.length)
 
 
-def _declared(said: dict[str, Any]) -> int:
-    return sum(each["size"] for each in said["files"])
+def restart(upload: Upload) -> Upload:
+    """Drop what has come of an unfinished upload. Return it, at byte 0. Raises Gone."""
+    with transaction.atomic():
+        row = _locked(upload)
+        if row.is_complete:
+            return row
+        keys = [part.spooled for part in row.parts.all()]
+        row.parts.all().delete()
+        row.offset = 0
+        row.save(update_fields=["offset"])
+    for key in keys:
+        spool.drop(key)
+    return row
 
 
-def _descriptions() -> Iterator[dict[str, Any]]:
-    """Of every open packet, as `packet.json` has it."""
-    for description in spool.path_of(_FOLDER).glob("*/packet.json"):
-        with suppress(FileNotFoundError):  # submitted meanwhile
-            yield json.loads(description.read_text())
+def terminate(upload: Upload) -> None:
+    """Forget an upload and drop its bytes. Idempotent."""
+    with transaction.atomic():
+        try:
+            row = _locked(upload)
+        except Gone:
+            return
+        keys = [part.spooled for part in row.parts.all()] + [row.spooled]
+        row.delete()
+    for key in filter(None, keys):
+        spool.drop(key)
 
 
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """One process at a time; the lock on this file goes with its holder."""
-    with path.open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def _locked(upload: Upload) -> Upload:
+    """Return its row, locked until the transaction ends, and its holder's, which is touched.
+
+    The holder comes first, as everywhere, so that two requests never wait for each other.
+    Raises Gone.
+    """
+    if upload.draft_id:
+        touched = Draft.objects.filter(pk=upload.draft_id).update(touched_at=timezone.now())
+    else:
+        touched = OpenPacket.objects.filter(pk=upload.packet_id).update(touched_at=timezone.now())
+    if not touched:
+        raise Gone
+    row = Upload.objects.select_for_update().filter(pk=upload.pk).first()
+    if row is None:
+        raise Gone
+    return row
 
 
-def submit(packet: Gathered, *, site: Site, submission: Submission) -> Packet:
-    """Register it, and forget it here. Raises Incomplete, and what the register raises."""
-    if missing := packet.missing():
-        raise Incomplete(missing)
-    with ExitStack() as opened:
-        files = [
-            UploadedDocument(
-                each.filename,
-                each.document_type,
-                each.person,
-                File(opened.enter_context((packet.folder / str(number)).open("rb"))),
-            )
-            for number, each in enumerate(packet.files)
-        ]
-        registered = register_files(site, files, submission)
-    # Registered and durable. If we die here, submitting again attaches to it under the same key.
-    forget(packet)
-    return registered
+def _again(upload: Upload) -> Upload:
+    row = Upload.objects.filter(pk=upload.pk).first()
+    if row is None:
+        raise Gone
+    return row
 
 
-def forget(packet: Gathered) -> None:
-    shutil.rmtree(packet.folder, ignore_errors=True)
-
-
-def kept() -> Iterator[str]:
-    """Keys in the spool of all that has come for packets that are open."""
-    root = spool.path_of("")
-    for path in (root / _FOLDER).glob("*/*"):
-        if path.suffix != _PART and path.name != _LOCK:
-            yield str(path.relative_to(root))
-
-
-def _folder(packet_id: uuid.UUID) -> Path:
-    return spool.path_of(f"{_FOLDER}/{packet_id}")
-
-
-def _of(said: dict[str, Any]) -> Gathered:
-    """The packet that `packet.json` describes."""
-    files = tuple(Expected(**each) for each in said["files"])
-    packet_id = uuid.UUID(said["packet_id"])
-    return Gathered(packet_id, said["site_id"], said["priority"], said["key"], files)
-
-
-def _write_whole(target: Path, chunks: Iterable[bytes], *, sha256: str = "") -> None:
-    """Under its name when it is durable, and as declared; before, under nobody's."""
-    part = target.with_name(f"{target.name}.{uuid.uuid4()}{_PART}")
-    try:
-        with part.open("xb") as out:
-            written = durable.write(out, chunks)
-            durable.sync(out)
-        if sha256 and written.sha256 != sha256:
-            raise NotAsDeclared("the bytes have another SHA-256")
-        part.rename(target)
-        durable.fsync_folder(target.parent)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _drop_old() -> None:
-    """Packets for which nothing has come for a day. A folder's time is that of its last file."""
-    before = time.time() - KEPT_SECONDS
-    root = spool.path_of(_FOLDER)
-    for folder in root.iterdir():
-        if folder.stat().st_mtime < before:
-            shutil.rmtree(folder, ignore_errors=True)
+def _at_most(size: int, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        size -= len(chunk)
+        if size < 0:
+            raise TooLong
+        yield chunk

@@ -21,7 +21,7 @@ from ingestion.models.batches import (
     Source,
 )
 from ingestion.models.documents import Document, DocumentQuerySet, Finding
-from ingestion.models.drafts import Draft, DraftFile, DraftQuerySet, UploadPart
+from ingestion.models.drafts import Draft, DraftFile, DraftQuerySet
 from ingestion.models.extractions import Extraction
 from ingestion.models.mail import Mailbox, Told
 from ingestion.models.operations import (
@@ -47,6 +47,7 @@ from ingestion.models.reviews import (
     ReviewRequest,
     ReviewRequestQuerySet,
 )
+from ingestion.models.uploads import OpenPacket, ReceivedPart, Upload
 
 __all__ = [
     "PRIORITIES",
@@ -71,10 +72,12 @@ __all__ = [
     "Finding",
     "LockChange",
     "Mailbox",
+    "OpenPacket",
     "Packet",
     "PacketQuerySet",
     "PortalGate",
     "PortalGateQuerySet",
+    "ReceivedPart",
     "RequiredDocument",
     "ReviewRequest",
     "ReviewRequestQuerySet",
@@ -82,7 +85,7 @@ __all__ = [
     "SiteSummary",
     "Source",
     "Told",
-    "UploadPart",
+    "Upload",
     "ValidityOverride",
     "Waiver",
     "WorkerHost",

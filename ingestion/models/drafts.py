@@ -1,5 +1,6 @@
 """What people put together in the upload form and have not sent yet."""
 
+from datetime import datetime, timedelta
 from typing import Self
 
 from django.db import models
@@ -30,6 +31,8 @@ class Draft(models.Model):
     packet = models.ForeignKey(Packet, on_delete=models.PROTECT, null=True, related_name="+")
     touched_at = models.DateTimeField(default=timezone.now)
 
+    KEPT = timedelta(days=7)  # after the last change
+
     objects = DraftQuerySet.as_manager()
 
     class Meta:
@@ -50,28 +53,9 @@ class Draft(models.Model):
     def __str__(self) -> str:
         return f"{self.token} of {self.user}"
 
-
-class UploadPart(models.Model):
-    """A part of a file that comes in several requests. Its bytes wait in the spool."""
-
-    draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="parts")
-    upload = models.CharField(max_length=36)  # drawn by the browser for each file
-    offset = models.PositiveBigIntegerField()  # of its first byte in the file
-    size = models.PositiveBigIntegerField()  # bytes
-    sha256 = models.CharField(max_length=64)
-    spooled = models.CharField(max_length=200)  # its key in the spool
-    received_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["offset"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["draft", "upload", "offset"], name="a_part_of_a_file_is_kept_once"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.upload} from {self.offset}"
+    @property
+    def expires_at(self) -> datetime:
+        return self.touched_at + self.KEPT
 
 
 class DraftFile(models.Model):

@@ -17,8 +17,8 @@ from audit.ledger.log import ledger
 from audit.verification import runs
 from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
 from ingestion.documents import batches, page_previews
-from ingestion.intake import drafts
-from ingestion.models import Batch, Chunk, Document, DraftFile, UploadPart
+from ingestion.intake import drafts, open_packets
+from ingestion.models import Batch, Chunk, Document, DraftFile, ReceivedPart, Upload
 from ingestion.operations import alerts
 from ingestion.storage import spool
 
@@ -39,7 +39,7 @@ class Pruned:
 def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
     """Remove what is older than `days` (RETENTION_DAYS). Idempotent; may be interrupted.
 
-    And drafts that nobody has sent, by their own time.
+    And drafts and open packets that nobody has submitted, by their own time.
     """
     days = settings.RETENTION_DAYS if days is None else days
     finished = list(_finished(days)) if days else []
@@ -49,6 +49,7 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
         return Pruned(len(finished), chunks, len(leftovers))
     chunks = sum(_prune(batch) for batch in finished)
     drafts.drop_old()
+    open_packets.drop_expired()
     for upload in leftovers:
         spool.drop(upload)
     if days:
@@ -65,8 +66,10 @@ def needed_uploads() -> Iterator[tuple[str, str, int]]:
     documents = Document.objects.filter(_WAITING).exclude(spooled="").order_by("pk")
     rows = documents.values_list("spooled", "expected_sha256", "size")
     yield from ((key, sha256, size or 0) for key, sha256, size in rows.iterator())
-    for model in (DraftFile, UploadPart):
+    for model in (DraftFile, ReceivedPart):
         yield from model.objects.values_list("spooled", "sha256", "size").iterator()
+    uploads = Upload.objects.exclude(spooled="")
+    yield from uploads.values_list("spooled", "sha256", "length").iterator()
 
 
 def _finished(days: int) -> "QuerySet[Batch]":
@@ -110,9 +113,10 @@ def _leftovers(days: int) -> Iterator[str]:
 
 def _needed(upload: str) -> bool:
     """Its bytes are nowhere else, and somebody may still go on with them."""
-    drafts_have_it = (
-        model.objects.filter(spooled=upload).exists() for model in (DraftFile, UploadPart)
+    not_submitted = (
+        model._default_manager.filter(spooled=upload).exists()
+        for model in (DraftFile, ReceivedPart, Upload)
     )
-    if any(drafts_have_it):
+    if any(not_submitted):
         return True
     return Document.objects.filter(_WAITING, spooled=upload).exists()

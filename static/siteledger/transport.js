@@ -1,5 +1,6 @@
 // How the upload form talks to the server: small questions, one file at a time, and what has come.
 "use strict";
+/* global tus */
 globalThis.slTransport = (form) => {
   class SignedOut extends Error {}
 
@@ -35,51 +36,58 @@ globalThis.slTransport = (form) => {
     return [...sum].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   }
 
-  // A large file is sent in parts: a lost connection costs the part that was on its way.
+  // Files are sent as resumable uploads (tus 1.0): a lost connection costs the part that was on its way.
   const PART_BYTES = 8 * 1024 * 1024; // as MAX_PART_BYTES of ingestion/intake/quotas.py
-  const begun = new WeakMap(); // of a file: the name of its upload, and how much of it has come
+  const begun = new WeakMap(); // of a file: the address of its upload
+  const protect = (request) => request.setHeader("X-CSRFToken", token());
 
+  // Return what the server says of the file. `stoppable` is given what stops it, `loaded` the bytes sent.
   async function sendFile(file, stoppable, loaded) {
-    if (file.size <= PART_BYTES) return sendOne([["file", file]], stoppable, loaded);
-    if (!begun.has(file)) begun.set(file, { upload: drawn(), received: 0 });
-    const state = begun.get(file);
-    for (;;) {
-      const offset = state.received, end = Math.min(offset + PART_BYTES, file.size);
-      const fields = [["upload", state.upload], ["offset", offset], ["whole", file.size], ["name", file.name], ["file", file.slice(offset, end), "part"]];
-      const answer = await sendOne(fields, stoppable, (sent) => loaded(offset + Math.min(sent, end - offset)));
-      if (answer.received === undefined) return answer;
-      state.received = answer.received;
-      if (answer.token) form.elements.token.value = answer.token;
+    const refused = await sendBytes(file, stoppable, loaded);
+    if (refused) return refused;
+    const answer = await post(form.dataset.files, { finished: begun.get(file).split("/").at(-2) });
+    if (answer.status === 404 || answer.status === 409) {
+      begun.delete(file);
+      throw new Error(String(answer.status));
     }
+    return answer.json();
   }
 
-  // A version 4 UUID (RFC 9562). crypto.randomUUID is there on secure pages alone.
-  function drawn() {
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    bytes[6] = (bytes[6] & 0x0f) | 0x40;
-    bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  }
-
-  // XMLHttpRequest, for fetch cannot tell how much has been sent. `stoppable` is given what stops it.
-  function sendOne(fields, stoppable, loaded) {
+  function sendBytes(file, stoppable, loaded) {
     return new Promise((resolve, reject) => {
-      const request = new XMLHttpRequest();
-      stoppable(() => request.abort());
-      request.upload.addEventListener("progress", (event) => loaded(event.loaded));
-      request.addEventListener("load", () => {
-        if (new URL(request.responseURL).pathname.startsWith("/login")) return reject(new SignedOut());
-        let answer = null;
-        try { answer = JSON.parse(request.responseText); } catch { /* not ours */ }
-        if (request.status >= 500) return reject(new Error(String(request.status)));
-        return resolve(answer || { message: `The server did not take it (${request.status}). Reload this page and add it again.` });
+      const upload = new tus.Upload(file, {
+        endpoint: form.dataset.uploads,
+        uploadUrl: begun.get(file) || null,
+        chunkSize: PART_BYTES,
+        retryDelays: null, // upload.js tries again
+        storeFingerprintForResuming: false, // it would leave names of files on a shared computer
+        metadata: { filename: file.name, token: form.elements.token.value, corrects: form.dataset.corrects },
+        onBeforeRequest: protect,
+        onUploadUrlAvailable: () => begun.set(file, upload.url),
+        onProgress: loaded,
+        onSuccess: () => resolve(null),
+        onError: (error) => failed(file, error.originalResponse, resolve, reject),
       });
-      for (const end of ["error", "abort"]) request.addEventListener(end, () => reject(new Error(end)));
-      request.open("POST", form.dataset.files);
-      request.setRequestHeader("Accept", headers.Accept);
-      request.send(filled([mine(), ["token", form.elements.token.value], ["corrects", form.dataset.corrects], ...fields]));
+      stoppable(() => { upload.abort(); reject(new Error("abort")); });
+      upload.start();
     });
   }
 
-  return { SignedOut, post, come, digest, sendFile };
+  // A refusal is an answer, with a sentence; everything else is tried again.
+  function failed(file, response, resolve, reject) {
+    const status = response?.getStatus() ?? 0;
+    if (status === 401) return reject(new SignedOut());
+    if (status === 404 || status === 410) begun.delete(file);
+    if (!status || status >= 500 || [404, 409, 410].includes(status)) return reject(new Error(String(status)));
+    let answer = null;
+    try { answer = JSON.parse(response.getBody()); } catch { /* not ours */ }
+    return resolve(answer || { message: `The server did not take it (${status}). Reload this page and add it again.` });
+  }
+
+  // Its person has removed the file: what has come of it goes.
+  function abandon(file) {
+    if (begun.has(file)) tus.Upload.terminate(begun.get(file), { onBeforeRequest: protect }).catch(() => undefined);
+  }
+
+  return { SignedOut, post, come, digest, sendFile, abandon };
 };

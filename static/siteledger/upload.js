@@ -10,7 +10,7 @@
   const picker = drop.querySelector("input"), said = part("said"), lost = part("lost"), site = document.getElementById("site");
   const problems = document.getElementById("problems"), sendText = send.textContent;
   const most = Number(form.dataset.most);
-  const { SignedOut, post, digest, come, sendFile } = slTransport(form);
+  const { SignedOut, post, digest, come, sendFile, abandon } = slTransport(form);
   const { drawn, prefill, named, faultOf, fault, status, hint, showPerson, inRow, select, megabytes } = slRows(form);
   const LONGEST_WAIT = 30000; // milliseconds between two tries
   const entries = new Set(); // a row each: row, name, size, file until it was sent, id since, loaded, sha256
@@ -51,6 +51,7 @@
   function remove(entry) {
     if (entry.id) post(`${form.dataset.files}${entry.id}/remove/`, {}).catch(() => undefined);
     if (entry === working) stop?.();
+    if (entry.file) abandon(entry.file);
     gone(entry);
     said.textContent = `${entry.name} removed. ${plural(entries.size)} in the list.`;
     drop.querySelector("button").focus();

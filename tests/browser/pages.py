@@ -308,7 +308,7 @@ NO_PAGES = {
     "admin:login", "admin:logout", "admin:password_change", "admin:view_on_site", "logout",
     # They change something, and lead to a page.
     "account_identity", "account_training", "draft_file", "draft_file_guess", "draft_file_remove",
-    "draft_files", "upload_allowed",
+    "draft_files", "upload_allowed", "resumable_upload", "resumable_uploads",
     "retry", "review_take", "trail_check_now",
     # They are answered by a file or a picture.
     "access_table", "certified_copy", "page_image", "receipt", "required_csv",
@@ -316,7 +316,7 @@ NO_PAGES = {
     # They are for scripts and for whoever watches over us.
     "admin:autocomplete", "admin:jsi18n", "healthz", "readyz", "metrics",
 }  # fmt: skip
-NO_SECTIONS = ("api:",)  # for programs
+NO_SECTIONS = ("api:", "api_upload")  # for programs
 EXAMPLES = {Document, Site, User}  # of the models: their lists and forms have all that others have
 
 

@@ -102,16 +102,16 @@ def test_sending_goes_on_where_the_connection_was_lost(page, files):
 
 
 def test_what_came_although_its_answer_was_lost_is_not_sent_again(page, files, monkeypatch):
-    keep, kept = drafts.keep, []
+    take, kept = drafts.take, []
 
-    def keep_and_fall(*about):
-        answer = keep(*about)
+    def take_and_fall(upload):
+        answer = take(upload)
         kept.append(answer)
         if len(kept) == 1:
             raise ConnectionResetError("the line went dead behind the last byte")
         return answer
 
-    monkeypatch.setattr(drafts, "keep", keep_and_fall)
+    monkeypatch.setattr(drafts, "take", take_and_fall)
     choose(page, files[0])
     received(page, 1)
     assert len(kept) == 1

@@ -82,6 +82,8 @@ PAGES = {
     "upload": _form(WRITERS),
     "draft_files": Door(SIGNED_IN, WRITERS),
     "upload_allowed": _page(SIGNED_IN, 401),  # what nginx asks
+    "resumable_uploads": _post(WRITERS, 401),
+    "resumable_upload": _page({OWN}, 401),  # another person's upload does not exist
     # Another's site, packet and document do not exist.
     "draft_file": _post({OWN}, 404),
     "draft_file_guess": _post({OWN}, 404),
@@ -150,6 +152,8 @@ INTERFACE = {
     "api:open_packet": {"GET": {SUBMIT}, "DELETE": {SUBMIT}},
     "api:drop_packet": {"GET": {SUBMIT}, "DELETE": {SUBMIT}},  # the same address
     "api:put_file": {"PUT": {SUBMIT}},
+    "api_uploads": {"POST": {SUBMIT}},
+    "api_upload": {"GET": {SUBMIT}, "HEAD": {SUBMIT}, "DELETE": {SUBMIT}},
     "api:list_batches": {"GET": {READ}},
     # Cancelled by who submitted it, with SUBMIT; this one is somebody else's.
     "api:one_batch": {"GET": {READ}, "DELETE": {OPERATE}},

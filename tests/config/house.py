@@ -21,7 +21,7 @@ from audit.ledger.queries import head
 from audit.trail_reviews import Outcome, Scope
 from audit.verification import runs
 from ingestion import certified_copies
-from ingestion.intake import drafts, upload_sessions
+from ingestion.intake import drafts, open_packets
 from ingestion.models import (
     Action,
     Document,
@@ -68,7 +68,7 @@ def make_house() -> House:
     document = _filed(site, mara)
     packet = document.packet
     kept = _kept(mara)
-    gathered = _gathered(site)
+    opened = _opened(site)
     known = {
         **_rows(site, document, admin, people[doors.QA]),
         **_trail(document, mara, admin),
@@ -87,7 +87,9 @@ def make_house() -> House:
         "api:one_batch.reference": packet.batch.reference,
         "api:cancel_batch.reference": packet.batch.reference,
         "api:batch_manifest.reference": packet.batch.reference,
-        "packet_id": gathered.packet_id,
+        "resumable_upload.upload_id": drafts.begin_upload(kept.draft, "next.pdf", 10).pk,
+        "packet_id": opened.pk,
+        "api_upload.upload_id": open_packets.begin(opened, 0).pk,
         "number": 0,
         "document_id": document.pk,
     }
@@ -135,11 +137,11 @@ def _kept(mara):
     return drafts.keep(draft, f"{FILE}.pdf", ContentFile(b"%PDF-1.7 kept"))[0]
 
 
-def _gathered(site):
+def _opened(site):
     """A packet of the site's program whose one file has not come."""
-    expected = upload_sessions.Expected(f"{FILE}.pdf", "cv", "", "ab" * 32, 10)
-    return upload_sessions.open_packet(
-        owner=f"site:{site.pk}", key="k", site_id=site.site_id, priority=5, files=[expected]
+    expected = open_packets.DeclaredFile(f"{FILE}.pdf", "cv", "", "ab" * 32, 10)
+    return open_packets.open_packet(
+        owner=f"site:{site.pk}", key="k", site=site, priority=5, files=[expected]
     )
 
 

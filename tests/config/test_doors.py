@@ -99,7 +99,7 @@ def _is_refused(answer, who, method, name):
     if name in FOR_MACHINES:  # sessions are not looked at
         return status in {door.refused, 405} and status != 403
     if door.refused == 401:  # nobody follows a redirect there
-        return status in {401, 403, 405}
+        return status in {401, 403, 404, 405}
     if status == 302 and name.startswith("admin:") and who not in doors.STAFF:
         # The first leads to the second; and who is signed out already, to the door.
         first = "/admin/" if name == "admin:logout" else "/admin/login/"

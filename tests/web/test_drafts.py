@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from audit.ledger.queries import find as latest
 from audit.ledger.queries import timeline
-from ingestion.intake import drafts
-from ingestion.models import Document, Draft, DraftFile, Packet, UploadPart
+from ingestion.intake import drafts, upload_sessions
+from ingestion.models import Document, Draft, DraftFile, Packet, ReceivedPart
 from ingestion.operations import retention
 from ingestion.storage import spool
 from tests.factories import make_batch, make_user
@@ -148,7 +148,7 @@ def test_what_nobody_sends_goes_after_a_week_and_not_before(signed_in):
     put(signed_in)
     retention.prune(days=0)
     assert len(spooled()) == 1
-    Draft.objects.update(touched_at=timezone.now() - drafts.KEPT - timedelta(minutes=1))
+    Draft.objects.update(touched_at=timezone.now() - Draft.KEPT - timedelta(minutes=1))
     retention.prune(days=0)
     assert spooled() == []
     assert not Draft.objects.exists()
@@ -207,7 +207,7 @@ def test_a_large_file_comes_in_parts_and_a_lost_connection_costs_one(signed_in):
     assert (status, said["name"], said["size"]) == (201, "IRB.pdf", len(LARGE))
     (kept,) = spooled()
     assert spool.path_of(f"uploads/{kept}").read_bytes() == LARGE
-    assert not UploadPart.objects.exists()
+    assert not ReceivedPart.objects.exists()
 
 
 class Killed(Exception):
@@ -223,12 +223,12 @@ def test_a_file_whose_parts_all_came_before_the_server_died_is_joined_when_it_is
 ):
     put_part(signed_in, 0, 10_000)
     with monkeypatch.context() as dying:
-        dying.setattr(drafts, "join", die)
+        dying.setattr(upload_sessions, "finish", die)
         with pytest.raises(Killed):
             put_part(signed_in, 10_000, len(LARGE))
     status, said = put_part(signed_in, 10_000, len(LARGE))
     assert (status, said["size"]) == (201, len(LARGE))
-    assert not UploadPart.objects.exists()
+    assert not ReceivedPart.objects.exists()
 
 
 def test_the_kind_and_size_of_a_file_in_parts_are_judged_by_the_whole(signed_in, settings):

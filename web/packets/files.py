@@ -1,26 +1,31 @@
 """Single files of the upload form, for its script: `/packets/new/files/` and what lies below it.
 
-They go into the draft as they are chosen. The form without JavaScript does the same in one request
-(`web.packets.drafts`). Another person's file does not exist.
+The script uploads a file's bytes to `/uploads/` (`api.tus`) and then, here, makes a file of the
+draft of them. Another person's file does not exist.
+
+Pages of the release before, still open in a browser, send the bytes here as well, in a form. That
+is deprecated, and is served by the same uploads for one more release.
 """
 
 import re
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID, uuid5
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.core.files.uploadedfile import UploadedFile
+from django.db import IntegrityError
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from audit.change_tracking import form_errors
-from ingestion.intake import drafts
+from ingestion.intake import drafts, upload_sessions
 from ingestion.intake.quotas import MAX_PART_BYTES, NoRoom, OverQuota
-from ingestion.intake.upload_sessions import WrongOffset
-from ingestion.models import Document, Draft, DraftFile
+from ingestion.models import Document, Draft, DraftFile, Upload
 from sites import eligibility
 from web.documents.lookup import of_own_site
 from web.packets.drafts import left_out, unacceptable
@@ -28,6 +33,16 @@ from web.shell.access import SignedIn
 from web.shell.request_limits import whole_number
 
 _UPLOAD = re.compile(r"[0-9a-f]{32}").fullmatch
+_PARTS = UUID("0d5dd1a5-9c0c-4f7e-8a38-1f6d6a2b7c55")  # namespace of uploads in parts of a form
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of which file a form brings. Deprecated."""
+
+    upload: str  # drawn by the browser for the file
+    offset: int  # of its first byte in the file
+    whole: int  # bytes of the whole file
 
 
 @never_cache
@@ -75,6 +90,36 @@ def remove(request: SignedIn, pk: int) -> HttpResponse:
 def _keep(request: SignedIn) -> JsonResponse:
     if missing := eligibility.may_upload(request.user):
         return JsonResponse({"message": missing[0].sentence}, status=403)
+    if upload_id := request.POST.get("finished", ""):
+        return _take(request, upload_id)
+    return _keep_form(request)
+
+
+def _take(request: SignedIn, upload_id: str) -> JsonResponse:
+    """Make a file of the draft of an upload whose bytes have all been received."""
+    try:
+        key = UUID(upload_id)
+    except ValueError:
+        raise BadRequest("an upload has a UUID") from None
+    mine = Upload.objects.filter(draft__user=request.user, draft__packet=None)
+    upload = get_object_or_404(mine.select_related("draft"), pk=key)
+    try:
+        return _taken(upload)
+    except drafts.Full:
+        left = left_out(drafts.room(upload.draft.corrects if upload.draft else None))
+        return _refused(request, upload.filename, left, "too_many")
+    except (upload_sessions.Incomplete, upload_sessions.NotAsDeclared):
+        upload.refresh_from_db()
+        return JsonResponse({"received": upload.offset}, status=409)
+
+
+def _taken(upload: Upload) -> JsonResponse:
+    kept, is_new = drafts.take(upload)
+    return JsonResponse(_out(kept) | {"token": kept.draft.token}, status=201 if is_new else 200)
+
+
+def _keep_form(request: SignedIn) -> JsonResponse:
+    """Keep a file, or a part of one, that came in a form. Deprecated."""
     sent = request.FILES.get("file")
     if not isinstance(sent, UploadedFile):
         return _refused(request, "", "no file came with it. Add it again.", "required")
@@ -85,33 +130,38 @@ def _keep(request: SignedIn) -> JsonResponse:
         return _refused(request, name, fault, "unacceptable")
     draft = drafts.begin(request.user, request.POST.get("token", ""), corrected)
     try:
-        return _kept(draft, part, name, sent)
+        if part:
+            return _keep_part(draft, part, name, sent)
+        kept, is_new = drafts.keep(draft, name, sent)
     except drafts.Full:
         return _refused(request, name, left_out(drafts.room(corrected)), "too_many")
     except OverQuota as error:
         return _over_quota(request, name, error)
-
-
-def _kept(
-    draft: Draft, part: drafts.Part | None, name: str, sent: "UploadedFile[bytes]"
-) -> JsonResponse:
-    """Keep a file, or a part of it. Raises Full and OverQuota."""
-    if part is None:
-        kept, is_new = drafts.keep(draft, name, sent)
-        return JsonResponse(_out(kept) | {"token": draft.token}, status=201 if is_new else 200)
-    try:
-        received = drafts.keep_part(draft, part, sent)
-    except WrongOffset as error:
-        if error.received != part.whole:
-            return JsonResponse({"received": error.received}, status=409)
-        received = error.received  # all parts are here, and the server died before it joined them
-    if received < part.whole:
-        return JsonResponse({"received": received, "token": draft.token}, status=202)
-    kept, is_new = drafts.join(draft, part.upload, name)
     return JsonResponse(_out(kept) | {"token": draft.token}, status=201 if is_new else 200)
 
 
-def _part(request: SignedIn, size: int) -> drafts.Part | None:
+def _keep_part(draft: Draft, part: Part, name: str, sent: "UploadedFile[bytes]") -> JsonResponse:
+    """Append a part. Raises Full and OverQuota."""
+    upload = draft.uploads.filter(pk=uuid5(_PARTS, f"{draft.pk}/{part.upload}")).first()
+    if upload is None and part.offset:
+        return JsonResponse({"received": 0}, status=409)
+    try:
+        if upload is None:
+            key = uuid5(_PARTS, f"{draft.pk}/{part.upload}")
+            upload = drafts.begin_upload(draft, name, part.whole, key=key)
+        if upload.offset < upload.length:
+            upload = upload_sessions.append(upload, part.offset, sent.chunks())
+    except upload_sessions.WrongOffset as error:
+        return JsonResponse({"received": error.received}, status=409)
+    except (upload_sessions.TooLong, upload_sessions.Gone, IntegrityError):
+        return JsonResponse({"received": 0}, status=409)
+    if upload.offset < upload.length:
+        said = {"received": upload.offset, "token": draft.token}
+        return JsonResponse(said, status=202)
+    return _taken(upload)
+
+
+def _part(request: SignedIn, size: int) -> Part | None:
     """Which part of a file has come, of `size` bytes; None: the whole file. Raises BadRequest."""
     upload = request.POST.get("upload", "")
     if not upload:
@@ -122,7 +172,7 @@ def _part(request: SignedIn, size: int) -> drafts.Part | None:
         raise BadRequest(f"a part has 1 to {MAX_PART_BYTES} bytes and lies inside its file")
     if not _UPLOAD(upload):
         raise BadRequest("an upload has a UUID")
-    return drafts.Part(upload, offset, whole)
+    return Part(upload, offset, whole)
 
 
 def _over_quota(request: SignedIn, name: str, error: OverQuota) -> JsonResponse:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from audit.change_tracking import form_errors
 from ingestion.documents.site_readiness import readiness_of
 from ingestion.intake import corrections, drafts
-from ingestion.models import Packet
+from ingestion.models import Draft, Packet
 from ingestion.operations import work_status
 from ingestion.rules.document_types import TYPES
 from sites import eligibility
@@ -127,7 +127,7 @@ def _drawn(request: SignedIn, form: Form, status: int = 200) -> HttpResponse:
         "accepted": ",".join(ACCEPTED),
         "largest_mb": settings.MAX_DOCUMENT_MB,
         "largest": settings.MAX_DOCUMENT_MB * 1_000_000,
-        "kept_days": drafts.KEPT.days,
+        "kept_days": Draft.KEPT.days,
     }
     return render(request, "packets/new.html", context | panel, status=status)
 

@@ -19,7 +19,8 @@ from web.shell.current_person import FOR_PROGRAMS, name_of_page, person_of
 
 MEGABYTE = 1_000_000  # bytes
 _NUMBER = re.compile(r"[0-9]{1,18}").fullmatch  # fits into a column of 64 bits
-_TAKE_FILES = {"upload", "correct", "draft_files"}
+_RESUMABLE = {"resumable_uploads", "resumable_upload"}
+_TAKE_FILES = {"upload", "correct", "draft_files"} | _RESUMABLE
 
 
 def whole_number(text: str) -> int | None:
@@ -63,6 +64,8 @@ class BodyBounds:
             return None
         takes_files = name_of_page(request) in _TAKE_FILES
         if takes_files and person_of(request) is None:
+            if name_of_page(request) in _RESUMABLE:  # a script sends these, and follows no redirect
+                return HttpResponse(status=401)
             return redirect_to_login(request.get_full_path())
         whole = (settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1) * MEGABYTE
         if takes_files and length is not None and length <= whole:

@@ -7,7 +7,6 @@ import signal
 import stat
 import subprocess
 import sys
-import uuid
 
 import pytest
 from django.core.files.base import ContentFile
@@ -20,8 +19,8 @@ from ingestion.backup import contents, making
 from ingestion.backup.contents import BackupProblem, Item, Kind
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import leases
-from ingestion.intake import drafts, upload_sessions
-from ingestion.intake.upload_sessions import Expected
+from ingestion.intake import drafts, open_packets, upload_sessions
+from ingestion.intake.open_packets import DeclaredFile
 from ingestion.storage import spool
 from ingestion.storage.archive import archive
 from tests import steps
@@ -145,18 +144,18 @@ def test_a_broken_ledger_is_copied_as_it_is_and_restoring_says_so(target, filed,
     assert "The ledger does not hold: Entry 2:" in capsys.readouterr().out
 
 
-def test_files_that_came_for_an_open_packet_are_in_it(target, site):
-    content = b"%PDF gathered"
+def test_bytes_that_came_for_an_open_packet_are_in_it(target, site):
+    content = b"%PDF to come in parts"
     sha256 = hashlib.sha256(content).hexdigest()
-    expected = Expected("IRB.pdf", "irb-approval", "", sha256, len(content))
-    packet = upload_sessions.open_packet(
-        owner="token:1", key="k", site_id=site.site_id, priority=5, files=[expected]
-    )
-    upload_sessions.receive(packet, 0, [content])
-    (packet.folder / f"1.{uuid.uuid4()}.part").write_bytes(b"half")
+    files = [
+        DeclaredFile("IRB.pdf", "irb-approval", "", sha256, len(content)),
+        DeclaredFile("1572.pdf", "form-fda-1572", "", sha256, len(content)),
+    ]
+    packet = open_packets.open_packet(owner="site:1", key="k", site=site, priority=5, files=files)
+    whole = upload_sessions.append(open_packets.begin(packet, 0), 0, [content])
+    begun = upload_sessions.append(open_packets.begin(packet, 1), 0, [content[:4]])
     run("backup", target)
-    names = {name.rpartition("/")[2] for name in listed(target, Kind.SPOOL)}
-    assert names == {"0", "packet.json"}
+    assert set(listed(target, Kind.SPOOL)) == {whole.spooled, begun.parts.get().spooled}
 
 
 def test_the_next_one_copies_only_what_is_new(target, filed, tmp_path, capsys):

@@ -151,7 +151,7 @@ def test_a_damaged_one_is_not_passed_over_for_an_older_one(kept, elsewhere, caps
 
 def test_nothing_is_brought_back_over_what_is_there(kept, elsewhere, capsys):
     with elsewhere() as folder:
-        for name in (f"archive/ab/cd/{'ab' * 32}", "spool/uploads/1", "spool/gathering/1/0"):
+        for name in (f"archive/ab/cd/{'ab' * 32}", "spool/uploads/1"):
             there = folder / name
             there.parent.mkdir(parents=True)
             there.write_bytes(b"of somebody")

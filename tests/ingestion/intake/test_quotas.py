@@ -6,10 +6,11 @@ import uuid
 import pytest
 from django.core.files.base import ContentFile
 
-from ingestion.intake import drafts, quotas, upload_sessions
-from ingestion.intake.upload_sessions import Expected
-from ingestion.models import DraftFile, UploadPart
+from ingestion.intake import drafts, open_packets, quotas, upload_sessions
+from ingestion.intake.open_packets import DeclaredFile
+from ingestion.models import DraftFile, Upload
 from ingestion.storage import spool
+from sites.models import Site
 from tests.factories import make_filed, make_site, make_user
 
 pytestmark = pytest.mark.django_db
@@ -25,9 +26,10 @@ def _folders(settings, tmp_path):
 
 
 def declare(size, owner="site:0203", key=""):
-    file = Expected("cv.pdf", "cv", "", hashlib.sha256(b"").hexdigest(), size)
-    return upload_sessions.open_packet(
-        owner=owner, key=key or uuid.uuid4().hex, site_id="0203", priority=5, files=[file]
+    file = DeclaredFile("cv.pdf", "cv", "", hashlib.sha256(b"").hexdigest(), size)
+    site = Site.objects.filter(site_id="0203").first() or make_site("0203")
+    return open_packets.open_packet(
+        owner=owner, key=key or uuid.uuid4().hex, site=site, priority=5, files=[file]
     )
 
 
@@ -50,7 +52,7 @@ def test_one_token_has_so_many_open_packets_and_may_open_one_again():
         declare(10)
     assert "3 unfinished uploads already" in refusal(declare, 10)
     assert declare(10, key="first") == first
-    upload_sessions.forget(first)
+    open_packets.forget(first)
     declare(10)
 
 
@@ -59,7 +61,7 @@ def test_all_together_cannot_declare_more_than_the_quota_of_all(monkeypatch):
     declare(3 * GIGABYTE, owner="site:1")
     declare(3 * GIGABYTE - 100, owner="site:2")
     assert "of other people" in refusal(declare, 1000, owner="site:3")
-    mara = make_user("mara", sites=(make_site("0203"),))
+    mara = make_user("mara", sites=(Site.objects.get(site_id="0203"),))
     draft = drafts.begin(mara, "t")
     assert "of other people" in refusal(drafts.keep, draft, "cv.pdf", ContentFile(b"x" * 200))
     assert not DraftFile.objects.exists()
@@ -85,25 +87,27 @@ def test_a_person_has_so_many_drafts_with_files():
     assert "3 unfinished uploads" in refusal(drafts.keep, draft, "cv.pdf", ContentFile(b"x"))
 
 
-def test_parts_of_a_file_count_for_the_whole_file(settings):
+def test_an_upload_counts_with_its_whole_length_from_the_beginning(settings):
     settings.OPEN_UPLOAD_MB = 1
     draft = drafts.begin(make_user("mara"), "t")
-    part = drafts.Part("a" * 32, 0, 2_000_000)
-    assert "more than 1 MB" in refusal(drafts.keep_part, draft, part, ContentFile(b"x" * 10))
-    assert not UploadPart.objects.exists()
+    assert "more than 1 MB" in refusal(drafts.begin_upload, draft, "cv.pdf", 2_000_000)
+    assert not Upload.objects.exists()
+    drafts.begin_upload(draft, "cv.pdf", 700_000)
+    assert "more than 1 MB" in refusal(drafts.begin_upload, draft, "b.pdf", 700_000)
 
 
 def test_nothing_is_kept_where_the_disk_has_no_room(settings):
-    packet = declare(0)
+    packet = declare(1)
+    upload = open_packets.begin(packet, 0)
     draft = drafts.begin(make_user("mara"), "t")
     settings.READY_FREE_MB = 10**9  # more than any disk has
     for attempt in (
         lambda: declare(10),
-        lambda: upload_sessions.receive(packet, 0, [b""]),
+        lambda: upload_sessions.append(upload, 0, [b"x"]),
         lambda: drafts.keep(draft, "cv.pdf", ContentFile(b"x")),
-        lambda: drafts.keep_part(draft, drafts.Part("a" * 32, 0, 9), ContentFile(b"x")),
+        lambda: drafts.begin_upload(draft, "cv.pdf", 1),
     ):
         with pytest.raises(quotas.NoRoom):
             attempt()
     assert not list(spool.path_of("").glob("uploads/*"))
-    assert packet.missing() == [0]
+    assert Upload.objects.get().offset == 0

@@ -2,17 +2,17 @@
 
 import base64
 import hashlib
-import os
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
-from api import upload_sessions
-from ingestion.intake import upload_sessions as gathering
-from ingestion.models import Batch, Document
+from api import open_packets
+from ingestion.intake import upload_sessions
+from ingestion.models import Batch, Document, OpenPacket, ReceivedPart, Upload
 from ingestion.storage import spool
 from tests.api.conftest import Program
 from tests.api.servers import ask, web_server
@@ -62,6 +62,11 @@ def put(program, opened, number, content, **headers):
     )
 
 
+def spooled():
+    folder = spool.path_of("uploads")
+    return {f"uploads/{path.name}" for path in folder.iterdir()} if folder.exists() else set()
+
+
 def submit(program, opened):
     return program.ask("POST", path_of(opened["submit_url"]))
 
@@ -80,7 +85,8 @@ def test_files_are_put_one_by_one_and_submitted_together(program, opened, site):
     assert documents.keys() == {"irb-approval", "cv.mara-lind"}
     assert {each.site for each in documents.values()} == {site}
     assert spool.path_of(documents["irb-approval"].spooled).read_bytes() == LETTER
-    assert list(spool.path_of("gathering").iterdir()) == [], "nothing is kept twice"
+    assert spooled() == {each.spooled for each in documents.values()}, "nothing is kept twice"
+    assert not OpenPacket.objects.exists()
 
 
 def test_nothing_is_registered_before_it_is_complete(program, opened):
@@ -126,8 +132,7 @@ def test_what_is_not_as_declared_is_not_kept(program, opened):
     for content in (LETTER[:-1], LETTER + b"x", LETTER[:-1] + b"x"):
         problem(put(program, opened, 0, content), 422)
     assert not program.get(path_of(opened["url"])).json()["files"][0]["received"]
-    folder = spool.path_of(f"gathering/{opened['id']}")
-    assert [each.name for each in folder.iterdir()] == ["packet.json"]
+    assert spooled() == set()
 
 
 def test_a_digest_in_the_header_is_believed_before_a_byte_is_read(program, opened):
@@ -171,16 +176,17 @@ def test_what_there_is_not_is_404(program, opened):
 def test_what_could_never_be_registered_is_not_opened(program, change, field):
     said = problem(program.send({"files": [declared(LETTER, **change)]}), 422)
     assert (said["errors"][0]["line"], said["errors"][0]["field"]) == (1, field)
-    assert not spool.path_of("gathering").exists()
+    assert not OpenPacket.objects.exists()
 
 
 def test_a_packet_for_which_nothing_came_for_a_day_is_dropped(program, opened):
-    folder = spool.path_of(f"gathering/{opened['id']}")
-    long_ago = time.time() - gathering.KEPT_SECONDS - 1
-    os.utime(folder, (long_ago, long_ago))
+    put(program, opened, 0, LETTER)
+    OpenPacket.objects.update(touched_at=timezone.now() - OpenPacket.KEPT - timedelta(minutes=1))
+    said = problem(program.get(path_of(opened["url"])), 404)
+    assert "open it again under the same key" in said["detail"]
     program.send({"files": [declared(LETTER)]}, key="other")
-    problem(program.get(path_of(opened["url"])), 404)
-    assert not folder.exists()
+    assert OpenPacket.objects.count() == 1
+    assert spooled() == set()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -205,12 +211,12 @@ def test_who_submits_while_it_is_being_put_away_gets_the_same_batch(program, ope
     put(program, opened, 0, LETTER)
     put(program, opened, 1, LIFE)
     first = submit(program, opened)
-    look, not_yet = upload_sessions._submitted, [True]
-    monkeypatch.setattr(
-        upload_sessions,
-        "_submitted",
-        lambda *whose: None if not_yet and not_yet.pop() else look(*whose),
-    )
+    look, not_yet = open_packets._submitted, [True]
+
+    def look_once_in_vain(*whose):
+        return None if not_yet and not_yet.pop() else look(*whose)
+
+    monkeypatch.setattr(open_packets, "_submitted", look_once_in_vain)
     second = submit(program, opened)
     assert not not_yet
     assert (second.status_code, second["Location"]) == (first.status_code, first["Location"])
@@ -231,8 +237,9 @@ def test_over_the_wire_a_file_that_breaks_off_is_not_kept(program, site, setting
         assert cut is None
         whole = ask(address, "PUT", where, body=large, authorization=token)
     assert whole.status == 201, whole.body
-    stored = spool.path_of(f"gathering/{opened['id']}")
-    assert sorted(each.name for each in stored.iterdir()) == ["0", "packet.json"]
+    assert Upload.objects.get().is_complete
+    assert spooled() == {Upload.objects.get().spooled}
+    assert not ReceivedPart.objects.exists()
 
 
 LARGE = b"%PDF-1.7 " + bytes(range(256)) * 100
@@ -279,7 +286,7 @@ def test_a_file_whose_parts_all_came_before_the_server_died_is_joined_when_it_is
 ):
     put_part(program, large, 0, 10_000)
     with monkeypatch.context() as dying:
-        dying.setattr(gathering, "_join", die)
+        dying.setattr(upload_sessions, "finish", die)
         assert put_part(program, large, 10_000, len(LARGE)).status_code == 500
     last = put_part(program, large, 10_000, len(LARGE))
     assert (last.status_code, last.json()["received"]) == (201, True)

@@ -1,4 +1,8 @@
-"""A packet whose files are put one by one: `/packets/{id}`. Over a bad line each is tried again."""
+"""Packets that are opened, filled file by file and submitted: `/packets/{id}`.
+
+The files come as resumable uploads (`tus`). `PUT` of a file, whole or in parts, is the way of
+earlier releases; it is deprecated, and is served by the same uploads for one more release.
+"""
 
 import base64
 import binascii
@@ -11,6 +15,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.files.base import File
+from django.db import IntegrityError
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -34,7 +39,8 @@ from api.schemas import (
     OpenPacketOut,
     answers,
 )
-from ingestion.intake import upload_sessions
+from ingestion.intake import open_packets, upload_sessions
+from ingestion.intake.open_packets import DeclaredFile
 from ingestion.intake.quotas import MAX_PART_BYTES
 from ingestion.intake.registration import (
     Fault,
@@ -42,8 +48,7 @@ from ingestion.intake.registration import (
     UploadedDocument,
     refuse_faulty,
 )
-from ingestion.intake.upload_sessions import Expected, Gathered
-from ingestion.models import Batch, Source
+from ingestion.models import Batch, OpenPacket, Source, Upload
 from ingestion.reading.results import SUFFIXES
 from sites.models import ApiToken, Scope
 
@@ -53,6 +58,12 @@ _BLOCK = 1 << 16  # bytes
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,15})-(\d{1,15})/(\d{1,15})").fullmatch
 _SHA256 = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]*):").search
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
+# With the way out for a packet that was opened before an upgrade or has expired.
+_NO_PACKET = (
+    "There is no such open packet. If it has expired, or was opened before this server was "
+    "upgraded, open it again under the same key and send its files."
+)
+DEPRECATED = "@1795478400"  # RFC 9745: since 24 November 2026
 DESCRIBED: dict[str, Any] = {
     "requestBody": {"required": True, "content": {"application/octet-stream": _BYTES}}
 }
@@ -89,6 +100,7 @@ def open_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Open
     response=answers(FileOut, 200, 201, 202, errors=(400, 404, 409, 411, 413, 507)),
     auth=Bearer(Scope.SUBMIT),
     summary="Put one file of an open packet, or a part of it",
+    deprecated=True,
     openapi_extra=DESCRIBED,
 )
 def put_file(
@@ -97,8 +109,9 @@ def put_file(
     packet_id: Path[batches.Reference],
     number: Path[Number],
 ) -> Any:
-    """201 for a new file, 200 for one that has come already. What is not as declared is dropped.
+    """Deprecated: use a resumable upload (tus 1.0) at `/uploads` instead.
 
+    201 for a new file, 200 for one that has come already. What is not as declared is dropped.
     With `Content-Range` the body is a part of the file, of 8 MiB at most: 202 until the last one.
     A part that does not begin where the ones before it end is refused (409); `Upload-Offset` says
     where to go on.
@@ -106,21 +119,14 @@ def put_file(
     packet = _of(request, packet_id)
     if number >= len(packet.files):
         raise problems.not_found("file")
-    expected = packet.files[number]
-    try:
-        if request.headers.get("Content-Range"):
-            status = _put_part(request, packet, number)
-            response["Upload-Offset"] = str(packet.received(number))
-        else:
-            _refuse_other(request, expected)
-            status = 201 if upload_sessions.receive(packet, number, _blocks(request)) else 200
-    except upload_sessions.NotAsDeclared:
-        raise _not_as_declared("SHA-256") from None
-    except FileNotFoundError:  # somebody submitted it while this one was on its way
-        raise _gone(request, packet_id) from None
+    expected = open_packets.declared(packet)[number]
+    status, upload = _receive(request, packet, number)
+    if _is_part(request):
+        response["Upload-Offset"] = str(upload.offset)
     digest = base64.b64encode(bytes.fromhex(expected.sha256)).decode()
     response["ETag"], response["Repr-Digest"] = f'"{expected.sha256}"', f"sha-256=:{digest}:"
-    return Status(status, _file(request, packet, number))
+    response["Deprecation"] = DEPRECATED
+    return Status(status, _file(request, packet, number, open_packets.uploads(packet)))
 
 
 @router.delete(
@@ -131,49 +137,74 @@ def put_file(
 )
 def drop_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Any:
     """Nothing of it was registered. It no longer counts towards the quota of open packets."""
-    upload_sessions.forget(_of(request, packet_id))
+    open_packets.forget(_of(request, packet_id))
     return Status(204, None)
 
 
-def _put_part(request: ApiRequest, packet: Gathered, number: int) -> int:
-    """Keep a part of a file. Return the status of the answer."""
-    size = packet.files[number].size
+def _receive(request: ApiRequest, packet: OpenPacket, number: int) -> tuple[int, Upload]:
+    """Keep what the request brings of a file. Return the status of the answer, and the upload."""
+    if not _is_part(request):
+        _refuse_other(request, open_packets.declared(packet)[number])
+    try:
+        upload = open_packets.upload_of(packet, number)
+        if upload.is_complete:
+            return 200, upload
+        upload = (_put_part if _is_part(request) else _put_whole)(request, upload)
+    except upload_sessions.NotAsDeclared:
+        raise _not_as_declared("SHA-256") from None
+    except upload_sessions.WrongOffset as error:
+        raise _wrong_offset(error.received) from None
+    except IntegrityError:  # another request began the same upload at the same moment
+        raise _wrong_offset(0) from None
+    except upload_sessions.Gone:  # submitted or dropped meanwhile
+        raise _gone(request, str(packet.pk)) from None
+    return 201 if upload.is_complete else 202, upload
+
+
+def _is_part(request: ApiRequest) -> bool:
+    return bool(request.headers.get("Content-Range"))
+
+
+def _put_whole(request: ApiRequest, upload: Upload) -> Upload:
+    upload = upload_sessions.append(upload_sessions.restart(upload), 0, _blocks(request))
+    if not upload.is_complete:  # the connection broke off; what is not whole is not kept
+        upload_sessions.restart(upload)
+        raise upload_sessions.NotAsDeclared
+    return upload
+
+
+def _put_part(request: ApiRequest, upload: Upload) -> Upload:
     found = _CONTENT_RANGE(request.headers["Content-Range"])
     if found is None:
         raise Problem(400, "Content-Range is written as bytes FIRST-LAST/SIZE.")
     first, last, whole = (int(each) for each in found.groups())
-    if whole != size or not first <= last < size:
-        raise _not_as_declared(f"size: {size} bytes")
+    if whole != upload.length or not first <= last < upload.length:
+        raise _not_as_declared(f"size: {upload.length} bytes")
     if last - first + 1 > MAX_PART_BYTES:
         raise Problem(413, f"A part has {MAX_PART_BYTES} bytes at most.")
     if request_bodies.length(request, megabytes=settings.MAX_DOCUMENT_MB) != last - first + 1:
         raise Problem(400, "Content-Length and Content-Range do not agree.")
-    try:
-        received = upload_sessions.receive_part(packet, number, first, _blocks(request))
-    except upload_sessions.WrongOffset as error:
-        if packet.has(number):
-            return 200
-        offset = {"Upload-Offset": str(error.received)}
-        detail = f"{error.received} bytes have been received. Send the part that begins there."
-        raise Problem(409, detail, headers=offset) from None
-    return 201 if received == size else 202
+    if upload.offset == upload.length:  # the server died before it joined the parts
+        return upload_sessions.finish(upload)
+    return upload_sessions.append(upload, first, _blocks(request))
+
+
+def _wrong_offset(received: int) -> Problem:
+    detail = f"{received} bytes have been received. Send the part that begins there."
+    return Problem(409, detail, headers={"Upload-Offset": str(received)})
 
 
 def opened(request: ApiRequest, response: HttpResponse, asked: OpenIn, key: str) -> Any:
     site = files.site_of(request.auth, asked.site_id)
-    expected = [Expected(**each.model_dump()) for each in asked.files]
+    expected = [DeclaredFile(**each.model_dump()) for each in asked.files]
     _refuse_unacceptable(expected)
-    packet = upload_sessions.open_packet(
-        owner=request.auth.owner,
-        key=key,
-        site_id=site.site_id,
-        priority=asked.priority,
-        files=expected,
+    packet = open_packets.open_packet(
+        owner=request.auth.owner, key=key, site=site, priority=asked.priority, files=expected
     )
-    if batch := _submitted(request.auth, str(packet.packet_id)):
-        upload_sessions.forget(packet)
+    if batch := _submitted(request.auth, str(packet.pk)):
+        open_packets.forget(packet)
         raise _closed(request, batch)
-    response["Location"] = _address(request, "open_packet", packet.packet_id)
+    response["Location"] = _address(request, "open_packet", packet.pk)
     return Status(201, _out(request, packet))
 
 
@@ -187,30 +218,29 @@ def _submit(request: ApiRequest, packet_id: str) -> Batch:
     submission = keys.submission(
         request.auth, Source.UPLOAD, priority=packet.priority, key=_key(packet_id)
     )
-    site = files.site_of(request.auth, packet.site_id)
     try:
-        return upload_sessions.submit(packet, site=site, submission=submission).batch
-    except (upload_sessions.Incomplete, FileNotFoundError) as error:
-        # Two who submit at once: the first one's batch is everybody's.
+        return open_packets.submit(packet, submission=submission).batch
+    except (open_packets.MissingFiles, FileNotFoundError) as error:
+        # Two requests that submit at once get the same batch.
         if batch := _submitted(request.auth, packet_id):
             return batch
-        missing = getattr(error, "numbers", packet.missing())
+        missing = getattr(error, "numbers", list(range(len(packet.files))))
     errors = [
         {"line": number + 1, "field": "files", "message": "has not come"} for number in missing
     ]
     raise Problem(409, f"{len(missing)} files have not come yet.", errors=errors)
 
 
-def _of(request: ApiRequest, packet_id: str) -> Gathered:
+def _of(request: ApiRequest, packet_id: str) -> OpenPacket:
     try:
-        return upload_sessions.find(UUID(packet_id), owner=request.auth.owner)
-    except (upload_sessions.NotOpen, ValueError):
+        return open_packets.find(UUID(packet_id), owner=request.auth.owner)
+    except (open_packets.NotOpen, ValueError):
         raise _gone(request, packet_id) from None
 
 
 def _gone(request: ApiRequest, packet_id: str) -> Problem:
     batch = _submitted(request.auth, packet_id)
-    return _closed(request, batch) if batch else problems.not_found("open packet")
+    return _closed(request, batch) if batch else Problem(404, _NO_PACKET)
 
 
 def _submitted(token: ApiToken, packet_id: str) -> Batch | None:
@@ -230,7 +260,7 @@ def _closed(request: HttpRequest, batch: Batch) -> Problem:
     return Problem(409, f"The packet was submitted: it is {batch.reference}.", headers=where)
 
 
-def _refuse_unacceptable(expected: list[Expected]) -> None:
+def _refuse_unacceptable(expected: list[DeclaredFile]) -> None:
     """All that can be told before a byte has come."""
     faults = []
     if len(expected) > settings.MAX_UPLOAD_FILES:
@@ -248,7 +278,7 @@ def _refuse_unacceptable(expected: list[Expected]) -> None:
     )
 
 
-def _refuse_other(request: HttpRequest, expected: Expected) -> None:
+def _refuse_other(request: HttpRequest, expected: DeclaredFile) -> None:
     """What its headers already say not to be the file that is to come."""
     if request_bodies.length(request, megabytes=settings.MAX_DOCUMENT_MB) != expected.size:
         raise _not_as_declared(f"size: {expected.size} bytes")
@@ -284,24 +314,28 @@ def _address(request: HttpRequest, view: str, *where: Any) -> str:
     return request.build_absolute_uri(reverse(f"api:{view}", args=where))
 
 
-def _file(request: HttpRequest, packet: Gathered, number: int) -> FileOut:
-    expected = packet.files[number]
+def _file(
+    request: HttpRequest, packet: OpenPacket, number: int, uploads: dict[int, Upload]
+) -> FileOut:
+    expected, upload = open_packets.declared(packet)[number], uploads.get(number)
     return FileOut(
         number=number,
         filename=expected.filename,
         sha256=expected.sha256,
-        received=packet.has(number),
-        received_bytes=packet.received(number),
-        url=_address(request, "put_file", packet.packet_id, number),
+        received=bool(upload and upload.is_complete),
+        received_bytes=upload.offset if upload else 0,
+        url=_address(request, "put_file", packet.pk, number),
     )
 
 
-def _out(request: HttpRequest, packet: Gathered) -> OpenPacketOut:
+def _out(request: HttpRequest, packet: OpenPacket) -> OpenPacketOut:
+    uploads = open_packets.uploads(packet)
     return OpenPacketOut(
-        id=str(packet.packet_id),
-        site_id=packet.site_id,
+        id=str(packet.pk),
+        site_id=packet.site.site_id,
         priority=packet.priority,
-        files=[_file(request, packet, number) for number in range(len(packet.files))],
-        url=_address(request, "open_packet", packet.packet_id),
-        submit_url=_address(request, "submit_open_packet", packet.packet_id),
+        files=[_file(request, packet, number, uploads) for number in range(len(packet.files))],
+        url=_address(request, "open_packet", packet.pk),
+        uploads_url=request.build_absolute_uri(reverse("api_uploads")),
+        submit_url=_address(request, "submit_open_packet", packet.pk),
     )

@@ -1,0 +1,172 @@
+"""Packets of programs whose files come one by one, until they are submitted or expire.
+
+Nothing of an open packet is registered before `submit`; its rows (`OpenPacket`, `Upload`) are no
+records and are deleted then. Its id is made of owner and key: opening it again finds it, and nobody
+else can name it.
+"""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from ingestion.intake import quotas, upload_sessions
+from ingestion.intake.quotas import OpenUploads
+from ingestion.intake.registration import (
+    KeyReused,
+    Submission,
+    UploadedDocument,
+    register_files,
+)
+from ingestion.models import OpenPacket, Packet, Upload
+from sites.models import Site
+
+_NAMESPACE = uuid.UUID("7a2f5c0e-6d2a-4a53-9a0e-3f6f5a1c9b11")  # any constant
+
+
+class NotOpen(Exception):
+    """There is no such packet, it is somebody else's, or it was submitted."""
+
+
+class MissingFiles(Exception):
+    """Files are missing; `numbers` says which, from 0."""
+
+    def __init__(self, numbers: list[int]) -> None:
+        super().__init__(f"missing: {numbers}")
+        self.numbers = numbers
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredFile:
+    """A file of an open packet, as the program declared it."""
+
+    filename: str
+    document_type: str
+    person: str
+    sha256: str
+    size: int  # bytes
+
+
+def open_packet(
+    *, owner: str, key: str, site: Site, priority: int, files: Iterable[DeclaredFile]
+) -> OpenPacket:
+    """Return the packet of this owner and key. Idempotent.
+
+    Raises KeyReused, OverQuota and NoRoom, and keeps nothing then.
+    """
+    drop_expired()
+    declared = [asdict(each) for each in files]
+    wanted = OpenPacket(
+        id=uuid.uuid5(_NAMESPACE, f"{owner}\0{key}"),
+        owner=owner,
+        key=key,
+        site=site,
+        priority=priority,
+        files=declared,
+        size=sum(each["size"] for each in declared),
+    )
+    with transaction.atomic():
+        # The site's row is locked: otherwise two requests could take the last place of the quota.
+        Site.objects.select_for_update(no_key=True).get(pk=site.pk)
+        if there := OpenPacket.objects.filter(pk=wanted.pk).first():
+            if _description(there) != _description(wanted):
+                raise KeyReused(f"the key {key!r} was used for another packet")
+            return there
+        own = OpenPacket.objects.filter(owner=owner).values_list("size", flat=True)
+        quotas.refuse_beyond(
+            OpenUploads(len(own) + 1, sum(own)), in_all=quotas.bytes_of_all(), more=wanted.size
+        )
+        quotas.refuse_without_room(wanted.size)
+        wanted.save(force_insert=True)
+    return wanted
+
+
+def _description(packet: OpenPacket) -> tuple[object, ...]:
+    return packet.site_id, packet.priority, packet.key, packet.files
+
+
+def find(packet_id: uuid.UUID, *, owner: str) -> OpenPacket:
+    """Return the open packet of this id. Raises NotOpen."""
+    packet = OpenPacket.objects.filter(pk=packet_id, owner=owner).select_related("site").first()
+    if packet is None or packet.expires_at < timezone.now():
+        raise NotOpen(f"there is no open packet {packet_id}")
+    return packet
+
+
+def declared(packet: OpenPacket) -> list[DeclaredFile]:
+    return [DeclaredFile(**each) for each in packet.files]
+
+
+def uploads(packet: OpenPacket) -> dict[int, Upload]:
+    """Return the uploads of its files by their numbers; a file that nobody has begun has none."""
+    return {each.number or 0: each for each in packet.uploads.select_related("packet")}
+
+
+def upload_of(packet: OpenPacket, number: int, *, metadata: str = "") -> Upload:
+    """Return the upload of a file, begun if need be. Raises IndexError for an unknown number."""
+    there = packet.uploads.filter(number=number).select_related("packet").first()
+    return there or begin(packet, number, metadata=metadata)
+
+
+def begin(packet: OpenPacket, number: int, *, metadata: str = "") -> Upload:
+    """Begin the upload of a file anew. Raises IndexError, and IntegrityError if it is complete."""
+    file = declared(packet)[number]
+    return upload_sessions.begin(
+        packet,
+        filename=file.filename,
+        length=file.size,
+        sha256=file.sha256,
+        number=number,
+        metadata=metadata,
+    )
+
+
+def submit(packet: OpenPacket, *, submission: Submission) -> Packet:
+    """Register the packet and forget it here.
+
+    Raises MissingFiles, and what `register_files` raises.
+    """
+    begun = uploads(packet)
+    complete = [_complete(begun.get(number)) for number in range(len(packet.files))]
+    if missing := [number for number, upload in enumerate(complete) if upload is None]:
+        raise MissingFiles(missing)
+    files = [
+        UploadedDocument(
+            file.filename, file.document_type, file.person, upload_sessions.content(upload)
+        )
+        for file, upload in zip(declared(packet), complete, strict=True)
+        if upload
+    ]
+    registered = register_files(packet.site, files, submission)
+    # Registered and durable. A crash here is harmless: submitting again finds it by the same key.
+    forget(packet)
+    return registered
+
+
+def _complete(upload: Upload | None) -> Upload | None:
+    """Return the upload if its whole file has come, also if the server died before it joined it."""
+    if upload is None:
+        return None
+    try:
+        return upload_sessions.finish(upload)
+    except (upload_sessions.Incomplete, upload_sessions.NotAsDeclared, upload_sessions.Gone):
+        return None
+
+
+def forget(packet: OpenPacket) -> None:
+    """Drop an open packet with all its uploads. Idempotent."""
+    for upload in packet.uploads.select_related("packet"):
+        upload_sessions.terminate(upload)
+    OpenPacket.objects.filter(pk=packet.pk).delete()
+
+
+def drop_expired() -> int:
+    """Drop packets for which nothing has come for a day. Return how many."""
+    old = OpenPacket.objects.filter(touched_at__lt=timezone.now() - OpenPacket.KEPT)
+    count = 0
+    for packet in old:
+        forget(packet)
+        count += 1
+    return count

@@ -1,0 +1,347 @@
+"""Resumable uploads: their state, whatever the order of requests, crashes and other clients."""
+
+import hashlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import OperationalError, connection, transaction
+from hypothesis import settings as of_hypothesis
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from ingestion.intake import drafts, open_packets, upload_sessions
+from ingestion.intake.open_packets import DeclaredFile
+from ingestion.intake.upload_sessions import (
+    Checksum,
+    Gone,
+    Incomplete,
+    NotAsDeclared,
+    TooLong,
+    WrongChecksum,
+    WrongOffset,
+)
+from ingestion.models import OpenPacket, ReceivedPart, Upload
+from ingestion.operations import retention
+from ingestion.storage import spool
+from tests.factories import make_site, make_user
+from tests.ingestion.storage.buckets import in_s3
+
+pytestmark = pytest.mark.django_db
+CONTENT = b"%PDF-1.7 " + bytes(range(256)) * 4
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
+    settings.SPOOL_DIR.mkdir()
+
+
+def begin(content=CONTENT, sha256=SHA256):
+    """The upload of the only file of an open packet."""
+    file = DeclaredFile("IRB.pdf", "irb-approval", "", sha256, len(content))
+    packet = open_packets.open_packet(
+        owner="site:1", key="k", site=make_site(), priority=5, files=[file]
+    )
+    return open_packets.begin(packet, 0)
+
+
+def stored(upload):
+    """The bytes of a finished upload."""
+    return spool.path_of(upload.spooled).read_bytes()
+
+
+def spooled():
+    return {f"uploads/{path.name}" for path in spool.path_of("uploads").glob("*")}
+
+
+def again(upload):
+    return Upload.objects.get(pk=upload.pk)
+
+
+def append(upload, offset, content, **options):
+    return upload_sessions.append(again(upload), offset, [content], **options)
+
+
+def test_parts_of_any_length_make_the_file():
+    upload = begin()
+    for first, last in ((0, 1), (1, 700), (700, len(CONTENT))):
+        upload = append(upload, first, CONTENT[first:last])
+    assert upload.is_complete
+    assert stored(upload) == CONTENT
+    assert spooled() == {upload.spooled}, "the parts are gone"
+
+
+def test_a_single_part_is_the_file_and_is_not_copied():
+    upload = append(begin(), 0, CONTENT)
+    assert (stored(upload), spooled()) == (CONTENT, {upload.spooled})
+
+
+def test_an_empty_file_is_complete_without_a_part():
+    upload = begin(b"", hashlib.sha256(b"").hexdigest())
+    assert stored(append(upload, 0, b"")) == b""
+
+
+@pytest.mark.parametrize("offset", [0, 9, 11, len(CONTENT), 10**15])
+def test_a_part_that_begins_elsewhere_is_not_kept(offset):
+    upload = append(begin(), 0, CONTENT[:10])
+    with pytest.raises(WrongOffset) as refused:
+        append(upload, offset, CONTENT[offset:])
+    assert refused.value.received == again(upload).offset == 10
+    assert len(spooled()) == 1
+
+
+def test_more_bytes_than_the_file_has_are_not_kept():
+    upload = append(begin(), 0, CONTENT[:10])
+    with pytest.raises(TooLong):
+        append(upload, 10, CONTENT)
+    assert (again(upload).offset, len(spooled())) == (10, 1)
+
+
+def test_a_part_with_another_checksum_is_not_kept():
+    upload, wrong = begin(), Checksum("sha256", hashlib.sha256(b"another part").digest())
+    with pytest.raises(WrongChecksum):
+        append(upload, 0, CONTENT, checksum=wrong)
+    assert (again(upload).offset, spooled()) == (0, set())
+    right = Checksum("sha256", hashlib.sha256(CONTENT).digest())
+    assert append(upload, 0, CONTENT, checksum=right).is_complete
+
+
+def test_a_file_that_is_not_the_declared_one_is_dropped_and_starts_again():
+    upload = append(begin(), 0, CONTENT[:10])
+    with pytest.raises(NotAsDeclared):
+        append(upload, 10, CONTENT[10:-1] + b"?")
+    assert (again(upload).offset, spooled()) == (0, set())
+    assert append(upload, 0, CONTENT).is_complete
+
+
+def test_what_came_before_the_connection_broke_off_is_kept():
+    upload = append(begin(), 0, CONTENT[:100])
+    with pytest.raises(Incomplete):
+        upload_sessions.finish(upload)
+    assert stored(append(upload, 100, CONTENT[100:])) == CONTENT
+
+
+def test_a_server_that_dies_before_the_row_is_committed_leaves_bytes_for_prune(monkeypatch):
+    upload, enter = begin(), upload_sessions._enter_part
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(upload_sessions, "_enter_part", die)
+    with pytest.raises(KeyboardInterrupt):
+        append(upload, 0, CONTENT[:100])
+    monkeypatch.setattr(upload_sessions, "_enter_part", enter)
+    assert again(upload).offset == 0
+    (left,) = spooled()
+    upload = append(upload, 0, CONTENT)
+    assert stored(upload) == CONTENT
+    assert not retention._needed(left)
+    assert retention._needed(upload.spooled)
+
+
+def test_a_commit_of_which_nobody_knows_keeps_the_bytes(monkeypatch):
+    """The connection to the database is lost at COMMIT: the row may be there, so the bytes stay."""
+    upload = begin()
+
+    def commit_and_fail(row, offset, kept):
+        enter(row, offset, kept)
+        raise OperationalError("server closed the connection unexpectedly")
+
+    enter = upload_sessions._enter_part
+    monkeypatch.setattr(upload_sessions, "_enter_part", commit_and_fail)
+    with pytest.raises(OperationalError):
+        append(upload, 0, CONTENT[:100])
+    monkeypatch.setattr(upload_sessions, "_enter_part", enter)
+    assert again(upload).offset == 100
+    assert stored(append(upload, 100, CONTENT[100:])) == CONTENT
+
+
+def test_a_file_whose_parts_all_came_before_the_server_died_is_finished_later(monkeypatch):
+    upload, finish = append(begin(), 0, CONTENT[:10]), upload_sessions.finish
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(upload_sessions, "finish", die)
+    with pytest.raises(KeyboardInterrupt):
+        append(upload, 10, CONTENT[10:])
+    monkeypatch.setattr(upload_sessions, "finish", finish)
+    assert (again(upload).offset, again(upload).is_complete) == (len(CONTENT), False)
+    assert stored(upload_sessions.finish(again(upload))) == CONTENT
+
+
+def test_a_file_that_is_finished_twice_at_once_is_one_file(monkeypatch):
+    """The second request joins the parts while the first one has finished."""
+    upload, joined = append(begin(), 0, CONTENT[:10]), upload_sessions._joined
+    other = []
+
+    def join_after_another(parts):
+        monkeypatch.setattr(upload_sessions, "_joined", joined)
+        kept = joined(parts)
+        other.append(upload_sessions.finish(again(upload)))
+        return kept
+
+    monkeypatch.setattr(upload_sessions, "_joined", join_after_another)
+    upload = append(upload, 10, CONTENT[10:])
+    assert upload.spooled == other[0].spooled
+    assert (stored(upload), spooled()) == (CONTENT, {upload.spooled})
+
+
+def test_an_upload_that_is_terminated_is_gone_with_its_bytes():
+    upload = append(begin(), 0, CONTENT[:10])
+    for _ in range(2):
+        upload_sessions.terminate(upload)
+    assert (Upload.objects.count(), spooled()) == (0, set())
+    with pytest.raises(Gone):
+        upload_sessions.append(upload, 10, [CONTENT[10:]])
+    assert spooled() == set()
+
+
+def test_an_upload_of_a_draft_leads_to_its_file_as_often_as_it_is_asked():
+    draft = drafts.begin(make_user("mara"), "t")
+    upload = drafts.begin_upload(draft, "IRB.pdf", len(CONTENT))
+    append(upload, 0, CONTENT)
+    (first, is_new), (second, is_new_again) = (drafts.take(again(upload)) for _ in range(2))
+    assert (first, is_new, is_new_again) == (second, True, False)
+    twin = drafts.begin_upload(draft, "copy.pdf", len(CONTENT))
+    append(twin, 0, CONTENT)
+    assert drafts.take(again(twin)) == (first, False)
+    assert spooled() == {first.spooled}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_clients_that_continue_the_same_upload_keep_each_byte_once():
+    upload = append(begin(), 0, CONTENT[:10])
+    ready = threading.Barrier(2)
+
+    def send(_):
+        def chunks():
+            yield CONTENT[10:20]
+            ready.wait(30)  # both have seen offset 10
+            yield CONTENT[20:]
+
+        try:
+            return upload_sessions.append(again(upload), 10, chunks()).offset
+        except WrongOffset as error:
+            return f"refused at {error.received}"
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as threads:
+        answers = sorted(map(str, threads.map(send, range(2))))
+    assert answers == [str(len(CONTENT)), f"refused at {len(CONTENT)}"]
+    assert stored(again(upload)) == CONTENT
+    assert spooled() == {again(upload).spooled}
+
+
+def test_one_host_continues_in_the_bucket_what_another_one_began(
+    settings, tmp_path, monkeypatch, s3
+):
+    in_s3(s3, monkeypatch, settings)
+    upload = begin()
+    for host, (first, last) in enumerate(((0, 300), (300, 700), (700, len(CONTENT)))):
+        settings.SPOOL_DIR = tmp_path / f"host-{host}"  # each host has a folder of its own
+        settings.SPOOL_DIR.mkdir()
+        upload = append(upload, first, CONTENT[first:last])
+        assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
+    assert spool.local(upload.spooled, tmp_path).read_bytes() == CONTENT
+    assert list(retention.needed_uploads()) == [(upload.spooled, SHA256, len(CONTENT))]
+
+
+class Uploading(RuleBasedStateMachine):
+    """An upload beside the simplest model of one: the bytes that have been accepted."""
+
+    def __init__(self):
+        super().__init__()
+        self.atom = transaction.atomic()
+        self.atom.__enter__()
+
+    def teardown(self):
+        transaction.set_rollback(True)
+        self.atom.__exit__(None, None, None)
+        for path in spool.path_of("uploads").glob("*"):
+            path.unlink()
+
+    @initialize(content=st.binary(max_size=40))
+    def begin(self, content):
+        OpenPacket.objects.all().delete()
+        self.content, self.accepted = content, b""
+        self.upload = begin(content, hashlib.sha256(content).hexdigest())
+
+    @property
+    def row(self):
+        return again(self.upload)
+
+    @rule(size=st.integers(0, 45))
+    def continue_it(self, size):
+        start = len(self.accepted)
+        part = self.content[start : start + size]
+        if self.row.is_complete:
+            with pytest.raises(WrongOffset):
+                append(self.upload, start, part)
+        else:
+            append(self.upload, start, part)
+            self.accepted += part
+
+    @rule(offset=st.integers(0, 45), part=st.binary(max_size=9))
+    def send_from_elsewhere(self, offset, part):
+        if offset != len(self.accepted):
+            with pytest.raises(WrongOffset) as refused:
+                append(self.upload, offset, part)
+            assert refused.value.received == len(self.accepted)
+
+    @precondition(lambda self: not self.row.is_complete)
+    @rule(part=st.binary(min_size=1, max_size=9))
+    def damage_a_part(self, part):
+        wrong = Checksum("sha256", hashlib.sha256(part + b"?").digest())
+        with pytest.raises((WrongChecksum, TooLong)):
+            append(self.upload, len(self.accepted), part, checksum=wrong)
+
+    @precondition(lambda self: not self.row.is_complete)
+    @rule(extra=st.binary(min_size=1, max_size=9))
+    def send_too_much(self, extra):
+        start = len(self.accepted)
+        with pytest.raises(TooLong):
+            append(self.upload, start, self.content[start:] + extra)
+
+    @precondition(lambda self: not self.row.is_complete and len(self.accepted) < len(self.content))
+    @rule()
+    def send_another_file(self):
+        start = len(self.accepted)
+        other = self.content[start:-1] + bytes([self.content[-1] ^ 1])
+        with pytest.raises(NotAsDeclared):
+            append(self.upload, start, other)
+        self.accepted = b""
+
+    @rule()
+    def start_again(self):
+        if not self.row.is_complete:
+            upload_sessions.restart(self.row)
+            self.accepted = b""
+
+    @invariant()
+    def the_bytes_are_those_that_were_accepted(self):
+        row = self.row
+        assert row.offset == len(self.accepted)
+        parts = [spool.path_of(part.spooled).read_bytes() for part in row.parts.all()]
+        if row.is_complete:
+            assert (stored(row), parts) == (self.content, [])
+        else:
+            assert b"".join(parts) == self.accepted
+        known = {row.spooled} if row.is_complete else set()
+        assert spooled() == known | set(ReceivedPart.objects.values_list("spooled", flat=True))
+
+
+def test_the_state_is_that_of_the_simplest_model():
+    run_state_machine_as_test(
+        Uploading, settings=of_hypothesis(max_examples=40, stateful_step_count=12)
+    )
