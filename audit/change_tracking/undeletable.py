@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.db.models.deletion import Collector, ProtectedError, RestrictedError
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
 
 from audit.change_tracking.change_reasons import FIELD, ReasonedActions
 from audit.ledger import queries
@@ -70,7 +71,10 @@ class KeptAdmin(ReasonedActions):
         kept = [(obj, why) for obj in chosen[:MOST] if (why := self.kept_because(obj))]
         for obj, why in kept:
             self.enter_refusal(request, obj, why)
-            message = f"Nothing was deleted, and that you tried is on record. {obj}: {why}"
+            message = _(
+                "Nothing was deleted. The audit trail records your attempt. {item}: {reason}"
+            )
+            message = message.format(item=obj, reason=why)
             self.message_user(request, message, messages.ERROR)
         return None if kept else super().response_action(request, queryset, *location)
 
@@ -99,13 +103,13 @@ class KeptAdmin(ReasonedActions):
             self.enter_refusal(request, obj, why)
         context = {
             **self.admin_site.each_context(request),
-            "title": f"{str(self.opts.verbose_name).capitalize()} {obj} is not deleted",
+            "title": _("{item} cannot be deleted").format(item=obj),
             "opts": self.opts,
             "original": obj,
-            "why": why,
+            "refusal": why,
             "was_tried": was_tried,
         }
-        return TemplateResponse(request, "admin/kept.html", context, status=403)
+        return TemplateResponse(request, "admin/deletion_refused.html", context, status=403)
 
 
 def is_referred_to(obj: Any) -> bool:

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.change_reasons import FIELD
@@ -96,12 +97,12 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
         """Show the secret in this answer alone: a message would carry it in a cookie."""
         context = {
             **self.admin_site.each_context(request),
-            "title": "The token is made",
+            "title": _("Token created"),
             "opts": self.opts,
             "token": obj,
             "secret": obj.shown_once,
         }
-        return TemplateResponse(request, "admin/api_token_made.html", context)
+        return TemplateResponse(request, "admin/api_token_created.html", context)
 
     @admin.action(description="Revoke", permissions=["change"])
     def revoke(self, request: HttpRequest, rows: QuerySet[ApiToken]) -> None:

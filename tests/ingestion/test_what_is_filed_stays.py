@@ -126,7 +126,7 @@ def test_whoever_asks_to_delete_what_stays_is_told_why_not_and_is_on_record(
             (administrator.actor, WHY)
         ] * number
     said = answer.content.decode()
-    assert "That you tried is on record" in said
+    assert "The audit trail records your attempt" in said
     assert type(row).objects.filter(pk=row.pk).exists()
     if kind in {"document", "packet", "site", "study"}:
         assert UNTIL in said
@@ -166,7 +166,7 @@ def test_in_a_list_the_deletion_of_what_stays_is_refused_on_record(
     address = page_of(row).removesuffix(f"{row.pk}/")
     sent = {"action": "delete_selected", "_selected_action": [row.pk], "reason_for_change": WHY}
     said = client.post(address, sent, follow=True).content.decode()
-    assert "Nothing was deleted, and that you tried is on record." in said
+    assert "Nothing was deleted. The audit trail records your attempt." in said
     (tried,) = queries.find(Search(subjects=[f"{kind}:{row.pk}"], event=f"{kind}.deletion_refused"))
     assert tried.detail["reason"] == WHY
 
