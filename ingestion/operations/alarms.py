@@ -135,8 +135,8 @@ def _workers() -> Iterator[Alarm]:
     seen = host_heartbeat.last_seen()
     silence = timedelta(seconds=settings.WORKER_SILENT_SECONDS)
     if seen is None or timezone.now() - seen > silence:
-        since = _("No worker heartbeat since {time} UTC. Documents wait, but none is lost.")
-        never = _("No worker heartbeat yet. Documents wait, but none is lost.")
+        since = _("No worker heartbeat since {time} UTC. Documents are waiting. None is lost.")
+        never = _("No worker heartbeat yet. Documents are waiting. None is lost.")
         yield Alarm(
             "workers",
             since.format(time=f"{seen:%Y-%m-%d %H:%M:%S}") if seen else never,

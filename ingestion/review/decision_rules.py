@@ -47,7 +47,8 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
             _("Return to site"),
             "I reviewed this document, and it has to be corrected by the site.",
             effect=_(
-                "The coordinator sees exactly the text of your note and sends a corrected file."
+                "The coordinator reads your note exactly as you write it and sends a corrected "
+                "file."
             ),
         ),
         Action.CONFIRM: Rule(

@@ -163,7 +163,7 @@ def test_a_signature_shows_the_role_that_allows_it(reviewing, sent, ines):
 def test_a_return_asks_for_a_note_and_for_no_password(reviewing, sent):
     document = sent(IN_REVIEW)
     form = text(reviewing.get(f"/admin/review/{document.pk}/sign/?action=return"))
-    assert "sees exactly this text" in form
+    assert "exactly as you write it" in form
     assert "Password" not in form
     assert sign(reviewing, document, "return", reason_code="NOT_SIGNED").status_code == 400
     sign(reviewing, document, "return", reason_code="NOT_SIGNED", note=NOTE)
@@ -299,7 +299,7 @@ def test_several_are_returned_with_one_note_where_they_have_one_reason(
 def test_the_way_of_a_document_tells_what_qa_did(reviewing, sent, ines):
     document = sent(REJECTED)
     decide(document, Action.OVERRIDE, ines)
-    assert "Filed by decision of QA" in text(reviewing.get(f"/documents/{document.pk}/"))
+    assert "Filed by QA decision" in text(reviewing.get(f"/documents/{document.pk}/"))
     assert timeline(document.subject)[-1].event == "document.overridden"
 
 

@@ -88,7 +88,9 @@ class DecisionForm(SignedForm):
     )
     note = forms.CharField(
         label=_("Note to the site"),
-        help_text=_("The coordinator sees exactly this text. Say what the site has to do."),
+        help_text=_(
+            "The coordinator reads this text exactly as you write it. Say what the site has to do."
+        ),
         min_length=LEAST,
         max_length=MOST_WORDS,
         widget=forms.Textarea(attrs={"rows": 4}),

@@ -2,6 +2,9 @@
 
 from datetime import UTC, date, datetime
 
+from django.utils import dateformat
+from django.utils.translation import gettext as _
+
 from ingestion.rules.document_types import TYPES
 
 
@@ -13,7 +16,7 @@ def clock(moment: datetime) -> str:
 def day(of: date) -> str:
     """As in 20 Nov 2026; of a moment its day in UTC."""
     at = of.astimezone(UTC) if isinstance(of, datetime) else of
-    return f"{at.day} {at:%b %Y}"
+    return dateformat.format(at, "j M Y")
 
 
 def said_as(document_type: str, doc_id: str) -> str:
@@ -21,6 +24,8 @@ def said_as(document_type: str, doc_id: str) -> str:
     kind = TYPES.get(document_type)
     if kind is None:
         return doc_id
-    declared, _, person = doc_id.partition(".")
-    is_said = kind.per_person and declared == kind.slug and person
-    return f"{kind.name} of {person.replace('-', ' ').title()}" if is_said else kind.name
+    declared, _dot, person = doc_id.partition(".")
+    if not (kind.per_person and declared == kind.slug and person):
+        return kind.name
+    name = person.replace("-", " ").title()
+    return _("{type} of {person}").format(type=kind.name, person=name)

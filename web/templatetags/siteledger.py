@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from django import template
-from django.utils import timezone
+from django.utils import dateformat, timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from ingestion.rules.finding_texts import reason
 from sites.roles import label
@@ -31,41 +33,46 @@ def chip(tone: str, icon_name: str, word: str) -> SafeString:
 
 @register.filter
 def utc(moment: datetime) -> SafeString:
-    """As in 20 Nov 2026, 16:54 UTC; with the exact moment for machines."""
+    """Return a `<time>` element such as "20 Nov 2026, 16:54 UTC"."""
     at = moment.astimezone(UTC)
-    text = f"{at.day} {at:%b %Y, %H:%M} UTC"
-    return format_html('<time datetime="{}">{}</time>', at.isoformat(timespec="milliseconds"), text)
+    exact = at.isoformat(timespec="milliseconds")
+    return format_html('<time datetime="{}">{}</time>', exact, _to_the_minute(at))
+
+
+def _to_the_minute(at: datetime) -> str:
+    return f"{dateformat.format(at, 'j M Y, H:i')} UTC"
 
 
 @register.filter
 def utc_exact(moment: datetime) -> SafeString:
-    """As in 20 Nov 2026, 16:54:09.127 UTC: for what is proved, where the order matters."""
+    """Return a `<time>` element such as "20 Nov 2026, 16:54:09.127 UTC", for ledger entries."""
     at = moment.astimezone(UTC)
-    text = f"{at.day} {at:%b %Y, %H:%M:%S}.{at.microsecond // 1000:03} UTC"
+    text = f"{dateformat.format(at, 'j M Y, H:i:s')}.{at.microsecond // 1000:03} UTC"
     return format_html('<time datetime="{}">{}</time>', at.isoformat(), text)
 
 
 @register.filter
 def short_hash(full: str) -> SafeString:
-    """Its ends; the whole is in the title, and beside it wherever it is to be copied."""
+    """Return the first and last four characters of a hash. The title attribute has all of it."""
     return format_html('<code title="{}">{}…{}</code>', full, full[:4], full[-4:])
 
 
 @register.filter
 def ago(moment: datetime) -> SafeString:
-    """As in 3 days, 1 hour ago; the full time is in the title. For lists only."""
+    """Return a `<time>` element such as "3 days, 1 hour ago". Its title is the full time."""
     at = moment.astimezone(UTC)
+    is_recent = timezone.now() - at < _JUST_NOW
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         at.isoformat(timespec="seconds"),
-        f"{at.day} {at:%b %Y, %H:%M} UTC",
-        "just now" if timezone.now() - at < _JUST_NOW else f"{timesince(at)} ago",
+        _to_the_minute(at),
+        _("just now") if is_recent else _("{duration} ago").format(duration=timesince(at)),
     )
 
 
 @register.filter
 def with_commands(sentence: str) -> SafeString:
-    """What stands between `` is a command, to be copied."""
+    """Return the sentence with each part between backticks in a `<code>` element."""
     pieces = enumerate(sentence.split("`"))
     texts = ((format_html("<code>{}</code>", text) if at % 2 else text,) for at, text in pieces)
     return format_html_join("", "{}", texts)
@@ -73,16 +80,20 @@ def with_commands(sentence: str) -> SafeString:
 
 @register.filter
 def seconds(number: float) -> str:
-    """As in 41 s, 12 min, 3 h, 2 days: for how long something waits."""
-    for least, size, unit in ((172_800, 86_400, "days"), (7_200, 3_600, "h"), (120, 60, "min")):
-        if number >= least:
-            return f"{number // size:.0f} {unit}"
-    return f"{number:.0f} s"
+    """Return a waiting time of `number` seconds in its largest unit, for example "12 min"."""
+    if number >= 172_800:
+        days = int(number // 86_400)
+        return ngettext("{n} day", "{n} days", days).format(n=days)
+    if number >= 7_200:
+        return _("{n} h").format(n=int(number // 3_600))
+    if number >= 120:
+        return _("{n} min").format(n=int(number // 60))
+    return _("{n} s").format(n=f"{number:.0f}")
 
 
 @register.filter
 def filesize(size: int | None) -> str:
-    """Bytes in decimal units, as file managers and the limits of this product count them."""
+    """Return a size in decimal KB or MB, the units in which the upload limits are stated."""
     if size is None:
         return ""
     return f"{max(1, round(size / 1e3))} KB" if size < 100_000 else f"{size / 1e6:.1f} MB"
