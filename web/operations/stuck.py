@@ -103,7 +103,7 @@ def at_once(request: SignedIn) -> HttpResponse:
 @for_staff_with(OPERATE)
 @require_POST
 def release(request: SignedIn) -> HttpResponse:
-    """Leases that nobody renews are taken away; what they held is due again."""
+    """Release expired leases. The documents of their chunks are due again."""
     form = ReasonForm(request.POST, name="release")
 
     def act(by: By) -> str:
