@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 
 class AppendOnly(Exception):
@@ -247,9 +248,9 @@ class AuditReview(_Added):
     """
 
     class Outcome(models.TextChoices):
-        NOTHING_FOUND = "nothing_found", "Nothing that needs an answer"
-        ANSWERED = "answered", "Something was found, and it is answered"
-        OPEN = "open", "Something was found, and it is being followed up"
+        NOTHING_FOUND = "nothing_found", _("Nothing that needs an answer")
+        ANSWERED = "answered", _("Something was found, and it is answered")
+        OPEN = "open", _("Something was found, and it is being followed up")
 
     period_from = models.DateField()  # days of UTC, both included
     period_to = models.DateField()

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import DocumentState
 from ingestion.models.choices import of_states
@@ -19,15 +20,15 @@ from sites.models import User
 class Action(models.TextChoices):
     """What QA may do with a document. `ingestion.review` says from which states, and how."""
 
-    CONFIRM = "confirm", "Rejection confirmed"
-    RETURN = "return", "Returned to the site"
-    REDECLARE = "redeclare", "Type or person corrected"
-    RELEASE = "release", "Released from review"
-    UNSEAL = "unseal", "Released from quarantine"
-    OVERRIDE = "override", "Filed in spite of a finding"
-    SUPERSEDE = "supersede", "Superseded by a newer version"
-    WITHDRAW = "withdraw", "Withdrawn"
-    REHOME = "rehome", "Moved to another site"
+    CONFIRM = "confirm", _("Rejection confirmed")
+    RETURN = "return", _("Returned to the site")
+    REDECLARE = "redeclare", _("Type or person corrected")
+    RELEASE = "release", _("Released from review")
+    UNSEAL = "unseal", _("Released from quarantine")
+    OVERRIDE = "override", _("Filed in spite of a finding")
+    SUPERSEDE = "supersede", _("Superseded by a newer version")
+    WITHDRAW = "withdraw", _("Withdrawn")
+    REHOME = "rehome", _("Moved to another site")
 
 
 class Appended(Exception):
