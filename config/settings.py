@@ -189,6 +189,7 @@ LOGOUT_REDIRECT_URL = "/login/"
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"  # stored and shown in UTC; the pages say so
 USE_I18N = True
+LOCALE_PATHS = [BASE_DIR / "locale"]  # one catalogue per language for all packages
 FORMAT_MODULE_PATH = ["config.formats"]
 USE_TZ = True
 

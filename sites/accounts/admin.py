@@ -162,7 +162,7 @@ class AccountKeeping(_Base):
                 self.record_change(request, person, {"locked_until": change})
         self.message_user(request, "Unlocked: they can try to sign in again now.")
 
-    @admin.action(description="Take away the code at sign-in", permissions=["change"])
+    @admin.action(description="Reset multi-factor authentication", permissions=["change"])
     def reset_second_step(self, request: HttpRequest, people: QuerySet[User]) -> None:
         for person in people.select_for_update():
             old, suspended = person.second_step_since, person.signing_suspended_at

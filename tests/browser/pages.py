@@ -85,7 +85,7 @@ def refused_signature(tab: Tab) -> None:
 
 
 def choose_files(tab: Tab) -> None:
-    tab.get_by_role("button", name="Choose files").wait_for()
+    tab.get_by_role("button", name="Select files").wait_for()
     cv = {"name": "cv.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7 a CV"}
     no_pdf = {"name": "notes.docx", "mimeType": "application/msword", "buffer": b"PK"}
     tab.locator("[data-drop] input").set_input_files([cv, no_pdf])
@@ -147,7 +147,7 @@ BEFORE_ANYTHING = {
 WITH_EVERYTHING: dict[str, list[Page]] = {
     "new": [
         Page("{link}"),
-        Page("{link}", refused("Set the password")),
+        Page("{link}", refused("Save password")),
         Page("/account/"),
         Page("/account/policy/"),
         Page("/packets/new/", status=403),
@@ -198,7 +198,7 @@ WITH_EVERYTHING: dict[str, list[Page]] = {
         Page("/account/code/"),
         Page("/account/code/", refused("Set it up")),
         Page("/password/"),
-        Page("/password/", refused("Change it")),
+        Page("/password/", refused("Change password")),
         Page("/session/"),
         Page("/documents/999999/", status=404),
         Page("/admin/", status=403),

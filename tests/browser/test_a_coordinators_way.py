@@ -57,7 +57,7 @@ def work():
 
 def choose(page, *files):
     """As a person does: only once there is a button to choose with."""
-    expect(page.get_by_role("button", name="Choose files")).to_be_visible()
+    expect(page.get_by_role("button", name="Select files")).to_be_visible()
     for chosen in files:
         page.locator("[data-drop] input").set_input_files(chosen)
 
@@ -102,7 +102,7 @@ def test_a_mistake_is_named_where_it_is_and_nothing_is_lost(signed_in, mara, fil
     page.get_by_role("button", name="Send 2 documents").click()
     expect(page.locator("#problems")).to_be_focused()
     page.get_by_role("link", name="Say whose CV").click()
-    expect(page.get_by_label("Whose document is it? cv.pdf")).to_be_focused()
+    expect(page.get_by_label("Name of the person in cv.pdf")).to_be_focused()
     page.keyboard.type("Helena Brandt")
     expect(page.locator(".sl-row")).to_have_count(2)
     page.get_by_role("button", name="Send 2 documents").click()

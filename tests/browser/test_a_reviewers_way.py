@@ -147,7 +147,7 @@ def test_a_signature_is_shown_with_the_decision(page, two, ines):
     decide(two[0], Action.RELEASE, ines)
     page.goto(f"/admin/review/{two[0].pk}/")
     expect(page.get_by_text("Inês Duarte (QA lead)")).to_be_visible()
-    expect(page.get_by_text("Nothing of it has changed since.")).to_be_visible()
+    expect(page.get_by_text("The signed record has not changed.")).to_be_visible()
     shoot(page, "decided")
 
 
@@ -170,7 +170,11 @@ def test_the_second_of_two_reviewers_is_told_and_loses_nothing(page, sent):
 def test_a_page_that_cannot_be_drawn_blocks_no_decision(page, sent):
     document, _ = sent(DOUBTED, content=b"%PDF-1.7 a letter")
     page.goto(f"/admin/review/{document.pk}/")
-    expect(page.get_by_text("The page could not be drawn.", exact=True)).to_be_visible()
+    expect(
+        page.get_by_text(
+            "The page could not be displayed. Download the file to read it.", exact=True
+        )
+    ).to_be_visible()
     expect(page.get_by_role("link", name="Download the file")).to_be_visible()
     shoot(page, "not_drawn")
     page.get_by_role("link", name="Return to site").click()

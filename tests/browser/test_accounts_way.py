@@ -56,7 +56,7 @@ def test_who_is_locked_out_reads_when_to_come_back(open_page, mara):
     expect(page.get_by_role("alert")).to_contain_text("Try again at")
     expect(page.get_by_role("alert")).to_contain_text(re.compile(r"UTC, in \d+ minutes?"))
     assert fits(page)
-    page.get_by_role("link", name="Back to the sign-in").click()
+    page.get_by_role("link", name="Back to sign-in").click()
     sign_in(page)
     expect(page.locator("h1")).to_have_text("Wait before you try again")
 
@@ -98,7 +98,7 @@ def test_work_in_another_tab_is_work(typing):
 def test_what_was_typed_outlasts_the_session_and_is_sent_after_signing_in_again(typing, mara):
     pass_on_the_server(16)
     typing.clock.fast_forward("13:40")
-    expect(question(typing)).to_contain_text("What you typed is still here.")
+    expect(question(typing)).to_contain_text("The text that you entered is still here.")
     typing.keyboard.press("Escape")
     expect(question(typing)).to_be_visible()
     with typing.context.expect_page() as opened:
@@ -110,7 +110,7 @@ def test_what_was_typed_outlasts_the_session_and_is_sent_after_signing_in_again(
     expect(question(typing)).to_be_hidden()
     typing.get_by_label("Present password").fill("correct horse")
     typing.get_by_label("New password, once more").fill(NEW)
-    typing.get_by_role("button", name="Change it").click()
+    typing.get_by_role("button", name="Change password").click()
     expect(typing.get_by_text("Your password is changed.")).to_be_visible()
     assert User.objects.get(pk=mara.pk).check_password(NEW)
 
@@ -153,8 +153,8 @@ def test_the_end_of_a_days_work_is_said_and_does_not_stand_in_the_way(typing):
         session[sessions.BEGAN] -= 12 * 3600 - 100
         session.save()
     typing.clock.fast_forward("13:40")
-    expect(question(typing)).to_contain_text("Your day ends soon")
-    question(typing).get_by_role("button", name="Go on until then").click()
+    expect(question(typing)).to_contain_text("Your session ends soon")
+    question(typing).get_by_role("button", name="Continue working").click()
     expect(question(typing)).to_be_hidden()
     expect(typing.get_by_label("New password", exact=True)).to_have_value(NEW)
 
@@ -169,10 +169,10 @@ def test_a_code_is_set_up_and_asked_for_at_the_next_sign_in(open_page, mara):
     assert seen_by_a_phone(page.locator("svg.sl-qr")) == TOTPDevice.objects.get().config_url
     page.get_by_label("Code that the app shows now").fill(code())
     page.get_by_label("Your password").fill("correct horse")
-    page.get_by_role("button", name="Set it up").click()
+    page.get_by_role("button", name="Finish setup").click()
     expect(page.locator(".sl-codes code")).to_have_count(10)
     assert fits(page)
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="I have saved my codes. Continue").click()
     page.get_by_role("button", name="Sign out").click()
     sign_in(page)
     page.get_by_label("Code").fill(code(later=1))

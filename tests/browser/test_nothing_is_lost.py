@@ -132,7 +132,7 @@ def test_a_page_that_was_closed_shows_what_is_there_already(page, files):
     again.goto("/packets/new/")
     received(again, 2)
     assert kinds(again) == ["irb-approval", "gcp-certificate"]
-    expect(again.get_by_label("Whose document is it? scan_02.pdf")).to_have_value("Jo Brandt")
+    expect(again.get_by_label("Name of the person in scan_02.pdf")).to_have_value("Jo Brandt")
     again.get_by_role("button", name="Remove scan_02.pdf").click()
     again.get_by_role("button", name="Send 1 document").click()
     again.wait_for_url("**/packets/PKT-*/")

@@ -109,7 +109,7 @@ def test_the_matrix_scrolls_in_its_own_box_and_its_sites_stay_in_sight(signed_in
     mara = make_user("mara", sites=(site, make_site("0417")))
     page = signed_in(mara, viewport={"width": 600, "height": 800})
     page.goto("/sites/")
-    box = page.get_by_role("region", name="Sites by document")
+    box = page.get_by_role("region", name="Required documents by site")
     number = page.get_by_role("link", name="0203", exact=True)
     before = number.bounding_box()["x"]
     box.evaluate("box => box.scrollTo(400, 0)")

@@ -65,7 +65,7 @@ def test_what_is_wrong_is_shown_on_a_picture_of_the_page(page):
 def test_a_corrected_file_takes_its_place_and_both_say_so(page, tmp_path):
     page.get_by_role("link", name="Upload a corrected file").click()
     expect(page.locator("h1")).to_have_text("Upload a corrected file")
-    expect(page.get_by_role("button", name="Choose the file")).to_be_visible()
+    expect(page.get_by_role("button", name="Select file")).to_be_visible()
     signed = write(tmp_path / "Delegation_log_signed.pdf")
     page.locator("[data-drop] input").set_input_files(signed)
     expect(page.locator("[data-hint]")).to_contain_text("Type detected", timeout=20_000)
@@ -75,7 +75,7 @@ def test_a_corrected_file_takes_its_place_and_both_say_so(page, tmp_path):
     page.wait_for_url("**/packets/PKT-*/")
     work()
     expect(page.locator("h2").first).to_have_text("Everything is on file")
-    page.get_by_text("Sent in the place of").get_by_role("link").click()
+    page.get_by_text("Replaces").get_by_role("link").click()
     expect(page.get_by_text("Corrected by")).to_contain_text("Delegation_log_signed.pdf")
     expect(page.get_by_role("link", name="Upload a corrected file")).to_have_count(0)
     old, new = Document.objects.order_by("pk")

@@ -70,7 +70,7 @@ def test_who_sent_a_packet_is_told_when_it_is_done(site, mara, jo):
         ["mara@site.org"],
         f"{packet.reference} is done: nothing needs your attention",
     )
-    assert "Hello Mara Lindqvist,\n" in sent.body
+    assert "Dear Mara Lindqvist,\n" in sent.body
     assert "2 documents: 2 filed." in sent.body
     assert f"https://ledger.example.org/packets/{packet.reference}/\n" in sent.body
     assert "https://ledger.example.org/account/mail/\n" in sent.body
@@ -320,9 +320,9 @@ def test_the_scheduled_job_sends(site, mara):
 
 def test_the_switch_is_on_the_persons_own_page(client, mara):
     client.force_login(mara)
-    assert "You get mail" in client.get("/account/mail/").content.decode()
+    assert "Email notifications are on" in client.get("/account/mail/").content.decode()
     client.post("/account/mail/", {"wanted": "off"})
-    assert "You get no mail" in client.get("/account/mail/").content.decode()
+    assert "Email notifications are off" in client.get("/account/mail/").content.decode()
     assert not notifications.wanted_by(mara)
     client.post("/account/mail/", {"wanted": "on"})
     assert notifications.wanted_by(mara)

@@ -31,7 +31,7 @@ ASKS = {
     r"\b(upload|scan|send|attach)\b": UPLOADS,
     r"\b(correct|change) the (type|person|name of the person)": {"Correct type or person"},
     r"\bask (QA|for a review)": {"Ask for a review"},
-    r"(?<!we )\btry again\b": {"Try again"},
+    r"(?<!we )\btry again\b": {"Retry download"},
 }
 PASSIVE = re.compile(r"^(Do nothing|Leave it with us|Wait until the portal is back)")
 BUTTONS = UPLOADS.union(*ASKS.values())
@@ -101,7 +101,7 @@ def test_the_pages_of_a_site_and_a_packet_answer_what_two_documents_contradict(s
     form, _ = contradict(site)
     for address in ("/sites/0203/", f"/packets/{form.packet.reference}/"):
         page = signed_in.get(address).content.decode()
-        gap = page[page.index("What does not fit together") :]
+        gap = page[page.index("1 conflict to resolve") :]
         assert "Upload documents" in gap
         assert 'href="/packets/new/?site=0203"' in gap
 
@@ -150,7 +150,7 @@ def test_no_state_asks_for_what_it_does_not_offer(signed_in, every_state):
         outcome = page[page.index("outcome-title") : page.index('class="sl-actions"')]
         plain = re.sub(r"<[^>]+>", " ", outcome)
         if name == "asked":  # the site's own words
-            plain = plain.split("What the site asked QA")[0]
+            plain = plain.split("Review requests from the site")[0]
         for need in asked_for(plain):
             assert need & buttons, f"{name}: {plain}"
 

@@ -318,7 +318,7 @@ def test_a_signature_whose_detail_was_taken_out_gives_no_copy_any_more(signed_in
     by = {"actor": mara.actor, "role": "staff", "authorised_by": mara.actor}
     redact(seq, reason="It names a participant.", **by)
     assert signed_in.get(f"{page_of(document)}{seq}/").status_code == 404
-    assert "Signed by you" not in signed_in.get(page_of(document)).content.decode()
+    assert "Copies that you signed" not in signed_in.get(page_of(document)).content.decode()
 
 
 def test_what_is_no_fault_of_the_archive_is_not_blamed_on_it(signed_in, document, monkeypatch):

@@ -53,7 +53,7 @@ def test_the_form_knows_site_type_and_person(signed_in, site, mara):
 def test_old_and_new_name_each_other(signed_in, rejected):
     new = sent(signed_in, rejected)
     assert (new.corrects, new.doc_id, new.state) == (rejected, rejected.doc_id, "RECEIVED")
-    assert f'Sent in the place of <a id="corrected-by-{new.pk}"' in shown(signed_in, new)
+    assert f'Replaces <a id="corrected-by-{new.pk}"' in shown(signed_in, new)
     old = shown(signed_in, rejected)
     assert f'Corrected by <a id="correction-of-{rejected.pk}"' in old
     assert "Upload a corrected file" not in old
@@ -115,7 +115,7 @@ def test_a_correction_that_was_cancelled_may_be_sent_anew(signed_in, rejected):
     new = sent(signed_in, rejected)
     batches.cancel(new.batch, by=By("user:1", "ops"))
     assert corrections.refusal(rejected) == ""
-    assert "Needs your attention: 1 document<" in signed_in.get("/").content.decode()
+    assert "1 document needs your attention<" in signed_in.get("/").content.decode()
 
 
 @pytest.mark.requirement("R15")
@@ -184,7 +184,7 @@ def not_given(site):
 
 def test_what_a_portal_did_not_give_is_fetched_again(signed_in, mara, not_given):
     page = shown(signed_in, not_given)
-    assert "Try again" in page
+    assert "Retry download" in page
     assert "Upload the file here" in page
     signed_in.post(f"/documents/{not_given.pk}/retry/")
     not_given.refresh_from_db()

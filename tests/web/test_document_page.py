@@ -55,7 +55,7 @@ def test_what_was_read_is_shown_and_what_came_from_a_scan_is_marked(signed_in, s
     )
     packet = make_packet(site, mara, dataclasses.replace(FILED, fields=fields))
     text = shown(signed_in, document_of(packet))
-    read = text[text.index("What we read on it") :]
+    read = text[text.index("Data read from this document") :]
     assert "<dt>Approval date</dt><dd>2026-03-12" in read
     assert "page 2, read from the scan, 87 % sure" in read
     assert "a form field" in read
@@ -81,7 +81,7 @@ def in_archive(document, tmp_path):
 def test_its_way_is_told_from_the_ledger(signed_in, site, mara):
     text = shown(signed_in, document_of(make_packet(site, mara, REJECTED)))
     steps = ["<strong>Received", "Mara Lindqvist", "Checking started", "Rejected: not signed"]
-    places = [text.index(step, text.index("What happened to it")) for step in steps]
+    places = [text.index(step, text.index("History")) for step in steps]
     assert places == sorted(places)
 
 

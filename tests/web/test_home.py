@@ -29,7 +29,7 @@ def test_without_packets_it_leads_to_the_upload(signed_in):
 def test_a_rejected_document_needs_somebody(signed_in, site, mara):
     make_packet(site, mara, FILED, REJECTED)
     shown = page(signed_in)
-    assert "Needs your attention: 1 document<" in shown
+    assert "1 document needs your attention<" in shown
     assert "Page 2 is not signed." in shown
     assert "1 to correct" in shown
 
@@ -48,18 +48,18 @@ def test_the_counts_of_home_packet_and_site_page_agree(signed_in, site, mara):
     def shown(address):
         return " ".join(signed_in.get(address).content.decode().split())
 
-    assert "Needs your attention: 1 document<" in shown("/")
+    assert "1 document needs your attention<" in shown("/")
     assert "1 to correct" in shown("/")
     assert "1 of 1 document needs your attention" in shown(packet_page)
-    assert "Needs your attention: 1 document<" in shown(site_page)
+    assert "1 document needs your attention<" in shown(site_page)
     make_packet(site, mara, FILED)  # the same document, in a packet of its own
     assert "Nothing needs your attention" in shown("/")
     assert "to correct" not in shown("/")
     assert "1 replaced" in shown("/")
     assert "Finished: 1 document was replaced since" in shown(packet_page)
     assert "Upload a corrected file" not in shown(packet_page)
-    assert "A newer version was sent" in shown(packet_page)
-    assert "Needs your attention" not in shown(site_page)
+    assert "Newer version:" in shown(packet_page)
+    assert "your attention" not in shown(site_page)
     answer = signed_in.get(f"/documents/{document.pk}/correct/")
     assert answer.status_code == 409
     assert "A newer version was sent already." in answer.content.decode()
@@ -74,7 +74,7 @@ def test_what_is_corrected_needs_nobody_on_any_page(signed_in, site, mara):
     assert "1 replaced" in page(signed_in)
     shown = signed_in.get(f"/packets/{packet.reference}/").content.decode()
     assert "Finished: 1 document was replaced since" in shown
-    assert "Needs your attention" not in signed_in.get("/sites/0203/").content.decode()
+    assert "your attention" not in signed_in.get("/sites/0203/").content.decode()
 
 
 def test_what_qa_looks_at_needs_nobody_else(signed_in, site, mara):

@@ -57,7 +57,7 @@ def test_the_document_and_its_packet_offer_both(signed_in, sent):
         assert "Ask for a review" not in page
     form = shown(signed_in, f"/documents/{document.pk}/correct/")
     assert "<h1>Replace the file</h1>" in form
-    assert "leaves the review of QA" in form
+    assert "removed from QA review" in form
 
 
 def test_a_file_that_is_replaced_leaves_the_review_on_record(signed_in, mara, sent, rafael):
@@ -193,7 +193,7 @@ def test_a_reviewer_corrects_type_and_person_and_signs(client, sent, rafael):
     url = f"/admin/review/{document.pk}/sign/?action=redeclare"
     form = shown(client, url)
     assert "The checks run again on the same file." in form
-    assert form.index("Whose document is it?") < form.index("Recorded in the audit trail with")
+    assert form.index("Name of the person") < form.index("Recorded in the audit trail with")
     given = {
         "made_on": review.version(document), "document_type": "cv", "person": "Ana Ruiz",
         "reason": REASON, "username": "rafael", "password": "wrong",
@@ -214,7 +214,7 @@ def test_what_came_from_a_portal_has_a_type_to_correct_and_no_person(signed_in, 
     document = sent(IN_REVIEW)
     Document.objects.update(url="https://portal.example/1.pdf", doc_id="doc-1")
     form = shown(signed_in, f"/documents/{document.pk}/type/")
-    assert "Whose document is it?" not in form
+    assert "Name of the person" not in form
     assert redeclare(signed_in, document).status_code == 302
     assert (fresh(document).document_type, fresh(document).doc_id) == ("cv", "doc-1")
 

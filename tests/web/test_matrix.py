@@ -84,7 +84,7 @@ def test_sites_are_narrowed_by_study_country_and_what_they_lack(signed_in, site,
     make_read(site, "medical-licence", expiry_date=soon)
     assert listed("incomplete=on") == ["0417"]
     assert listed("due=on") == ["0203"]
-    assert "No site fits." in text(signed_in.get("/sites/?due=on&country=Spain"))
+    assert "No site matches these filters." in text(signed_in.get("/sites/?due=on&country=Spain"))
 
 
 def test_the_least_complete_come_first(signed_in, site, other):
@@ -175,10 +175,16 @@ def test_figures_have_a_table_for_each_chart(signed_in, site, other):
     make_read(site, "irb-approval")
     make_read(site, "cv", Finding("SIGNATURE_MISSING"), state="REJECTED")
     shown = text(signed_in.get("/figures/?days=30"))
-    for said in ("Right the first time", "50%", "1 of 20 documents", "1 of 2 (50%)", "Not signed"):
+    for said in (
+        "Filed at first attempt",
+        "50%",
+        "1 of 20 required documents",
+        "1 of 2 (50%)",
+        "Not signed",
+    ):
         assert said in shown
     assert shown.count("<table") == 4
     assert "style=" not in shown
-    assert "Nothing was rejected in these 90 days." in text(
+    assert "No documents were rejected in the last 90 days." in text(
         signed_in.get("/figures/?country=Spain&days=7")
     )

@@ -171,7 +171,7 @@ def test_without_a_worker_the_page_says_so_and_not_that_it_checks(
     text = answer.content.decode()
     assert "Checking your documents" not in text
     assert "Checking has stopped: no worker is running" in text
-    assert "Your files are kept." in text
+    assert "Your files are saved." in text
 
 
 def test_a_worker_that_comes_back_is_told_too(signed_in, site, mara, host):

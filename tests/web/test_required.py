@@ -51,7 +51,7 @@ def test_a_contradiction_names_both_documents_what_they_say_and_what_to_do(page,
     assert said in shown
     assert "Check which name is right" in shown
     for document in (form, signed):
-        assert f'href="/documents/{document.pk}/"' in shown.split("What does not fit together")[1]
+        assert f'href="/documents/{document.pk}/"' in shown.split("1 conflict to resolve")[1]
 
 
 def test_somebody_who_is_named_is_asked_for_by_name(page, site, signed_in):
@@ -74,7 +74,7 @@ def test_each_standing_is_said_with_its_day_or_its_reason(page, site, signed_in)
     )
     for shown in (page(), panel(signed_in)):
         assert f"Due {today(20).day} " in shown
-        assert f"Ran out on {today(-3).day} " in shown
+        assert f"Expired on {today(-3).day} " in shown
         assert all(word in shown for word in ("Rejected", "In review", "Waived", "One person"))
 
 
@@ -121,9 +121,9 @@ def test_a_packets_page_shows_what_its_documents_contradict(signed_in, site, mar
     packet = make_packet(site, mara, FILED)
     address = f"/packets/{packet.reference}/"
     contradict(site)
-    assert "What does not fit together" not in text(signed_in.get(address))
+    assert "conflict to resolve" not in text(signed_in.get(address))
     form = Site.objects.get(pk=site.pk).documents.get(document_type="form-fda-1572")
-    assert "What does not fit together" in text(signed_in.get(f"/packets/{form.packet.reference}/"))
+    assert "conflict to resolve" in text(signed_in.get(f"/packets/{form.packet.reference}/"))
 
 
 def test_while_a_packet_is_checked_nothing_is_compared(signed_in, site, mara):
@@ -131,4 +131,4 @@ def test_while_a_packet_is_checked_nothing_is_compared(signed_in, site, mara):
     contradict(site)
     shown = text(signed_in.get(f"/packets/{packet.reference}/"))
     assert 'id="live-gaps"' in shown
-    assert "What does not fit together" not in shown
+    assert "conflict to resolve" not in shown

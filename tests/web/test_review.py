@@ -262,7 +262,7 @@ def test_a_newer_version_is_chosen_and_linked_both_ways(reviewing, sent):
     old, new = sent(FILED), sent(FILED, content=b"%PDF-1.7 version 2")
     sign(reviewing, old, "supersede", reason=REASON, other=new.pk, **SIGNED)
     assert f"/documents/{new.pk}/" in text(reviewing.get(f"/documents/{old.pk}/"))
-    assert "Takes the place of" in text(reviewing.get(f"/documents/{new.pk}/"))
+    assert "Replaces" in text(reviewing.get(f"/documents/{new.pk}/"))
 
 
 def together(client, documents, **fields):
@@ -311,5 +311,5 @@ def test_the_admin_lists_decisions_with_name_time_and_meaning(reviewing, sent, i
     for shown in (listed, page):
         assert "Inês Duarte" in shown
         assert "I reviewed this document, and I approve it for filing." in shown
-    assert "Nothing of it has changed since." in page
+    assert "The signed record has not changed." in page
     assert reviewing.post(f"/admin/ingestion/decision/{decision.pk}/change/").status_code == 403

@@ -115,10 +115,10 @@ def test_the_navigation_says_where_one_is(signed_in, address, label):
 def test_a_page_that_is_not_there_is_still_ours(client, db):
     answer = client.get("/nowhere/")
     assert answer.status_code == 404
-    assert "There is nothing here" in answer.content.decode()
+    assert "Page not found" in answer.content.decode()
 
 
 def test_a_stale_form_is_explained(mara):
     answer = Client(enforce_csrf_checks=True).post("/login/", {"username": "mara"})
     assert answer.status_code == 403
-    assert "The form was too old" in answer.content.decode()
+    assert "The form has expired" in answer.content.decode()

@@ -82,7 +82,7 @@ def test_staff_who_are_signed_in_need_no_sign_in(client, ines):
 def test_a_coordinator_in_the_admin_is_told_so_and_not_led_in_a_circle(signed_in):
     answer = signed_in.get("/admin/", follow=True)
     assert answer.status_code == 403
-    assert "This page is not for you" in answer.content.decode()
+    assert "You do not have access to this page" in answer.content.decode()
 
 
 def test_signing_out_takes_a_button_and_not_a_link(signed_in):

@@ -194,7 +194,7 @@ def test_more_files_than_allowed_are_refused_in_words(signed_in, settings):
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 1
     answer = send(signed_in, **{"file-0": pdf(), "file-1": pdf()})
     assert answer.status_code == 400
-    assert "a packet holds at most 40" in text(answer)
+    assert "the packet has no more than 40" in text(answer)
 
 
 def test_a_problem_of_the_whole_packet_leads_to_the_documents():

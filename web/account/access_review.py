@@ -59,7 +59,7 @@ def review(request: SignedIn) -> HttpResponse:
         "meaning": MEANING,
     }
     return render(
-        request, "account/access.html", context, status=400 if form and form.errors else 200
+        request, "account/access_review.html", context, status=400 if form and form.errors else 200
     )
 
 

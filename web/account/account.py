@@ -24,11 +24,11 @@ _THANKS = {
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Something that is missing: what it keeps from, and what to do."""
+    """A requirement that is missing, with a sentence that says what to do. It blocks signing."""
 
     code: str
     said: str
-    keeps_from: str
+    blocks_upload: bool
 
 
 @never_cache
@@ -51,7 +51,7 @@ def _needs(request: SignedIn) -> list[Need]:
         return []
     blocks_upload = set(eligibility.may_upload(request.user))
     return [
-        Need(each, each.sentence, "upload or sign" if each in blocks_upload else "sign")
+        Need(each, each.sentence, each in blocks_upload)
         for each in eligibility.may_sign(request.user)
     ]
 

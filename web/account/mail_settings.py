@@ -18,7 +18,9 @@ def account_mail(request: SignedIn) -> HttpResponse:
     if request.method == "POST":
         on = request.POST.get("wanted") == "on"
         notifications.switch(request.user, on=on)
-        messages.info(request, "You get mail." if on else "You get no mail.")
+        messages.info(
+            request, "Email notifications are on." if on else "Email notifications are off."
+        )
         return redirect("account_mail")
     context = {"is_wanted": notifications.wanted_by(request.user), "is_on": notifications.is_on()}
     return render(request, "account/mail.html", context)

@@ -96,4 +96,4 @@ def _shown(
         "signed": copies.signed_by(document, request.user.actor),
         "meaning": MEANING,
     }
-    return render(request, "documents/copies.html", context, status=status)
+    return render(request, "documents/certified_copies.html", context, status=status)

@@ -45,8 +45,8 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
     read = document.extractions.last()
     context = {
         "document": document,
-        "each": pictured(outcome(document, for_staff=request.user.is_staff), request.user, read),
-        "requests": document.review_requests.select_related("asked_by"),
+        "outcome": pictured(outcome(document, for_staff=request.user.is_staff), request.user, read),
+        "review_requests": document.review_requests.select_related("asked_by"),
         "plain_outcome": _plain_outcome(DocumentState(document.state)),
         "extracted": extracted(document),
         "steps": steps(document.subject),

@@ -35,7 +35,7 @@ class Remark:
     tone: str  # of components.css: bad, warn, info
     finding: Finding
     advice: str = ""  # the heading of what to do, or to check; "" where nothing can be done
-    picture: Any = None  # of its page, for `documents/_page.html`
+    picture: Any = None  # of its page, for `documents/_page_image.html`
 
 
 @dataclass(frozen=True, slots=True)

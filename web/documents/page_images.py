@@ -35,7 +35,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """For `documents/_page.html`. Width and height in points; 0 where they are not known."""
+    """For `documents/_page_image.html`. Width and height in points; 0 where they are not known."""
 
     document: Document
     number: int

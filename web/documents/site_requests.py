@@ -77,7 +77,7 @@ def redeclare(request: SignedIn, pk: int) -> HttpResponse:
     """Correct what the document was sent as; 409 where that cannot be done any more."""
     document = of_own_site(request.user, pk)
     if missing := eligibility.may_upload(request.user):
-        return render(request, "packets/not_yet.html", {"missing": missing}, status=403)
+        return render(request, "packets/upload_not_allowed.html", {"missing": missing}, status=403)
     form = DeclarationForm(document, request.POST if request.method == "POST" else None)
     if not declarations.refusal(document) and form.is_valid():
         by = By(request.user.actor, request.user.role)
@@ -93,9 +93,11 @@ def redeclare(request: SignedIn, pk: int) -> HttpResponse:
             return redirect("document", pk)
     if why := declarations.refusal(document):
         context = {"document": document, "why": why, "typed": form.data.get("reason", "")}
-        return render(request, "documents/not_to_redeclare.html", context, status=409)
-    context = {"document": document, "each": outcome(document), "form": form}
-    return render(request, "documents/redeclare.html", context, status=422 if form.errors else 200)
+        return render(request, "documents/type_correction_refused.html", context, status=409)
+    context = {"document": document, "outcome": outcome(document), "form": form}
+    return render(
+        request, "documents/type_correction.html", context, status=422 if form.errors else 200
+    )
 
 
 @never_cache
@@ -129,7 +131,13 @@ def ask(request: SignedIn, pk: int) -> HttpResponse:
             messages.info(request, "QA has your question. The answer appears here.")
             return redirect("document", pk)
     if why := review.refusal(document):
-        context = {"document": document, "why": why, "requests": document.review_requests.all()}
-        return render(request, "documents/not_to_ask.html", context, status=409)
-    context = {"document": document, "each": outcome(document), "form": form}
-    return render(request, "documents/ask.html", context, status=422 if form.errors else 200)
+        context = {
+            "document": document,
+            "why": why,
+            "review_requests": document.review_requests.all(),
+        }
+        return render(request, "documents/review_request_refused.html", context, status=409)
+    context = {"document": document, "outcome": outcome(document), "form": form}
+    return render(
+        request, "documents/review_request.html", context, status=422 if form.errors else 200
+    )

@@ -34,7 +34,7 @@ from web.sites.required_documents import lines
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: SignedIn) -> HttpResponse:
     if missing := eligibility.may_upload(request.user):
-        return _not_yet(request, missing)
+        return _upload_not_allowed(request, missing)
     sites = Site.objects.of(request.user).select_related("study")
     form = Form(request.user, list(sites))
     if request.method == "POST":
@@ -65,7 +65,7 @@ def correct(request: SignedIn, pk: int) -> HttpResponse:
     """
     document = of_own_site(request.user, pk)
     if missing := eligibility.may_upload(request.user):
-        return _not_yet(request, missing)
+        return _upload_not_allowed(request, missing)
     sites = Site.objects.of(request.user).filter(pk=document.site_id)
     form = Form(request.user, list(sites.select_related("study")), corrects=document)
     if request.method == "POST":
@@ -73,13 +73,13 @@ def correct(request: SignedIn, pk: int) -> HttpResponse:
     if why := corrections.refusal(document):
         newer = corrections.correction(document) or corrections.newer_version(document)
         context = {"document": document, "why": why, "newer": newer}
-        return render(request, "documents/not_to_correct.html", context, status=409)
+        return render(request, "documents/correction_refused.html", context, status=409)
     form.open({"type": document.document_type, "person": person_of(document)})
     return _drawn(request, form)
 
 
-def _not_yet(request: SignedIn, missing: Sequence[eligibility.Missing]) -> HttpResponse:
-    return render(request, "packets/not_yet.html", {"missing": missing}, status=403)
+def _upload_not_allowed(request: SignedIn, missing: Sequence[eligibility.Missing]) -> HttpResponse:
+    return render(request, "packets/upload_not_allowed.html", {"missing": missing}, status=403)
 
 
 def _sent(request: SignedIn, form: Form) -> HttpResponse:
@@ -112,13 +112,13 @@ def _as_sent(row: Row) -> str:
 def _drawn(request: SignedIn, form: Form, status: int = 200) -> HttpResponse:
     panel = {
         "sites": form.sites,
-        "site": form.site,
+        "chosen_site": form.site,
         "needs": form.site and lines(readiness_of(form.site)),
         "is_silent": form.site
         and work_status.silent(Site.objects.filter(pk=form.site.pk)).exists(),
     }
     if request.headers.get("X-Fragment"):
-        return render(request, "packets/_needs.html", panel)
+        return render(request, "packets/_required_documents.html", panel)
     context = {
         "form": form,
         "address": request.path,

@@ -26,7 +26,7 @@ def type_field() -> forms.ChoiceField:
 
 def person_field() -> forms.CharField:
     return forms.CharField(
-        label="Whose document is it?",
+        label="Name of the person",
         help_text="Only for a CV, licence, GCP certificate or financial disclosure.",
         required=False,
         max_length=80,

@@ -70,7 +70,7 @@ class Wishes(forms.Form):
     )
     country = forms.ChoiceField(required=False)
     incomplete = forms.BooleanField(label="Incomplete only", required=False)
-    due = forms.BooleanField(label="Due in 30 days", required=False)
+    due = forms.BooleanField(label="Renewal due in 30 days", required=False)
 
     def __init__(self, data: Mapping[str, Any], sites: "QuerySet[Site]") -> None:
         super().__init__(data)

@@ -126,5 +126,5 @@ def _note(each: Requirement) -> str:
     if each.standing is Standing.WAIVED:
         return each.reason
     if each.standing is Standing.EXPIRED and each.paper and each.paper.expires:
-        return f"Ran out on {day(each.paper.expires)}."
+        return f"Expired on {day(each.paper.expires)}."
     return ""

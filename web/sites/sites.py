@@ -90,7 +90,7 @@ def figures(request: SignedIn) -> HttpResponse:
         **_of_documents(documents, since),
         "has_sites": visible.exists(),
     }
-    return render(request, "sites/figures.html", context)
+    return render(request, "sites/metrics.html", context)
 
 
 def _days(given: str) -> int:

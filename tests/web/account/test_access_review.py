@@ -131,7 +131,7 @@ def test_a_review_that_is_overdue_says_so(ra, rafael, settings):
     settings.ACCESS_REVIEW_DAYS = 1
     assert access_review.due_on() == timezone.now().date() + timedelta(days=1)
     settings.ACCESS_REVIEW_DAYS = -1
-    assert "A review is overdue since" in ra.get("/access/").content.decode()
+    assert "The access review has been overdue since" in ra.get("/access/").content.decode()
     errors = io.StringIO()
     call_command("access_review", stdout=io.StringIO(), stderr=errors)
     assert "overdue" in errors.getvalue()

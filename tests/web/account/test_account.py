@@ -139,7 +139,7 @@ def test_ones_account_shows_what_is_to_be_done(client, new):
     page = client.get("/account/").content.decode()
     for sentence in ("Confirm on your account page", "Read the policy", "Ask your administrator"):
         assert sentence in page
-    assert "To be done" not in client.get("/account/").content.decode().split("How you sign in")[1]
+    assert "To do<" not in client.get("/account/").content.decode().split("Sign-in")[1]
 
 
 @pytest.mark.requirement("R15")

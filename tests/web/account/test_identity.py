@@ -399,7 +399,7 @@ def test_a_person_asks_for_their_own_first_verification(ada, noor, mara):
     mara.identity_verified_at = None
     mara.save()
     client = as_(mara)
-    assert "Ask for verification" in client.get("/account/").content.decode()
+    assert "Request verification" in client.get("/account/").content.decode()
     client.post("/account/identity/")
     client.post("/account/identity/")
     assert ApprovalRequest.objects.count() == 1
