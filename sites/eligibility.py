@@ -28,8 +28,8 @@ _SENTENCES = {
     "who did not make your account does that.",
     Missing.SUSPENDED: "Your signing is suspended, because another person changed how you sign in. "
     "A second administrator has to verify your identity again.",
-    Missing.SECOND_STEP: "Your role requires multi-factor authentication. Set it up on your account "
-    "page.",
+    Missing.SECOND_STEP: "Your role requires multi-factor authentication. Set it up on your "
+    "account page.",
 }
 
 

@@ -121,7 +121,7 @@ def test_what_one_person_typed_is_not_shown_to_the_next(typing, client, live_ser
     cookie = {"name": name, "value": client.cookies[name].value, "url": live_server.url}
     typing.context.add_cookies([cookie])
     typing.clock.fast_forward("13:40")
-    expect(typing.get_by_role("link", name="Your account, otto")).to_be_visible()
+    expect(typing.get_by_role("link", name="Your account: otto")).to_be_visible()
     expect(typing.get_by_label("New password", exact=True)).to_have_value("")
 
 

@@ -101,7 +101,7 @@ def test_the_pages_of_a_site_and_a_packet_answer_what_two_documents_contradict(s
     form, _ = contradict(site)
     for address in ("/sites/0203/", f"/packets/{form.packet.reference}/"):
         page = signed_in.get(address).content.decode()
-        gap = page[page.index("1 conflict to resolve") :]
+        gap = page[page.index("to resolve<") :]
         assert "Upload documents" in gap
         assert 'href="/packets/new/?site=0203"' in gap
 

@@ -117,13 +117,13 @@ def test_staff_are_sent_to_their_own_start(client, ines):
 
 
 def test_a_site_whose_portal_does_not_answer_is_led_to_the_upload(signed_in, site):
-    assert "does not answer" not in page(signed_in)
+    assert "not responding" not in page(signed_in)
     PortalGate.objects.create(portal=site.portal, breaker="HALF_OPEN")
     shown = page(signed_in)
-    assert "does not answer" in shown
+    assert "not responding" in shown
     assert "/packets/new/?site=0203" in shown
 
 
 def test_the_silence_of_another_sites_portal_is_nobodys_business(stranger, site):
     PortalGate.objects.create(portal=site.portal, breaker="OPEN")
-    assert "does not answer" not in page(stranger)
+    assert "not responding" not in page(stranger)

@@ -118,7 +118,7 @@ def test_many_sites_come_in_pages_in_the_order_of_the_last_count(client, ines, t
     assert "Page 1 of 2, least complete first" in first
     assert ">0104</a>" in second, "its order is from before"
     assert "1 of 10" in row_of(second, "0104"), "what is shown of it is from now"
-    assert "is as of" in first
+    assert "were calculated on" in first
 
 
 def test_filters_hold_for_many_sites_too(client, ines, three_on_a_page):

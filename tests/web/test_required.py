@@ -40,7 +40,7 @@ def contradict(site):
 def test_a_new_site_sees_what_it_needs_and_where_to_send_it(page):
     shown = page()
     assert shown.count("Missing") == 10
-    assert "0 of 10 in order" in shown
+    assert "0 of 10 complete" in shown
     assert "/packets/new/?site=0203&amp;type=irb-approval" in shown
 
 
@@ -51,7 +51,7 @@ def test_a_contradiction_names_both_documents_what_they_say_and_what_to_do(page,
     assert said in shown
     assert "Check which name is right" in shown
     for document in (form, signed):
-        assert f'href="/documents/{document.pk}/"' in shown.split("1 conflict to resolve")[1]
+        assert f'href="/documents/{document.pk}/"' in shown.split("to resolve<")[1]
 
 
 def test_somebody_who_is_named_is_asked_for_by_name(page, site, signed_in):
@@ -121,9 +121,9 @@ def test_a_packets_page_shows_what_its_documents_contradict(signed_in, site, mar
     packet = make_packet(site, mara, FILED)
     address = f"/packets/{packet.reference}/"
     contradict(site)
-    assert "conflict to resolve" not in text(signed_in.get(address))
+    assert "to resolve" not in text(signed_in.get(address))
     form = Site.objects.get(pk=site.pk).documents.get(document_type="form-fda-1572")
-    assert "conflict to resolve" in text(signed_in.get(f"/packets/{form.packet.reference}/"))
+    assert "to resolve" in text(signed_in.get(f"/packets/{form.packet.reference}/"))
 
 
 def test_while_a_packet_is_checked_nothing_is_compared(signed_in, site, mara):
@@ -131,4 +131,4 @@ def test_while_a_packet_is_checked_nothing_is_compared(signed_in, site, mara):
     contradict(site)
     shown = text(signed_in.get(f"/packets/{packet.reference}/"))
     assert 'id="live-gaps"' in shown
-    assert "conflict to resolve" not in shown
+    assert "to resolve" not in shown

@@ -234,7 +234,7 @@ def test_a_decision_that_was_changed_is_shown_as_invalid(reviewing, sent, ines):
     Decision.objects.update(note="Never mind.")
     page = text(reviewing.get(f"/documents/{document.pk}/"))
     assert "INVALID" in page
-    assert "no longer what was decided: note." in page
+    assert "Changed since it was signed: note." in page
     Decision.objects.update(note=NOTE)
 
 

@@ -1,4 +1,4 @@
-"""Every sentence of the templates can be translated, and no template variable shadows another."""
+"""Every sentence in the templates can be translated."""
 
 import re
 from collections.abc import Iterator

@@ -209,6 +209,6 @@ def test_somebody_without_a_site_cannot_send(client, db):
 
 
 def test_beside_the_form_it_is_said_that_the_portal_does_not_answer(signed_in, site):
-    assert "does not answer" not in signed_in.get("/packets/new/?site=0203").content.decode()
+    assert "is not responding" not in signed_in.get("/packets/new/?site=0203").content.decode()
     PortalGate.objects.create(portal=site.portal, breaker="OPEN")
-    assert "does not answer" in signed_in.get("/packets/new/?site=0203").content.decode()
+    assert "is not responding" in signed_in.get("/packets/new/?site=0203").content.decode()
