@@ -268,8 +268,10 @@ def _locked(upload: Upload) -> Upload:
     """
     if upload.draft_id:
         touched = Draft.objects.filter(pk=upload.draft_id).update(touched_at=timezone.now())
-    else:
+    elif upload.packet_id:
         touched = OpenPacket.objects.filter(pk=upload.packet_id).update(touched_at=timezone.now())
+    else:
+        raise Gone
     if not touched:
         raise Gone
     row = Upload.objects.select_for_update().filter(pk=upload.pk).first()
