@@ -127,7 +127,7 @@ def test_a_review_that_is_overdue_says_so(ra, rafael, settings):
     with account_changes.on_record(rafael):
         rafael.email = "r@example.org"
         rafael.save()
-    assert "The next review is due" in ra.get("/access/").content.decode()
+    assert "The next access review is due" in ra.get("/access/").content.decode()
     settings.ACCESS_REVIEW_DAYS = 1
     assert access_review.due_on() == timezone.now().date() + timedelta(days=1)
     settings.ACCESS_REVIEW_DAYS = -1

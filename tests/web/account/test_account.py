@@ -56,7 +56,10 @@ def test_what_is_missing_before_one_may_sign_is_named(client, new):
 
 @pytest.mark.requirement("R37")
 def test_the_policy_is_read_before_it_is_confirmed_and_once(client, new):
-    assert "as your signature on paper does" in client.get("/account/policy/").content.decode()
+    assert (
+        "as legally binding as your handwritten signature"
+        in client.get("/account/policy/").content.decode()
+    )
     client.post("/account/policy/")
     at = fresh(new).policy_acknowledged_at
     client.post("/account/policy/")
@@ -137,7 +140,7 @@ def test_people_are_neither_renamed_nor_deleted(mara):
 
 def test_ones_account_shows_what_is_to_be_done(client, new):
     page = client.get("/account/").content.decode()
-    for sentence in ("Confirm on your account page", "Read the policy", "Ask your administrator"):
+    for sentence in ("Confirm training", "Read the policy", "Request verification"):
         assert sentence in page
     assert "To do<" not in client.get("/account/").content.decode().split("Sign-in")[1]
 
