@@ -30,7 +30,7 @@ from ingestion.core.ports import (
     WorkItem,
 )
 from ingestion.dispatch.document_reader import CheckingReader
-from ingestion.sources.http import HttpPortals
+from ingestion.sources.http.client import HttpPortals
 from ingestion.storage.archive import archive
 from sites.portal_origin import origin_of
 

@@ -28,7 +28,8 @@ from ingestion.dispatch.leases import Lease
 from ingestion.dispatch.processes import drain, worker_presence
 from ingestion.dispatch.recorder import FilingDesk
 from ingestion.dispatch.shared_portal_limits import SharedGate
-from ingestion.sources.http import FolderOf, HttpPortals, Sources
+from ingestion.sources.document_source import DocumentSource, LeaseFolders
+from ingestion.sources.http.client import HttpPortals
 from ingestion.storage import spool
 
 logger = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ class _InHand:
 class Shift:
     """Holds the leases. The lanes, the door and the core are lent to it by `work`."""
 
-    def __init__(self, door: Door, lanes: Lanes[WorkItem], folders: FolderOf) -> None:
+    def __init__(self, door: Door, lanes: Lanes[WorkItem], folders: LeaseFolders) -> None:
         self._door = door
         self._lanes = lanes
         self._folders = folders
@@ -94,7 +95,7 @@ class Shift:
     @classmethod
     async def work(cls) -> None:
         """Everything that is opened here is closed here, on every way out."""
-        limits, folders = settings.INGEST_LIMITS, FolderOf()
+        limits, folders = settings.INGEST_LIMITS, LeaseFolders()
         lanes: Lanes[WorkItem] = Lanes(limits.lane_depth)
         task = asyncio.current_task()
         async with AsyncExitStack() as stack:
@@ -112,7 +113,7 @@ class Shift:
             )
             reader = await stack.enter_async_context(CheckingReader.pool())
             desk = FilingDesk(door, files, shift._lease_ids, limits, shift._over, shift._postponed)
-            sources = Sources(portals, folders, files, spool.local)
+            sources = DocumentSource(portals, folders, files, spool.local)
             checker = CheckingReader(reader)
             ingest = Ingest(lanes, portal=sources, desk=desk, reader=checker, limits=limits)
             try:

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from audit.ledger import queries
 from ingestion.models import Action, Document
 from ingestion.reading.results import Box
-from ingestion.review import ask
+from ingestion.review.review_requests import request_review
 from ingestion.rules.checks.signatures import Ink, Signature
 from ingestion.rules.fields.extraction import FieldValue
 from ingestion.storage.archive import archive
@@ -188,7 +188,7 @@ def test_a_page_that_cannot_be_drawn_blocks_no_decision(page, sent):
 
 def test_without_javascript_everything_is_a_page(through_the_door, sent, ines):
     document, mara = sent(UNSIGNED_PAGE)
-    ask(document, "It is signed, on the back of page 2.\nPlease look again.", person=mara)
+    request_review(document, "It is signed, on the back of page 2.\nPlease look again.", user=mara)
     viewport = {"width": 320, "height": 900}
     page = through_the_door(ines, viewport=viewport, java_script_enabled=False)
     page.goto("/admin/review/?only=asked")

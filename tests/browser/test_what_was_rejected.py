@@ -96,4 +96,4 @@ def test_a_site_asks_for_a_review_in_its_own_words(page):
     expect(page.locator(".sl-chip").first).to_have_text("In review")
     expect(page.get_by_text("in the margin of page 1")).to_be_visible()
     page.goto(f"{page.url}ask/")
-    expect(page.locator("h1")).to_contain_text("Review already asked for on")
+    expect(page.locator("h1")).to_contain_text("A review was already requested on")

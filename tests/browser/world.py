@@ -27,7 +27,7 @@ from ingestion.models import (
     WorkerHost,
 )
 from ingestion.reading.results import Box
-from ingestion.review import ask
+from ingestion.review.review_requests import request_review
 from ingestion.rules.checks.signatures import Ink, Signature
 from ingestion.rules.findings import Finding
 from ingestion.storage.archive import archive
@@ -123,7 +123,7 @@ class World:
         # None of the others is a newer version of it: it can be corrected.
         Document.objects.filter(pk=rejected.pk).update(doc_id="irb-letter")
         asked = self._packet("asked", UNSIGNED)
-        ask(asked, "It is signed, on the back of page 2.", person=self.people["mara"])
+        request_review(asked, "It is signed, on the back of page 2.", user=self.people["mara"])
         self._packet("in_review", IN_REVIEW)
         self._packet("next_in_review", IN_REVIEW)
         self._packet("not_drawn", IN_REVIEW, content=b"%PDF-1.7 a letter")

@@ -20,7 +20,7 @@ from audit.ledger.log import ledger
 from audit.ledger.queries import head
 from audit.trail_reviews import Outcome, Scope
 from audit.verification import runs
-from ingestion import certified_copies
+from ingestion.certified_copies import certification
 from ingestion.intake import drafts, open_packets
 from ingestion.models import (
     Action,
@@ -204,9 +204,9 @@ def _pages_of(keys):
 def _trail(document, mara, admin):
     """A check and an export that are done, a review of the trail, and a certified copy."""
     today = date.today()  # noqa: DTZ011 - of whom is not the question here
-    by = Signature(mara.actor, mara.role, str(mara), certified_copies.MEANING)
-    certified_copies.certify(document, reason=REASON, by=by)
-    seq = certified_copies.signed_by(document, mara.actor)[0].seq
+    by = Signature(mara.actor, mara.role, str(mara), certification.MEANING)
+    certification.certify(document, reason=REASON, by=by)
+    seq = certification.find_certifications(document, mara.actor)[0].seq
     review = trail_reviews.sign(
         Scope(today, today, site=NUMBER),
         findings="I saw nothing.",

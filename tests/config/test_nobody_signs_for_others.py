@@ -4,7 +4,7 @@ import pytest
 
 from audit.ledger.queries import Search, count
 from ingestion.models import Document
-from ingestion.review import version
+from ingestion.review.decisions import get_version
 from tests.config import doors
 from tests.config.test_doors import house
 
@@ -19,7 +19,7 @@ def forms(house):
     """Address, what is filled in, and the event that it leads to."""
     document = Document.objects.get(pk=house.known["pk"])
     day = f"{document.received_at:%Y-%m-%d}"
-    made_on = version(document)
+    made_on = get_version(document)
     return {
         "certified_copies": (
             f"/documents/{document.pk}/copies/", {"reason": WHY}, "document.certified",

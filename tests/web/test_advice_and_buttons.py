@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
-from ingestion import review
 from ingestion.core.states import DocumentState
 from ingestion.models import Action, Document
+from ingestion.review import review_requests
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import placeholders, sentences
 from ingestion.rules.findings import Finding
@@ -111,7 +111,7 @@ def test_no_review_is_asked_for_without_a_file(signed_in, site, mara):
     document = make_packet(site, mara, failed).documents.get()
     answer = signed_in.post(f"/documents/{document.pk}/ask/", {"words": "Look again."})
     assert answer.status_code == 409
-    assert "There is no file yet that QA could look at." in answer.content.decode()
+    assert "QA cannot review this document because it has no file." in answer.content.decode()
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def every_state(site, mara, tmp_path):
         "cancelled": make_packet(site, mara, None).documents.get(),
     }
     Document.objects.filter(pk=found["late"].pk).update(failing_since=timezone.now())
-    review.ask(found["asked"], "Look again.", person=mara)
+    review_requests.request_review(found["asked"], "Look again.", user=mara)
     decide(found["returned"], Action.RETURN, ines)
     decide(found["withdrawn"], Action.WITHDRAW, ines)
     Document.objects.filter(pk=found["cancelled"].pk).update(

@@ -15,7 +15,7 @@ from audit.ledger import queries
 from audit.ledger.actors import in_short
 from audit.ledger.chain import digest
 from audit.ledger.redaction import redact
-from ingestion import certified_copies
+from ingestion.certified_copies import certification
 from ingestion.storage.archive import archive
 from tests.audit.export.support import KEY, exported, publish, sign
 from tests.audit.support import guards_down, sql
@@ -251,7 +251,7 @@ def test_what_is_not_on_file_has_no_certified_copy_and_the_page_says_why(
 ):
     document = make_packet(site, mara, decided).documents.get()
     page = signed_in.get(page_of(document)).content.decode()
-    assert "Only what is on file can be certified" in page
+    assert "You can certify a document that is on file only." in page
     assert "<form" not in page.partition("<main")[2]
     assert signed_in.post(page_of(document), given()).status_code == 409
     assert certified(document) == []
@@ -271,7 +271,7 @@ def test_bytes_that_are_not_those_filed_are_not_certified_and_that_is_on_record(
     damage(document)
     answer = signed_in.post(page_of(document), given())
     assert answer.status_code == 503
-    assert "its SHA-256 is another" in answer.content.decode()
+    assert "its SHA-256 digest differs" in answer.content.decode()
     assert certified(document) == []
     assert alarms(document) == [("archive.file_changed", "system:certified_copy")]
 
@@ -293,7 +293,7 @@ def test_a_file_that_is_gone_is_said_to_be_gone(signed_in, document):
         signed_in.post(page_of(document), given()),
     ):
         assert answer.status_code == 503
-        assert "not in the archive, where it was filed" in answer.content.decode()
+        assert "The original is missing from the archive." in answer.content.decode()
     assert alarms(document) == [("archive.file_missing", "system:certified_copy")]
 
 
@@ -306,7 +306,10 @@ def test_a_trail_that_was_changed_is_not_given_out_as_its_own(signed_in, documen
         sql("UPDATE audit_entry SET body = body || ' ' WHERE seq = %s", first)
     answer = signed_in.get(f"{page_of(document)}{signed}/")
     assert answer.status_code == 503
-    assert f"Entry {first} of its audit trail is not what was entered" in answer.content.decode()
+    assert (
+        f"Entry {first} of the document&#x27;s audit trail has been changed."
+        in answer.content.decode()
+    )
     with guards_down():
         sql("UPDATE audit_entry SET body = rtrim(body) WHERE seq = %s", first)
 
@@ -327,7 +330,7 @@ def test_what_is_no_fault_of_the_archive_is_not_blamed_on_it(signed_in, document
     def full(*_arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ingestion.certified_copies.package.write", full)
+    monkeypatch.setattr("ingestion.certified_copies.certification.package.write", full)
     with pytest.raises(OSError, match="No space left"):
         fetched(signed_in, document)
     assert alarms(document) == []
@@ -339,11 +342,11 @@ def test_a_large_document_is_copied_without_being_held_in_memory(signed_in, site
     (tmp_path / "incoming").write_bytes(content)
     archive().put(tmp_path / "incoming", document.sha256)
     signed_in.post(page_of(document), given())
-    (signed,) = certified_copies.signed_by(document, mara.actor)
+    (signed,) = certification.find_certifications(document, mara.actor)
     tracemalloc.start()
     try:
         with (tmp_path / "copy.zip").open("w+b") as target:
-            certified_copies.write(target, document, signed)
+            certification.write_package(target, document, signed)
         assert tracemalloc.get_traced_memory()[1] < 16_000_000
     finally:
         tracemalloc.stop()

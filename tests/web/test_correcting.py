@@ -3,11 +3,11 @@
 import pytest
 
 from audit.ledger.queries import timeline
-from ingestion import review
 from ingestion.documents import batches
 from ingestion.documents.transitions import By
 from ingestion.intake import corrections
 from ingestion.models import Document, DraftFile
+from ingestion.review import review_requests
 from ingestion.rules.findings import Finding
 from tests.factories import make_batch, verdict
 from tests.web.scenes import (
@@ -156,21 +156,21 @@ def test_a_question_without_words_comes_back(signed_in, rejected):
 
 
 def test_who_asks_again_reads_when_it_was_asked(signed_in, mara, rejected):
-    asked = review.ask(rejected, "Look again.", person=mara).asked_at
+    asked = review_requests.request_review(rejected, "Look again.", user=mara).asked_at
     for answer in (
         signed_in.get(f"/documents/{rejected.pk}/ask/"),
         signed_in.post(f"/documents/{rejected.pk}/ask/", {"words": "And again."}),
     ):
         assert answer.status_code == 409
         day = f"{asked.day} {asked:%b %Y}"
-        assert f"Review already asked for on {day}." in answer.content.decode()
+        assert f"A review was already requested on {day}." in answer.content.decode()
 
 
 def test_what_is_on_file_needs_no_question(signed_in, site, mara):
     document = make_packet(site, mara, FILED).documents.get()
     page = signed_in.get(f"/documents/{document.pk}/ask/")
     assert page.status_code == 409
-    assert "Only a rejected document is looked at again" in page.content.decode()
+    assert "You can request a review of a rejected document only." in page.content.decode()
 
 
 @pytest.fixture

@@ -3,9 +3,8 @@
 import pytest
 
 from audit.ledger.queries import timeline
-from ingestion import review
 from ingestion.models import Action, Decision, Document, DraftFile
-from ingestion.review import assignments
+from ingestion.review import assignments, decisions, review_requests
 from tests.factories import make_staff
 from tests.ingestion.review.scenes import NOTE, REASON, decide, lead, sender
 from tests.web.scenes import (
@@ -62,7 +61,7 @@ def test_the_document_and_its_packet_offer_both(signed_in, sent):
 
 def test_a_file_that_is_replaced_leaves_the_review_on_record(signed_in, mara, sent, rafael):
     document = sent(REJECTED)
-    asked = review.ask(document, "Look again.", person=mara)
+    asked = review_requests.request_review(document, "Look again.", user=mara)
     assignments.assign(fresh(document), rafael, by=rafael)
     answer = replace(signed_in, document)
     new = Document.objects.latest("pk")
@@ -90,7 +89,7 @@ def test_a_reviewer_who_has_it_open_is_told_and_keeps_what_they_wrote(
     signed_in, client, sent, rafael
 ):
     document = sent(IN_REVIEW)
-    seen = review.version(document)
+    seen = decisions.get_version(document)
     replace(signed_in, document)
     new = Document.objects.latest("pk")
     client.force_login(rafael)
@@ -195,7 +194,7 @@ def test_a_reviewer_corrects_type_and_person_and_signs(client, sent, rafael):
     assert "The checks run again on the same file." in form
     assert form.index("Name of the person") < form.index("Recorded in the audit trail with")
     given = {
-        "made_on": review.version(document), "document_type": "cv", "person": "Ana Ruiz",
+        "made_on": decisions.get_version(document), "document_type": "cv", "person": "Ana Ruiz",
         "reason": REASON, "username": "rafael", "password": "wrong",
     }  # fmt: skip
     refused = client.post(url, given)

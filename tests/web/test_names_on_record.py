@@ -10,7 +10,7 @@ from ingestion.dispatch.shift import work_shift
 from ingestion.documents.site_readiness import readiness_of
 from ingestion.intake import registration
 from ingestion.models import Action, Document
-from ingestion.review import NotDecided
+from ingestion.review.decisions import DecisionRefused
 from samples.documents import specimen
 from tests.factories import make_read, make_site, make_user
 from tests.ingestion.review.scenes import decide, lead, reviewer
@@ -59,11 +59,11 @@ def test_a_certificate_declared_for_another_person_is_not_released(client, site,
     assert "Registered for the site" in shown
     assert "Release and file" not in shown
     for action in (Action.RELEASE, Action.OVERRIDE):
-        with pytest.raises(NotDecided):
+        with pytest.raises(DecisionRefused):
             decide(document, action, rafael)
-    with pytest.raises(NotDecided):
+    with pytest.raises(DecisionRefused):
         decide(document, Action.RELEASE, ines)
-    with pytest.raises(NotDecided, match="reason"):
+    with pytest.raises(DecisionRefused, match="reason"):
         decide(document, Action.OVERRIDE, ines, reason="")
     document.refresh_from_db()
     assert document.state == "IN_REVIEW"

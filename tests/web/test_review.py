@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import Group
 
 from audit.ledger.queries import timeline
-from ingestion import review
 from ingestion.models import Action, Decision, Document
+from ingestion.review import assignments, decisions, review_requests
 from ingestion.rules.findings import Finding
 from tests.factories import make_site, make_user, verdict
 from tests.ingestion.review.scenes import NOTE, REASON, decide, lead, reviewer, sender
@@ -37,7 +37,7 @@ def reviewing(client, ines):
 
 def sign(client, document, action, *, fragment=False, **fields):
     headers = {"X-Fragment": "1"} if fragment else {}
-    made_on = {"made_on": review.version(document)}
+    made_on = {"made_on": decisions.get_version(document)}
     url = f"/admin/review/{document.pk}/sign/?action={action}"
     return client.post(url, made_on | fields, headers=headers)
 
@@ -77,7 +77,7 @@ def test_a_reviewer_starts_with_the_queue(client, rafael):
 
 def test_the_queue_shows_why_until_when_and_with_whom(reviewing, sent, rafael):
     document = sent(IN_REVIEW)
-    review.assignments.assign(document, rafael, by=rafael)
+    assignments.assign(document, rafael, by=rafael)
     page = text(reviewing.get("/admin/review/"))
     for said in ("IRB approval, site 0203", "Names another site", "Rafael Duarte", "1 document"):
         assert said in page
@@ -89,7 +89,7 @@ def test_the_page_shows_findings_fields_versions_and_the_sites_words(
     mara,
 ):
     document = sent(REJECTED)
-    review.ask(document, "It is signed <on the back>.", person=mara)
+    review_requests.request_review(document, "It is signed <on the back>.", user=mara)
     page = text(reviewing.get(f"/admin/review/{document.pk}/"))
     assert "It is signed &lt;on the back&gt;." in page
     assert "Page 2 is not signed." in page
@@ -178,7 +178,7 @@ def test_the_second_reviewer_gets_a_409_with_what_they_typed(
     fragment,
 ):
     document = sent(IN_REVIEW)
-    seen = review.version(document)
+    seen = decisions.get_version(document)
     decide(document, Action.RETURN, rafael)
     answer = sign(
         reviewing, document, "release", fragment=fragment, reason=REASON, made_on=seen, **SIGNED

@@ -13,8 +13,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods
 
 from audit.change_tracking.change_reasons import LEAST, MOST
-from ingestion import certified_copies as copies
-from ingestion.certified_copies import MEANING, NotCertified, NotOnFile
+from ingestion.certified_copies import certification
+from ingestion.certified_copies.certification import (
+    MEANING,
+    CertificationRefused,
+    DocumentNotOnFile,
+)
 from ingestion.documents.transitions import By
 from ingestion.models import Document
 from web.documents.lookup import visible
@@ -43,8 +47,8 @@ def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
     form = CopyForm(request.POST or None)
     if form.is_valid() and (by := form.signed(request.user, MEANING)):
         try:
-            copies.certify(document, reason=form.cleaned_data["reason"], by=by)
-        except NotCertified as refused:
+            certification.certify(document, reason=form.cleaned_data["reason"], by=by)
+        except CertificationRefused as refused:
             return _refused(request, document, refused)
         messages.success(request, SIGNED)
         return redirect("certified_copies", document.pk)
@@ -57,27 +61,27 @@ def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
 def certified_copy(request: SignedIn, pk: int, seq: int) -> HttpResponse | FileResponse:
     """The package, for whoever signed it."""
     document = visible(request.user, pk)
-    signed = copies.signed_by(document, request.user.actor)
+    signed = certification.find_certifications(document, request.user.actor)
     found = next((each for each in signed if each.seq == seq), None)
     if found is None:
         raise Http404
     with ExitStack() as refused:
         file = refused.enter_context(tempfile.TemporaryFile())
         try:
-            copies.write(file, document, found)
-        except NotCertified as why:
+            certification.write_package(file, document, found)
+        except CertificationRefused as why:
             return _refused(request, document, why)
         by = By(request.user.actor, request.user.role)
-        copies.record_download(document, found, by=by)
+        certification.record_download(document, found, by=by)
         refused.pop_all()  # the response closes it
     file.seek(0)
     name = f"certified-copy-{document.site.site_id}-{document.doc_id}-{seq}.zip"
     return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")
 
 
-def _refused(request: SignedIn, document: Document, refused: NotCertified) -> HttpResponse:
+def _refused(request: SignedIn, document: Document, refused: CertificationRefused) -> HttpResponse:
     """409 for what the document is; 503 for what we have let happen to it."""
-    status = 409 if isinstance(refused, NotOnFile) else 503
+    status = 409 if isinstance(refused, DocumentNotOnFile) else 503
     return _shown(request, document, refusal=str(refused), status=status)
 
 
@@ -92,8 +96,8 @@ def _shown(
     context = {
         "document": document,
         "form": form,
-        "refusal": refusal or copies.refusal(document),
-        "signed": copies.signed_by(document, request.user.actor),
+        "refusal": refusal or certification.explain_refusal(document),
+        "signed": certification.find_certifications(document, request.user.actor),
         "meaning": MEANING,
     }
     return render(request, "documents/certified_copies.html", context, status=status)

@@ -9,12 +9,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from audit.change_tracking.change_reasons import LEAST, MOST
-from ingestion import review
 from ingestion.core.states import UNSETTLED, DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.documents import downloads
 from ingestion.documents.transitions import By
 from ingestion.models import Document
+from ingestion.review import decisions
 from ingestion.review.decision_rules import AFTERWARDS
 from sites import retention
 from sites.models import User
@@ -56,7 +56,7 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "signed": with_signatures(document),
         "leading_here": took_the_place_of(document),
         "choices": afterwards,
-        "version": review.version(document) if afterwards else "",
+        "version": decisions.get_version(document) if afterwards else "",
         "may_certify": downloads.is_open(document),
     }
     return render(request, "documents/page.html", context)

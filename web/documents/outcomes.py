@@ -10,11 +10,11 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from ingestion import review
 from ingestion.core.states import NEEDS_SITE, DocumentState
 from ingestion.intake import corrections, declarations
 from ingestion.intake.declarations import Declared
 from ingestion.models import Document, Finding
+from ingestion.review import review_requests
 from ingestion.review.decision_rules import FILES
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import Sentences, sentences
@@ -70,7 +70,7 @@ class Outcome:
 
     @property
     def can_be_asked_about(self) -> bool:
-        return self.can_be_corrected and not review.refusal(self.document)
+        return self.can_be_corrected and not review_requests.explain_refusal(self.document)
 
     @property
     def upload_label(self) -> str:

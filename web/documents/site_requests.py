@@ -11,11 +11,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from audit.change_tracking.change_reasons import LEAST
-from ingestion import review
 from ingestion.documents.transitions import By
 from ingestion.intake import declarations, retrying
 from ingestion.intake.declarations import Declared
 from ingestion.models import Document
+from ingestion.review import review_requests
 from sites import eligibility
 from web.documents.lookup import of_own_site
 from web.documents.outcomes import outcome
@@ -29,7 +29,7 @@ class Question(PlainForm):
     words = forms.CharField(
         label="Why do you think that the check is wrong?",
         help_text="QA reads this word for word. Say what they should look at, and on which page.",
-        max_length=review.MOST_WORDS,
+        max_length=review_requests.MAX_REQUEST_LENGTH,
         widget=forms.Textarea(attrs={"rows": 6}),
         error_messages={"required": "Say in a few words what QA should look at"},
     )
@@ -124,13 +124,13 @@ def ask(request: SignedIn, pk: int) -> HttpResponse:
     form = Question(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            review.ask(document, form.cleaned_data["words"], person=request.user)
-        except review.NotAsked:
+            review_requests.request_review(document, form.cleaned_data["words"], user=request.user)
+        except review_requests.ReviewRequestRefused:
             document.refresh_from_db()  # somebody was first: the page says so
         else:
             messages.info(request, "QA has your question. The answer appears here.")
             return redirect("document", pk)
-    if why := review.refusal(document):
+    if why := review_requests.explain_refusal(document):
         context = {
             "document": document,
             "why": why,

@@ -15,10 +15,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from ingestion import review as decisions
 from ingestion.models import Action, Document
-from ingestion.review import NotDecided, assignments
+from ingestion.review import assignments, decisions
 from ingestion.review.decision_rules import RULES, open_to
+from ingestion.review.decisions import DecisionRefused
 from ingestion.rules.finding_texts import reason
 from web.review.forms import DecisionForm
 from web.review.queue import for_reviewers
@@ -55,7 +55,7 @@ def _return(request: SignedIn, chosen: Sequence[Document]) -> HttpResponse:
     if len(codes) > 1:
         messages.warning(request, _("Select documents that have the same reason."))
         return redirect("review_queue")
-    versions = {document.pk: decisions.version(document) for document in chosen}
+    versions = {document.pk: decisions.get_version(document) for document in chosen}
     is_sent = "made_on" in request.POST
     data = request.POST if is_sent else None
     form = DecisionForm(Action.RETURN, chosen, data, initial={"made_on": _joined(versions)})
@@ -65,8 +65,10 @@ def _return(request: SignedIn, chosen: Sequence[Document]) -> HttpResponse:
         for document in chosen:
             on = made_on.get(document.pk, "")
             try:
-                decisions.decide(document, form.ruling, made_on=on, person=request.user, by=by)
-            except NotDecided as refused:
+                decisions.decide(
+                    document, form.decision_input, expected_version=on, user=request.user, by=by
+                )
+            except DecisionRefused as refused:
                 failed.append((document, refused))
         returned = len(chosen) - len(failed)
         done = ngettext("{n} document was returned.", "{n} documents were returned.", returned)

@@ -10,9 +10,9 @@ from audit.change_tracking.change_reasons import LEAST
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declared
 from ingestion.models import Action, Document
-from ingestion.review import MOST_WORDS, Ruling, successors
 from ingestion.review.assignments import Wanted
 from ingestion.review.decision_rules import REASONS, must_be_signed, tells_site
+from ingestion.review.decisions import MAX_TEXT_LENGTH, DecisionInput, find_successors
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import reason
 from sites.models import Site, User
@@ -92,7 +92,7 @@ class DecisionForm(SignedForm):
             "The coordinator reads this text exactly as you write it. Say what the site has to do."
         ),
         min_length=LEAST,
-        max_length=MOST_WORDS,
+        max_length=MAX_TEXT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 4}),
     )
     reason = forms.CharField(
@@ -132,7 +132,7 @@ class DecisionForm(SignedForm):
         for name in set(self.fields) - asked:
             del self.fields[name]
         if "other" in self.fields:
-            newer = Document.objects.filter(pk__in=[each.pk for each in successors(document)])
+            newer = Document.objects.filter(pk__in=[each.pk for each in find_successors(document)])
             self._choose_from("other", newer.order_by("-pk"))
         if "site" in self.fields:
             self._choose_from("site", Site.objects.exclude(pk=document.site_id))
@@ -156,12 +156,12 @@ class DecisionForm(SignedForm):
         return Declared(given.get("document_type", ""), given.get("person", "").strip())
 
     @property
-    def ruling(self) -> Ruling:
+    def decision_input(self) -> DecisionInput:
         """After `is_valid()`."""
         names = ("reason_code", "reason", "note", "other", "site")
         given = {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
         declared = self._declared if self.action is Action.REDECLARE else None
-        return Ruling(action=self.action, declared=declared, **given)
+        return DecisionInput(action=self.action, declared=declared, **given)
 
     @property
     def shown_fields(self) -> list[forms.BoundField]:

@@ -6,11 +6,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from ingestion import review as decisions
 from ingestion.core.states import DocumentState
 from ingestion.intake import corrections
 from ingestion.models import Document
-from ingestion.review import assignments
+from ingestion.review import assignments, decisions
 from ingestion.review.decision_rules import is_own
 from web.documents.decision_display import choices, with_signatures
 from web.documents.extracted_fields import extracted, extraction_of, ways
@@ -57,7 +56,7 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
         "signed": with_signatures(document),
         "choices": choices(request.user, document),
         "is_own": is_own(request.user, document),
-        "version": decisions.version(document),
+        "version": decisions.get_version(document),
         "looking": assignments.opened(document, request.user) if document.state in WAITS else None,
         "place": place,
         "length": length,

@@ -14,12 +14,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from audit.electronic_signatures import Signature
-from ingestion import review as decisions
 from ingestion.intake import corrections
 from ingestion.models import Action, Decision, Document
-from ingestion.review import NotDecided, Overtaken, assignments
+from ingestion.review import assignments, decisions
 from ingestion.review.assignments import Wanted
 from ingestion.review.decision_rules import AFTERWARDS, RULES, open_to
+from ingestion.review.decisions import DecisionConflict, DecisionRefused
 from web.review.forms import DecisionForm
 from web.review.page import reviewed
 from web.review.queue import for_reviewers
@@ -31,9 +31,9 @@ from web.shell.access import SignedIn
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign(request: SignedIn, pk: int) -> HttpResponse:
     document, action = reviewed(pk), _action(request)
-    made_on = request.GET.get("made_on") or decisions.version(document)
+    made_on = request.GET.get("made_on") or decisions.get_version(document)
     form = DecisionForm(action, [document], request.POST or None, initial={"made_on": made_on})
-    if form.data.get("made_on", made_on) != decisions.version(document):
+    if form.data.get("made_on", made_on) != decisions.get_version(document):
         return _overtaken(request, document, form, document.qa_decisions.order_by("pk").last())
     if action not in open_to(request.user, document):
         raise PermissionDenied
@@ -41,14 +41,14 @@ def sign(request: SignedIn, pk: int) -> HttpResponse:
         try:
             decision = decisions.decide(
                 document,
-                form.ruling,
-                made_on=form.cleaned_data["made_on"],
-                person=request.user,
+                form.decision_input,
+                expected_version=form.cleaned_data["made_on"],
+                user=request.user,
                 by=by,
             )
-        except Overtaken as overtaken:
+        except DecisionConflict as overtaken:
             return _overtaken(request, document, form, overtaken.decision)
-        except NotDecided as refused:
+        except DecisionRefused as refused:
             form.add_error(None, str(refused))
         else:
             return _decided(request, decision)

@@ -20,7 +20,7 @@ from ingestion.dispatch.database_thread import Door
 from ingestion.dispatch.processes import worker_presence
 from ingestion.dispatch.shift import Shift
 from ingestion.models import Chunk
-from ingestion.sources.http import FolderOf
+from ingestion.sources.document_source import LeaseFolders
 from ingestion.storage import spool
 from tests.factories import make_batch, make_leased
 
@@ -64,7 +64,7 @@ def test_a_worker_that_cannot_write_its_heartbeat_stops_before_its_lease_can_be_
 
     async def beat_against_a_wall():
         async with Door() as door:
-            shift = Shift(door, Lanes(4), FolderOf())
+            shift = Shift(door, Lanes(4), LeaseFolders())
             assert await shift._due()
             hanging = asyncio.create_task(door(answers.wait, 30))
             with pytest.raises(LeaseLost):

@@ -5,12 +5,12 @@ import hashlib
 import pytest
 
 from audit.ledger.queries import timeline
-from ingestion import review
 from ingestion.dispatch.work_items import to_do
 from ingestion.documents.transitions import By
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declared, NotRedeclared
 from ingestion.models import Action, Document
+from ingestion.review import review_requests
 from ingestion.rules.findings import Finding
 from ingestion.storage import spool
 from tests.factories import make_leased, make_site, make_user, verdict
@@ -128,7 +128,7 @@ def test_what_qa_has_decided_is_not_filed_by_way_of_another_type(sent, mara, raf
     with pytest.raises(NotRedeclared):
         correct(fresh(document), mara)
     if action is Action.CONFIRM:
-        review.ask(fresh(document), "Look again.", person=mara)
+        review_requests.request_review(fresh(document), "Look again.", user=mara)
         with pytest.raises(NotRedeclared, match="QA has decided about this document"):
             correct(fresh(document), mara)
 
@@ -189,7 +189,7 @@ def test_bytes_that_changed_on_our_disk_are_not_checked(sent, mara, tmp_path):
 
 def test_what_the_site_asked_of_qa_is_answered_by_its_correction(sent, mara):
     document = sent(REJECTED)
-    asked = review.ask(document, "It is a CV.", person=mara)
+    asked = review_requests.request_review(document, "It is a CV.", user=mara)
     correct(fresh(document), mara)
     asked.refresh_from_db()
     assert asked.answered_at is not None

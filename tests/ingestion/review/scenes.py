@@ -3,10 +3,10 @@
 from django.contrib.auth.models import Group
 
 from audit.electronic_signatures import Signature
-from ingestion import review
 from ingestion.models import Action
-from ingestion.review import Ruling
+from ingestion.review import decisions
 from ingestion.review.decision_rules import RULES, tells_site
+from ingestion.review.decisions import DecisionInput
 from ingestion.rules.findings import Finding
 from ingestion.storage.archive import archive
 from tests.factories import make_user, verdict
@@ -46,15 +46,15 @@ def signature(person, action=Action.RETURN):
 
 def ruling(action, state="IN_REVIEW", **given):
     told = {"note": NOTE} if tells_site(action, state) else {"reason": REASON}
-    return Ruling(action=action, **told | given)
+    return DecisionInput(action=action, **told | given)
 
 
 def decide(document, action, person, *, made_on="", by=None, **given):
     """As the review page does."""
-    return review.decide(
+    return decisions.decide(
         document,
         ruling(action, document.state, **given),
-        made_on=made_on or review.version(document),
-        person=person,
+        expected_version=made_on or decisions.get_version(document),
+        user=person,
         by=by or signature(person, action),
     )

@@ -3,8 +3,8 @@
 import pytest
 
 from audit.ledger.queries import timeline
-from ingestion import review
 from ingestion.models import ReviewRequest
+from ingestion.review import review_requests
 from ingestion.rules.findings import Finding
 from tests.factories import make_read, make_site, make_user
 
@@ -27,7 +27,7 @@ def rejected(site):
 
 def test_what_was_rejected_goes_to_review_with_the_sites_words(site, mara):
     document = rejected(site)
-    review.ask(document, " It is signed on the back. ", person=mara)
+    review_requests.request_review(document, " It is signed on the back. ", user=mara)
     document.refresh_from_db()
     assert (document.state, document.code) == ("IN_REVIEW", "SIGNATURE_MISSING")
     entry = timeline(document.subject)[-1]
@@ -38,12 +38,12 @@ def test_what_was_rejected_goes_to_review_with_the_sites_words(site, mara):
 
 def test_a_review_is_asked_for_once(site, mara):
     document = rejected(site)
-    review.ask(document, "It is signed.", person=mara)
-    with pytest.raises(review.NotAsked, match="already asked for"):
-        review.ask(document, "It really is signed.", person=mara)
+    review_requests.request_review(document, "It is signed.", user=mara)
+    with pytest.raises(review_requests.ReviewRequestRefused, match="already requested"):
+        review_requests.request_review(document, "It really is signed.", user=mara)
     assert ReviewRequest.objects.count() == 1
 
 
 def test_nothing_is_asked_of_what_is_on_file(site, mara):
-    with pytest.raises(review.NotAsked, match="this one is not: filed"):
-        review.ask(make_read(site, "cv"), "Look again.", person=mara)
+    with pytest.raises(review_requests.ReviewRequestRefused, match="is: Filed"):
+        review_requests.request_review(make_read(site, "cv"), "Look again.", user=mara)

@@ -7,17 +7,16 @@ import pytest
 from audit.ledger import redaction
 from audit.ledger.queries import timeline
 from audit.verification.verify import verify
-from ingestion import review
 from ingestion.documents import downloads
+from ingestion.documents.transitions import By
 from ingestion.intake.declarations import Declared
 from ingestion.models import Action, Appended, Decision, Document
-from ingestion.review import (
-    NotDecided,
-    Overtaken,
-    assignments,
-    signature_payload,
-)
+from ingestion.review import assignments, decisions, review_requests, signature_payload
 from ingestion.review.decision_rules import RULES, open_to
+from ingestion.review.decisions import (
+    DecisionConflict,
+    DecisionRefused,
+)
 from ingestion.rules.findings import Finding
 from tests.factories import make_site, verdict
 from tests.ingestion.review.scenes import HARMFUL, NOTE, REASON, decide, ruling, signature
@@ -94,7 +93,7 @@ def test_a_confirmed_rejection_keeps_what_the_site_has_to_mend(sent, rafael):
 def test_nobody_decides_about_what_they_sent_in(sent, ines):
     document = sent(IN_REVIEW, user=ines)
     assert open_to(ines, document) == []
-    with pytest.raises(NotDecided, match="Somebody else has to decide"):
+    with pytest.raises(DecisionRefused, match="Another reviewer must decide"):
         decide(document, Action.RELEASE, ines)
     assert state_of(document) == "IN_REVIEW"
 
@@ -102,14 +101,14 @@ def test_nobody_decides_about_what_they_sent_in(sent, ines):
 def test_to_overrule_a_finding_takes_the_second_permission(sent, rafael, ines):
     document = sent(REJECTED)
     assert Action.OVERRIDE not in open_to(rafael, document)
-    with pytest.raises(NotDecided):
+    with pytest.raises(DecisionRefused):
         decide(document, Action.OVERRIDE, rafael)
     assert Action.OVERRIDE in open_to(ines, document)
 
 
 def test_a_rejection_that_the_site_doubts_is_still_overruled_not_released(sent, mara, ines):
     document = sent(REJECTED)
-    asked = review.ask(document, "It is signed.", person=mara)
+    asked = review_requests.request_review(document, "It is signed.", user=mara)
     document = Document.objects.get()
     assert Action.OVERRIDE in open_to(ines, document)
     assert Action.RELEASE not in open_to(ines, document)
@@ -127,9 +126,9 @@ def test_what_is_released_from_quarantine_is_open_to_its_site(sent, mara, ines):
 
 def test_two_reviewers_decide_once_and_the_second_is_told_of_the_first(sent, ines, rafael):
     document = sent(IN_REVIEW)
-    seen = review.version(document)
+    seen = decisions.get_version(document)
     first = decide(document, Action.RETURN, rafael, made_on=seen)
-    with pytest.raises(Overtaken) as told:
+    with pytest.raises(DecisionConflict) as told:
         decide(document, Action.RELEASE, ines, made_on=seen)
     assert told.value.decision == first
     assert state_of(document) == "RETURNED"
@@ -138,8 +137,8 @@ def test_two_reviewers_decide_once_and_the_second_is_told_of_the_first(sent, ine
 
 def test_a_look_at_the_document_overtakes_nobody(sent, ines, rafael):
     document = sent(IN_REVIEW)
-    seen = review.version(document)
-    downloads.record_view(document, by=review.By(rafael.actor, rafael.role))
+    seen = decisions.get_version(document)
+    downloads.record_view(document, by=By(rafael.actor, rafael.role))
     decide(document, Action.RELEASE, ines, made_on=seen)
 
 
@@ -148,7 +147,7 @@ def test_a_look_at_the_document_overtakes_nobody(sent, ines, rafael):
 def test_a_decision_has_to_be_signed(sent, ines, action):
     document = sent(REJECTED if action is Action.OVERRIDE else IN_REVIEW)
     unsigned = replace(signature(ines, action), meaning="")
-    with pytest.raises(NotDecided, match="has to be signed"):
+    with pytest.raises(DecisionRefused, match="must sign this decision"):
         decide(document, action, ines, by=unsigned)
 
 
@@ -157,7 +156,7 @@ def test_a_return_is_signed_where_a_setting_says_so(sent, rafael, settings, is_s
     settings.REVIEW_SIGN_RETURNS = is_signed
     document, unsigned = sent(IN_REVIEW), replace(signature(rafael), meaning="")
     if is_signed:
-        with pytest.raises(NotDecided, match="has to be signed"):
+        with pytest.raises(DecisionRefused, match="must sign this decision"):
             decide(document, Action.RETURN, rafael, by=unsigned)
     else:
         decide(document, Action.RETURN, rafael, by=unsigned)
@@ -168,19 +167,19 @@ def test_what_is_on_file_already_is_not_filed_twice(sent, ines):
     document = sent(IN_REVIEW, content=b"%PDF-1.7 other")
     Document.objects.filter(pk=document.pk).update(sha256=Document.objects.earliest("pk").sha256)
     document.refresh_from_db()
-    with pytest.raises(NotDecided, match="on file for this site already"):
+    with pytest.raises(DecisionRefused, match="already on file for this site"):
         decide(document, Action.RELEASE, ines)
 
 
 def test_what_is_not_in_the_archive_is_not_filed(sent, ines, settings, tmp_path):
     document = sent(IN_REVIEW)
     settings.ARCHIVE_DIR = tmp_path / "another"
-    with pytest.raises(NotDecided, match="not in the archive"):
+    with pytest.raises(DecisionRefused, match="not in the archive"):
         decide(document, Action.RELEASE, ines)
 
 
 def test_a_decision_says_why(sent, ines):
-    with pytest.raises(NotDecided, match="A reason is needed"):
+    with pytest.raises(DecisionRefused, match="Enter a reason"):
         decide(sent(IN_REVIEW), Action.RELEASE, ines, reason=" ")
 
 
@@ -300,7 +299,7 @@ def test_a_newer_version_takes_the_place_of_an_older_one(sent, ines):
 def test_only_a_newer_version_on_file_supersedes(sent, ines):
     old, new = sent(FILED), sent(REJECTED, content=b"%PDF-1.7 version 2")
     for other in (new, old, None):
-        with pytest.raises(NotDecided, match="newer document"):
+        with pytest.raises(DecisionRefused, match="newer document"):
             decide(old, Action.SUPERSEDE, ines, other=other)
 
 
@@ -316,9 +315,9 @@ def test_what_belongs_to_another_site_is_withdrawn_and_sent_in_there(sent, ines)
 
 def test_a_document_is_sent_in_at_the_right_site_once(sent, ines, rafael, monkeypatch):
     document, right = sent(FILED), make_site("0417")
-    seen = review.version(document)
+    seen = decisions.get_version(document)
     with monkeypatch.context() as crash:
-        crash.setattr(review, "_enter", lambda *_: 1 / 0)
+        crash.setattr(decisions, "_move_and_record", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             decide(document, Action.REHOME, ines, made_on=seen, site=right)
     decide(document, Action.REHOME, ines, made_on=seen, site=right)
@@ -326,7 +325,7 @@ def test_a_document_is_sent_in_at_the_right_site_once(sent, ines, rafael, monkey
 
 
 def test_nothing_is_moved_to_where_it_is(sent, ines, site):
-    with pytest.raises(NotDecided, match="Choose the site"):
+    with pytest.raises(DecisionRefused, match="Select the site"):
         decide(sent(FILED), Action.REHOME, ines, site=site)
 
 
@@ -382,17 +381,17 @@ def test_what_has_to_be_chosen_for_a_correction_is_named(sent, ines):
         (Declared("cv"), "Enter the name of the person"),
         (Declared("irb-approval"), "Both are as they were"),
     ):
-        with pytest.raises(NotDecided, match=why):
+        with pytest.raises(DecisionRefused, match=why):
             decide(document, Action.REDECLARE, ines, declared=declared)
     assert state_of(document) == "IN_REVIEW"
 
 
 def test_whoever_decides_after_a_correction_is_told_of_it(sent, ines, rafael):
     document = sent(IN_REVIEW)
-    seen = review.version(document)
+    seen = decisions.get_version(document)
     first = decide(document, Action.REDECLARE, rafael, **WITH_CV)
     settle(document.packet, IN_REVIEW)
-    with pytest.raises(Overtaken) as told:
+    with pytest.raises(DecisionConflict) as told:
         decide(document, Action.RELEASE, ines, made_on=seen)
     assert told.value.decision == first
 

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.ledger.queries import timeline
-from ingestion import review
 from ingestion.models import Action, Document
-from ingestion.review import assignments
+from ingestion.review import assignments, decisions, review_requests
 from ingestion.review.assignments import Wanted
 from tests.ingestion.review.scenes import decide
 from tests.web.scenes import FILED, IN_REVIEW, REJECTED
@@ -76,7 +75,7 @@ class TestQueue:
 
     def test_what_a_site_asks_for_is_in_it_until_it_is_answered(self, sent, mara, ines):
         document = sent(REJECTED)
-        review.ask(document, "It is signed on the back.", person=mara)
+        review_requests.request_review(document, "It is signed on the back.", user=mara)
         assert listed(asked=True) == [document.pk]
         decide(Document.objects.get(), Action.CONFIRM, ines)
         assert listed(asked=True) == []
@@ -94,7 +93,7 @@ class TestQueue:
 
     def test_to_take_it_is_no_reason_to_overtake_anybody(self, sent, ines, rafael):
         document = sent(IN_REVIEW)
-        seen = review.version(document)
+        seen = decisions.get_version(document)
         assignments.assign(document, rafael, by=rafael)
         decide(document, Action.RELEASE, ines, made_on=seen)
 

@@ -15,9 +15,9 @@ from audit.electronic_signatures import ACCOUNT
 from audit.ledger.queries import find, timeline
 from audit.verification import verify as ledger_check
 from audit.verification.start import Mode
-from ingestion import review
 from ingestion.models import Action
 from ingestion.operations import alarms
+from ingestion.review import decisions, signature_payload
 from sites import account_notices, approvals
 from sites.accounts import identity, second_factor
 from sites.accounts.identity import Cause
@@ -116,7 +116,7 @@ def verify(by, person, **given):
 def sign(person, document, password):
     """Decide about a document, as the page does, in the person's own session."""
     given = {"username": person.username, "password": password, "reason": REASON, "note": ""}
-    given["made_on"] = review.version(document)
+    given["made_on"] = decisions.get_version(document)
     return as_(fresh(person)).post(f"/admin/review/{document.pk}/sign/?action=release", given)
 
 
@@ -230,12 +230,12 @@ def test_what_an_administrator_changes_suspends_signing_until_another_one_has_ve
     assert person.identity_evidence == EVIDENCE
     assert sign(helena, document, "correct horse").status_code == 302
     decision = document.qa_decisions.get()
-    noted = review.signature_payload.entry_of(decision).detail[ACCOUNT]
+    noted = signature_payload.entry_of(decision).detail[ACCOUNT]
     assert noted.startswith(f"{cause.label} by Ada Hartmann")
     assert "identity verified again by Noor Haddad" in noted
     page = as_(fresh(helena)).get(f"/documents/{document.pk}/").content.decode()
     assert cause.label in page
-    assert review.signature_payload.changed(decision) == [], "and the signature holds"
+    assert signature_payload.changed(decision) == [], "and the signature holds"
 
 
 def test_a_verification_is_on_record_with_who_asked_and_what_was_seen(ada, noor, helena):
@@ -335,7 +335,7 @@ def test_an_administrator_decides_nothing_of_qa_also_not_in_a_role_of_qa(ada, do
     assert sign(ada, document, "correct horse").status_code == 403
     assert client.get("/admin/ingestion/waiver/add/").status_code == 403
     assert client.get("/admin/audit/reviews/new/").status_code == 403
-    with pytest.raises(review.NotDecided):
+    with pytest.raises(decisions.DecisionRefused):
         decide(document, Action.RELEASE, fresh(ada))
     page = client.get("/access/").content.decode()
     assert "Administrator with a QA role" in page

@@ -8,7 +8,8 @@ import pytest
 
 from ingestion.core.limits import Limits
 from ingestion.core.ports import PortalTerms, WorkItem
-from ingestion.sources.http import FolderOf, HttpPortals
+from ingestion.sources.document_source import LeaseFolders
+from ingestion.sources.http.client import HttpPortals
 from sites.portal_origin import origin_of
 from tests.ingestion.sources.http.authority import Authority
 from tests.ingestion.sources.http.servers import serve
@@ -74,7 +75,7 @@ def portals(tmp_path):
 
     @asynccontextmanager
     async def portals(*, folder=tmp_path, resolve=here, another_token=None, **limits):
-        folders = FolderOf()
+        folders = LeaseFolders()
         folders.set(1, folder)
         extra = {"another_token": another_token} if another_token else {}
         with ThreadPoolExecutor(2, thread_name_prefix="files") as files:

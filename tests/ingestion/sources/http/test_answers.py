@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.core.errors import AccessRefused, NotServed, TooLarge
-from ingestion.sources.http import retry_after
-from ingestion.sources.http.responses import clock_skew, refuse_sign_in
+from ingestion.sources.http.responses import clock_skew, refuse_sign_in, retry_after
 from tests.ingestion.sources.http.servers import chunked, give
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -19,7 +19,7 @@ from ingestion.core.errors import (
     TooLarge,
 )
 from ingestion.core.ports import WorkItem
-from ingestion.sources.http import Sources
+from ingestion.sources.document_source import DocumentSource
 from ingestion.storage import spool
 from tests.ingestion.sources.http.conftest import make_item
 from tests.ingestion.sources.http.servers import (
@@ -247,7 +247,7 @@ async def test_an_upload_comes_from_the_spool_without_asking_anybody(tmp_path, p
     item = WorkItem(**values, spooled="uploads/x", expected_sha256="a" * 64, size=4)
     with ThreadPoolExecutor(1) as files:
         async with portals() as opened:
-            sources = Sources(opened, lambda _: tmp_path, files, spool.local)
+            sources = DocumentSource(opened, lambda _: tmp_path, files, spool.local)
             fetched = await sources.fetch(item)
             assert (fetched.path, fetched.size) == (tmp_path / "uploads" / "x", 4)
             (tmp_path / "uploads" / "x").unlink()

@@ -1,4 +1,4 @@
-"""Where documents come from: uploads are in the spool already, everything else is asked for."""
+"""The document source: takes uploads from the spool, and other documents from portals."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from ingestion.core.ports import (
 )
 
 
-class FolderOf:
-    """Where an item's bytes are spooled: the folder of its chunk's lease."""
+class LeaseFolders:
+    """Folders for the bytes of work items: one folder for each lease of a chunk."""
 
     def __init__(self) -> None:
         self._folders: dict[int, Path] = {}
@@ -29,25 +29,29 @@ class FolderOf:
         self._folders.pop(chunk, None)
 
 
-class Sources:
-    """The core's Portal. `local` answers the file of an upload, and may copy it into a folder."""
+class DocumentSource:
+    """Implements the core's port `Portal` for uploads and for documents of portals.
+
+    `open_upload(key, folder)` returns the path of an upload's file. It may copy the file into the
+    folder, for example from S3. It runs in `files`, because it blocks.
+    """
 
     def __init__(
         self,
         portals: Portal,
         folders: Callable[[WorkItem], Path],
         files: Executor,
-        local: Callable[[str, Path], Path],
+        open_upload: Callable[[str, Path], Path],
     ) -> None:
         self._portals = portals
         self._folders = folders
         self._files = files
-        self._local = local
+        self._open_upload = open_upload
 
     async def fetch(self, item: WorkItem) -> Fetched | Unchanged:
         if item.terms is not None:
             return await self._portals.fetch(item)
         loop, folder = asyncio.get_running_loop(), self._folders(item)
-        path = await loop.run_in_executor(self._files, self._local, item.spooled, folder)
-        # Hashed when it was spooled, before it was registered.
+        path = await loop.run_in_executor(self._files, self._open_upload, item.spooled, folder)
+        # The digest was computed before the upload was registered.
         return Fetched(path, item.expected_sha256, item.size)

@@ -1,0 +1,158 @@
+"""Certification: signs for certified copies of filed documents and writes their packages (R29).
+
+The rules are 21 CFR 11.10(b) and ICH E6(R3), "certified copy". The signature is a ledger entry,
+`document.certified`. The package is made from that entry for each download and has the same bytes
+each time. No package is stored, and the original is opened for reading only.
+"""
+
+import logging
+from typing import IO
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from audit.electronic_signatures import Signature
+from audit.ledger import queries
+from audit.ledger.chain import BrokenChain
+from audit.ledger.log import ledger, written
+from audit.ledger.queries import Recorded
+from ingestion.certified_copies import package
+from ingestion.core.states import DocumentState
+from ingestion.documents import downloads, transitions
+from ingestion.documents.transitions import By
+from ingestion.models import Document
+from ingestion.storage import archive_verification
+from ingestion.storage.archive import archive
+from ingestion.storage.archive_verification import Fault
+
+CERTIFIED = "document.certified"
+# The meaning of the signature, 21 CFR 11.50(a)(3). It is signed, and therefore not translated.
+MEANING = "I certify that this is an exact copy of the original."
+_ACTOR = "system:certified_copy"
+
+logger = logging.getLogger(__name__)
+
+
+class CertificationRefused(Exception):
+    """There is no certified copy. The message is a sentence for the user."""
+
+
+class DocumentNotOnFile(CertificationRefused):
+    """The document is not archived."""
+
+
+class OriginalNotIntact(CertificationRefused):
+    """The archive or the ledger differs from what was recorded. The finding is on record."""
+
+
+_FAULT_TEXTS = {
+    Fault.MISSING: gettext_lazy("The original is missing from the archive."),
+    Fault.CHANGED: gettext_lazy(
+        "The file in the archive is not the original because its SHA-256 digest differs."
+    ),
+    Fault.UNREADABLE: gettext_lazy("The original cannot be read from the archive."),
+}
+_NEXT_STEP = gettext_lazy(
+    "No copy is available until your administrator has investigated the problem."
+)
+
+
+def explain_refusal(document: Document) -> str:
+    """Return why the document cannot be certified, in sentences for the user, or ""."""
+    if document.state == DocumentState.ARCHIVED:
+        return ""
+    if document.state == DocumentState.DEDUPED:
+        return _(
+            "The same file was already on file. Request a copy of the document that it belongs to."
+        )
+    status = _(DocumentState(document.state).word)
+    return _(
+        "You can certify a document that is on file only. The status of this document is: "
+        "%(status)s."
+    ) % {"status": status}
+
+
+def certify(document: Document, *, reason: str, by: Signature) -> None:
+    """Record a signed certification after comparing the archived file with its digest.
+
+    Raises DocumentNotOnFile, or OriginalNotIntact if the file is missing or has changed.
+    """
+    if refusal := explain_refusal(document):
+        raise DocumentNotOnFile(refusal)
+    _check_original(document)
+    with ledger():
+        row = transitions.locked(document)
+        if refusal := explain_refusal(row):
+            raise DocumentNotOnFile(refusal)
+        signed = {"reason": reason, "document": _describe(row)}
+        detail = by.over(signed, sha256=row.sha256)
+        transitions.enter_next(row, CERTIFIED, detail=detail, by=By(by.actor, by.role), at=by.at)
+
+
+def find_certifications(document: Document, actor: str) -> list[Recorded]:
+    """Return the certifications that this actor signed, newest first.
+
+    Certifications with redacted detail are left out.
+    """
+    return [
+        entry
+        for entry in reversed(queries.timeline(document.subject))
+        if entry.event == CERTIFIED and entry.actor == actor and entry.detail
+    ]
+
+
+def write_package(target: IO[bytes], document: Document, certification: Recorded) -> None:
+    """Write the zip package of a signed certification to `target`.
+
+    Raises DocumentNotOnFile, or OriginalNotIntact if the file or the document's entries differ
+    from what was recorded. Raises OSError if the archive is in order but cannot be read just now.
+    """
+    if refusal := explain_refusal(document):
+        raise DocumentNotOnFile(refusal)
+    try:
+        with archive().open(document.sha256) as original:
+            package.write(target, original, certification)
+    except (OSError, package.NotTheSame):
+        _check_original(document)
+        raise  # The archive is in order, so the cause is another one.
+    except BrokenChain as broken:
+        logger.critical("The ledger's hash chain is broken: %s", broken)
+        problem = _("Entry %(number)s of the document's audit trail has been changed.") % {
+            "number": broken.found.seq
+        }
+        raise OriginalNotIntact(f"{problem} {_NEXT_STEP}") from broken
+
+
+def record_download(document: Document, certification: Recorded, *, by: By) -> None:
+    """Record that the package is downloaded. Call this before the first byte is sent."""
+    with ledger():
+        row = transitions.locked(document)
+        detail = {"certified_by_entry": certification.seq}
+        transitions.enter_next(row, downloads.DOWNLOADED, detail=detail, by=by)
+
+
+def _check_original(document: Document) -> None:
+    """Raise OriginalNotIntact unless the archived file has the digest that was recorded."""
+    fault = archive_verification.examine(document.sha256, asked_by=_ACTOR)
+    if fault:
+        logger.critical("%s cannot be certified: its file is %s", document.subject, fault)
+        raise OriginalNotIntact(f"{_FAULT_TEXTS[fault]} {_NEXT_STEP}")
+
+
+def _describe(document: Document) -> dict[str, str | int]:
+    """Return the facts that the certificate prints.
+
+    They are stored in the entry because rows such as the site's name may change later.
+    """
+    site = document.site
+    return {
+        "file": downloads.name_of(document),
+        "size": document.size or 0,
+        "pages": document.pages or 0,
+        "type": document.type_name,
+        "packet": document.packet.reference,
+        "site_name": f"{site.name}, {site.country}",
+        "study": site.study.protocol_number,
+        "received": written(document.received_at),
+        "filed": written(document.settled_at) if document.settled_at else "",
+    }

@@ -1,0 +1,281 @@
+"""Decisions of QA about documents.
+
+A decision applies to the version of the document that the reviewer saw, so that it never
+overwrites what somebody else has decided in the meantime. The decision's row, the ledger entry and
+the signature are written in one transaction. `ingestion.documents.transitions` changes the state.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.files.base import File
+from django.db import IntegrityError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from audit.electronic_signatures import Signature
+from audit.ledger.log import ledger
+from ingestion.core.states import DocumentState
+from ingestion.dispatch import worker_steps
+from ingestion.documents import transitions
+from ingestion.documents.transitions import By
+from ingestion.intake import declarations, registration
+from ingestion.intake.declarations import Declared
+from ingestion.models import Action, Decision, Desk, Document
+from ingestion.review import signature_payload
+from ingestion.review.decision_rules import (
+    FILES,
+    RULES,
+    is_own,
+    must_be_signed,
+    open_to,
+    tells_site,
+)
+from ingestion.rules.findings import Finding as Seen
+from ingestion.storage.archive import archive
+from sites.models import Site, User
+
+MAX_TEXT_LENGTH = 2_000  # characters of a reason, or of a note to the site
+
+_ALREADY_ON_FILE = gettext_lazy(
+    "The same file is already on file for this site. Confirm the rejection or return the document."
+)
+_NOT_IN_ARCHIVE = gettext_lazy(
+    "The file of this document is not in the archive. Contact your administrator."
+)
+
+
+class DecisionRefused(Exception):
+    """Nothing was decided. The message is a sentence for the user."""
+
+
+class DecisionConflict(DecisionRefused):
+    """The document has changed since the reviewer opened it.
+
+    `decision` is the decision that somebody else made first, or None if there is none because the
+    checks moved the document.
+    """
+
+    def __init__(self, decision: Decision | None) -> None:
+        super().__init__(_("This document has changed since you opened it."))
+        self.decision = decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionInput:
+    """A decision as the reviewer filled it in."""
+
+    action: Action
+    reason_code: str = ""
+    reason: str = ""
+    note: str = ""
+    other: Document | None = None  # SUPERSEDE: the newer version
+    site: Site | None = None  # REHOME: the site that the document belongs to
+    declared: Declared | None = None  # REDECLARE: the correct type and person
+
+
+def get_version(document: Document) -> str:
+    """Return a text that changes with every decision and with every change of state."""
+    last = document.qa_decisions.order_by("pk").last()
+    settled = document.settled_at.isoformat() if document.settled_at else ""
+    return f"{document.state}/{settled}/{last.pk if last else 0}"
+
+
+def find_successors(document: Document) -> list[Document]:
+    """Return the documents that may supersede this one, the newest first.
+
+    They are on file, of the same site and type, and were registered later.
+    """
+    same = Document.objects.on_file().filter(
+        site=document.site, document_type=document.document_type, pk__gt=document.pk
+    )
+    return list(same.order_by("-pk"))
+
+
+def decide(
+    document: Document, given: DecisionInput, *, expected_version: str, user: User, by: Signature
+) -> Decision:
+    """Carry out and record a decision. `by.meaning` is empty if the decision is not signed.
+
+    Raises DecisionRefused if the user may not make this decision or the document does not permit
+    it, and DecisionConflict if `get_version(document)` is no longer `expected_version`.
+    """
+    if given.action is Action.REDECLARE:
+        return _redeclare(document, given, expected_version, user, by)
+    other = given.other
+    if given.action is Action.REHOME:
+        # The document is registered at the right site first, under an idempotency key. If this
+        # process dies before the commit below, the next attempt finds that registration.
+        _check(document, given, user, by)
+        other = _register_at_site(document, given.site, user, expected_version)
+    try:
+        with ledger():
+            row = transitions.locked(document)
+            _check_version(row, expected_version)
+            _check(row, given, user, by)
+            decision = _create_decision(row, given, other, user, by)
+            _move_and_record(row, decision, by)
+            row.review_requests.open().update(answered_at=by.at)
+            Desk.objects.filter(document=row).delete()
+    except IntegrityError as error:
+        # A constraint allows the same file once per site.
+        raise DecisionRefused(_ALREADY_ON_FILE) from error
+    return decision
+
+
+def _redeclare(
+    document: Document, given: DecisionInput, expected_version: str, user: User, by: Signature
+) -> Decision:
+    """Correct the type or the person and run the checks again.
+
+    The document stays assigned to its reviewer.
+    """
+    declared = given.declared or Declared("")
+    try:
+        with declarations.bytes_again(document) as kept, ledger():
+            row = transitions.locked(document)
+            _check_version(row, expected_version)
+            _check(row, given, user, by)
+            if problem := declarations.fault(row, declared)[1]:
+                raise DecisionRefused(problem)
+            decision = _create_decision(row, given, None, user, by)
+            declarations.redeclare(
+                row,
+                declared,
+                kept,
+                by=By(by.actor, by.role),
+                detail=_signed_detail(row, decision, by),
+                reason_code=decision.reason_code,
+                at=by.at,
+            )
+    except declarations.NotRedeclared as refused:
+        raise DecisionRefused(str(refused)) from refused
+    return decision
+
+
+def _check_version(row: Document, expected_version: str) -> None:
+    """Raise DecisionConflict if the document is not the version that the reviewer saw."""
+    if get_version(row) != expected_version:
+        raise DecisionConflict(row.qa_decisions.order_by("pk").last())
+
+
+def _check(row: Document, given: DecisionInput, user: User, by: Signature) -> None:
+    """Raise DecisionRefused if the user or the document does not permit this decision."""
+    action = given.action
+    if is_own(user, row):
+        raise DecisionRefused(
+            _("You submitted this document. Another reviewer must decide about it.")
+        )
+    if action not in open_to(user, row):
+        status = _(DocumentState(row.state).word)
+        raise DecisionRefused(
+            _(
+                "You cannot make this decision about this document. "
+                "The status of the document is: %(status)s."
+            )
+            % {"status": status}
+        )
+    _check_texts(row, given)
+    if must_be_signed(action) and not by.meaning:
+        raise DecisionRefused(_("You must sign this decision."))
+    if action in FILES:
+        _check_filing(row)
+    if action is Action.SUPERSEDE and given.other not in find_successors(row):
+        raise DecisionRefused(
+            _("Select a newer document of the same site and type that is on file.")
+        )
+
+
+def _check_texts(row: Document, given: DecisionInput) -> None:
+    """Raise DecisionRefused unless exactly one text is given: a note for the site, or a reason."""
+    if tells_site(given.action, row.state):
+        if not given.note.strip() or given.reason:
+            raise DecisionRefused(_("Enter a note to the site, and no reason."))
+    elif not given.reason.strip() or given.note:
+        raise DecisionRefused(_("Enter a reason, and no note to the site."))
+
+
+def _check_filing(row: Document) -> None:
+    """Raise DecisionRefused if the file is not in the archive, or on file already."""
+    if not archive().has(row.sha256):
+        raise DecisionRefused(_NOT_IN_ARCHIVE)
+    if worker_steps.OnFile.of([row], {row.sha256}).twin(row):
+        raise DecisionRefused(_ALREADY_ON_FILE)
+
+
+def _register_at_site(
+    document: Document, site: Site | None, user: User, expected_version: str
+) -> Document:
+    """Register the file as a new document of the site that it belongs to."""
+    if site is None or site == document.site:
+        raise DecisionRefused(_("Select the site that the document belongs to."))
+    _check_version(document, expected_version)
+    key = f"rehome:{document.pk}:{site.pk}:{expected_version}"
+    try:
+        with archive().open(document.sha256) as content:
+            return registration.register_again(document, site, File(content), user=user, key=key)
+    except FileNotFoundError as error:
+        raise DecisionRefused(_NOT_IN_ARCHIVE) from error
+    except registration.AtCapacity as error:
+        raise DecisionRefused(
+            _("The system is processing too many documents. Try again in a few minutes.")
+        ) from error
+
+
+def _create_decision(
+    row: Document, given: DecisionInput, other: Document | None, user: User, by: Signature
+) -> Decision:
+    target = RULES[given.action].target or DocumentState(row.state)
+    decision: Decision = Decision.objects.create(
+        document=row,
+        action=given.action,
+        from_state=row.state,
+        to_state=target,
+        judged=max((each.attempt for each in row.current_findings), default=0),
+        reason_code=given.reason_code,
+        reason=given.reason.strip(),
+        note=given.note.strip(),
+        other=other,
+        document_type=row.document_type,
+        doc_id=row.doc_id,
+        new_document_type=given.declared.document_type if given.declared else "",
+        new_doc_id=declarations.doc_id_of(row, given.declared) if given.declared else "",
+        sha256=row.sha256,
+        decided_by=user,
+        printed_name=by.printed_name,
+        role=by.role,
+        meaning=by.meaning,
+        decided_at=by.at,
+    )
+    return decision
+
+
+def _signed_detail(row: Document, decision: Decision, by: Signature) -> dict[str, Any]:
+    """Return the detail of the decision's entry: the facts, the signature and the row's key."""
+    return {
+        **by.over(signature_payload.facts(decision), sha256=row.sha256),
+        signature_payload.DECISION: decision.pk,
+    }
+
+
+def _move_and_record(row: Document, decision: Decision, by: Signature) -> None:
+    """Change the state and record the entry. Without a change of state, record the entry only."""
+    rule = RULES[Action(decision.action)]
+    entry: dict[str, Any] = {
+        "detail": _signed_detail(row, decision, by),
+        "by": By(by.actor, by.role),
+        "reason_code": decision.reason_code,
+        "at": by.at,
+    }
+    if rule.target is None or rule.target == row.state:
+        transitions.enter_next(row, rule.event, **entry)
+        return
+    findings = [Seen("QA_REJECTED", facts={"note": decision.note})] if decision.note else []
+    transitions.move(
+        row,
+        rule.target,
+        findings=findings,
+        primary=findings[0] if findings else None,
+        event=rule.event,
+        **entry,
+    )
