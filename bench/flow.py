@@ -17,14 +17,14 @@ from bench.installation import environment
 from bench.offer import UNLIMITED, Offer, Originals, real_documents, samples, write_offer
 from bench.process import Answers
 from bench.report import Row, beside, program, tell
-from samples.portal import Limit
+from samples.portal import SiteLimit
 
 PLAIN, OURS = "plain", "ours"
 SAME, DURABLE = "plain, our reading", "plain, our reading, on disk"
 FREELY, REAL = "no limits, no faults", "the same, real documents"
 EXPECTED = {(FREELY, OURS): 1.5, (REAL, OURS): 1.5}  # of plain's documents/s
-LIMITED = Limit(2.0, 4)  # of one portal; all together stay below what either side can work off
-SLOW = Limit(1.0, 1)
+LIMITED = SiteLimit(2.0, 4)  # of one portal; all together stay below what either side can work off
+SLOW = SiteLimit(1.0, 1)
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"  # real documents, where they are at hand
 SLOW_DOCUMENTS = 10  # of each site: the slow one outlasts the others
 
@@ -47,7 +47,7 @@ class Scene:
     """What the portals allow and how often they fail; one limit for each site."""
 
     title: str
-    limits: Sequence[Limit]
+    limits: Sequence[SiteLimit]
     documents: int
     faults: float = 0.0
     originals: Originals = samples

@@ -116,12 +116,12 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
     from ingestion.intake.manifest import read
     from ingestion.intake.registration import Submission, register_manifest
     from ingestion.models import Source
-    from samples.portal import SamplePortal, limits_of
+    from samples.portal import SamplePortal, read_limits
 
     lines = read((offer / "manifest.ndjson").read_text())[: rounds * IDLE_BATCHES]
     port = urlsplit(lines[0].url).port or 0
     waits, bare = [], []
-    limits = limits_of(offer / "sites.json")
+    limits = read_limits(offer / "sites.json")
     with SamplePortal(offer, limits, faults=0.0, port=port) as portal, host():
         for number, line in enumerate(lines):
             bare.append(_bare_task())
@@ -202,7 +202,7 @@ def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
 
 def _upload(number: int) -> float:
     from ingestion.intake.registration import UploadedDocument, upload_packet
-    from samples.documents import specimen
+    from samples.documents import make_sample
     from sites.models import Site, User
 
     today = datetime.now(UTC).date()
@@ -211,7 +211,7 @@ def _upload(number: int) -> float:
             f"{kind}.pdf",
             kind,
             "",
-            ContentFile(specimen(kind, today=today) + b"%%upload %d\n" % number),
+            ContentFile(make_sample(kind, today=today) + b"%%upload %d\n" % number),
         )
         for kind in UPLOADED
     ]

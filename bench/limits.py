@@ -23,7 +23,7 @@ import httpx2 as httpx
 
 from bench.plain import Bucket
 from bench.report import Row, beside, program, tell
-from samples.portal import Limit, SamplePortal
+from samples.portal import SamplePortal, SiteLimit
 
 PROCESSES = 4
 WORKERS = 8  # of each process
@@ -32,15 +32,15 @@ SITE = "1001"
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    limits: Sequence[Limit]
+    limits: Sequence[SiteLimit]
     seconds: float  # that a saturated portal is asked for
     rounds: int
 
 
 LEAST_OF_RATE = 0.95  # of what a portal allows, while there is work for it
-QUICK = Size((Limit(5.0, 1), Limit(50.0, 10)), seconds=8.0, rounds=1)
+QUICK = Size((SiteLimit(5.0, 1), SiteLimit(50.0, 10)), seconds=8.0, rounds=1)
 FULL = Size(
-    (Limit(2.0, 1), Limit(5.0, 5), Limit(50.0, 10), Limit(200.0, 40)),
+    (SiteLimit(2.0, 1), SiteLimit(5.0, 5), SiteLimit(50.0, 10), SiteLimit(200.0, 40)),
     seconds=8.0,
     rounds=3,
 )
@@ -80,7 +80,7 @@ async def ask(key: str, url: str, requests: int) -> None:
             lanes.close()
 
 
-async def ask_by_ourselves(limit: Limit, url: str, requests: int) -> None:
+async def ask_by_ourselves(limit: SiteLimit, url: str, requests: int) -> None:
     """The same with a bucket of our own, as if nobody else asked."""
     bucket, left = Bucket(limit.rate_per_second, limit.burst), iter(range(requests))
 
@@ -95,7 +95,7 @@ async def ask_by_ourselves(limit: Limit, url: str, requests: int) -> None:
 
 
 @contextmanager
-def portal_with(limit: Limit) -> Iterator[tuple[SamplePortal, str]]:
+def portal_with(limit: SiteLimit) -> Iterator[tuple[SamplePortal, str]]:
     """A portal of one small document, and where that is."""
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "files" / SITE / "doc.pdf"
@@ -120,7 +120,7 @@ def _together(*arguments: str, environment: dict[str, str] | None = None) -> Non
             raise subprocess.CalledProcessError(process.returncode, command)
 
 
-def measure(limit: Limit, size: Size) -> Iterator[Row]:
+def measure(limit: SiteLimit, size: Size) -> Iterator[Row]:
     rates, refused, refused_each = [], [], []
     rate, burst = limit.rate_per_second, limit.burst
     requests = PROCESSES * max(4, round(rate * size.seconds / PROCESSES))
@@ -141,7 +141,7 @@ def measure(limit: Limit, size: Size) -> Iterator[Row]:
     yield beside(f"{what}: refused", "%", refused, *each, most=0, of_ours=True)
 
 
-def _introduce(key: str, url: str, limit: Limit) -> None:
+def _introduce(key: str, url: str, limit: SiteLimit) -> None:
     from sites.models import Portal
     from sites.portal_origin import origin_of
 
@@ -175,7 +175,7 @@ def main() -> None:
         os.environ |= {"SECRET_KEY": "bench", "Q_LOG_LEVEL": "ERROR", "LOG_LEVEL": "WARNING"}
         if sys.argv[1:2] == ["each"]:
             rate, burst, url, requests = sys.argv[2:]
-            asyncio.run(ask_by_ourselves(Limit(float(rate), int(burst)), url, int(requests)))
+            asyncio.run(ask_by_ourselves(SiteLimit(float(rate), int(burst)), url, int(requests)))
             return
         if sys.argv[1:2] == ["ask"]:
             django.setup()

@@ -9,12 +9,12 @@ from typing import Any
 
 from bench import plain
 from samples.corpus import SCHEMA_VERSION, write_corpus
-from samples.documents import specimen
+from samples.documents import make_sample
 from samples.pages import PAGES
 from samples.people_and_sites import SITES, SampleSite
-from samples.portal import Limit
+from samples.portal import SiteLimit
 
-UNLIMITED = Limit(1_000_000.0, 1_000_000)
+UNLIMITED = SiteLimit(1_000_000.0, 1_000_000)
 IN_FLIGHT = 8  # requests that one portal takes at a time
 SMALL = 100_000  # bytes of a small document
 
@@ -41,7 +41,7 @@ class Offer:
 def samples(site: SampleSite) -> Sequence[tuple[str, bytes]]:
     """One sound document of each type, made for the site."""
     today = datetime.now(UTC).date()
-    return [(kind, specimen(kind, today=today, site=site)) for kind in PAGES]
+    return [(kind, make_sample(kind, today=today, site=site)) for kind in PAGES]
 
 
 def real_documents(corpus: Path) -> Originals:
@@ -61,7 +61,7 @@ def write_offer(
     directory: Path,
     base_url: str,
     *,
-    limits: Sequence[Limit],
+    limits: Sequence[SiteLimit],
     documents: int,
     originals: Originals = samples,
 ) -> Offer:
@@ -124,7 +124,7 @@ def _copies(
         yield f"{kind}-{number:04d}", kind, content + b"%%%d\n" % number
 
 
-def _row(site: SampleSite, limit: Limit, base_url: str) -> dict[str, Any]:
+def _row(site: SampleSite, limit: SiteLimit, base_url: str) -> dict[str, Any]:
     return {
         "study": site.study.protocol_number,
         "site_id": site.site_id,

@@ -14,9 +14,9 @@ from ingestion.rules.checks.verdict import (
     check,
 )
 from ingestion.rules.fields.extraction import FieldValue
-from samples.document_facts import Dates, Dossier
+from samples.document_facts import DocumentFacts, PacketDates
 from samples.pages import PAGES
-from samples.people_and_sites import SITES, Person, SampleSite
+from samples.people_and_sites import SITES, SamplePerson, SampleSite
 
 FIRST_DAY = date(2025, 1, 1)
 DAYS = 700  # that the packets are spread over
@@ -49,9 +49,9 @@ def papers(count: int, seed: str) -> Iterator[Paper]:
         site = _site(rng)
         today = FIRST_DAY + timedelta(days=rng.randrange(DAYS))
         protocol = today - timedelta(days=site.study.version_age_days)
-        dates = Dates.around(today, protocol, rng)
-        dossier = Dossier(site=site, dates=dates, seed=f"{seed} {number}")
-        yield Paper(kind, PAGES[kind](dossier), site, today, _values(kind, dossier))
+        dates = PacketDates.around(today, protocol, rng)
+        facts = DocumentFacts(site=site, dates=dates, seed=f"{seed} {number}")
+        yield Paper(kind, PAGES[kind](facts), site, today, _values(kind, facts))
 
 
 def _site(rng: random.Random) -> SampleSite:
@@ -61,7 +61,7 @@ def _site(rng: random.Random) -> SampleSite:
         site,
         site_id=_other_digits("1000", rng),
         study=replace(site.study, protocol_number=_other_digits("SLX-100", rng)),
-        investigator=Person(head.name, head.degrees, "Principal Investigator"),
+        investigator=SamplePerson(head.name, head.degrees, "Principal Investigator"),
         licence=replace(site.licence, number=_other_digits(site.licence.number, rng)),
         laboratory=replace(site.laboratory, clia=_other_digits(site.laboratory.clia, rng)),
         board=replace(
@@ -76,8 +76,8 @@ def _other_digits(number: str, rng: random.Random) -> str:
     return re.sub(r"\d", lambda _: str(rng.randint(1, 9)), number)
 
 
-def _values(kind: str, dossier: Dossier) -> Mapping[str, str]:
-    site, dates = dossier.site, dossier.dates
+def _values(kind: str, facts: DocumentFacts) -> Mapping[str, str]:
+    site, dates = facts.site, facts.dates
     study, lab, person = site.study, site.laboratory, site.investigator.printed
     about = {"protocol_number": study.protocol_number, "site_number": site.site_id}
     signed = {"signature_date": dates.signature}

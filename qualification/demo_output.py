@@ -72,7 +72,7 @@ def reasons(console: Console, batch: Batch) -> None:
 
 def portal(console: Console, asked: SamplePortal) -> None:
     """What the portal saw: the proof that its limits were kept."""
-    troubled = sum(1 for request in asked.requests if request.trouble)
+    troubled = sum(1 for request in asked.requests if request.fault)
     console.print(
         f"The portal answered {len(asked.requests)} requests, {troubled} of them with a fault on "
         f"purpose; {asked.violations.total()} broke its rate limits.",

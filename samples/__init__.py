@@ -1,5 +1,5 @@
-"""Sample packets and a sample portal: what the demo, the tests and the benchmarks are fed with.
+"""Sample packets and a sample portal for the demo, the tests and the benchmarks.
 
-Everybody and everything in them is fictitious, and every printed page says SPECIMEN. The same
-seed and `today` give the same bytes, in every process. Plain Python: nothing of Django.
+All people, sites and documents are fictitious, and every page is marked SPECIMEN. The same seed and
+the same `today` produce the same bytes in every process. The package does not import Django.
 """

@@ -1,4 +1,4 @@
-"""`python -m samples DIR --base-url URL`: write a sample corpus."""
+"""Write a sample corpus: `python -m samples DIR --base-url URL`."""
 
 import argparse
 import sys
@@ -18,7 +18,7 @@ def _arguments() -> argparse.Namespace:
         "--today",
         type=date.fromisoformat,
         default=datetime.now(UTC).date(),
-        help="the day on which all but the faulty documents are in force",
+        help="the day on which all documents without a fault are valid",
     )
     return parser.parse_args()
 

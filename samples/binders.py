@@ -1,4 +1,4 @@
-"""Several documents in one file, as people scan what lies on one pile."""
+"""Several documents in one file, as when a whole pile is scanned at once."""
 
 import io
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ import pikepdf
 LETTER = (612.0, 792.0)  # points
 
 
-def binder(documents: Sequence[bytes], *, turned: Sequence[int] = ()) -> bytes:
-    """Return one PDF with the pages of all documents, in their order.
+def make_binder(documents: Sequence[bytes], *, turned: Sequence[int] = ()) -> bytes:
+    """Return one PDF with the pages of all documents in order.
 
-    `turned` are pages, counted from 1, that lie on their side.
+    `turned` lists the pages (counted from 1) that are rotated by 90 degrees.
     """
     with pikepdf.new() as together:
         for content in documents:
@@ -23,7 +23,7 @@ def binder(documents: Sequence[bytes], *, turned: Sequence[int] = ()) -> bytes:
 
 
 def side_by_side(left: bytes, right: bytes) -> bytes:
-    """Return one landscape sheet with the first pages of two documents, as a copier makes it."""
+    """Return one landscape sheet with the first pages of two documents, as a copier produces."""
     wide, high = LETTER
     return _on_one_sheet(left, right, (high, wide), ((0, 0), (high / 2, 0)))
 
@@ -36,7 +36,7 @@ def one_above_the_other(upper: bytes, lower: bytes) -> bytes:
 def _on_one_sheet(
     one: bytes, other: bytes, size: tuple[float, float], corners: Sequence[tuple[float, float]]
 ) -> bytes:
-    """`corners`, in points from the bottom left: where each of the two pages is placed."""
+    """Return one sheet with both pages. `corners`: their lower left corners, in points."""
     wide, high = size
     area = (wide / 2, high) if wide > high else (wide, high / 2)
     with pikepdf.new() as sheet:

@@ -1,4 +1,4 @@
-"""What a page is set from: paragraphs, tables, and the room between them."""
+"""The building blocks of a sample page: paragraphs, tables and the space between them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -21,34 +21,39 @@ TITLE = ParagraphStyle(
 CENTRED = ParagraphStyle("centred", parent=BODY, alignment=TA_CENTER)
 
 
-def text(content: str, style: Any = BODY) -> Any:
-    """A paragraph of plain text: nothing in it is markup."""
+def paragraph(content: str, style: Any = BODY) -> Any:
+    """Return a paragraph of plain text, in which nothing is interpreted as markup."""
     return Paragraph(escape(content), style)
 
 
-def marked_up(content: str, style: Any = BODY) -> Any:
-    """A paragraph of reportlab's markup: <b>, <i>, <br/>."""
+def markup_paragraph(content: str, style: Any = BODY) -> Any:
+    """Return a paragraph of reportlab's markup (<b>, <i>, <br/>)."""
     return Paragraph(content, style)
 
 
-def gap(points: float) -> Any:
+def vertical_space(points: float) -> Any:
     return Spacer(1, points)
 
 
-def particulars(rows: Iterable[tuple[str, str]]) -> Any:
-    """One line for each: the caption in bold, and its value behind it on the same line.
+def captioned_lines(rows: Iterable[tuple[str, str]]) -> Any:
+    """Return one line for each row: the caption in bold, followed by its value.
 
-    Not in two columns: OCR may read a page column by column, and part a caption from its value.
+    There is one column, because OCR may read a page column by column and separate captions from
+    their values.
     """
     cells = [
-        [marked_up(f"<b>{escape(caption)}</b> {escape(value)}", PLAIN)] for caption, value in rows
+        [markup_paragraph(f"<b>{escape(caption)}</b> {escape(value)}", PLAIN)]
+        for caption, value in rows
     ]
     return _unruled(cells, ["100%"])
 
 
-def chronicle(rows: Iterable[tuple[str, str]], *, widths: Sequence[float]) -> Any:
-    """Two columns: when, and what."""
-    cells = [[marked_up(f"<b>{escape(when)}</b>", PLAIN), text(what, PLAIN)] for when, what in rows]
+def dated_lines(rows: Iterable[tuple[str, str]], *, widths: Sequence[float]) -> Any:
+    """Return a table of two columns: a period and what happened in it."""
+    cells = [
+        [markup_paragraph(f"<b>{escape(when)}</b>", PLAIN), paragraph(what, PLAIN)]
+        for when, what in rows
+    ]
     return _unruled(cells, widths)
 
 
@@ -58,8 +63,8 @@ def _unruled(cells: Sequence[Sequence[Any]], widths: Sequence[Any]) -> Any:
     return table
 
 
-def grid(rows: Sequence[Sequence[Any]], *, widths: Sequence[float], heads: int = 1) -> Any:
-    """A ruled table whose first `heads` rows are its header, repeated on every page."""
+def ruled_table(rows: Sequence[Sequence[Any]], *, widths: Sequence[float], heads: int = 1) -> Any:
+    """Return a ruled table. Its first `heads` rows are the header and repeat on every page."""
     table = Table(rows, colWidths=widths, repeatRows=heads)
     style: list[Any] = [
         ("GRID", (0, 0), (-1, -1), 0.5, colors.Color(0.35, 0.35, 0.35)),
@@ -73,8 +78,8 @@ def grid(rows: Sequence[Sequence[Any]], *, widths: Sequence[float], heads: int =
     return table
 
 
-class PushDown(Flowable):  # type: ignore[misc] # reportlab has no types
-    """Takes the room that is left on the page, but for `keep` points at its foot."""
+class FillRemainingHeight(Flowable):  # type: ignore[misc] # reportlab has no types
+    """Fills the remaining height of the page except for `keep` points at the bottom."""
 
     def __init__(self, keep: float) -> None:
         super().__init__()
@@ -84,4 +89,4 @@ class PushDown(Flowable):  # type: ignore[misc] # reportlab has no types
         return width, max(0.0, height - self.keep - 1)
 
     def draw(self) -> None:
-        """Nothing: it is room."""
+        """Draw nothing."""

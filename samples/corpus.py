@@ -1,11 +1,11 @@
-"""A whole corpus on disk: files, sites, two manifests, and what has to become of each document.
+"""A sample corpus on disk: files, sites, two manifests and the expected outcome of each document.
 
 files/<site_id>/<doc_id>.pdf    as the sites' portals serve them
 sites.json                      for `manage.py load_sites`
 manifest.ndjson                 for `manage.py ingest_manifest`
-manifest-again.ndjson           a few of its lines, delivered a second time
-expected.json                   state and code of each document of the first
-expected-again.json             and of the second, once the first is settled
+manifest-again.ndjson           some of its lines, delivered a second time
+expected.json                   expected state and code of each document of the first manifest
+expected-again.json             the same for the second manifest, after the first is processed
 """
 
 import hashlib
@@ -19,20 +19,20 @@ from typing import Any
 import pypdfium2 as pdfium
 
 from ingestion.core.states import DocumentState
-from samples.documents import specimen
+from samples.documents import make_sample
 from samples.faults import (
     DELIVERED_AGAIN,
-    Fault,
-    Outcome,
-    expected,
+    DocumentFault,
+    ExpectedOutcome,
+    expected_outcome,
 )
 from samples.people_and_sites import SITES, SampleSite
-from samples.plan import Planned, plan
+from samples.plan import PlannedDocument, plan_corpus
 from samples.renditions import Rendition
 
 SCHEMA_VERSION = "v2.1"
-_REDELIVERED = 6
-_HASHED = 3  # every third line of a manifest announces the document's SHA-256
+_REDELIVERED = 6  # documents that the second manifest delivers again
+_HASHED = 3  # every third line of a manifest contains the SHA-256 of the document
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Expectation:
     site_id: str
     doc_id: str
     state: DocumentState
-    code: str  # "" when nothing decides but that all is well
+    code: str  # of the finding that decides; "" if the document is filed without one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +59,14 @@ class Corpus:
 def write_corpus(
     directory: Path, *, base_url: str, today: date, seed: int = 2026, sites: int = 12
 ) -> Corpus:
-    """Write the corpus for portals under `base_url`. All twelve sites take a core about 12 s."""
-    planned = plan(sites)
+    """Write the corpus for portals under `base_url`. Twelve sites take about 12 s on one core.
+
+    Raises ValueError unless `sites` is between 1 and the number of sample sites.
+    """
+    planned = plan_corpus(sites)
     scanned, lines = 0, []
     for number, document in enumerate(planned):
-        content = specimen(
+        content = make_sample(
             document.document_type,
             today=today,
             site=document.site,
@@ -81,7 +84,7 @@ def write_corpus(
 def _finish(
     directory: Path,
     base_url: str,
-    planned: Sequence[Planned],
+    planned: Sequence[PlannedDocument],
     lines: Sequence[Mapping[str, str]],
     scanned: int,
 ) -> Corpus:
@@ -94,7 +97,7 @@ def _finish(
         manifest_again=directory / "manifest-again.ndjson",
         documents=len(planned),
         scanned_pages=scanned,
-        expectations=tuple(_expectation(entry, expected(entry.fault)) for entry in planned),
+        expectations=tuple(_expectation(entry, expected_outcome(entry.fault)) for entry in planned),
         expectations_again=tuple(_expectation(planned[place], DELIVERED_AGAIN) for place in again),
     )
     present = dict.fromkeys(document.site.site_id for document in planned)
@@ -107,16 +110,21 @@ def _finish(
     return corpus
 
 
-def _redelivered(planned: Sequence[Planned]) -> Iterator[int]:
-    """Places of sound documents, spread over the sites: only what is filed can be a duplicate."""
+def _redelivered(planned: Sequence[PlannedDocument]) -> Iterator[int]:
+    """Yield indexes of documents without a fault: only a filed document can have a duplicate."""
     sound = [place for place, document in enumerate(planned) if document.fault is None]
     step = max(1, len(sound) // _REDELIVERED)
     yield from sound[::step][:_REDELIVERED]
 
 
-def _scanned_pages(document: Planned, content: bytes) -> int:
-    """Those that can be read: a file spoilt beyond opening has none."""
-    spoilt = {Fault.TRUNCATED, Fault.ENCRYPTED, Fault.A_WORD_FILE, Fault.A_WEB_PAGE}
+def _scanned_pages(document: PlannedDocument, content: bytes) -> int:
+    """Return how many scanned pages the file has; 0 if it cannot be opened."""
+    spoilt = {
+        DocumentFault.TRUNCATED,
+        DocumentFault.ENCRYPTED,
+        DocumentFault.A_WORD_FILE,
+        DocumentFault.A_WEB_PAGE,
+    }
     if document.rendition is not Rendition.SCAN or document.fault in spoilt:
         return 0
     opened = pdfium.PdfDocument(content)
@@ -126,11 +134,11 @@ def _scanned_pages(document: Planned, content: bytes) -> int:
         opened.close()
 
 
-def _expectation(document: Planned, outcome: Outcome) -> Expectation:
+def _expectation(document: PlannedDocument, outcome: ExpectedOutcome) -> Expectation:
     return Expectation(document.site.site_id, document.doc_id, outcome.state, outcome.code)
 
 
-def _line(document: Planned, base_url: str, digest: str) -> dict[str, str]:
+def _line(document: PlannedDocument, base_url: str, digest: str) -> dict[str, str]:
     site, doc_id = document.site, document.doc_id
     line = {
         "site_id": site.site_id,

@@ -1,4 +1,4 @@
-"""What one document is to say: its site, its dates, and whether it is signed."""
+"""The content of one sample document: its site, its dates, and whether it is signed."""
 
 import random
 from collections.abc import Mapping
@@ -12,31 +12,31 @@ BY_HAND = "by hand"
 
 
 def anniversary(day: date, years: int) -> date:
-    """The same day in another year; 28 February for a 29th that does not exist there."""
+    """Return the same day `years` later; 28 February if 29 February does not exist then."""
     try:
         return day.replace(year=day.year + years)
     except ValueError:
         return day.replace(year=day.year + years, day=28)
 
 
-def short(day: date) -> str:
+def short_date(day: date) -> str:
     return f"{day:%d %b %Y}"
 
 
-def long(day: date, *, american: bool) -> str:
+def long_date(day: date, *, american: bool) -> str:
     return f"{day:%B} {day.day}, {day.year}" if american else f"{day.day} {day:%B %Y}"
 
 
-def numeric(day: date) -> str:
-    """As the boxes of an FDA form ask for it."""
+def numeric_date(day: date) -> str:
+    """Return the date in the format of FDA forms (mm/dd/yyyy)."""
     return f"{day:%m/%d/%Y}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dates:
-    """The days of one site's packet. In order and in force at `today`, unless expired is asked for.
+class PacketDates:
+    """The dates of one site's packet: consistent and, unless `expired`, valid at `today`.
 
-    Nothing in force runs out within 120 days, so that no warning of a near expiry is due.
+    No valid document expires within 120 days, so that no warning about a near expiry is due.
     """
 
     protocol: date
@@ -56,12 +56,14 @@ class Dates:
     def around(
         cls, today: date, protocol: date, rng: random.Random, *, expired: bool = False
     ) -> Self:
-        """The same draws whether expired or not: one fault moves no other date."""
+        """Return dates around `today`. `expired` changes only dates of documents that expire."""
 
         def before(least: int, most: int) -> date:
             return today - timedelta(days=rng.randint(least, most))
 
-        lapse = 2 if expired else 0  # years by which what lasts two of them lies further back
+        lapse = (
+            2 if expired else 0
+        )  # years by which documents that are valid for two years are older
         meeting = anniversary(before(60, 160), -1 if expired else 0)
         licence, gcp, clia = before(120, 480), before(90, 600), before(100, 420)
         return cls(
@@ -82,22 +84,22 @@ class Dates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dossier:
-    """`seed` decides what is left to chance: the careers, the values, the movement of the pen."""
+class DocumentFacts:
+    """What one document says. `seed` determines all random content, such as careers and values."""
 
     site: SampleSite
-    dates: Dates
+    dates: PacketDates
     seed: str
     signed: bool = True
-    fillable: bool = False  # answers in the fields of a form instead of printed
-    # Of Form FDA 1572: what stands in a box instead; "" for nothing, BY_HAND for handwriting.
+    fillable: bool = False  # whether answers are in form fields instead of printed
+    # For Form FDA 1572, by number of the box: its content; "" for empty, BY_HAND for handwriting.
     boxes: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def rng(self) -> random.Random:
-        """A fresh one: asking twice gives the same draws."""
+        """A new generator, so that each access produces the same numbers."""
         return random.Random(self.seed)
 
     def day(self, day: date) -> str:
-        """The long form that is usual in the site's country."""
-        return long(day, american=self.site.is_american)
+        """Return the date in the long format of the site's country."""
+        return long_date(day, american=self.site.is_american)

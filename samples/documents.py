@@ -1,62 +1,63 @@
-"""One sample document: type, site, rendition and fault to bytes."""
+"""Make one sample document from its type, site, rendition and fault."""
 
 import random
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 
-from samples.document_facts import Dates, Dossier
-from samples.faults import Fault, spoil_file, with_blank_page
+from samples.document_facts import DocumentFacts, PacketDates
+from samples.faults import DocumentFault, spoil_file, with_blank_page
 from samples.pages import EXPIRING, FILLABLE, PAGES
 from samples.people_and_sites import SITES, SampleSite
-from samples.renditions import SCANS, Rendition, scan
+from samples.renditions import SCANS, Rendition, make_scan
 
 
-def specimen(  # noqa: PLR0913 - each is named where it is called
+def make_sample(  # noqa: PLR0913 - each is named where it is called
     document_type: str,
     *,
     today: date,
     site: SampleSite = SITES[0],
     rendition: Rendition = Rendition.BORN_DIGITAL,
-    fault: Fault | None = None,
+    fault: DocumentFault | None = None,
     seed: int = 2026,
     boxes: Mapping[int, str] | None = None,
 ) -> bytes:
-    """Sound at `today` but for `fault`. A born-digital one takes milliseconds, a scan a few tenths.
+    """Return the bytes of a document that is correct at `today` except for `fault`.
 
-    `boxes`: of Form FDA 1572, what stands in a box instead; see `Dossier`. Raises ValueError for a
-    rendition or fault that this type of document cannot have.
+    A born-digital document takes milliseconds, a scan a few tenths of a second. `boxes` replaces
+    the content of boxes of Form FDA 1572 (see `DocumentFacts`). Raises ValueError for a rendition
+    or a fault that this type of document cannot have.
     """
     if rendition is Rendition.FILLABLE_FORM and document_type not in FILLABLE:
         raise ValueError(f"{document_type} is not made as a fillable form")
-    if fault is Fault.EXPIRED and document_type not in EXPIRING:
+    if fault is DocumentFault.EXPIRED and document_type not in EXPIRING:
         raise ValueError(f"{document_type} does not expire")
     chance = f"{seed} {site.site_id} {document_type}"
-    dossier = _dossier(site, rendition, fault, today=today, chance=chance)
-    content = PAGES[document_type](replace(dossier, boxes=boxes or {}))
-    if fault is Fault.BLANK_PAGE:
+    facts = _facts_of(site, rendition, fault, today=today, chance=chance)
+    content = PAGES[document_type](replace(facts, boxes=boxes or {}))
+    if fault is DocumentFault.BLANK_PAGE:
         content = with_blank_page(content)
     if rendition in SCANS:
-        content = scan(content, seed=chance, rendition=rendition)
+        content = make_scan(content, seed=chance, rendition=rendition)
     return spoil_file(content, fault)
 
 
-def _dossier(
-    site: SampleSite, rendition: Rendition, fault: Fault | None, *, today: date, chance: str
-) -> Dossier:
-    named = neighbour(site) if fault is Fault.WRONG_SITE else site
+def _facts_of(
+    site: SampleSite, rendition: Rendition, fault: DocumentFault | None, *, today: date, chance: str
+) -> DocumentFacts:
+    named = neighbour(site) if fault is DocumentFault.WRONG_SITE else site
     protocol = today - timedelta(days=named.study.version_age_days)
     rng = random.Random(f"{chance} dates")
-    return Dossier(
+    return DocumentFacts(
         site=named,
-        dates=Dates.around(today, protocol, rng, expired=fault is Fault.EXPIRED),
+        dates=PacketDates.around(today, protocol, rng, expired=fault is DocumentFault.EXPIRED),
         seed=chance,
-        signed=fault is not Fault.UNSIGNED,
+        signed=fault is not DocumentFault.UNSIGNED,
         fillable=rendition is Rendition.FILLABLE_FORM,
     )
 
 
 def neighbour(site: SampleSite) -> SampleSite:
-    """Another site of the same study: whose papers are most easily mixed up with this one's."""
+    """Return another site of the same study, whose documents are most easily confused."""
     others = [entry for entry in SITES if entry.study == site.study and entry != site]
     return next((entry for entry in others if entry.site_id > site.site_id), others[0])

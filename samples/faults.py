@@ -1,7 +1,7 @@
-"""What can be wrong with a document, and what has to become of it then.
+"""The faults that a sample document can have, and the expected outcome of each.
 
-Faults of content are in the dossier, a blank page is put in before the paper is scanned, and faults
-of the file are made last.
+Faults of the content are part of `DocumentFacts`. A blank page is inserted before the document is
+scanned. Faults of the file are applied last.
 """
 
 import io
@@ -16,7 +16,7 @@ import pikepdf
 from ingestion.core.states import DocumentState
 
 
-class Fault(StrEnum):
+class DocumentFault(StrEnum):
     UNSIGNED = "unsigned"
     EXPIRED = "expired"  #: an approval, a licence, a CLIA certificate
     WRONG_SITE = "wrong site"  #: a neighbour's document among this site's
@@ -28,25 +28,25 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """`code` is the primary finding; "" when there is none that decides."""
+class ExpectedOutcome:
+    """`code` is the code of the finding that decides, or "" if there is none."""
 
     state: DocumentState
     code: str
 
 
-SOUND = Outcome(DocumentState.ARCHIVED, "")
-DELIVERED_AGAIN = Outcome(DocumentState.DEDUPED, "DUPLICATE_CONTENT")
-OUTCOMES: Mapping[Fault, Outcome] = MappingProxyType(
+SOUND = ExpectedOutcome(DocumentState.ARCHIVED, "")
+DELIVERED_AGAIN = ExpectedOutcome(DocumentState.DEDUPED, "DUPLICATE_CONTENT")
+OUTCOMES: Mapping[DocumentFault, ExpectedOutcome] = MappingProxyType(
     {
-        Fault.UNSIGNED: Outcome(DocumentState.REJECTED, "SIGNATURE_MISSING"),
-        Fault.EXPIRED: Outcome(DocumentState.REJECTED, "EXPIRED_DOCUMENT"),
-        Fault.WRONG_SITE: Outcome(DocumentState.IN_REVIEW, "SITE_MISMATCH"),
-        Fault.BLANK_PAGE: Outcome(DocumentState.IN_REVIEW, "BLANK_OR_MISSING_PAGE"),
-        Fault.TRUNCATED: Outcome(DocumentState.REJECTED, "CORRUPT_DOCUMENT"),
-        Fault.ENCRYPTED: Outcome(DocumentState.REJECTED, "ENCRYPTED_DOCUMENT"),
-        Fault.A_WORD_FILE: Outcome(DocumentState.REJECTED, "UNSUPPORTED_TYPE"),
-        Fault.A_WEB_PAGE: Outcome(DocumentState.REJECTED, "UNSUPPORTED_TYPE"),
+        DocumentFault.UNSIGNED: ExpectedOutcome(DocumentState.REJECTED, "SIGNATURE_MISSING"),
+        DocumentFault.EXPIRED: ExpectedOutcome(DocumentState.REJECTED, "EXPIRED_DOCUMENT"),
+        DocumentFault.WRONG_SITE: ExpectedOutcome(DocumentState.IN_REVIEW, "SITE_MISMATCH"),
+        DocumentFault.BLANK_PAGE: ExpectedOutcome(DocumentState.IN_REVIEW, "BLANK_OR_MISSING_PAGE"),
+        DocumentFault.TRUNCATED: ExpectedOutcome(DocumentState.REJECTED, "CORRUPT_DOCUMENT"),
+        DocumentFault.ENCRYPTED: ExpectedOutcome(DocumentState.REJECTED, "ENCRYPTED_DOCUMENT"),
+        DocumentFault.A_WORD_FILE: ExpectedOutcome(DocumentState.REJECTED, "UNSUPPORTED_TYPE"),
+        DocumentFault.A_WEB_PAGE: ExpectedOutcome(DocumentState.REJECTED, "UNSUPPORTED_TYPE"),
     }
 )
 
@@ -54,15 +54,15 @@ _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006"
 _WORDS = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
-PASSWORD = "site-only"  # noqa: S105 - of a specimen; tests open it to see that the rest is sound
+PASSWORD = "site-only"  # noqa: S105 - of a sample; tests open it to check the rest of the file
 
 
-def expected(fault: Fault | None) -> Outcome:
+def expected_outcome(fault: DocumentFault | None) -> ExpectedOutcome:
     return OUTCOMES[fault] if fault else SOUND
 
 
 def with_blank_page(content: bytes) -> bytes:
-    """After the first page, as when a scanner takes in two sheets, or a back side, at once."""
+    """Insert a blank page after the first, as when a scanner also scans a back side."""
     with pikepdf.open(io.BytesIO(content)) as document:
         size = document.pages[0].mediabox
         document.add_blank_page(page_size=(float(size[2]), float(size[3])))
@@ -71,19 +71,19 @@ def with_blank_page(content: bytes) -> bytes:
         return _saved(document)
 
 
-def spoil_file(content: bytes, fault: Fault | None) -> bytes:
-    """The bytes as they are delivered; unchanged for a fault that is not one of the file."""
+def spoil_file(content: bytes, fault: DocumentFault | None) -> bytes:
+    """Return the bytes as they are delivered. Only faults of the file change them."""
     spoil = _OF_THE_FILE.get(fault) if fault else None
     return spoil(content) if spoil else content
 
 
 def _truncated(content: bytes) -> bytes:
-    """Cut before the first page is complete: no repair brings any of it back."""
+    """Cut the file before its first page is complete, so that nothing can be repaired."""
     return content[: len(content) // 4]
 
 
 def _encrypted(content: bytes) -> bytes:
-    # RC4 on purpose: AES draws a random vector, and the bytes would differ from run to run.
+    # RC4, because AES uses a random vector, so that the bytes would differ in each run.
     lock = pikepdf.Encryption(
         user=PASSWORD, owner=f"{PASSWORD}-owner", R=3, aes=False, metadata=False
     )
@@ -94,7 +94,7 @@ def _encrypted(content: bytes) -> bytes:
 
 
 def _word_file(_: bytes) -> bytes:
-    """The smallest package that a word processor opens."""
+    """Return the smallest package that a word processor opens."""
     parts = {
         "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types">'
         '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.'
@@ -109,13 +109,13 @@ def _word_file(_: bytes) -> bytes:
     output = io.BytesIO()
     with zipfile.ZipFile(output, "w") as package:
         for name, part in parts.items():
-            # ZipInfo's default time is 1980: the bytes must not tell when they were made.
+            # The default time of ZipInfo is 1980, so that the bytes are the same in each run.
             package.writestr(zipfile.ZipInfo(name), f'<?xml version="1.0"?>{part}')
     return output.getvalue()
 
 
 def _web_page(_: bytes) -> bytes:
-    """What a portal serves in place of the document when a session has ended."""
+    """Return the sign-in page that a portal serves after a session has ended."""
     return (
         b"<!DOCTYPE html>\n<html><head><title>Sign in (SPECIMEN)</title></head>\n"
         b"<body><h1>Your session has ended</h1><p>Please sign in to the document portal.</p></body>"
@@ -123,12 +123,12 @@ def _web_page(_: bytes) -> bytes:
     )
 
 
-_OF_THE_FILE: Mapping[Fault, Callable[[bytes], bytes]] = MappingProxyType(
+_OF_THE_FILE: Mapping[DocumentFault, Callable[[bytes], bytes]] = MappingProxyType(
     {
-        Fault.TRUNCATED: _truncated,
-        Fault.ENCRYPTED: _encrypted,
-        Fault.A_WORD_FILE: _word_file,
-        Fault.A_WEB_PAGE: _web_page,
+        DocumentFault.TRUNCATED: _truncated,
+        DocumentFault.ENCRYPTED: _encrypted,
+        DocumentFault.A_WORD_FILE: _word_file,
+        DocumentFault.A_WEB_PAGE: _web_page,
     }
 )
 

@@ -1,7 +1,7 @@
-"""Five hundred documents that never change: the sample mix, and copies with bytes of their own.
+"""A fixed corpus of 500 documents: the sample corpus, and copies of it with different bytes.
 
-Made anew from their seed where they are needed, and compared with the fingerprint that stands here.
-Another version of a library that draws may make others: that is said, and not taken for the same.
+The files are made from a seed when they are needed and compared with the digest below. Another
+version of a drawing library may produce other bytes; the digest then differs and callers report it.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from typing import Any
 from samples.corpus import write_corpus
 from samples.pages import PAGES
 from samples.people_and_sites import SITES
-from samples.plan import plan
+from samples.plan import plan_corpus
 from samples.renditions import Rendition
 
 DAY, SEED, DOCUMENTS = date(2026, 11, 20), 2026, 500
@@ -25,20 +25,25 @@ SHA256 = "6ac11310cb5ecb3a06d5a5aab9a6d35b035a6710f34be0cd83a3505db8ea2fe8"
 
 
 @dataclass(frozen=True, slots=True)
-class Frozen:
+class FixedCorpus:
     sites: list[dict[str, Any]]  # for `manage.py load_sites`
     manifest: str  # NDJSON
-    sha256: str  # of what is in it: site, doc_id and hash of each document, in order
+    sha256: str  # over the site, doc_id and hash of each document, in order
 
 
-def write(directory: Path, base_url: str, *, documents: int = DOCUMENTS) -> Frozen:
-    """Fewer than DOCUMENTS are the first ones. Scans are not copied: they take long to read."""
+def write_fixed_corpus(
+    directory: Path, base_url: str, *, documents: int = DOCUMENTS
+) -> FixedCorpus:
+    """Write the first `documents` documents of the corpus for a portal at `base_url`.
+
+    Scans are not copied, because reading them takes long.
+    """
     sites = min(len(SITES), math.ceil(documents / len(PAGES)))
     corpus = write_corpus(directory, base_url=base_url, today=DAY, seed=SEED, sites=sites)
     lines = [json.loads(line) for line in corpus.manifest.read_text().splitlines()]
     kept = [*lines, *_copies(lines, corpus.files, documents - len(lines))][:documents]
     listed = (f"{line['site_id']} {line['doc_id']} {_hash(corpus.files, line)}\n" for line in kept)
-    return Frozen(
+    return FixedCorpus(
         json.loads(corpus.sites.read_text()),
         "".join(json.dumps(line) + "\n" for line in kept),
         hashlib.sha256("".join(listed).encode()).hexdigest(),
@@ -46,8 +51,8 @@ def write(directory: Path, base_url: str, *, documents: int = DOCUMENTS) -> Froz
 
 
 def _copies(lines: list[dict[str, str]], files: Path, wanted: int) -> Iterator[dict[str, str]]:
-    """With a comment behind their end, which no reader minds."""
-    planned = zip(lines, plan(len(lines) // len(PAGES)), strict=True)
+    """Yield lines of copies. Each copy has a comment after the end, which PDF readers ignore."""
+    planned = zip(lines, plan_corpus(len(lines) // len(PAGES)), strict=True)
     quick = [line for line, document in planned if document.rendition is not Rendition.SCAN]
     for copy, line in enumerate(islice(cycle(quick), max(0, wanted))):
         doc_id = f"{line['doc_id']}-{copy}"

@@ -1,4 +1,4 @@
-"""Signatures: the movement of a pen as Bezier curves, the same for the same name."""
+"""Handwritten signatures as Bezier curves. A name always has the same handwriting."""
 
 import math
 import random
@@ -14,11 +14,11 @@ _STEPS = 8  # points in one turn of the pen
 
 @dataclass(frozen=True, slots=True)
 class _Hand:
-    """What makes two people's signatures differ."""
+    """The features in which the handwriting of two people differs."""
 
     slant: float
     spread: float  # width of a letter
-    roundness: float  # how far a loop swings back; above one the loops are open
+    roundness: float  # how far a loop turns back; the loops are open above 1
     lows: tuple[float, ...]  # heights of the letters after the capital
     legible: float  # share of a name's letters that is written at all
     flourish: bool
@@ -37,7 +37,7 @@ class _Hand:
 
 
 def _word(letters: int, hand: _Hand, rng: random.Random) -> Iterator[Point]:
-    """Cursive loops: a trochoid with a height of its own for each letter, about one unit high."""
+    """Yield the points of cursive loops: a trochoid with a height for each letter, about 1 high."""
     x = 0.0
     for letter in range(letters):
         capital = letter == 0
@@ -53,7 +53,7 @@ def _word(letters: int, hand: _Hand, rng: random.Random) -> Iterator[Point]:
 
 
 def _strokes(name: str, rng: random.Random) -> Iterator[Sequence[Point]]:
-    """One for each part of the name, one behind the other, and with some people a line below."""
+    """Yield a stroke for each part of the name and, for some people, a line below it."""
     hand, start = _Hand.of(rng), 0.0
     for part in name.split():
         letters = max(2, round(len(part) * hand.legible))
@@ -66,7 +66,7 @@ def _strokes(name: str, rng: random.Random) -> Iterator[Sequence[Point]]:
 
 
 def _curve(path: Any, points: Sequence[Point]) -> None:
-    """A smooth line through the points: Catmull-Rom, written as cubic Bezier curves."""
+    """Add a smooth line through the points: a Catmull-Rom spline as cubic Bezier curves."""
     path.moveTo(*points[0])
     padded = [points[0], *points, points[-1]]
     for before, start, end, after in zip(padded, padded[1:], padded[2:], padded[3:], strict=False):
@@ -79,11 +79,13 @@ def _curve(path: Any, points: Sequence[Point]) -> None:
         )
 
 
-def sign(canvas: Any, name: str, box: tuple[float, float, float, float], seed: str) -> None:
-    """Write `name` over a baseline: `box` is left, baseline, width and height in points.
+def draw_signature(
+    canvas: Any, name: str, box: tuple[float, float, float, float], seed: str
+) -> None:
+    """Draw the signature of `name`. `box` is left, baseline, width and height in points.
 
-    A person's hand comes from the name alone; `seed` adds what differs from one document to the
-    next. Up to a third of the height may hang below the baseline.
+    The handwriting depends only on the name; `seed` adds small differences between documents. Up to
+    a third of the height may extend below the baseline.
     """
     strokes = list(_strokes(name, random.Random(name)))
     today = random.Random(f"{seed} {name}")

@@ -1,4 +1,4 @@
-"""What is drawn rather than set: signatures and the lines for them, seals, ticks, form fields."""
+"""Drawn parts of a page: signatures, signature lines, seals, tick boxes and form fields."""
 
 import math
 from typing import Any
@@ -8,14 +8,14 @@ from reportlab.lib import colors
 from reportlab.lib.utils import simpleSplit
 from reportlab.platypus import Flowable
 
-from samples.blocks import PLAIN, marked_up
-from samples.ink import sign
+from samples.blocks import PLAIN, markup_paragraph
+from samples.ink import draw_signature
 
 _INK = (0.06, 0.09, 0.36)
 
 
-class Ink(Flowable):  # type: ignore[misc] # reportlab has no types
-    """A signature by itself, as in a cell of a table. `name` is whose hand it is."""
+class HandwrittenSignature(Flowable):  # type: ignore[misc] # reportlab has no types
+    """A signature without a line, as in a cell of a table. `name` determines the handwriting."""
 
     def __init__(self, name: str, seed: str, size: tuple[float, float]) -> None:
         super().__init__()
@@ -24,11 +24,11 @@ class Ink(Flowable):  # type: ignore[misc] # reportlab has no types
 
     def draw(self) -> None:
         below = self.height * 0.25
-        sign(self.canv, self.name, (0, below, self.width, self.height - below), self.seed)
+        draw_signature(self.canv, self.name, (0, below, self.width, self.height - below), self.seed)
 
 
 class SignatureLine(Flowable):  # type: ignore[misc] # reportlab has no types
-    """A line to sign on and one for the date. Without a seed nobody signed: the line is empty."""
+    """A signature line and a date line. Without a seed, the signature line is empty."""
 
     def __init__(
         self, label: str, name: str, dated: str, *, seed: str | None, beside: bool = False
@@ -43,7 +43,7 @@ class SignatureLine(Flowable):  # type: ignore[misc] # reportlab has no types
         return width, self.height
 
     def draw(self) -> None:
-        """The label stands before the line when `beside`, else below it; the name always below."""
+        """Draw the label beside the line or below it, and the name below the line."""
         canvas, date_at = self.canv, self.width * 0.68
         line_at = canvas.stringWidth(self.label, "Helvetica", 9) + 12 if self.beside else 0.0
         line_to = date_at - 24
@@ -62,11 +62,11 @@ class SignatureLine(Flowable):  # type: ignore[misc] # reportlab has no types
         self.canv.drawString(date_at + 30, 33.5, self.dated)
         if self.seed is not None:
             box = (line_at + 10, 35, min(170.0, line_to - line_at - 16), 38)
-            sign(self.canv, self.name.split(",")[0], box, self.seed)
+            draw_signature(self.canv, self.name.split(",")[0], box, self.seed)
 
 
 class Seal(Flowable):  # type: ignore[misc] # reportlab has no types
-    """The round emblem of an authority, with its initials, in the middle of the line."""
+    """The centred round seal of an authority with its initials."""
 
     def __init__(self, initials: str) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class Seal(Flowable):  # type: ignore[misc] # reportlab has no types
 
 
 class TickBox(Flowable):  # type: ignore[misc] # reportlab has no types
-    """A square with its caption, crossed or empty."""
+    """A tick box with its caption, crossed or empty."""
 
     def __init__(self, caption: str, *, ticked: bool) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class TickBox(Flowable):  # type: ignore[misc] # reportlab has no types
 
 
 class FormField(Flowable):  # type: ignore[misc] # reportlab has no types
-    """A text field of an interactive form (AcroForm) with a value in it."""
+    """A text field of an interactive form (AcroForm) with its value."""
 
     def __init__(self, name: str, value: str, height: float) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class FormField(Flowable):  # type: ignore[misc] # reportlab has no types
         )
 
     def _lines(self) -> list[str]:
-        """Broken as somebody who types would break them: the library does not wrap."""
+        """Return the wrapped lines of the value: reportlab does not wrap text in form fields."""
         return [
             line
             for typed in self.value.split("\n")
@@ -147,8 +147,8 @@ class FormField(Flowable):  # type: ignore[misc] # reportlab has no types
         ]
 
 
-def answer(name: str, value: str, *, height: float, fillable: bool) -> Any:
-    """What somebody filled in: a form's field, or the same words printed."""
+def form_answer(name: str, value: str, *, height: float, fillable: bool) -> Any:
+    """Return a filled-in answer: a form field if `fillable`, else printed text."""
     if fillable:
         return FormField(name, value, height)
-    return marked_up("<br/>".join(escape(line) for line in value.split("\n")), PLAIN)
+    return markup_paragraph("<br/>".join(escape(line) for line in value.split("\n")), PLAIN)

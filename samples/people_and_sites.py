@@ -1,7 +1,7 @@
-"""Who is in the samples: two studies and twelve sites with their people, boards and laboratories.
+"""The data of the samples: two studies and twelve sites with their people, IRBs and laboratories.
 
-A data table. All of it is fictitious: registration numbers lie outside the ranges in use, telephone
-numbers in the range kept for fiction, addresses of the internet under example.org.
+All of it is fictitious: registration numbers are outside the ranges in use, telephone numbers are
+in the range reserved for fiction, and internet addresses are under example.org.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ US = "United States"
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class SamplePerson:
     name: str
     degrees: str
     role: str = "Sub-Investigator"
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """From `name, degrees, role`."""
+        """Return the person for a text such as `name, degrees, role`."""
         return cls(*text.split(", "))
 
     @property
@@ -31,7 +31,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Study:
+class SampleStudy:
     protocol_number: str
     title: str
     phase: int
@@ -46,7 +46,7 @@ class Study:
 @dataclass(frozen=True, slots=True)
 class ReviewBoard:
     name: str
-    chair: Person
+    chair: SamplePerson
     registration: str  # IRB and eight digits
     assurance: str  # FWA and eight digits
 
@@ -54,7 +54,7 @@ class ReviewBoard:
 @dataclass(frozen=True, slots=True)
 class Laboratory:
     name: str
-    director: Person
+    director: SamplePerson
     clia: str  # two digits of the state (99 abroad), D, seven digits
 
 
@@ -68,14 +68,14 @@ class Licence:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleSite:
     site_id: str
-    study: Study
+    study: SampleStudy
     hospital: str
     department: str
     street: str
     city: str
     country: str
-    investigator: Person
-    team: tuple[Person, ...]
+    investigator: SamplePerson
+    team: tuple[SamplePerson, ...]
     board: ReviewBoard
     laboratory: Laboratory
     licence: Licence
@@ -91,11 +91,11 @@ class SampleSite:
         return self.country == US
 
     @property
-    def subinvestigators(self) -> tuple[Person, ...]:
+    def subinvestigators(self) -> tuple[SamplePerson, ...]:
         return tuple(person for person in self.team if person.role == "Sub-Investigator")
 
 
-SLX_301 = Study(
+SLX_301 = SampleStudy(
     protocol_number="SLX-301",
     title="A Phase 3, Randomized, Double-Blind, Placebo-Controlled Study to Evaluate the Efficacy"
     " and Safety of Selaxumab in Adults with Moderately to Severely Active Ulcerative Colitis",
@@ -105,7 +105,7 @@ SLX_301 = Study(
     ind="IND 990301",
     product="Selaxumab",
 )
-SLX_202 = Study(
+SLX_202 = SampleStudy(
     protocol_number="SLX-202",
     title="A Phase 2, Randomized, Open-Label Study of Two Dose Levels of Selaxumab in Adults with"
     " Crohn's Disease and Inadequate Response to Conventional Therapy",
@@ -117,17 +117,17 @@ SLX_202 = Study(
 )
 
 
-def _people(*texts: str) -> tuple[Person, ...]:
-    return tuple(Person.parse(text) for text in texts)
+def _people(*texts: str) -> tuple[SamplePerson, ...]:
+    return tuple(SamplePerson.parse(text) for text in texts)
 
 
 def _board(name: str, chair: str, number: int) -> ReviewBoard:
-    person = Person.parse(f"{chair}, Chair")
+    person = SamplePerson.parse(f"{chair}, Chair")
     return ReviewBoard(name, person, f"IRB{99000100 + number:08}", f"FWA{99000200 + number:08}")
 
 
 def _laboratory(name: str, director: str, clia: str) -> Laboratory:
-    return Laboratory(name, Person.parse(f"{director}, Laboratory Director"), clia)
+    return Laboratory(name, SamplePerson.parse(f"{director}, Laboratory Director"), clia)
 
 
 SITES = (
@@ -139,7 +139,7 @@ SITES = (
         street="1820 Cedar Ridge Parkway",
         city="Columbus, OH 43215",
         country=US,
-        investigator=Person("Margaret Whitfield", "MD", "Principal Investigator"),
+        investigator=SamplePerson("Margaret Whitfield", "MD", "Principal Investigator"),
         team=_people(
             "Daniel Okafor, MD, Sub-Investigator",
             "Priya Raman, MD PhD, Sub-Investigator",
@@ -160,7 +160,7 @@ SITES = (
         street="77 Lighthouse Street, Suite 400",
         city="Portland, ME 04101",
         country=US,
-        investigator=Person("Robert Castellano", "MD FACG", "Principal Investigator"),
+        investigator=SamplePerson("Robert Castellano", "MD FACG", "Principal Investigator"),
         team=_people(
             "Hannah Lindqvist, DO, Sub-Investigator",
             "Megan Doyle, BSN RN, Study Coordinator",
@@ -179,7 +179,7 @@ SITES = (
         street="2400 North Lakeshore Avenue",
         city="Milwaukee, WI 53202",
         country=US,
-        investigator=Person("Anita Deshmukh", "MD MPH", "Principal Investigator"),
+        investigator=SamplePerson("Anita Deshmukh", "MD MPH", "Principal Investigator"),
         team=_people(
             "Gregory Palmer, MD, Sub-Investigator",
             "Olivia Brandt, PA-C, Sub-Investigator",
@@ -202,7 +202,7 @@ SITES = (
         street="5150 East Desert Bloom Road",
         city="Tucson, AZ 85712",
         country=US,
-        investigator=Person("Luis Herrera", "MD", "Principal Investigator"),
+        investigator=SamplePerson("Luis Herrera", "MD", "Principal Investigator"),
         team=_people(
             "Catherine Novak, MD, Sub-Investigator",
             "Rosa Delgado, RN, Study Coordinator",
@@ -221,7 +221,7 @@ SITES = (
         street="350 Wellington Crescent",
         city="Toronto, ON M5V 2T6",
         country="Canada",
-        investigator=Person("Claire Bouchard", "MD FRCPC", "Principal Investigator"),
+        investigator=SamplePerson("Claire Bouchard", "MD FRCPC", "Principal Investigator"),
         team=_people(
             "Arjun Mehta, MD FRCPC, Sub-Investigator",
             "Stephanie Roy, RN, Study Coordinator",
@@ -240,7 +240,7 @@ SITES = (
         street="1188 Marine Way",
         city="Vancouver, BC V6B 4N9",
         country="Canada",
-        investigator=Person("Kenneth Yamada", "MD FRCPC", "Principal Investigator"),
+        investigator=SamplePerson("Kenneth Yamada", "MD FRCPC", "Principal Investigator"),
         team=_people(
             "Sarah MacLeod, MD, Sub-Investigator",
             "Jasmine Gill, CCRA, Study Coordinator",
@@ -260,7 +260,7 @@ SITES = (
         street="Northmoor Road",
         city="Leeds LS9 7XF",
         country="United Kingdom",
-        investigator=Person("Eleanor Hartley", "MBBS FRCP PhD", "Principal Investigator"),
+        investigator=SamplePerson("Eleanor Hartley", "MBBS FRCP PhD", "Principal Investigator"),
         team=_people(
             "James Pemberton, MBChB MRCP, Sub-Investigator",
             "Aisha Rahman, MBBS, Sub-Investigator",
@@ -283,7 +283,7 @@ SITES = (
         street="14 Canal Quay",
         city="Cork T12 XK84",
         country="Ireland",
-        investigator=Person("Niall Kavanagh", "MB BCh MRCPI", "Principal Investigator"),
+        investigator=SamplePerson("Niall Kavanagh", "MB BCh MRCPI", "Principal Investigator"),
         team=_people(
             "Grainne Foley, MB BCh, Sub-Investigator",
             "Mary Twomey, RGN, Study Coordinator",
@@ -302,7 +302,7 @@ SITES = (
         street="Lindenhofallee 22",
         city="50931 Köln",
         country="Germany",
-        investigator=Person("Stefan Albrecht", "Prof. Dr. med.", "Principal Investigator"),
+        investigator=SamplePerson("Stefan Albrecht", "Prof. Dr. med.", "Principal Investigator"),
         team=_people(
             "Jörg Brandt, Dr. med., Sub-Investigator",
             "Katrin Vogel, Dr. med., Sub-Investigator",
@@ -322,7 +322,7 @@ SITES = (
         street="Dijkgraafplein 8",
         city="1069 EM Amsterdam",
         country="Netherlands",
-        investigator=Person("Marieke Janssen", "MD PhD", "Principal Investigator"),
+        investigator=SamplePerson("Marieke Janssen", "MD PhD", "Principal Investigator"),
         team=_people(
             "Pieter Visser, MD, Sub-Investigator",
             "Annelies Bakker, RN, Study Coordinator",
@@ -341,7 +341,7 @@ SITES = (
         street="Avenida de los Olivos 41",
         city="28034 Madrid",
         country="Spain",
-        investigator=Person("Elena Marquez", "MD PhD", "Principal Investigator"),
+        investigator=SamplePerson("Elena Marquez", "MD PhD", "Principal Investigator"),
         team=_people(
             "Javier Núñez, MD, Sub-Investigator",
             "Carmen Ortega, RN, Study Coordinator",
@@ -361,7 +361,7 @@ SITES = (
         street="63 Esplanade Terrace",
         city="Fremantle WA 6160",
         country="Australia",
-        investigator=Person("Joanna Pryce", "MBBS FRACP", "Principal Investigator"),
+        investigator=SamplePerson("Joanna Pryce", "MBBS FRACP", "Principal Investigator"),
         team=_people(
             "Liam O'Rourke, MBBS, Sub-Investigator",
             "Tegan Marsh, RN, Study Coordinator",
@@ -375,6 +375,6 @@ SITES = (
 )
 
 
-def site(site_id: str) -> SampleSite:
-    """Raises KeyError for a number that no sample site has."""
+def sample_site(site_id: str) -> SampleSite:
+    """Return the sample site with this number. Raises KeyError if there is none."""
     return {entry.site_id: entry for entry in SITES}[site_id]

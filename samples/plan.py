@@ -1,45 +1,45 @@
-"""Which documents the corpus holds: in what shape, and which of them are faulty."""
+"""The plan of the sample corpus: which documents, in which rendition, with which fault."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from samples.faults import Fault
+from samples.faults import DocumentFault
 from samples.pages import FILLABLE, PAGES, PER_PERSON
 from samples.people_and_sites import SITES, SampleSite
 from samples.renditions import Rendition
 
-_SCANNED = frozenset({0, 4, 7})  # of ten documents; which ones moves on with each site
+_SCANNED = frozenset({0, 4, 7})  # of ten documents; the offset changes with each site
 
-FAULTS: Mapping[tuple[str, str], Fault] = MappingProxyType(
+FAULTS: Mapping[tuple[str, str], DocumentFault] = MappingProxyType(
     {
-        ("1002", "form-fda-1572"): Fault.UNSIGNED,
-        ("1003", "medical-licence"): Fault.EXPIRED,
-        ("1004", "cv"): Fault.WRONG_SITE,
-        ("1004", "gcp-certificate"): Fault.A_WEB_PAGE,
-        ("1005", "irb-approval"): Fault.TRUNCATED,
-        ("1006", "financial-disclosure"): Fault.ENCRYPTED,
-        ("1006", "lab-normal-ranges"): Fault.TRUNCATED,
-        ("1007", "delegation-log"): Fault.A_WORD_FILE,
-        ("1008", "cv"): Fault.BLANK_PAGE,
-        ("1009", "protocol-signature-page"): Fault.UNSIGNED,
-        ("1010", "irb-approval"): Fault.EXPIRED,
-        ("1010", "form-fda-1572"): Fault.BLANK_PAGE,
-        ("1011", "lab-certification"): Fault.EXPIRED,
-        ("1012", "financial-disclosure"): Fault.UNSIGNED,
-        ("1012", "delegation-log"): Fault.WRONG_SITE,
+        ("1002", "form-fda-1572"): DocumentFault.UNSIGNED,
+        ("1003", "medical-licence"): DocumentFault.EXPIRED,
+        ("1004", "cv"): DocumentFault.WRONG_SITE,
+        ("1004", "gcp-certificate"): DocumentFault.A_WEB_PAGE,
+        ("1005", "irb-approval"): DocumentFault.TRUNCATED,
+        ("1006", "financial-disclosure"): DocumentFault.ENCRYPTED,
+        ("1006", "lab-normal-ranges"): DocumentFault.TRUNCATED,
+        ("1007", "delegation-log"): DocumentFault.A_WORD_FILE,
+        ("1008", "cv"): DocumentFault.BLANK_PAGE,
+        ("1009", "protocol-signature-page"): DocumentFault.UNSIGNED,
+        ("1010", "irb-approval"): DocumentFault.EXPIRED,
+        ("1010", "form-fda-1572"): DocumentFault.BLANK_PAGE,
+        ("1011", "lab-certification"): DocumentFault.EXPIRED,
+        ("1012", "financial-disclosure"): DocumentFault.UNSIGNED,
+        ("1012", "delegation-log"): DocumentFault.WRONG_SITE,
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """A document before it is made."""
+class PlannedDocument:
+    """A document that is to be made."""
 
     site: SampleSite
     document_type: str
     rendition: Rendition
-    fault: Fault | None
+    fault: DocumentFault | None
 
     @property
     def doc_id(self) -> str:
@@ -48,12 +48,15 @@ class Planned:
         return self.document_type
 
 
-def plan(sites: int) -> list[Planned]:
-    """Raises ValueError for more sites than there are, or for none."""
+def plan_corpus(sites: int) -> list[PlannedDocument]:
+    """Return the documents of the first `sites` sample sites.
+
+    Raises ValueError unless `sites` is between 1 and the number of sample sites.
+    """
     if not 1 <= sites <= len(SITES):
         raise ValueError(f"there are 1 to {len(SITES)} sample sites, not {sites}")
     return [
-        Planned(
+        PlannedDocument(
             site, document_type, _rendition(row, place), FAULTS.get((site.site_id, document_type))
         )
         for row, site in enumerate(SITES[:sites])

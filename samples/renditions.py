@@ -1,4 +1,4 @@
-"""In which shape a document reaches us: born digital, as a fillable form, or as a scan."""
+"""The renditions of a document: born digital, fillable form, or scan."""
 
 import io
 import random
@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pypdfium2 as pdfium
 from PIL import Image, ImageFilter
 
-_MADE = time.gmtime(946_684_800)  # a fixed moment: bytes must not tell when they were made
+_CREATED = time.gmtime(946_684_800)  # a fixed time, so that the bytes are the same in each run
 
 
 class Rendition(StrEnum):
@@ -25,8 +25,8 @@ SCANS = frozenset({Rendition.SCAN, Rendition.FAINT_SCAN, Rendition.INVERTED_SCAN
 FAINT = 0.28  # of full contrast
 
 
-def scan(content: bytes, *, seed: str, rendition: Rendition = Rendition.SCAN) -> bytes:
-    """The document, printed and put through an office scanner: a PDF of grey JPEGs, no text."""
+def make_scan(content: bytes, *, seed: str, rendition: Rendition = Rendition.SCAN) -> bytes:
+    """Return the document as an office scanner produces it: a PDF of grey JPEGs without text."""
     rng = random.Random(f"scan {seed}")
     dpi = rng.choice((200, 200, 200, 240, 300))
     quality = rng.randint(58, 72)
@@ -40,8 +40,8 @@ def scan(content: bytes, *, seed: str, rendition: Rendition = Rendition.SCAN) ->
         save_all=True,
         append_images=pages[1:],
         producer="Office scanner (SPECIMEN)",
-        creationDate=_MADE,
-        modDate=_MADE,
+        creationDate=_CREATED,
+        modDate=_CREATED,
     )
     return output.getvalue()
 
@@ -66,7 +66,7 @@ def _rendered(content: bytes, dpi: int) -> list[Image.Image]:
 
 
 def _scanned(page: Image.Image, rng: random.Random) -> Image.Image:
-    """Askew, a little out of focus, on paper that is not quite white, under uneven light."""
+    """Return the page skewed, slightly blurred, on off-white paper, under uneven light."""
     angle = rng.uniform(0.3, 1.5) * rng.choice((-1, 1))
     askew = page.rotate(angle, Image.Resampling.BICUBIC, fillcolor=255)
     soft = askew.filter(ImageFilter.GaussianBlur(rng.uniform(0.4, 0.8)))
@@ -74,7 +74,7 @@ def _scanned(page: Image.Image, rng: random.Random) -> Image.Image:
 
 
 def _grain(pixels: npt.NDArray[np.uint8], rng: random.Random) -> npt.NDArray[np.uint8]:
-    """Whole numbers throughout, so that every processor gives the same picture."""
+    """Return the page with noise. Integer arithmetic gives the same image on every processor."""
     noise = np.random.Generator(np.random.PCG64(rng.getrandbits(64)))
     paper = rng.randint(242, 249)
     speckle = noise.integers(-9, 10, pixels.shape, np.int16)

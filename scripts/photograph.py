@@ -18,8 +18,8 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from samples.documents import specimen
-from samples.faults import Fault
+from samples.documents import make_sample
+from samples.faults import DocumentFault
 from samples.people_and_sites import SITES
 
 PASSWORD = "try-siteledger"  # noqa: S105 - of `manage.py demo_users`
@@ -28,7 +28,7 @@ PACKET = {  # newer ones than the demo filed
     "IRB_approval.pdf": ("irb-approval", None),
     "Delegation_log.pdf": ("delegation-log", None),
     "Lab_normal_ranges.pdf": ("lab-normal-ranges", None),
-    "Form_FDA_1572.pdf": ("form-fda-1572", Fault.UNSIGNED),
+    "Form_FDA_1572.pdf": ("form-fda-1572", DocumentFault.UNSIGNED),
 }
 NAMES_ANOTHER_SITE = "CV, site 1004"  # by `samples.plan`
 COLOURS = 128  # of a picture; 256 make it half as large again, and nobody sees it
@@ -149,7 +149,7 @@ def auditor_and_administrator(photographer: Photographer) -> None:
 def write_packet(folder: Path) -> list[Path]:
     today = datetime.now(UTC).date()
     for name, (kind, fault) in PACKET.items():
-        content = specimen(kind, today=today, site=SITE, fault=fault, seed=today.year + 1)
+        content = make_sample(kind, today=today, site=SITE, fault=fault, seed=today.year + 1)
         (folder / name).write_bytes(content)
     return [folder / name for name in PACKET]
 

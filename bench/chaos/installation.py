@@ -20,7 +20,7 @@ from bench.chaos.way import Way
 from bench.process import free_port
 from ingestion.intake import manifest, registration
 from ingestion.models import Source
-from samples.portal import SamplePortal, limits_of
+from samples.portal import SamplePortal, read_limits
 
 ROOT = Path(__file__).parents[2]
 HOSTS = 2
@@ -131,7 +131,7 @@ def send(pids: set[int], number: signal.Signals) -> None:
 
 
 def make_portal(offer: Offer, *, seed: int, port: int) -> SamplePortal:
-    limits = dict.fromkeys(limits_of(offer.sites), PORTAL)
+    limits = dict.fromkeys(read_limits(offer.sites), PORTAL)
     return SamplePortal(offer.directory, limits, faults=FAULTS, seed=seed, port=port)
 
 

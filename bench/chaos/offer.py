@@ -11,14 +11,14 @@ from pathlib import Path
 from bench.hostile import greedy
 from ingestion.core.states import DocumentState
 from samples.corpus import Corpus, Expectation, write_corpus
-from samples.faults import Fault
-from samples.plan import Planned, plan
-from samples.portal import Limit
+from samples.faults import DocumentFault
+from samples.plan import PlannedDocument, plan_corpus
+from samples.portal import SiteLimit
 from samples.renditions import Rendition
 
 # What each portal counts. We are told of half its burst: the rest is for requests of a process that
 # was frozen between its slot and its request, and which leave late.
-PORTAL = Limit(5.0, 10)
+PORTAL = SiteLimit(5.0, 10)
 TOLD_BURST = 5
 BOMBS = 4  # documents that eat more memory than a parser has
 SITES = 12
@@ -43,10 +43,10 @@ def write(directory: Path, base_url: str, *, documents: int, seed: int) -> Offer
     corpus = write_corpus(directory, base_url=base_url, today=today, seed=seed, sites=sites)
     _limit(corpus)
     lines = [json.loads(line) for line in corpus.manifest.read_text().splitlines()]
-    expected = list(map(_from_a_portal, corpus.expectations, plan(sites)))
+    expected = list(map(_from_a_portal, corpus.expectations, plan_corpus(sites)))
     quick = [
         number
-        for number, planned in enumerate(plan(sites))
+        for number, planned in enumerate(plan_corpus(sites))
         if planned.rendition is not Rendition.SCAN
     ]
     del lines[documents - BOMBS :], expected[documents - BOMBS :]
@@ -67,9 +67,9 @@ def write(directory: Path, base_url: str, *, documents: int, seed: int) -> Offer
     )
 
 
-def _from_a_portal(expected: Expectation, planned: Planned) -> Expectation:
+def _from_a_portal(expected: Expectation, planned: PlannedDocument) -> Expectation:
     """A web page that a portal gives is taken for its sign-in page, and not for a document."""
-    is_page = planned.fault is Fault.A_WEB_PAGE
+    is_page = planned.fault is DocumentFault.A_WEB_PAGE
     return replace(expected, code="DOWNLOAD_FAILED") if is_page else expected
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from audit.ledger.actors import OPERATIONS
 from audit.ledger.log import ledger, record
-from samples.documents import specimen
+from samples.documents import make_sample
 from samples.people_and_sites import SITES
 from sites.models import ApiToken, Scope, Site
 
@@ -59,7 +59,7 @@ class Sender:
                 role=OPERATIONS,
                 detail={"object": str(token)},
             )
-        self._original = specimen(KIND, today=datetime.now(UTC).date(), site=SITES[0])
+        self._original = make_sample(KIND, today=datetime.now(UTC).date(), site=SITES[0])
         self.sent: list[Upload] = []
 
     def new(self) -> Upload:

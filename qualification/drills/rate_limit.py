@@ -12,12 +12,12 @@ from qualification.drills.scene import (
     submit,
     until,
 )
-from samples.portal import Limit
+from samples.portal import SiteLimit
 
 DOCUMENTS = 20  # of two sites, hence of two portals
 # What the portal counts. We are told of a burst of one less: that is for a request that leaves a
 # busy machine late.
-LIMIT, TOLD_BURST = Limit(2.0, 3), 2
+LIMIT, TOLD_BURST = SiteLimit(2.0, 3), 2
 CHANGES = {"CHUNK_SIZE": "3", "SHIFT_MAX_CHUNKS": "1"}  # so that there is something for each
 
 

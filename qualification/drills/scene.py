@@ -14,12 +14,12 @@ from ingestion.intake import manifest, registration
 from ingestion.models import Batch, Document, Source
 from qualification.sandbox import Sandbox
 from qualification.sandbox.programs import STOP_SECONDS, free_port
-from samples.fixed_corpus import Frozen, write
-from samples.portal import Limit, SamplePortal
+from samples.fixed_corpus import FixedCorpus, write_fixed_corpus
+from samples.portal import SamplePortal, SiteLimit
 
 Say = Callable[[str], object]
 LOOK_SECONDS = 0.1
-UNLIMITED = Limit(1_000.0, 1_000)
+UNLIMITED = SiteLimit(1_000.0, 1_000)
 
 
 class DrillFailed(Exception):
@@ -28,12 +28,12 @@ class DrillFailed(Exception):
 
 @contextmanager
 def offered(
-    folder: Path, *, documents: int, limit: Limit = UNLIMITED, told_burst: int = 0
-) -> Iterator[tuple[SamplePortal, Frozen]]:
+    folder: Path, *, documents: int, limit: SiteLimit = UNLIMITED, told_burst: int = 0
+) -> Iterator[tuple[SamplePortal, FixedCorpus]]:
     """A portal without faults that gives the first of the frozen documents, its sites loaded."""
     port = free_port()  # the documents' addresses name it
     samples = folder / "samples"
-    frozen = write(samples, f"http://127.0.0.1:{port}", documents=documents)
+    frozen = write_fixed_corpus(samples, f"http://127.0.0.1:{port}", documents=documents)
     for site in frozen.sites:
         told = {"rate_per_second": limit.rate_per_second, "burst": told_burst or limit.burst}
         site["portal"] |= told

@@ -16,10 +16,10 @@ from qualification.drills.scene import (
     submit,
     until,
 )
-from samples.portal import Limit
+from samples.portal import SiteLimit
 
 DOCUMENTS, MIDDLE = 14, 3
-SLOW = Limit(2.0, 1)  # so that there is a middle
+SLOW = SiteLimit(2.0, 1)  # so that there is a middle
 
 
 def run(folder: Path, say: Say) -> None:

@@ -17,8 +17,8 @@ from qualification.sandbox import Sandbox
 from qualification.sandbox.browser import Browser
 from qualification.validation.steps import Differs, Script, Step
 from samples.corpus import write_corpus
-from samples.documents import specimen
-from samples.faults import Fault
+from samples.documents import make_sample
+from samples.faults import DocumentFault
 from samples.people_and_sites import SITES
 from samples.renditions import Rendition
 
@@ -87,7 +87,7 @@ class Operation:
         "Take in a CV that nobody signed.", "1 REJECTED, with the reason SIGNATURE_MISSING."
     )
     def rejects(self) -> str:
-        self._write("unsigned", "cv", fault=Fault.UNSIGNED)
+        self._write("unsigned", "cv", fault=DocumentFault.UNSIGNED)
         return self._became("unsigned", {"REJECTED": 1}, "SIGNATURE_MISSING")
 
     @SCRIPT.step(
@@ -95,14 +95,14 @@ class Operation:
         "1 REJECTED, with the reason UNSUPPORTED_TYPE.",
     )
     def refuses_what_is_no_document(self) -> str:
-        self._write("word", "delegation-log", fault=Fault.A_WORD_FILE)
+        self._write("word", "delegation-log", fault=DocumentFault.A_WORD_FILE)
         return self._became("word", {"REJECTED": 1}, "UNSUPPORTED_TYPE")
 
     @SCRIPT.step(
         "Take in a signature page of another site.", "1 IN_REVIEW, with the reason SITE_MISMATCH."
     )
     def asks_people(self) -> str:
-        self._write("elsewhere", "protocol-signature-page", fault=Fault.WRONG_SITE)
+        self._write("elsewhere", "protocol-signature-page", fault=DocumentFault.WRONG_SITE)
         return self._became("elsewhere", {"IN_REVIEW": 1}, "SITE_MISMATCH")
 
     @SCRIPT.step("Take in the sound packet once more.", "2 DEDUPED: filed once.")
@@ -250,11 +250,11 @@ class Operation:
         kind: str,
         *,
         rendition: Rendition = Rendition.BORN_DIGITAL,
-        fault: Fault | None = None,
+        fault: DocumentFault | None = None,
     ) -> None:
         target = self._sandbox.folder / folder / f"{kind}.pdf"
         target.parent.mkdir(exist_ok=True)
-        content = specimen(kind, today=_today(), site=SITE, rendition=rendition, fault=fault)
+        content = make_sample(kind, today=_today(), site=SITE, rendition=rendition, fault=fault)
         target.write_bytes(content)
 
     def _became(self, folder: str, states: dict[str, int], code: str = "") -> str:

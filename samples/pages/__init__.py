@@ -1,12 +1,12 @@
-"""The ten document types of a site activation packet, each set on its sheet.
+"""The ten document types of a site activation packet.
 
-Every page function takes a dossier and gives the bytes of a born-digital PDF.
+Each page function takes `DocumentFacts` and returns the bytes of a born-digital PDF.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from samples.document_facts import Dossier
+from samples.document_facts import DocumentFacts
 from samples.pages import (
     credentials,
     cv,
@@ -18,7 +18,7 @@ from samples.pages import (
     protocol_signature,
 )
 
-PAGES: Mapping[str, Callable[[Dossier], bytes]] = MappingProxyType(
+PAGES: Mapping[str, Callable[[DocumentFacts], bytes]] = MappingProxyType(
     {
         "protocol-signature-page": protocol_signature.page,
         "irb-approval": irb_approval.page,

@@ -1,8 +1,8 @@
 """What shows that the investigator may practise, and knows Good Clinical Practice."""
 
 from samples import blocks, marks
-from samples.document_facts import Dossier, short
-from samples.paper import Story, sheet_for, typeset
+from samples.document_facts import DocumentFacts, short_date
+from samples.paper import Story, page_format, typeset
 
 _MODULES = (
     "The New Drug Development Process and ICH E6",
@@ -13,105 +13,105 @@ _MODULES = (
 )
 
 
-def medical_licence(dossier: Dossier) -> bytes:
-    sheet = sheet_for(dossier.site, f"Medical {_spelling(dossier)}", label=True, framed=True)
-    return typeset(sheet, lambda: _licence_story(dossier))
+def medical_licence(facts: DocumentFacts) -> bytes:
+    sheet = page_format(facts.site, f"Medical {_spelling(facts)}", label=True, framed=True)
+    return typeset(sheet, lambda: _licence_story(facts))
 
 
-def _spelling(dossier: Dossier) -> str:
-    return "License" if dossier.site.is_american else "Licence"
+def _spelling(facts: DocumentFacts) -> str:
+    return "License" if facts.site.is_american else "Licence"
 
 
-def _licence_story(dossier: Dossier) -> Story:
-    licence, person = dossier.site.licence, dossier.site.investigator
+def _licence_story(facts: DocumentFacts) -> Story:
+    licence, person = facts.site.licence, facts.site.investigator
     return [
-        blocks.gap(16),
+        blocks.vertical_space(16),
         marks.Seal("".join(word[0] for word in licence.authority.split() if word.istitle())),
-        blocks.gap(8),
-        blocks.text(licence.authority, blocks.TITLE),
-        blocks.text(f"MEDICAL {_spelling(dossier).upper()}", blocks.TITLE),
-        blocks.gap(12),
-        blocks.text("This is to certify that", blocks.CENTRED),
-        blocks.text(person.printed, blocks.TITLE),
-        blocks.text(
+        blocks.vertical_space(8),
+        blocks.paragraph(licence.authority, blocks.TITLE),
+        blocks.paragraph(f"MEDICAL {_spelling(facts).upper()}", blocks.TITLE),
+        blocks.vertical_space(12),
+        blocks.paragraph("This is to certify that", blocks.CENTRED),
+        blocks.paragraph(person.printed, blocks.TITLE),
+        blocks.paragraph(
             "having given satisfactory evidence of qualification, is licensed as a physician and"
             " entitled to practise medicine and surgery within this jurisdiction, subject to the"
             " laws and rules that govern the profession.",
             blocks.CENTRED,
         ),
-        blocks.gap(18),
-        _licence_particulars(dossier),
-        blocks.PushDown(130),
+        blocks.vertical_space(18),
+        _licence_particulars(facts),
+        blocks.FillRemainingHeight(130),
         marks.SignatureLine(
             "Signature of Registrar",
             licence.registrar,
-            short(dossier.dates.licence_issued),
-            seed=dossier.seed if dossier.signed else None,
+            short_date(facts.dates.licence_issued),
+            seed=facts.seed if facts.signed else None,
         ),
     ]
 
 
-def _licence_particulars(dossier: Dossier) -> object:
-    site, dates, word = dossier.site, dossier.dates, _spelling(dossier)
+def _licence_particulars(facts: DocumentFacts) -> object:
+    site, dates, word = facts.site, facts.dates, _spelling(facts)
     rows = [
         (f"{word} Number:", site.licence.number),
         (f"{word} Type:", "Physician and Surgeon, full registration"),
         ("Specialty:", "Gastroenterology"),
         ("Status:", "Active, no restrictions on record"),
-        ("Issue Date:", dossier.day(dates.licence_issued)),
-        ("Expiration Date:", dossier.day(dates.licence_ends)),
+        ("Issue Date:", facts.day(dates.licence_issued)),
+        ("Expiration Date:", facts.day(dates.licence_ends)),
         ("Practice address:", f"{site.hospital}, {site.address}"),
     ]
-    return blocks.particulars(rows)
+    return blocks.captioned_lines(rows)
 
 
-def gcp_certificate(dossier: Dossier) -> bytes:
-    sheet = sheet_for(dossier.site, "Good Clinical Practice Certificate", label=True, framed=True)
-    return typeset(sheet, lambda: _gcp_story(dossier))
+def gcp_certificate(facts: DocumentFacts) -> bytes:
+    sheet = page_format(facts.site, "Good Clinical Practice Certificate", label=True, framed=True)
+    return typeset(sheet, lambda: _gcp_story(facts))
 
 
-def _gcp_story(dossier: Dossier) -> Story:
-    person = dossier.site.investigator
+def _gcp_story(facts: DocumentFacts) -> Story:
+    person = facts.site.investigator
     return [
-        blocks.gap(10),
+        blocks.vertical_space(10),
         marks.Seal("MRTC"),
-        blocks.text("Meridian Research Training Collaborative", blocks.CENTRED),
-        blocks.text("CERTIFICATE OF COMPLETION", blocks.TITLE),
-        blocks.text("This certifies that", blocks.CENTRED),
-        blocks.text(person.printed, blocks.TITLE),
-        blocks.text(f"{dossier.site.hospital}, {dossier.site.country}", blocks.CENTRED),
-        blocks.text("has completed the course", blocks.CENTRED),
-        blocks.text("Good Clinical Practice (GCP)", blocks.TITLE),
-        blocks.text(
+        blocks.paragraph("Meridian Research Training Collaborative", blocks.CENTRED),
+        blocks.paragraph("CERTIFICATE OF COMPLETION", blocks.TITLE),
+        blocks.paragraph("This certifies that", blocks.CENTRED),
+        blocks.paragraph(person.printed, blocks.TITLE),
+        blocks.paragraph(f"{facts.site.hospital}, {facts.site.country}", blocks.CENTRED),
+        blocks.paragraph("has completed the course", blocks.CENTRED),
+        blocks.paragraph("Good Clinical Practice (GCP)", blocks.TITLE),
+        blocks.paragraph(
             "for Clinical Trials with Investigational Drugs and Medical Devices (ICH Focus), based"
             " on ICH E6 Good Clinical Practice. The course meets the minimum criteria for training"
             " of investigator site personnel of the TransCelerate mutual recognition programme.",
             blocks.CENTRED,
         ),
         _modules(),
-        blocks.gap(12),
-        _gcp_record(dossier),
-        blocks.PushDown(110),
+        blocks.vertical_space(12),
+        _gcp_record(facts),
+        blocks.FillRemainingHeight(110),
         marks.SignatureLine(
             "Signature of Course Director",
             "Nadine Ferrer, PhD",
-            short(dossier.dates.gcp_completed),
-            seed=dossier.seed if dossier.signed else None,
+            short_date(facts.dates.gcp_completed),
+            seed=facts.seed if facts.signed else None,
         ),
     ]
 
 
-def _gcp_record(dossier: Dossier) -> object:
+def _gcp_record(facts: DocumentFacts) -> object:
     rows = [
-        ("Completion Date:", dossier.day(dossier.dates.gcp_completed)),
-        ("Expiration Date:", dossier.day(dossier.dates.gcp_ends)),
-        ("Record ID:", f"MRTC-{dossier.rng.randint(10_000_000, 99_999_999)}"),
+        ("Completion Date:", facts.day(facts.dates.gcp_completed)),
+        ("Expiration Date:", facts.day(facts.dates.gcp_ends)),
+        ("Record ID:", f"MRTC-{facts.rng.randint(10_000_000, 99_999_999)}"),
         ("Course version:", "5.1, basic course, English"),
     ]
-    return blocks.particulars(rows)
+    return blocks.captioned_lines(rows)
 
 
 def _modules() -> object:
     rows = [("Module", "Result"), *((module, "Passed") for module in _MODULES)]
-    cells = [[blocks.text(cell, blocks.PLAIN) for cell in row] for row in rows]
-    return blocks.grid(cells, widths=(360, 80))
+    cells = [[blocks.paragraph(cell, blocks.PLAIN) for cell in row] for row in rows]
+    return blocks.ruled_table(cells, widths=(360, 80))

@@ -5,8 +5,8 @@ import random
 from reportlab.platypus import PageBreak
 
 from samples import blocks, marks
-from samples.document_facts import Dossier, short
-from samples.paper import Story, sheet_for, typeset
+from samples.document_facts import DocumentFacts, short_date
+from samples.paper import Story, page_format, typeset
 
 _SCHOOLS = ("Ashbourne University", "Kingsmere Medical School", "University of Tarrow Bay")
 _HOSPITALS = ("Holloway General Hospital", "St Aldric Hospital", "Riverbend Medical Center")
@@ -28,36 +28,36 @@ _PAPERS = (
 _JOURNALS = ("J Dig Med", "Ann Gastroenterol Res", "Int J Colitis", "Clin Trials Pract")
 
 
-def page(dossier: Dossier) -> bytes:
-    person = dossier.site.investigator
-    sheet = sheet_for(dossier.site, "Curriculum Vitae", footer=f"Curriculum Vitae - {person.name}")
-    return typeset(sheet, lambda: _story(dossier))
+def page(facts: DocumentFacts) -> bytes:
+    person = facts.site.investigator
+    sheet = page_format(facts.site, "Curriculum Vitae", footer=f"Curriculum Vitae - {person.name}")
+    return typeset(sheet, lambda: _story(facts))
 
 
-def _story(dossier: Dossier) -> Story:
-    rng, start = dossier.rng, dossier.dates.signature.year - 24
+def _story(facts: DocumentFacts) -> Story:
+    rng, start = facts.rng, facts.dates.signature.year - 24
     return [
-        blocks.text("CURRICULUM VITAE", blocks.TITLE),
-        _personal(dossier),
+        blocks.paragraph("CURRICULUM VITAE", blocks.TITLE),
+        _personal(facts),
         *_section("Education", _education(rng, start)),
         *_section("Postgraduate Training", _training(rng, start)),
-        *_section("Professional Appointments", _appointments(dossier, rng, start)),
-        *_section("Licensure and Certification", _licensure(dossier)),
+        *_section("Professional Appointments", _appointments(facts, rng, start)),
+        *_section("Licensure and Certification", _licensure(facts)),
         *_section("Clinical Research Experience", _research(rng, start)),
         PageBreak(),
-        *_section("Publications (selected)", _publications(dossier, rng, start)),
-        *_section("Training in Good Clinical Practice", _gcp(dossier)),
-        blocks.PushDown(150),
-        blocks.text(
+        *_section("Publications (selected)", _publications(facts, rng, start)),
+        *_section("Training in Good Clinical Practice", _gcp(facts)),
+        blocks.FillRemainingHeight(150),
+        blocks.paragraph(
             "I certify that this curriculum vitae is accurate and current as of the date below.",
             blocks.BODY,
         ),
-        _signature(dossier),
+        _signature(facts),
     ]
 
 
-def _personal(dossier: Dossier) -> object:
-    site, person = dossier.site, dossier.site.investigator
+def _personal(facts: DocumentFacts) -> object:
+    site, person = facts.site, facts.site.investigator
     rows = [
         ("Name:", person.printed),
         ("Position:", f"{person.role}, {site.department}"),
@@ -65,11 +65,14 @@ def _personal(dossier: Dossier) -> object:
         ("Study site:", f"Site number: {site.site_id} (protocol {site.study.protocol_number})"),
         ("E-mail:", f"{person.family_name.lower()}@hospital.example.org"),
     ]
-    return blocks.particulars(rows)
+    return blocks.captioned_lines(rows)
 
 
 def _section(heading: str, rows: list[tuple[str, str]]) -> Story:
-    return [blocks.text(heading.upper(), blocks.HEADING), blocks.chronicle(rows, widths=(90, 400))]
+    return [
+        blocks.paragraph(heading.upper(), blocks.HEADING),
+        blocks.dated_lines(rows, widths=(90, 400)),
+    ]
 
 
 def _education(rng: random.Random, start: int) -> list[tuple[str, str]]:
@@ -88,8 +91,8 @@ def _training(rng: random.Random, start: int) -> list[tuple[str, str]]:
     ]
 
 
-def _appointments(dossier: Dossier, rng: random.Random, start: int) -> list[tuple[str, str]]:
-    site, earlier = dossier.site, rng.choice(_HOSPITALS)
+def _appointments(facts: DocumentFacts, rng: random.Random, start: int) -> list[tuple[str, str]]:
+    site, earlier = facts.site, rng.choice(_HOSPITALS)
     return [
         (f"{start + 15} - present", f"Consultant and Head of Trials, {site.hospital}"),
         (f"{start + 10} - {start + 15}", f"Attending Physician, {site.department}"),
@@ -97,8 +100,8 @@ def _appointments(dossier: Dossier, rng: random.Random, start: int) -> list[tupl
     ]
 
 
-def _licensure(dossier: Dossier) -> list[tuple[str, str]]:
-    licence = dossier.site.licence
+def _licensure(facts: DocumentFacts) -> list[tuple[str, str]]:
+    licence = facts.site.licence
     return [
         ("Licence", f"{licence.authority}, No. {licence.number}, active"),
         ("Certification", "Board certified in Internal Medicine and in Gastroenterology"),
@@ -116,8 +119,8 @@ def _research(rng: random.Random, start: int) -> list[tuple[str, str]]:
     ]
 
 
-def _publications(dossier: Dossier, rng: random.Random, start: int) -> list[tuple[str, str]]:
-    author = f"{dossier.site.investigator.family_name} {dossier.site.investigator.name[0]}"
+def _publications(facts: DocumentFacts, rng: random.Random, start: int) -> list[tuple[str, str]]:
+    author = f"{facts.site.investigator.family_name} {facts.site.investigator.name[0]}"
     return [
         (
             str(start + 11 + 2 * place),
@@ -130,18 +133,21 @@ def _publications(dossier: Dossier, rng: random.Random, start: int) -> list[tupl
     ]
 
 
-def _gcp(dossier: Dossier) -> list[tuple[str, str]]:
+def _gcp(facts: DocumentFacts) -> list[tuple[str, str]]:
     return [
-        (short(dossier.dates.gcp_completed), "ICH E6 refresher for investigators, online course"),
+        (
+            short_date(facts.dates.gcp_completed),
+            "ICH E6 refresher for investigators, online course",
+        ),
         ("Languages", "English; working knowledge of one further language"),
     ]
 
 
-def _signature(dossier: Dossier) -> object:
+def _signature(facts: DocumentFacts) -> object:
     return marks.SignatureLine(
         "Signature",
-        dossier.site.investigator.printed,
-        short(dossier.dates.signature),
-        seed=dossier.seed if dossier.signed else None,
+        facts.site.investigator.printed,
+        short_date(facts.dates.signature),
+        seed=facts.seed if facts.signed else None,
         beside=True,
     )

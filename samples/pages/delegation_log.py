@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 from samples import blocks, marks
-from samples.document_facts import Dossier, short
-from samples.paper import Story, sheet_for, typeset
-from samples.people_and_sites import Person
+from samples.document_facts import DocumentFacts, short_date
+from samples.paper import Story, page_format, typeset
+from samples.people_and_sites import SamplePerson
 
 _TASKS = (
     "1 Informed consent",
@@ -29,55 +29,55 @@ _LINES = 8  # of the printed form, with its header
 _WIDTHS = (140, 110, 150, 60, 70, 80, 70)
 
 
-def page(dossier: Dossier) -> bytes:
-    footer = f"{dossier.site.study.protocol_number} Delegation of Authority Log, version 1"
-    sheet = sheet_for(dossier.site, "Delegation of Authority Log", wide=True, footer=footer)
-    return typeset(sheet, lambda: _story(dossier))
+def page(facts: DocumentFacts) -> bytes:
+    footer = f"{facts.site.study.protocol_number} Delegation of Authority Log, version 1"
+    sheet = page_format(facts.site, "Delegation of Authority Log", wide=True, footer=footer)
+    return typeset(sheet, lambda: _story(facts))
 
 
-def _story(dossier: Dossier) -> Story:
-    site, study = dossier.site, dossier.site.study
+def _story(facts: DocumentFacts) -> Story:
+    site, study = facts.site, facts.site.study
     named = f"Protocol number: {study.protocol_number} | Site number: {site.site_id}"
     return [
-        blocks.text("SITE SIGNATURE LOG / DELEGATION OF AUTHORITY LOG", blocks.TITLE),
-        blocks.text(f"{named} | Sponsor: {study.sponsor}", blocks.CENTRED),
-        blocks.text(
+        blocks.paragraph("SITE SIGNATURE LOG / DELEGATION OF AUTHORITY LOG", blocks.TITLE),
+        blocks.paragraph(f"{named} | Sponsor: {study.sponsor}", blocks.CENTRED),
+        blocks.paragraph(
             f"Principal Investigator: {site.investigator.printed} | {site.hospital}", blocks.CENTRED
         ),
-        _table(dossier),
-        blocks.gap(6),
-        blocks.text(f"Tasks: {'; '.join(_TASKS)}.", blocks.SMALL),
-        blocks.text(
+        _table(facts),
+        blocks.vertical_space(6),
+        blocks.paragraph(f"Tasks: {'; '.join(_TASKS)}.", blocks.SMALL),
+        blocks.paragraph(
             "I confirm that the tasks above were delegated by me to persons qualified by education,"
             " training and experience, and that I remain responsible for the conduct of the study.",
             blocks.SMALL,
         ),
-        blocks.PushDown(80),
+        blocks.FillRemainingHeight(80),
         marks.SignatureLine(
             "Signature of Principal Investigator",
             site.investigator.printed,
-            short(dossier.dates.signature),
-            seed=dossier.seed if dossier.signed else None,
+            short_date(facts.dates.signature),
+            seed=facts.seed if facts.signed else None,
         ),
     ]
 
 
-def _table(dossier: Dossier) -> object:
-    rows: list[list[object]] = [[blocks.text(head, blocks.PLAIN) for head in _HEADS]]
-    rows += [_row(person, dossier) for person in (dossier.site.investigator, *dossier.site.team)]
+def _table(facts: DocumentFacts) -> object:
+    rows: list[list[object]] = [[blocks.paragraph(head, blocks.PLAIN) for head in _HEADS]]
+    rows += [_row(person, facts) for person in (facts.site.investigator, *facts.site.team)]
     rows += [[""] * len(_HEADS)] * (_LINES - len(rows))
-    return blocks.grid(rows, widths=_WIDTHS)
+    return blocks.ruled_table(rows, widths=_WIDTHS)
 
 
-def _row(person: Person, dossier: Dossier) -> list[object]:
+def _row(person: SamplePerson, facts: DocumentFacts) -> list[object]:
     initials = "".join(part[0] for part in person.name.split())
-    start = dossier.dates.signature - timedelta(days=dossier.rng.randint(0, 4))
+    start = facts.dates.signature - timedelta(days=facts.rng.randint(0, 4))
     return [
-        blocks.text(person.printed, blocks.PLAIN),
-        blocks.text(person.role, blocks.PLAIN),
-        marks.Ink(person.name, dossier.seed, (110, 24)),
-        blocks.text(initials, blocks.PLAIN),
-        blocks.text(_USUAL[person.role], blocks.PLAIN),
-        blocks.text(short(start), blocks.PLAIN),
+        blocks.paragraph(person.printed, blocks.PLAIN),
+        blocks.paragraph(person.role, blocks.PLAIN),
+        marks.HandwrittenSignature(person.name, facts.seed, (110, 24)),
+        blocks.paragraph(initials, blocks.PLAIN),
+        blocks.paragraph(_USUAL[person.role], blocks.PLAIN),
+        blocks.paragraph(short_date(start), blocks.PLAIN),
         "",
     ]

@@ -1,8 +1,8 @@
 """A sponsor's own form for the financial interests of an investigator (21 CFR Part 54)."""
 
 from samples import blocks, marks
-from samples.document_facts import Dossier, short
-from samples.paper import Story, sheet_for, typeset
+from samples.document_facts import DocumentFacts, short_date
+from samples.paper import Story, page_format, typeset
 
 _QUESTIONS = (
     (
@@ -26,39 +26,39 @@ _QUESTIONS = (
 )
 
 
-def page(dossier: Dossier) -> bytes:
-    footer = f"{dossier.site.study.sponsor} - Financial Disclosure Form, edition 7"
-    sheet = sheet_for(dossier.site, "Financial Disclosure Form", footer=footer)
-    return typeset(sheet, lambda: _story(dossier))
+def page(facts: DocumentFacts) -> bytes:
+    footer = f"{facts.site.study.sponsor} - Financial Disclosure Form, edition 7"
+    sheet = page_format(facts.site, "Financial Disclosure Form", footer=footer)
+    return typeset(sheet, lambda: _story(facts))
 
 
-def _story(dossier: Dossier) -> Story:
+def _story(facts: DocumentFacts) -> Story:
     return [
-        blocks.text("FINANCIAL DISCLOSURE FORM", blocks.TITLE),
-        blocks.text("Clinical Investigator - 21 CFR Part 54", blocks.CENTRED),
-        _identification(dossier),
-        blocks.gap(8),
-        blocks.text(
+        blocks.paragraph("FINANCIAL DISCLOSURE FORM", blocks.TITLE),
+        blocks.paragraph("Clinical Investigator - 21 CFR Part 54", blocks.CENTRED),
+        _identification(facts),
+        blocks.vertical_space(8),
+        blocks.paragraph(
             "To be completed by every investigator and sub-investigator listed on the Form FDA"
             " 1572. The answers cover you, your spouse and dependent children. Please answer each"
             " question for the period of the study and one year after its completion.",
             blocks.SMALL,
         ),
         *(item for number in range(len(_QUESTIONS)) for item in _question(number)),
-        blocks.gap(6),
-        blocks.text(
+        blocks.vertical_space(6),
+        blocks.paragraph(
             "I declare that this information is complete and correct to the best of my knowledge."
             " I will inform the sponsor promptly of any change during the study and for one year"
             " after its completion.",
             blocks.SMALL,
         ),
-        blocks.PushDown(100),
-        _signature(dossier),
+        blocks.FillRemainingHeight(100),
+        _signature(facts),
     ]
 
 
-def _identification(dossier: Dossier) -> object:
-    site, study = dossier.site, dossier.site.study
+def _identification(facts: DocumentFacts) -> object:
+    site, study = facts.site, facts.site.study
     rows = [
         ("investigator_name", "Name of investigator", site.investigator.printed),
         ("role", "Role in the study", site.investigator.role),
@@ -69,27 +69,27 @@ def _identification(dossier: Dossier) -> object:
     ]
     cells = [
         [
-            blocks.text(f"{caption}:", blocks.PLAIN),
-            marks.answer(name, value, height=15, fillable=dossier.fillable),
+            blocks.paragraph(f"{caption}:", blocks.PLAIN),
+            marks.form_answer(name, value, height=15, fillable=facts.fillable),
         ]
         for name, caption, value in rows
     ]
-    return blocks.grid(cells, widths=(140, 350), heads=0)
+    return blocks.ruled_table(cells, widths=(140, 350), heads=0)
 
 
 def _question(number: int) -> Story:
     return [
-        blocks.text(f"{number + 1}. {_QUESTIONS[number]}", blocks.SMALL),
+        blocks.paragraph(f"{number + 1}. {_QUESTIONS[number]}", blocks.SMALL),
         marks.TickBox("Yes, I hold such an interest (describe on a separate sheet)", ticked=False),
         marks.TickBox("No", ticked=True),
-        blocks.gap(3),
+        blocks.vertical_space(3),
     ]
 
 
-def _signature(dossier: Dossier) -> object:
+def _signature(facts: DocumentFacts) -> object:
     return marks.SignatureLine(
         "Signature of Investigator",
-        dossier.site.investigator.printed,
-        short(dossier.dates.signature),
-        seed=dossier.seed if dossier.signed else None,
+        facts.site.investigator.printed,
+        short_date(facts.dates.signature),
+        seed=facts.seed if facts.signed else None,
     )

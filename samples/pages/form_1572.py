@@ -6,8 +6,8 @@ from typing import Any
 from reportlab.platypus import PageBreak, Table
 
 from samples import blocks, marks
-from samples.document_facts import BY_HAND, Dossier, numeric
-from samples.paper import Story, sheet_for, typeset
+from samples.document_facts import BY_HAND, DocumentFacts, numeric_date
+from samples.paper import Story, page_format, typeset
 
 _CAPTIONS = {
     1: "1. NAME AND ADDRESS OF INVESTIGATOR",
@@ -76,23 +76,23 @@ _BOXED = [
 ]
 
 
-def page(dossier: Dossier) -> bytes:
-    sheet = sheet_for(
-        dossier.site,
+def page(facts: DocumentFacts) -> bytes:
+    sheet = page_format(
+        facts.site,
         "Statement of Investigator",
         footer="FORM FDA 1572 (3/19)          PREVIOUS EDITION IS OBSOLETE.",
         margin=42,
     )
-    return typeset(sheet, lambda: _story(dossier, sheet.text_width - 12))
+    return typeset(sheet, lambda: _story(facts, sheet.text_width - 12))
 
 
-def _story(dossier: Dossier, width: float) -> Story:
+def _story(facts: DocumentFacts, width: float) -> Story:
     return [
         _head(width),
-        _boxes(_answers(dossier), width),
+        _boxes(_answers(facts), width),
         PageBreak(),
-        _boxes([_outline(dossier), _commitments(), _instructions()], width),
-        _signing(dossier, width),
+        _boxes([_outline(facts), _commitments(), _instructions()], width),
+        _signing(facts, width),
     ]
 
 
@@ -104,17 +104,17 @@ def _boxes(contents: Sequence[Story], width: float) -> Any:
 
 def _head(width: float) -> Any:
     left = [
-        blocks.text("DEPARTMENT OF HEALTH AND HUMAN SERVICES", _TITLE),
-        blocks.text("FOOD AND DRUG ADMINISTRATION", blocks.CENTRED),
-        blocks.text("STATEMENT OF INVESTIGATOR", _TITLE),
-        blocks.text("(TITLE 21, CODE OF FEDERAL REGULATIONS (CFR) PART 312)", _CITATION),
-        blocks.text("(See instructions on reverse side.)", blocks.CENTRED),
+        blocks.paragraph("DEPARTMENT OF HEALTH AND HUMAN SERVICES", _TITLE),
+        blocks.paragraph("FOOD AND DRUG ADMINISTRATION", blocks.CENTRED),
+        blocks.paragraph("STATEMENT OF INVESTIGATOR", _TITLE),
+        blocks.paragraph("(TITLE 21, CODE OF FEDERAL REGULATIONS (CFR) PART 312)", _CITATION),
+        blocks.paragraph("(See instructions on reverse side.)", blocks.CENTRED),
     ]
     right = [
-        blocks.text("Form Approved: OMB No. 0910-0014", _SMALL),
-        blocks.text("Expiration Date: March 31, 2022", _SMALL),
-        blocks.gap(6),
-        blocks.text(
+        blocks.paragraph("Form Approved: OMB No. 0910-0014", _SMALL),
+        blocks.paragraph("Expiration Date: March 31, 2022", _SMALL),
+        blocks.vertical_space(6),
+        blocks.paragraph(
             "NOTE: No investigator may participate in an investigation until he/she provides the"
             " sponsor with a completed, signed Statement of Investigator, Form FDA 1572 (21 CFR"
             " 312.53(c)).",
@@ -126,9 +126,9 @@ def _head(width: float) -> Any:
     return table
 
 
-def _answers(dossier: Dossier) -> list[Story]:
+def _answers(facts: DocumentFacts) -> list[Story]:
     """Boxes 1 to 7."""
-    site, study = dossier.site, dossier.site.study
+    site, study = facts.site, facts.site.study
     place = f"{site.hospital}, {site.department}\n{site.address}"
     helpers = "\n".join(person.printed for person in site.subinvestigators)
     protocol = f"{study.protocol_number}, {study.ind}. Site number: {site.site_id}\n{study.title}"
@@ -136,49 +136,62 @@ def _answers(dossier: Dossier) -> list[Story]:
     lab = f"{site.laboratory.name}, CLIA {site.laboratory.clia}\n{site.address}"
     board = f"{site.board.name} ({site.board.registration})\n{site.address}"
     return [
-        _box(dossier, 1, *person),
-        _qualification(ticked=dossier.boxes.get(2) != ""),
-        _box(dossier, 3, ("facility", place)),
-        _box(dossier, 4, ("laboratory", lab)),
-        _box(dossier, 5, ("irb", board)),
-        _box(dossier, 6, ("subinvestigators", helpers)),
-        _box(dossier, 7, ("protocol", protocol)),
+        _box(facts, 1, *person),
+        _qualification(ticked=facts.boxes.get(2) != ""),
+        _box(facts, 3, ("facility", place)),
+        _box(facts, 4, ("laboratory", lab)),
+        _box(facts, 5, ("irb", board)),
+        _box(facts, 6, ("subinvestigators", helpers)),
+        _box(facts, 7, ("protocol", protocol)),
     ]
 
 
 def _qualification(*, ticked: bool) -> Story:
     return [
-        blocks.text(_CAPTIONS[2], _SMALL),
+        blocks.paragraph(_CAPTIONS[2], _SMALL),
         marks.TickBox("CURRICULUM VITAE", ticked=ticked),
         marks.TickBox("OTHER STATEMENT OF QUALIFICATIONS", ticked=False),
     ]
 
 
-def _box(dossier: Dossier, number: int, *answers: tuple[str, str]) -> Story:
-    caption, instead = _CAPTIONS[number], dossier.boxes.get(number)
+def _box(facts: DocumentFacts, number: int, *answers: tuple[str, str]) -> Story:
+    caption, instead = _CAPTIONS[number], facts.boxes.get(number)
     if instead == BY_HAND:
         size = (230, 22)
-        hand = [marks.Ink(value, f"{dossier.seed} {name}", size) for name, value in answers]
-        return [blocks.text(caption, _SMALL), blocks.gap(4), *hand, blocks.gap(10)]
+        hand = [
+            marks.HandwrittenSignature(value, f"{facts.seed} {name}", size)
+            for name, value in answers
+        ]
+        return [
+            blocks.paragraph(caption, _SMALL),
+            blocks.vertical_space(4),
+            *hand,
+            blocks.vertical_space(10),
+        ]
     if instead is not None:
         answers = ((answers[0][0], instead), *((name, "") for name, _ in answers[1:]))
     filled = [
-        marks.answer(
+        marks.form_answer(
             name,
             value,
             height=40 if "\n" in value else 16,
-            fillable=dossier.fillable,
+            fillable=facts.fillable,
         )
         for name, value in answers
     ]
-    return [blocks.text(caption, _SMALL), blocks.gap(2), *filled, blocks.gap(18)]
-
-
-def _outline(dossier: Dossier) -> Story:
-    first, ticked = dossier.site.study.phase == 1, dossier.boxes.get(8) != ""
     return [
-        blocks.text("8. PROVIDE THE FOLLOWING CLINICAL PROTOCOL INFORMATION", _SMALL),
-        blocks.gap(2),
+        blocks.paragraph(caption, _SMALL),
+        blocks.vertical_space(2),
+        *filled,
+        blocks.vertical_space(18),
+    ]
+
+
+def _outline(facts: DocumentFacts) -> Story:
+    first, ticked = facts.site.study.phase == 1, facts.boxes.get(8) != ""
+    return [
+        blocks.paragraph("8. PROVIDE THE FOLLOWING CLINICAL PROTOCOL INFORMATION", _SMALL),
+        blocks.vertical_space(2),
         marks.TickBox(
             "FOR PHASE 1 INVESTIGATIONS, A GENERAL OUTLINE OF THE PLAN", ticked=ticked and first
         ),
@@ -191,35 +204,45 @@ def _outline(dossier: Dossier) -> Story:
 
 def _commitments() -> Story:
     statements = [
-        item for line in _COMMITMENTS for item in (blocks.text(line, _SMALL), blocks.gap(9))
+        item
+        for line in _COMMITMENTS
+        for item in (blocks.paragraph(line, _SMALL), blocks.vertical_space(9))
     ]
-    return [blocks.text("9. COMMITMENTS", _SMALL), blocks.gap(4), *statements]
+    return [blocks.paragraph("9. COMMITMENTS", _SMALL), blocks.vertical_space(4), *statements]
 
 
 def _instructions() -> Story:
     return [
-        blocks.text("INSTRUCTIONS FOR COMPLETING FORM FDA 1572", _TITLE),
-        blocks.text("STATEMENT OF INVESTIGATOR", _TITLE),
-        *(blocks.text(line, blocks.PLAIN) for line in _INSTRUCTIONS),
-        blocks.gap(4),
+        blocks.paragraph("INSTRUCTIONS FOR COMPLETING FORM FDA 1572", _TITLE),
+        blocks.paragraph("STATEMENT OF INVESTIGATOR", _TITLE),
+        *(blocks.paragraph(line, blocks.PLAIN) for line in _INSTRUCTIONS),
+        blocks.vertical_space(4),
     ]
 
 
-def _signing(dossier: Dossier, width: float) -> Any:
-    dated = marks.answer(
-        "date", numeric(dossier.dates.signature), height=16, fillable=dossier.fillable
+def _signing(facts: DocumentFacts, width: float) -> Any:
+    dated = marks.form_answer(
+        "date", numeric_date(facts.dates.signature), height=16, fillable=facts.fillable
     )
-    name = dossier.site.investigator.name
-    signature = marks.Ink(name, dossier.seed, (170, 42)) if dossier.signed else blocks.gap(42)
+    name = facts.site.investigator.name
+    signature = (
+        marks.HandwrittenSignature(name, facts.seed, (170, 42))
+        if facts.signed
+        else blocks.vertical_space(42)
+    )
     warning = (
         "(WARNING: A willfully false statement is a criminal offense. U.S.C. Title 18, Sec. 1001.)"
     )
     rows = [
         [
-            [blocks.text("10. DATE (mm/dd/yyyy)", _SMALL), blocks.gap(14), dated],
-            [blocks.text("11. SIGNATURE OF INVESTIGATOR", _SMALL), blocks.gap(2), signature],
+            [blocks.paragraph("10. DATE (mm/dd/yyyy)", _SMALL), blocks.vertical_space(14), dated],
+            [
+                blocks.paragraph("11. SIGNATURE OF INVESTIGATOR", _SMALL),
+                blocks.vertical_space(2),
+                signature,
+            ],
         ],
-        [blocks.text(warning, blocks.PLAIN), ""],
+        [blocks.paragraph(warning, blocks.PLAIN), ""],
     ]
     table = Table(rows, colWidths=[width * 0.3, width * 0.7])
     table.setStyle([*_BOXED, ("LINEAFTER", (0, 0), (0, 0), 0.6, "black"), ("SPAN", (0, 1), (1, 1))])

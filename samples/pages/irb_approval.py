@@ -1,95 +1,99 @@
 """The letter by which an ethics board approves the study at the site."""
 
 from samples import blocks, marks
-from samples.document_facts import Dossier, short
-from samples.paper import Story, sheet_for, typeset
+from samples.document_facts import DocumentFacts, short_date
+from samples.paper import Story, page_format, typeset
 
 
-def page(dossier: Dossier) -> bytes:
-    sheet = sheet_for(
-        dossier.site,
+def page(facts: DocumentFacts) -> bytes:
+    sheet = page_format(
+        facts.site,
         "IRB Notice of Approval",
-        footer=f"{dossier.site.board.name} - Approval letter",
+        footer=f"{facts.site.board.name} - Approval letter",
     )
-    return typeset(sheet, lambda: _story(dossier))
+    return typeset(sheet, lambda: _story(facts))
 
 
-def _story(dossier: Dossier) -> Story:
-    board, dates = dossier.site.board, dossier.dates
+def _story(facts: DocumentFacts) -> Story:
+    board, dates = facts.site.board, facts.dates
     return [
-        *_letterhead(dossier),
-        blocks.text("NOTICE OF INITIAL APPROVAL", blocks.TITLE),
-        _reference(dossier),
-        blocks.gap(8),
-        blocks.text(f"Dear {dossier.site.investigator.printed}:"),
-        blocks.text(
+        *_letterhead(facts),
+        blocks.paragraph("NOTICE OF INITIAL APPROVAL", blocks.TITLE),
+        _reference(facts),
+        blocks.vertical_space(8),
+        blocks.paragraph(f"Dear {facts.site.investigator.printed}:"),
+        blocks.paragraph(
             f"The {board.name}, acting as Institutional Review Board (IRB) for this research, has"
             " approved the study named above. Convened review at the meeting of"
-            f" {dossier.day(dates.board_meeting)}; a quorum was present throughout. The Board found"
+            f" {facts.day(dates.board_meeting)}; a quorum was present throughout. The Board found"
             " that the research satisfies the criteria for approval at 21 CFR 56.111."
         ),
-        blocks.text("Documents reviewed and approved:", blocks.HEADING),
-        _documents(dossier),
-        blocks.gap(6),
-        blocks.text(
+        blocks.paragraph("Documents reviewed and approved:", blocks.HEADING),
+        _documents(facts),
+        blocks.vertical_space(6),
+        blocks.paragraph(
             "Approval is for one year. No research activity may continue past the expiration date"
             " without continuing review. Report unanticipated problems, deviations and changes to"
             " the Board before they are put into effect, except to remove an immediate hazard. The"
             " Board operates in compliance with 21 CFR Parts 50 and 56.",
             blocks.SMALL,
         ),
-        blocks.PushDown(86),
-        _signature(dossier),
+        blocks.FillRemainingHeight(86),
+        _signature(facts),
     ]
 
 
-def _letterhead(dossier: Dossier) -> Story:
-    board, site = dossier.site.board, dossier.site
+def _letterhead(facts: DocumentFacts) -> Story:
+    board, site = facts.site.board, facts.site
     numbers = (
         f"DHHS Registration # {board.registration} | Federalwide Assurance # {board.assurance}"
     )
     return [
-        blocks.text(board.name, blocks.TITLE),
-        blocks.text(f"{site.hospital}, {site.address}", blocks.CENTRED),
-        blocks.text(numbers, blocks.CENTRED),
+        blocks.paragraph(board.name, blocks.TITLE),
+        blocks.paragraph(f"{site.hospital}, {site.address}", blocks.CENTRED),
+        blocks.paragraph(numbers, blocks.CENTRED),
     ]
 
 
-def _reference(dossier: Dossier) -> object:
-    site, study, dates = dossier.site, dossier.site.study, dossier.dates
+def _reference(facts: DocumentFacts) -> object:
+    site, study, dates = facts.site, facts.site.study, facts.dates
     rows = [
         ("IRB ID #:", f"{dates.board_meeting.year}{int(site.site_id):05}"),
         ("To:", f"{site.investigator.printed}, {site.department}"),
         ("Site number:", site.site_id),
         ("Protocol Number:", study.protocol_number),
-        ("Protocol Version/Date:", f"Version {study.version}, {short(dates.protocol)}"),
+        ("Protocol Version/Date:", f"Version {study.version}, {short_date(dates.protocol)}"),
         ("Protocol Title:", study.title),
         ("Sponsor:", study.sponsor),
         ("Type of Application:", "New Project"),
-        ("Full Board:", f"Meeting Date {dossier.day(dates.board_meeting)}"),
-        ("Approval Date:", dossier.day(dates.approval)),
-        ("Expiration Date:", dossier.day(dates.approval_ends)),
+        ("Full Board:", f"Meeting Date {facts.day(dates.board_meeting)}"),
+        ("Approval Date:", facts.day(dates.approval)),
+        ("Expiration Date:", facts.day(dates.approval_ends)),
     ]
-    return blocks.particulars(rows)
+    return blocks.captioned_lines(rows)
 
 
-def _documents(dossier: Dossier) -> object:
-    study, dates = dossier.site.study, dossier.dates
+def _documents(facts: DocumentFacts) -> object:
+    study, dates = facts.site.study, facts.dates
     rows = [
         ("Document", "Version", "Date"),
-        (f"Protocol {study.protocol_number}", study.version, short(dates.protocol)),
-        ("Investigator's Brochure", "6.0", short(dates.protocol)),
-        (f"Informed Consent Form, site {dossier.site.site_id}", "3.0", short(dates.board_meeting)),
+        (f"Protocol {study.protocol_number}", study.version, short_date(dates.protocol)),
+        ("Investigator's Brochure", "6.0", short_date(dates.protocol)),
+        (
+            f"Informed Consent Form, site {facts.site.site_id}",
+            "3.0",
+            short_date(dates.board_meeting),
+        ),
     ]
-    cells = [[blocks.text(cell, blocks.PLAIN) for cell in row] for row in rows]
-    return blocks.grid(cells, widths=(270, 80, 120))
+    cells = [[blocks.paragraph(cell, blocks.PLAIN) for cell in row] for row in rows]
+    return blocks.ruled_table(cells, widths=(270, 80, 120))
 
 
-def _signature(dossier: Dossier) -> object:
-    chair = dossier.site.board.chair
+def _signature(facts: DocumentFacts) -> object:
+    chair = facts.site.board.chair
     return marks.SignatureLine(
         "Signature of IRB Chair",
         chair.printed,
-        short(dossier.dates.approval),
-        seed=dossier.seed if dossier.signed else None,
+        short_date(facts.dates.approval),
+        seed=facts.seed if facts.signed else None,
     )

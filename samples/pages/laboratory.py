@@ -3,8 +3,8 @@
 import random
 
 from samples import blocks, marks
-from samples.document_facts import Dossier, short
-from samples.paper import Story, sheet_for, typeset
+from samples.document_facts import DocumentFacts, short_date
+from samples.paper import Story, page_format, typeset
 
 # Analyte, unit, lower and upper limit of adults, decimals. Ordinary textbook intervals.
 _ANALYTES = (
@@ -30,84 +30,84 @@ _ANALYTES = (
 )
 
 
-def certification(dossier: Dossier) -> bytes:
-    sheet = sheet_for(dossier.site, "CLIA Certificate of Accreditation", label=True)
-    return typeset(sheet, lambda: _certificate(dossier))
+def certification(facts: DocumentFacts) -> bytes:
+    sheet = page_format(facts.site, "CLIA Certificate of Accreditation", label=True)
+    return typeset(sheet, lambda: _certificate(facts))
 
 
-def _certificate(dossier: Dossier) -> Story:
+def _certificate(facts: DocumentFacts) -> Story:
     return [
-        blocks.gap(18),
-        blocks.text("CENTERS FOR MEDICARE & MEDICAID SERVICES", blocks.CENTRED),
-        blocks.text("CLINICAL LABORATORY IMPROVEMENT AMENDMENTS", blocks.TITLE),
-        blocks.text("CERTIFICATE OF ACCREDITATION", blocks.TITLE),
-        blocks.gap(12),
-        _particulars(dossier),
-        blocks.gap(16),
-        blocks.text(
+        blocks.vertical_space(18),
+        blocks.paragraph("CENTERS FOR MEDICARE & MEDICAID SERVICES", blocks.CENTRED),
+        blocks.paragraph("CLINICAL LABORATORY IMPROVEMENT AMENDMENTS", blocks.TITLE),
+        blocks.paragraph("CERTIFICATE OF ACCREDITATION", blocks.TITLE),
+        blocks.vertical_space(12),
+        _particulars(facts),
+        blocks.vertical_space(16),
+        blocks.paragraph(
             "Pursuant to Section 353 of the Public Health Service Act (42 U.S.C. 263a) and 42 CFR"
             " Part 493, the laboratory named above, at the address shown, may accept human"
             " specimens for the purpose of performing laboratory examinations or procedures."
         ),
-        blocks.text(
+        blocks.paragraph(
             "This certificate is valid until the expiration date above. It may be revoked,"
             " suspended, limited or otherwise sanctioned for violation of the Act or its"
             " regulations."
         ),
-        blocks.text("Certified specialties:", blocks.HEADING),
-        blocks.text("Chemistry, routine; Haematology; Urinalysis; Immunology, general."),
-        blocks.PushDown(120),
+        blocks.paragraph("Certified specialties:", blocks.HEADING),
+        blocks.paragraph("Chemistry, routine; Haematology; Urinalysis; Immunology, general."),
+        blocks.FillRemainingHeight(120),
         marks.SignatureLine(
             "Signature of Director, Division of Laboratory Quality",
             "Theodore K. Lambert",
-            short(dossier.dates.clia_effective),
-            seed=dossier.seed if dossier.signed else None,
+            short_date(facts.dates.clia_effective),
+            seed=facts.seed if facts.signed else None,
         ),
     ]
 
 
-def _particulars(dossier: Dossier) -> object:
-    site, dates = dossier.site, dossier.dates
+def _particulars(facts: DocumentFacts) -> object:
+    site, dates = facts.site, facts.dates
     rows = [
         ("LABORATORY NAME:", f"{site.laboratory.name}, {site.hospital}"),
         ("ADDRESS:", site.address),
         ("CLIA ID NUMBER:", site.laboratory.clia),
-        ("EFFECTIVE DATE:", dossier.day(dates.clia_effective)),
-        ("EXPIRATION DATE:", dossier.day(dates.clia_ends)),
+        ("EFFECTIVE DATE:", facts.day(dates.clia_effective)),
+        ("EXPIRATION DATE:", facts.day(dates.clia_ends)),
         ("LABORATORY DIRECTOR:", site.laboratory.director.printed),
     ]
-    return blocks.particulars(rows)
+    return blocks.captioned_lines(rows)
 
 
-def normal_ranges(dossier: Dossier) -> bytes:
-    footer = f"{dossier.site.laboratory.name} - Normal Ranges, version 4"
-    sheet = sheet_for(dossier.site, "Laboratory Normal Ranges", footer=footer)
-    return typeset(sheet, lambda: _ranges(dossier))
+def normal_ranges(facts: DocumentFacts) -> bytes:
+    footer = f"{facts.site.laboratory.name} - Normal Ranges, version 4"
+    sheet = page_format(facts.site, "Laboratory Normal Ranges", footer=footer)
+    return typeset(sheet, lambda: _ranges(facts))
 
 
-def _ranges(dossier: Dossier) -> Story:
-    site, dates = dossier.site, dossier.dates
+def _ranges(facts: DocumentFacts) -> Story:
+    site, dates = facts.site, facts.dates
     heading = [
         ("Laboratory:", f"{site.laboratory.name} (CLIA {site.laboratory.clia})"),
         ("Address:", f"{site.hospital}, {site.address}"),
         ("Protocol number:", site.study.protocol_number),
         ("Site number:", site.site_id),
-        ("Version / Effective Date:", f"Version 4, effective {short(dates.ranges_effective)}"),
+        ("Version / Effective Date:", f"Version 4, effective {short_date(dates.ranges_effective)}"),
     ]
     return [
-        blocks.text("LABORATORY NORMAL RANGES", blocks.TITLE),
-        blocks.text("Reference intervals, adults 18 years and older", blocks.CENTRED),
-        blocks.particulars(heading),
-        blocks.gap(6),
-        _table(dossier.rng),
-        blocks.gap(6),
-        blocks.text("Earlier versions are kept on file by the laboratory.", blocks.SMALL),
-        blocks.PushDown(80),
+        blocks.paragraph("LABORATORY NORMAL RANGES", blocks.TITLE),
+        blocks.paragraph("Reference intervals, adults 18 years and older", blocks.CENTRED),
+        blocks.captioned_lines(heading),
+        blocks.vertical_space(6),
+        _table(facts.rng),
+        blocks.vertical_space(6),
+        blocks.paragraph("Earlier versions are kept on file by the laboratory.", blocks.SMALL),
+        blocks.FillRemainingHeight(80),
         marks.SignatureLine(
             "Signature of Laboratory Director",
             site.laboratory.director.printed,
-            short(dates.signature),
-            seed=dossier.seed if dossier.signed else None,
+            short_date(dates.signature),
+            seed=facts.seed if facts.signed else None,
         ),
     ]
 
@@ -120,5 +120,5 @@ def _table(rng: random.Random) -> object:
         method = rng.choice(("Photometry", "ISE", "Impedance", "Immunoassay", "Enzymatic"))
         limits = (f"{low * shift:.{decimals}f}", f"{high * shift:.{decimals}f}")
         rows.append((name, *limits, unit, method))
-    cells = [[blocks.text(cell, blocks.PLAIN) for cell in row] for row in rows]
-    return blocks.grid(cells, widths=(150, 80, 80, 80, 100))
+    cells = [[blocks.paragraph(cell, blocks.PLAIN) for cell in row] for row in rows]
+    return blocks.ruled_table(cells, widths=(150, 80, 80, 80, 100))

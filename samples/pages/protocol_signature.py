@@ -1,8 +1,8 @@
 """The protocol signature page: the investigator has read this version and will follow it."""
 
 from samples import blocks, marks
-from samples.document_facts import Dossier, short
-from samples.paper import Story, sheet_for, typeset
+from samples.document_facts import DocumentFacts, short_date
+from samples.paper import Story, page_format, typeset
 
 _STATEMENTS = (
     (
@@ -24,48 +24,53 @@ _STATEMENTS = (
 )
 
 
-def page(dossier: Dossier) -> bytes:
-    study = dossier.site.study
+def page(facts: DocumentFacts) -> bytes:
+    study = facts.site.study
     footer = f"{study.protocol_number} Protocol Signature Page, Version {study.version}"
-    sheet = sheet_for(dossier.site, "Protocol Signature Page", footer=footer)
-    return typeset(sheet, lambda: _story(dossier))
+    sheet = page_format(facts.site, "Protocol Signature Page", footer=footer)
+    return typeset(sheet, lambda: _story(facts))
 
 
-def _story(dossier: Dossier) -> Story:
+def _story(facts: DocumentFacts) -> Story:
     return [
-        blocks.text(dossier.site.study.sponsor, blocks.CENTRED),
-        blocks.text("PROTOCOL SIGNATURE PAGE", blocks.TITLE),
-        blocks.text("Investigator Agreement", blocks.CENTRED),
-        blocks.gap(10),
-        _identification(dossier),
-        blocks.gap(14),
-        *(blocks.text(statement) for statement in _STATEMENTS),
-        blocks.PushDown(200),
-        _signature(dossier),
-        blocks.gap(14),
-        blocks.text("Return the signed page to the sponsor; keep a copy on site.", blocks.SMALL),
+        blocks.paragraph(facts.site.study.sponsor, blocks.CENTRED),
+        blocks.paragraph("PROTOCOL SIGNATURE PAGE", blocks.TITLE),
+        blocks.paragraph("Investigator Agreement", blocks.CENTRED),
+        blocks.vertical_space(10),
+        _identification(facts),
+        blocks.vertical_space(14),
+        *(blocks.paragraph(statement) for statement in _STATEMENTS),
+        blocks.FillRemainingHeight(200),
+        _signature(facts),
+        blocks.vertical_space(14),
+        blocks.paragraph(
+            "Return the signed page to the sponsor; keep a copy on site.", blocks.SMALL
+        ),
     ]
 
 
-def _identification(dossier: Dossier) -> object:
-    site, study = dossier.site, dossier.site.study
+def _identification(facts: DocumentFacts) -> object:
+    site, study = facts.site, facts.site.study
     rows = [
         ("Protocol title:", study.title),
         ("Protocol number:", study.protocol_number),
-        ("Protocol version:", f"Version {study.version}, dated {short(dossier.dates.protocol)}"),
+        (
+            "Protocol version:",
+            f"Version {study.version}, dated {short_date(facts.dates.protocol)}",
+        ),
         ("Investigational product:", study.product),
         ("Sponsor:", f"{study.sponsor}, {study.sponsor_address}"),
         ("Site number:", site.site_id),
         ("Site name and address:", f"{site.hospital}, {site.department}, {site.address}"),
         ("Principal Investigator:", site.investigator.printed),
     ]
-    return blocks.particulars(rows)
+    return blocks.captioned_lines(rows)
 
 
-def _signature(dossier: Dossier) -> object:
+def _signature(facts: DocumentFacts) -> object:
     return marks.SignatureLine(
         "Signature of Principal Investigator",
-        dossier.site.investigator.printed,
-        short(dossier.dates.signature),
-        seed=dossier.seed if dossier.signed else None,
+        facts.site.investigator.printed,
+        short_date(facts.dates.signature),
+        seed=facts.seed if facts.signed else None,
     )

@@ -1,7 +1,7 @@
-"""`python -m samples.portal DIR --port N`: serve a sample corpus until it is stopped.
+"""Serve a sample corpus until it is stopped: `python -m samples.portal DIR --port N`.
 
-The first line of output is the portal's address. SIGINT and SIGTERM stop it, with exit code 0; its
-last line counts the answers by status, as JSON.
+The first line of output is the address of the portal. SIGINT and SIGTERM stop it with exit code 0.
+The last line of output is a JSON object with the number of responses for each status.
 """
 
 import argparse
@@ -12,14 +12,16 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-from samples.portal import SamplePortal, limits_of
+from samples.portal import SamplePortal, read_limits
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m samples.portal", description=__doc__)
     parser.add_argument("directory", type=Path, help="what `python -m samples` wrote")
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
-    parser.add_argument("--faults", type=float, default=0.08, help="share of documents in trouble")
+    parser.add_argument(
+        "--faults", type=float, default=0.08, help="share of documents with an injected fault"
+    )
     parser.add_argument("--seed", type=int, default=2026)
     return parser.parse_args()
 
@@ -29,7 +31,7 @@ def main() -> None:
     done = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: done.set())
-    limits = limits_of(asked.directory / "sites.json")
+    limits = read_limits(asked.directory / "sites.json")
     portal = SamplePortal(
         asked.directory, limits, faults=asked.faults, seed=asked.seed, port=asked.port
     )

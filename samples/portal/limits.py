@@ -1,4 +1,4 @@
-"""How often a site's portal may be asked, counted by the portal itself."""
+"""The rate limit of each site, as the sample portal enforces it."""
 
 import json
 import math
@@ -7,27 +7,27 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class SiteLimit:
     rate_per_second: float
     burst: int
 
 
-def limits_of(sites: Path) -> dict[str, Limit]:
-    """What a `sites.json` promises, by site."""
+def read_limits(sites: Path) -> dict[str, SiteLimit]:
+    """Return the limits in a `sites.json`, by site."""
     return {
-        entry["site_id"]: Limit(entry["portal"]["rate_per_second"], entry["portal"]["burst"])
+        entry["site_id"]: SiteLimit(entry["portal"]["rate_per_second"], entry["portal"]["burst"])
         for entry in json.loads(sites.read_text())
     }
 
 
-class Bucket:
-    """`burst` tokens, refilled at the rate. Full at first. For one thread at a time."""
+class TokenBucket:
+    """A token bucket of `burst` tokens that is full at first. Not safe for several threads."""
 
-    def __init__(self, limit: Limit) -> None:
+    def __init__(self, limit: SiteLimit) -> None:
         self._limit, self._tokens, self._seen = limit, float(limit.burst), -math.inf
 
     def take(self, now: float) -> float:
-        """Zero when a token was spent; else seconds until there will be one."""
+        """Take a token and return 0, or return the seconds until one is available."""
         gained = (now - self._seen) * self._limit.rate_per_second
         self._tokens = min(float(self._limit.burst), self._tokens + gained)
         self._seen = now

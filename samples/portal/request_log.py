@@ -1,4 +1,4 @@
-"""Admission: each request spends a token, gets its answer, and is written down. No HTTP here."""
+"""Admit requests under the rate limits and log each one. This module contains no HTTP."""
 
 import threading
 from collections import Counter
@@ -6,64 +6,67 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from samples.portal.fault_injection import Trouble, Weather
-from samples.portal.limits import Bucket, Limit
+from samples.portal.fault_injection import FaultInjection, PortalFault
+from samples.portal.limits import SiteLimit, TokenBucket
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    at: float  # seconds on the portal's clock, when the bucket was asked
-    site_id: str  # "" for an address that is not a document's
+class LoggedRequest:
+    at: float  # seconds on the portal's clock, when the token was requested
+    site_id: str  # "" if the address is not that of a document
     path: str
-    status: int  # that was answered
-    trouble: Trouble | None = None
+    status: int  # of the response
+    fault: PortalFault | None = None
 
 
-class Desk:
-    """Safe to ask from many threads. A site without a limit is served without one."""
+class RequestLog:
+    """Admits and logs requests, from several threads. Sites without a limit are not limited."""
 
     def __init__(
-        self, limits: Mapping[str, Limit], weather: Weather, clock: Callable[[], float]
+        self,
+        limits: Mapping[str, SiteLimit],
+        fault_injection: FaultInjection,
+        clock: Callable[[], float],
     ) -> None:
-        self._weather, self._clock = weather, clock
+        self._fault_injection, self._clock = fault_injection, clock
         self._lock = threading.Lock()  # guards _buckets and _log
-        self._buckets = {site_id: Bucket(limit) for site_id, limit in limits.items()}
-        self._log: list[Request] = []
+        self._buckets = {site_id: TokenBucket(limit) for site_id, limit in limits.items()}
+        self._log: list[LoggedRequest] = []
 
     @property
-    def log(self) -> tuple[Request, ...]:
-        """All requests so far, in the order in which the buckets were asked."""
+    def log(self) -> tuple[LoggedRequest, ...]:
+        """All requests so far, in the order in which they were admitted."""
         with self._lock:
             return tuple(self._log)
 
     @property
     def violations(self) -> Counter[str]:
-        """How often each site was asked beyond its limit."""
+        """Number of requests for each site that exceeded its limit."""
         return Counter(entry.site_id for entry in self.log if entry.status == 429)
 
     def admit(
         self, site_id: str, path: str, *, found: bool, held: bool = False
-    ) -> tuple[Request, float]:
-        """The answer to give; with a 429 the seconds until the site's next token, else zero.
+    ) -> tuple[LoggedRequest, float]:
+        """Return the logged request and, for status 429, the seconds to wait (else 0).
 
-        `held`: whoever asks has the document already, as it is.
+        `held`: the client already has this version of the document.
         """
-        # One lock over buckets and log, so that the log's times are those that the buckets saw.
+        # One lock for buckets and log, so that the log has the same times as the buckets.
         with self._lock:
             now, bucket = self._clock(), self._buckets.get(site_id)
             wait = bucket.take(now) if bucket else 0.0
-            trouble = self._weather.on(path) if found and not wait else None
-            status = _status(found=found, throttled=wait > 0.0, trouble=trouble)
+            fault = self._fault_injection.on(path) if found and not wait else None
+            status = _status(found=found, throttled=wait > 0.0, fault=fault)
             if held and status is HTTPStatus.OK:
                 status = HTTPStatus.NOT_MODIFIED
-            request = Request(now, site_id, path, status, trouble)
+            request = LoggedRequest(now, site_id, path, status, fault)
             self._log.append(request)
         return request, wait
 
 
-def _status(*, found: bool, throttled: bool, trouble: Trouble | None) -> HTTPStatus:
+def _status(*, found: bool, throttled: bool, fault: PortalFault | None) -> HTTPStatus:
     if throttled:
         return HTTPStatus.TOO_MANY_REQUESTS
     if not found:
         return HTTPStatus.NOT_FOUND
-    return HTTPStatus.SERVICE_UNAVAILABLE if trouble is Trouble.UNAVAILABLE else HTTPStatus.OK
+    return HTTPStatus.SERVICE_UNAVAILABLE if fault is PortalFault.UNAVAILABLE else HTTPStatus.OK

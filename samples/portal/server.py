@@ -1,4 +1,4 @@
-"""The HTTP side of the portal: connections, answers, and answers that go wrong on purpose."""
+"""The HTTP server of the sample portal: connections, responses and injected faults."""
 
 import contextlib
 import hashlib
@@ -16,35 +16,35 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
 
-from samples.portal.fault_injection import Trouble, Weather
-from samples.portal.limits import Limit
-from samples.portal.request_log import Desk, Request
+from samples.portal.fault_injection import FaultInjection, PortalFault
+from samples.portal.limits import SiteLimit
+from samples.portal.request_log import LoggedRequest, RequestLog
 
 _PATH = re.compile(r"/(?P<site_id>[\w-]+)/[\w-][\w.@-]*\.pdf")
-_DRIPS = 8  # parts in which a slow answer comes
-_DRIP_SECONDS = 0.15
-_IDLE_SECONDS = 30.0  # a kept connection is closed after this much silence
-_ABORT = struct.pack("ii", 1, 0)  # SO_LINGER with no time to linger: close() sends a reset
+_SLOW_PARTS = 8  # parts in which a slow response is sent
+_SLOW_PART_SECONDS = 0.15  # between two parts of a slow response
+_IDLE_SECONDS = 30.0  # after which an idle connection is closed
+_ABORT = struct.pack("ii", 1, 0)  # SO_LINGER with a time of 0: close() sends a reset
 
 
 class SamplePortal:
-    """Serves `directory`/files under /<site_id>/<doc_id>.pdf. Its log outlives it.
+    """Serves `directory`/files under /<site_id>/<doc_id>.pdf. Its log can be read after `stop`.
 
-    `faults` is the share of documents that have trouble at first; `port` 0 is a free one.
+    `faults` is the share of documents that fail at first. `port` 0 selects a free port.
     """
 
     def __init__(
         self,
         directory: Path,
-        limits: Mapping[str, Limit],
+        limits: Mapping[str, SiteLimit],
         *,
         faults: float = 0.08,
         seed: int = 2026,
         port: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._desk = Desk(limits, Weather(faults, seed), clock)
-        self._server = _Server(("127.0.0.1", port), directory / "files", self._desk)
+        self._log = RequestLog(limits, FaultInjection(faults, seed), clock)
+        self._server = _Server(("127.0.0.1", port), directory / "files", self._log)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="sample portal"
         )
@@ -54,21 +54,21 @@ class SamplePortal:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     @property
-    def requests(self) -> tuple[Request, ...]:
-        return self._desk.log
+    def requests(self) -> tuple[LoggedRequest, ...]:
+        return self._log.log
 
     @property
     def violations(self) -> Counter[str]:
-        return self._desk.violations
+        return self._log.violations
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """Returns when no thread and no connection is left."""
+        """Stop the server and return when all threads and connections have ended."""
         self._server.shutdown()
         self._thread.join()
-        self._server.hang_up()
+        self._server.close_connections()
         self._server.server_close()
 
     def __enter__(self) -> Self:
@@ -80,13 +80,13 @@ class SamplePortal:
 
 
 class _Server(ThreadingHTTPServer):
-    """Knows its connections, to close them at the end: a kept one waits for its client."""
+    """Keeps its connections, so that idle ones can be closed when the server stops."""
 
     daemon_threads = False
     request_queue_size = 128
 
-    def __init__(self, address: tuple[str, int], files: Path, desk: Desk) -> None:
-        self.files, self.desk = files, desk
+    def __init__(self, address: tuple[str, int], files: Path, log: RequestLog) -> None:
+        self.files, self.log = files, log
         self.closing = threading.Event()
         self._connections: set[socket.socket] = set()
         self._lock = threading.Lock()  # guards _connections
@@ -102,8 +102,8 @@ class _Server(ThreadingHTTPServer):
             self._connections.discard(request)
             super().shutdown_request(request)
 
-    def hang_up(self) -> None:
-        """Wakes whoever waits for a client; call it when no new connection is accepted any more."""
+    def close_connections(self) -> None:
+        """Shut down all connections. Call it when no new connections are accepted."""
         self.closing.set()
         with self._lock:
             for connection in self._connections:
@@ -111,7 +111,7 @@ class _Server(ThreadingHTTPServer):
                     connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is its own affair; anything else is a fault of the portal."""
+        """Ignore clients that have disconnected; report all other errors."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -135,13 +135,13 @@ class _Answer(BaseHTTPRequestHandler):
         etag = _etag(content or b"")
         held = self.headers.get("If-None-Match") == etag
         found = content is not None
-        request, wait = self.server.desk.admit(site_id, path, found=found, held=held)
+        request, wait = self.server.log.admit(site_id, path, found=found, held=held)
         if request.status == HTTPStatus.NOT_MODIFIED:
             self._unchanged(etag)
         elif content is None or request.status != HTTPStatus.OK:
             self._refuse(HTTPStatus(request.status), wait)
         else:
-            self._serve(content, etag, request.trouble)
+            self._serve(content, etag, request.fault)
 
     def _content(self, path: str) -> bytes | None:
         file = self.server.files / path.lstrip("/")
@@ -151,7 +151,7 @@ class _Answer(BaseHTTPRequestHandler):
         body = f"{status.value} {status.phrase}\n".encode()
         self.send_response(status)
         if wait:
-            # Whole seconds (RFC 9110, 10.2.3), rounded up: back at that time, the client is in.
+            # Whole seconds (RFC 9110, 10.2.3), rounded up: a retry then is admitted.
             self.send_header("Retry-After", str(math.ceil(wait)))
         self._head("text/plain", len(body))
         self.wfile.write(body)
@@ -161,14 +161,14 @@ class _Answer(BaseHTTPRequestHandler):
         self.send_header("ETag", etag)
         self.end_headers()
 
-    def _serve(self, content: bytes, etag: str, trouble: Trouble | None) -> None:
+    def _serve(self, content: bytes, etag: str, fault: PortalFault | None) -> None:
         self.send_response(HTTPStatus.OK)
         self.send_header("ETag", etag)
         self._head("application/pdf", len(content))
-        if trouble is Trouble.SLOW:
-            self._drip(content)
-        elif trouble in {Trouble.RESET, Trouble.TRUNCATED}:
-            self._break_off(content, reset=trouble is Trouble.RESET)
+        if fault is PortalFault.SLOW:
+            self._send_slowly(content)
+        elif fault in {PortalFault.RESET, PortalFault.TRUNCATED}:
+            self._send_half(content, reset=fault is PortalFault.RESET)
         else:
             self.wfile.write(content)
 
@@ -177,14 +177,14 @@ class _Answer(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(length))
         self.end_headers()
 
-    def _drip(self, content: bytes) -> None:
-        part = math.ceil(len(content) / _DRIPS)
+    def _send_slowly(self, content: bytes) -> None:
+        part = math.ceil(len(content) / _SLOW_PARTS)
         for start in range(0, len(content), part):
-            if self.server.closing.wait(_DRIP_SECONDS):
+            if self.server.closing.wait(_SLOW_PART_SECONDS):
                 return
             self.wfile.write(content[start : start + part])
 
-    def _break_off(self, content: bytes, *, reset: bool) -> None:
+    def _send_half(self, content: bytes, *, reset: bool) -> None:
         self.wfile.write(content[: len(content) // 2])
         self.close_connection = True
         if reset:
@@ -192,4 +192,4 @@ class _Answer(BaseHTTPRequestHandler):
             self.connection.close()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Nothing: the portal's own log says more."""
+        """Log nothing: the request log of the portal has more detail."""

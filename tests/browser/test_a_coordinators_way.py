@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from audit.ledger import queries
 from ingestion.dispatch.shift import work_shift
 from ingestion.models import Document, Packet
-from samples.documents import specimen
+from samples.documents import make_sample
 from samples.people_and_sites import SITES
 from sites.models import Site, Study
 from tests.factories import make_site, make_user
@@ -37,7 +37,7 @@ def files(tmp_path):
     """Two sound documents, named as people name them."""
     names = {"IRB_approval_2026.pdf": "irb-approval", "Delegation_log.pdf": "delegation-log"}
     for name, kind in names.items():
-        content = specimen(kind, today=datetime.now(UTC).date(), site=SAMPLE)
+        content = make_sample(kind, today=datetime.now(UTC).date(), site=SAMPLE)
         (tmp_path / name).write_bytes(content)
     return [tmp_path / name for name in names]
 

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from audit.ledger.queries import timeline
 from ingestion.intake import drafts
 from ingestion.models import Document, DraftFile, Packet
-from samples.documents import specimen
+from samples.documents import make_sample
 from samples.people_and_sites import SITES
 from tests.browser.test_a_coordinators_way import choose, fits
 from tests.factories import make_site, make_user
@@ -31,7 +31,7 @@ def mara():
 def files(tmp_path):
     """Two documents whose names say nothing."""
     for name, kind in {"scan_01.pdf": "irb-approval", "scan_02.pdf": "delegation-log"}.items():
-        content = specimen(kind, today=datetime.now(UTC).date(), site=SAMPLE)
+        content = make_sample(kind, today=datetime.now(UTC).date(), site=SAMPLE)
         (tmp_path / name).write_bytes(content)
     return [tmp_path / "scan_01.pdf", tmp_path / "scan_02.pdf"]
 

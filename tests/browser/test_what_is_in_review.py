@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from ingestion.intake import registration
 from ingestion.models import Document, WorkerHost
-from samples.documents import specimen
+from samples.documents import make_sample
 from samples.people_and_sites import SITES
 from sites.models import Study
 from tests.browser.test_a_coordinators_way import fits, work
@@ -50,7 +50,7 @@ def mara():
 
 
 def content_of(kind="delegation-log"):
-    return specimen(kind, today=datetime.now(UTC).date(), site=SAMPLE)
+    return make_sample(kind, today=datetime.now(UTC).date(), site=SAMPLE)
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from ingestion.models import Document
-from samples.documents import specimen
-from samples.faults import Fault
+from samples.documents import make_sample
+from samples.faults import DocumentFault
 from samples.people_and_sites import SITES
 from sites.models import Study
 from tests.browser.test_a_coordinators_way import choose, fits, work
@@ -30,7 +30,7 @@ def mara():
 
 def write(path, fault=None):
     today = datetime.now(UTC).date()
-    path.write_bytes(specimen("delegation-log", today=today, site=SAMPLE, fault=fault))
+    path.write_bytes(make_sample("delegation-log", today=today, site=SAMPLE, fault=fault))
     return path
 
 
@@ -39,7 +39,7 @@ def page(signed_in, mara, tmp_path):
     """At the packet of an unsigned delegation log, which was rejected."""
     opened = signed_in(mara)
     opened.goto("/packets/new/")
-    choose(opened, write(tmp_path / "Delegation_log.pdf", Fault.UNSIGNED))
+    choose(opened, write(tmp_path / "Delegation_log.pdf", DocumentFault.UNSIGNED))
     opened.get_by_role("button", name="Send 1 document").click()
     opened.wait_for_url("**/packets/PKT-*/")
     work()

@@ -15,9 +15,9 @@ from pathlib import Path
 from qualification.sandbox import Sandbox
 from qualification.sandbox.programs import free_port
 from samples.corpus import write_corpus
-from samples.documents import specimen
+from samples.documents import make_sample
 from samples.people_and_sites import SITES
-from samples.portal import SamplePortal, limits_of
+from samples.portal import SamplePortal, read_limits
 from tests.docs.pages import ROOT
 
 ADDRESS = "http://127.0.0.1:8000"  # on every page; ours is a free port
@@ -74,7 +74,7 @@ def _samples(folder):
     corpus = write_corpus(
         folder, base_url=f"http://127.0.0.1:{port}", today=datetime.now(UTC).date(), sites=2
     )
-    return corpus, SamplePortal(corpus.directory, limits_of(corpus.sites), faults=0, port=port)
+    return corpus, SamplePortal(corpus.directory, read_limits(corpus.sites), faults=0, port=port)
 
 
 def _programs(folder):
@@ -98,9 +98,9 @@ def _write_files(home, corpus):
     today = datetime.now(UTC).date()
     for folder in ("scans", "packets"):
         (home.folder / folder).mkdir()
-        content = specimen("lab-certification", today=today, site=HUMAN, fault=None, seed=7)
+        content = make_sample("lab-certification", today=today, site=HUMAN, fault=None, seed=7)
         (home.folder / folder / "lab-certification.pdf").write_bytes(content)
-    content = specimen("irb-approval", today=today, site=PROGRAM, fault=None, seed=8)
+    content = make_sample("irb-approval", today=today, site=PROGRAM, fault=None, seed=8)
     (home.folder / "irb-approval.pdf").write_bytes(content)
     for command in (
         f"manage.py shell -v 0 -c '{TOKENS.format(site=PROGRAM.site_id)}'",

@@ -5,14 +5,14 @@ from contextlib import contextmanager
 from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState
 from ingestion.models import Document
-from samples.portal import Limit, SamplePortal
+from samples.portal import SamplePortal, SiteLimit
 from sites.models import Portal
 
 
 @contextmanager
 def slow_portal(corpus, submit, *, per_second):
     """A submitted batch whose portal gives its documents one by one: there is a middle."""
-    slow = {corpus.expectations[0].site_id: Limit(per_second, 1)}
+    slow = {corpus.expectations[0].site_id: SiteLimit(per_second, 1)}
     with SamplePortal(corpus.directory, slow, faults=0) as portal:
         batch = submit(corpus, portal)
         Portal.objects.update(rate_per_second=per_second, burst=1)

@@ -9,9 +9,9 @@ from django.core.management import CommandError, call_command
 from ingestion.reading.limits import ReadingLimits
 from qualification import corpus_replay
 from samples.corpus import write_corpus
-from samples.documents import specimen
-from samples.faults import Fault
-from samples.people_and_sites import site
+from samples.documents import make_sample
+from samples.faults import DocumentFault
+from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
 
 LIMITS = ReadingLimits()
@@ -19,15 +19,15 @@ SAMPLES = {
     "approval.pdf": ("irb-approval", Rendition.BORN_DIGITAL, None),
     "form.pdf": ("form-fda-1572", Rendition.FILLABLE_FORM, None),
     "scan.pdf": ("lab-certification", Rendition.SCAN, None),
-    "unsigned.pdf": ("cv", Rendition.BORN_DIGITAL, Fault.UNSIGNED),
-    "locked.pdf": ("cv", Rendition.BORN_DIGITAL, Fault.ENCRYPTED),
-    "more/word.pdf": ("cv", Rendition.BORN_DIGITAL, Fault.A_WORD_FILE),
+    "unsigned.pdf": ("cv", Rendition.BORN_DIGITAL, DocumentFault.UNSIGNED),
+    "locked.pdf": ("cv", Rendition.BORN_DIGITAL, DocumentFault.ENCRYPTED),
+    "more/word.pdf": ("cv", Rendition.BORN_DIGITAL, DocumentFault.A_WORD_FILE),
 }
 
 
 def make(kind, rendition=Rendition.BORN_DIGITAL, fault=None, where="1001"):
-    content = {"rendition": rendition, "fault": fault, "site": site(where)}
-    return specimen(kind, today=corpus_replay.DAY, **content)
+    content = {"rendition": rendition, "fault": fault, "site": sample_site(where)}
+    return make_sample(kind, today=corpus_replay.DAY, **content)
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def test_the_last_entry_of_a_document_says_what_became_of_it(tmp_path):
 
 def test_frozen_documents_are_the_same_each_time(tmp_path):
     one, other = (
-        fixed_corpus.write(tmp_path / name, "http://127.0.0.1:1", documents=3)
+        fixed_corpus.write_fixed_corpus(tmp_path / name, "http://127.0.0.1:1", documents=3)
         for name in ("a", "b")
     )
     assert one == other
@@ -103,4 +103,7 @@ def test_frozen_documents_are_the_same_each_time(tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_frozen_documents_are_those_of_the_repository(tmp_path):
-    assert fixed_corpus.write(tmp_path, "http://127.0.0.1:1").sha256 == fixed_corpus.SHA256
+    assert (
+        fixed_corpus.write_fixed_corpus(tmp_path, "http://127.0.0.1:1").sha256
+        == fixed_corpus.SHA256
+    )

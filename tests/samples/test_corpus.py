@@ -11,9 +11,9 @@ import pytest
 
 from ingestion.core.states import DocumentState
 from samples.corpus import write_corpus
-from samples.faults import OUTCOMES, SOUND, expected
+from samples.faults import OUTCOMES, SOUND, expected_outcome
 from samples.pages import PAGES
-from samples.plan import plan
+from samples.plan import plan_corpus
 from samples.renditions import Rendition
 
 TODAY = date(2026, 11, 20)
@@ -35,14 +35,14 @@ def identities(entries):
 
 
 def test_twelve_sites_send_every_type_of_document_once():
-    sent = Counter((entry.site.site_id, entry.document_type) for entry in plan(12))
+    sent = Counter((entry.site.site_id, entry.document_type) for entry in plan_corpus(12))
 
     assert len(sent) == 12 * len(PAGES) == 120
     assert set(sent.values()) == {1}
 
 
 def test_every_fault_occurs_and_most_documents_have_none():
-    faults = [entry.fault for entry in plan(12) if entry.fault]
+    faults = [entry.fault for entry in plan_corpus(12) if entry.fault]
 
     assert 12 <= len(faults) <= 16
     assert set(faults) == set(OUTCOMES)
@@ -50,7 +50,7 @@ def test_every_fault_occurs_and_most_documents_have_none():
 
 def test_every_type_is_scanned_somewhere_and_some_forms_are_fillable():
     shapes = {
-        shape: {entry.document_type for entry in plan(12) if entry.rendition is shape}
+        shape: {entry.document_type for entry in plan_corpus(12) if entry.rendition is shape}
         for shape in Rendition
     }
 
@@ -60,8 +60,10 @@ def test_every_type_is_scanned_somewhere_and_some_forms_are_fillable():
 
 def test_readable_scans_make_up_at_least_36_pages_in_a_full_corpus():
     two_pages = {"cv", "form-fda-1572"}
-    scans = [entry for entry in plan(12) if entry.rendition is Rendition.SCAN]
-    readable = [entry for entry in scans if expected(entry.fault).code != "CORRUPT_DOCUMENT"]
+    scans = [entry for entry in plan_corpus(12) if entry.rendition is Rendition.SCAN]
+    readable = [
+        entry for entry in scans if expected_outcome(entry.fault).code != "CORRUPT_DOCUMENT"
+    ]
 
     assert sum(1 + (entry.document_type in two_pages) for entry in readable) >= 36
 
@@ -69,7 +71,7 @@ def test_readable_scans_make_up_at_least_36_pages_in_a_full_corpus():
 @pytest.mark.parametrize("sites", [0, 13])
 def test_there_are_one_to_twelve_sites(sites):
     with pytest.raises(ValueError, match="1 to 12"):
-        plan(sites)
+        plan_corpus(sites)
 
 
 def test_each_line_of_the_manifest_has_its_file_and_the_file_its_announced_hash(corpus):
@@ -120,7 +122,7 @@ def test_the_sites_file_has_what_load_sites_asks_for(corpus):
 
 
 def test_a_sound_document_is_expected_to_be_filed_without_a_code():
-    assert expected(None) == SOUND
+    assert expected_outcome(None) == SOUND
     assert all(outcome.code for outcome in OUTCOMES.values())
 
 

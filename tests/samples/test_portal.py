@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samples.portal import (
-    Limit,
+    FaultInjection,
+    PortalFault,
     SamplePortal,
-    Trouble,
-    Weather,
+    SiteLimit,
 )
-from samples.portal.limits import Bucket
+from samples.portal.limits import TokenBucket
 
 CONTENT = bytes(range(256)) * 40
 PATH = "/1001/cv.pdf"
-LIMITS = st.builds(Limit, st.floats(0.5, 50), st.integers(1, 20))
+LIMITS = st.builds(SiteLimit, st.floats(0.5, 50), st.integers(1, 20))
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def ask(connection, path=PATH, **headers):
     return answer.status, answer.read(), answer.headers
 
 
-def seed_of(trouble):
-    """A seed under which this path has this trouble, once."""
-    return next(seed for seed in range(999) if Weather(1, seed).forecast(PATH) == (trouble, 1))
+def seed_of(fault):
+    """A seed under which this path has this fault, once."""
+    return next(seed for seed in range(999) if FaultInjection(1, seed).forecast(PATH) == (fault, 1))
 
 
 def test_documents_are_served_over_one_kept_connection(folder):
@@ -57,7 +57,7 @@ def test_documents_are_served_over_one_kept_connection(folder):
 
 
 def test_who_has_a_document_already_is_told_so_and_pays_for_the_question(folder):
-    limits = {"1001": Limit(0.5, 2)}
+    limits = {"1001": SiteLimit(0.5, 2)}
     with SamplePortal(folder, limits, faults=0) as portal, connect(portal) as connection:
         _, _, headers = ask(connection)
         unchanged = ask(connection, **{"If-None-Match": headers["ETag"]})
@@ -69,7 +69,7 @@ def test_who_has_a_document_already_is_told_so_and_pays_for_the_question(folder)
 
 
 def test_beyond_its_burst_a_site_is_told_to_wait_while_another_is_served(folder):
-    limits = {"1001": Limit(0.5, 2), "1002": Limit(0.5, 2)}
+    limits = {"1001": SiteLimit(0.5, 2), "1002": SiteLimit(0.5, 2)}
     with (
         SamplePortal(folder, limits, faults=0, clock=lambda: 100.0) as portal,
         connect(portal) as connection,
@@ -85,7 +85,7 @@ def test_beyond_its_burst_a_site_is_told_to_wait_while_another_is_served(folder)
 
 @given(LIMITS, st.lists(st.floats(0, 5), max_size=60))
 def test_no_span_of_time_holds_more_than_the_burst_and_the_rate(limit, pauses):
-    bucket, now, taken = Bucket(limit), 0.0, []
+    bucket, now, taken = TokenBucket(limit), 0.0, []
     for pause in pauses:
         now += pause
         if not bucket.take(now):
@@ -99,7 +99,7 @@ def test_no_span_of_time_holds_more_than_the_burst_and_the_rate(limit, pauses):
 
 @given(LIMITS, st.integers(1, 30))
 def test_after_the_wait_that_was_asked_for_there_is_a_token(limit, asked):
-    bucket = Bucket(limit)
+    bucket = TokenBucket(limit)
     waits = [bucket.take(0.0) for _ in range(asked + limit.burst)]
 
     assert bucket.take(max(waits) + 1e-9) == 0.0
@@ -114,7 +114,7 @@ def test_what_is_no_document_of_a_site_is_not_found(folder, path):
 
 
 def test_an_unavailable_document_is_had_at_the_next_try(folder):
-    seed = seed_of(Trouble.UNAVAILABLE)
+    seed = seed_of(PortalFault.UNAVAILABLE)
     with SamplePortal(folder, {}, faults=1, seed=seed) as portal, connect(portal) as connection:
         answers = [ask(connection)[:2] for _ in range(2)]
 
@@ -122,7 +122,7 @@ def test_an_unavailable_document_is_had_at_the_next_try(folder):
 
 
 def test_a_truncated_body_ends_before_its_announced_length(folder):
-    seed = seed_of(Trouble.TRUNCATED)
+    seed = seed_of(PortalFault.TRUNCATED)
     with SamplePortal(folder, {}, faults=1, seed=seed) as portal, connect(portal) as connection:
         with pytest.raises(http.client.IncompleteRead) as broken:
             ask(connection)
@@ -133,7 +133,7 @@ def test_a_truncated_body_ends_before_its_announced_length(folder):
 
 
 def test_a_reset_connection_breaks_in_mid_body(folder):
-    seed = seed_of(Trouble.RESET)
+    seed = seed_of(PortalFault.RESET)
     with SamplePortal(folder, {}, faults=1, seed=seed) as portal, connect(portal) as connection:
         with pytest.raises(ConnectionResetError):
             ask(connection)
@@ -142,11 +142,11 @@ def test_a_reset_connection_breaks_in_mid_body(folder):
 
 
 def test_a_slow_document_arrives_whole(folder):
-    seed = seed_of(Trouble.SLOW)
+    seed = seed_of(PortalFault.SLOW)
     with SamplePortal(folder, {}, faults=1, seed=seed) as portal, connect(portal) as connection:
         assert ask(connection)[:2] == (200, CONTENT)
 
-    assert [entry.trouble for entry in portal.requests] == [Trouble.SLOW]
+    assert [entry.fault for entry in portal.requests] == [PortalFault.SLOW]
 
 
 def test_every_request_is_on_record_with_its_answer(folder):
@@ -171,25 +171,25 @@ def test_a_closed_portal_leaves_no_thread_though_a_client_keeps_its_connection(f
 
 @given(st.text("abcdef0123456789", min_size=1, max_size=8), st.integers())
 def test_trouble_is_the_same_for_the_same_path_and_over_after_two_tries(name, seed):
-    weather = Weather(1, seed)
-    troubles = [weather.on(name) for _ in range(4)]
-    expected, lasts = Weather(1, seed).forecast(name)
+    injection = FaultInjection(1, seed)
+    faults = [injection.on(name) for _ in range(4)]
+    expected, lasts = FaultInjection(1, seed).forecast(name)
 
-    assert troubles == [expected] * lasts + [None] * (4 - lasts)
+    assert faults == [expected] * lasts + [None] * (4 - lasts)
     assert lasts in {1, 2}
 
 
 def test_the_share_of_paths_in_trouble_is_about_what_was_asked_for():
-    weather = Weather(0.08, 2026)
-    troubled = [path for path in range(5000) if weather.forecast(f"/1001/{path}.pdf")[0]]
+    injection = FaultInjection(0.08, 2026)
+    failing = [path for path in range(5000) if injection.forecast(f"/1001/{path}.pdf")[0]]
 
-    assert 0.06 < len(troubled) / 5000 < 0.10
+    assert 0.06 < len(failing) / 5000 < 0.10
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1])
 def test_a_share_of_faults_lies_between_nothing_and_everything(share):
     with pytest.raises(ValueError, match="between 0 and 1"):
-        Weather(share, 1)
+        FaultInjection(share, 1)
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])

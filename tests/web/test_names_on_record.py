@@ -11,7 +11,7 @@ from ingestion.documents.site_readiness import readiness_of
 from ingestion.intake import registration
 from ingestion.models import Action, Document
 from ingestion.review.decisions import DecisionRefused
-from samples.documents import specimen
+from samples.documents import make_sample
 from tests.factories import make_read, make_site, make_user
 from tests.ingestion.review.scenes import decide, lead, reviewer
 
@@ -26,7 +26,7 @@ def site(db):
 def upload(site, person, slug=GCP):
     """As a coordinator sends it, read by a real worker."""
     today = datetime.datetime.now(datetime.UTC).date()
-    content = ContentFile(specimen(slug, today=today))
+    content = ContentFile(make_sample(slug, today=today))
     file = registration.UploadedDocument(f"{slug}.pdf", slug, person, content)
     mara = make_user("mara", sites=(site,))
     packet = registration.upload_packet(site=site, user=mara, files=[file])

@@ -29,7 +29,7 @@ from qualification.sandbox.programs import (
     stop_on_sigterm,
 )
 from samples.corpus import Corpus, write_corpus
-from samples.portal import SamplePortal, limits_of
+from samples.portal import SamplePortal, read_limits
 
 
 class Command(BaseCommand):
@@ -69,7 +69,7 @@ class Command(BaseCommand):
         )
         if not keys.are_there():
             key_rotation.create(by="system:demo")
-        limits = limits_of(corpus.sites)
+        limits = read_limits(corpus.sites)
         portal = stack.enter_context(
             SamplePortal(corpus.directory, limits, faults=faults, seed=seed, port=port)
         )

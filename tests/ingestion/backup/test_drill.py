@@ -12,7 +12,7 @@ from ingestion.intake import manifest, registration
 from ingestion.models import Document
 from ingestion.storage import archive_verification
 from samples.corpus import write_corpus
-from samples.portal import Limit, SamplePortal
+from samples.portal import SamplePortal, SiteLimit
 from sites.models import Portal
 from tests.ingestion.backup.conftest import backups, run
 from tests.ingestion.dispatch.conftest import NOWHERE, SUBMISSION
@@ -57,7 +57,7 @@ def test_a_machine_that_is_lost_at_work_is_made_again_from_a_backup_of_that_time
 ):
     today = timezone.now().date()
     corpus = write_corpus(tmp_path / "corpus", base_url=NOWHERE, today=today, sites=2)
-    slow = {each.site_id: Limit(0.5, 1) for each in corpus.expectations}
+    slow = {each.site_id: SiteLimit(0.5, 1) for each in corpus.expectations}
     with SamplePortal(corpus.directory, slow, faults=0) as portal:
         batch = submitted(corpus, portal, tmp_path)
         with worker_host(settings) as host:

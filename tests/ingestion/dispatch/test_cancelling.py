@@ -16,7 +16,7 @@ from ingestion.documents import batches
 from ingestion.documents.transitions import By
 from ingestion.intake import registration
 from ingestion.models import Batch, Chunk
-from samples.portal import Limit, SamplePortal, limits_of
+from samples.portal import SamplePortal, SiteLimit, read_limits
 from sites.models import Portal
 from tests.factories import make_batch, make_user
 from tests.ingestion.hosts import eventually, find, worker_host
@@ -29,7 +29,7 @@ SLOW = 2.0  # documents a second
 @pytest.fixture
 def slow_batch(one_site, submit):
     """A batch that takes a while, because its portal allows two requests a second."""
-    limits = {one_site.expectations[0].site_id: Limit(SLOW, 1)}
+    limits = {one_site.expectations[0].site_id: SiteLimit(SLOW, 1)}
     with SamplePortal(one_site.directory, limits, faults=0) as portal:
         batch = submit(one_site, portal)
         Portal.objects.update(rate_per_second=SLOW, burst=1)
@@ -173,7 +173,7 @@ def test_a_sites_next_chunk_is_taken_while_the_end_of_its_last_one_is_read(
         return leased
 
     monkeypatch.setattr(leases, "take", taken)
-    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
+    with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0) as portal:
         batch = submit(one_site, portal)
         work_shift()
     batch.refresh_from_db()

@@ -14,7 +14,7 @@ from django.db.backends.signals import connection_created
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.shift import work_shift
 from ingestion.models import Document
-from samples.portal import SamplePortal, limits_of
+from samples.portal import SamplePortal, read_limits
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
 
@@ -76,7 +76,7 @@ class Watch:
 
 @pytest.fixture
 def watched(one_site, submit):
-    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0.3) as portal:
+    with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0.3) as portal:
         submit(one_site, portal)
         with Watch() as watch:
             work_shift()

@@ -17,7 +17,7 @@ from ingestion.intake import registration
 from ingestion.models import Chunk, WorkerHost
 from ingestion.operations import reconciliation
 from ingestion.storage.archive_verification import take_stock
-from samples.portal import Limit, SamplePortal
+from samples.portal import SamplePortal, SiteLimit
 from sites.models import Portal, Site
 from tests.factories import make_user, put_on_record
 from tests.ingestion.hosts import environment, eventually, find, kill, stop_host, worker_host
@@ -33,7 +33,7 @@ from tests.ingestion.storage.buckets import in_s3
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 # What the portal counts. We are told of a burst of one: the rest is for requests that leave a busy
 # machine late. Two hosts that each kept this rate for themselves would be refused all the same.
-LIMIT = Limit(2.0, 4)
+LIMIT = SiteLimit(2.0, 4)
 ONE_AT_A_TIME = {"SHIFT_MAX_CHUNKS": "1"}  # so that there is something left for the other
 
 
@@ -149,7 +149,7 @@ def test_a_portal_that_gives_little_keeps_neither_host_from_the_documents_of_oth
     with (
         worker_host(settings, **terms | several | folders("one")),
         worker_host(settings, **terms | several | folders("two")),
-        SamplePortal(two_sites.directory, {slow: Limit(0.25, 4)}, faults=0) as portal,
+        SamplePortal(two_sites.directory, {slow: SiteLimit(0.25, 4)}, faults=0) as portal,
     ):
         eventually(lambda: WorkerHost.objects.count() == 2)
         batch = submit(two_sites, portal)

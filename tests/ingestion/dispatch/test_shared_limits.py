@@ -4,7 +4,7 @@ import pytest
 
 from bench.limits import ask_together, portal_with
 from ingestion.models import PortalGate
-from samples.portal import Limit
+from samples.portal import SiteLimit
 from tests.factories import make_site
 from tests.ingestion.hosts import environment
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
 
 
 def test_four_processes_together_never_ask_more_than_the_portal_allows(settings):
-    with portal_with(Limit(10.0, 5)) as (portal, url):
+    with portal_with(SiteLimit(10.0, 5)) as (portal, url):
         site = make_site("1001", base_url=url, rate_per_second=10.0, burst=5)
         ask_together(site.portal.key, url, 48, environment=environment(settings))
     assert len(portal.requests) == 48

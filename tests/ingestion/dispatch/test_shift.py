@@ -18,9 +18,9 @@ from ingestion.intake import portal_pull, registration
 from ingestion.models import Chunk, Document, Source, ValidityOverride
 from ingestion.rules.fields.dates import months_later
 from ingestion.storage.archive import archive
-from samples.documents import specimen
-from samples.people_and_sites import site as sample
-from samples.portal import SamplePortal, limits_of
+from samples.documents import make_sample
+from samples.people_and_sites import sample_site as sample
+from samples.portal import SamplePortal, read_limits
 from sites.models import Site, Study
 from tests.factories import make_batch, make_site, make_user
 from tests.ingestion.scenes import everything_is_as_expected
@@ -34,7 +34,7 @@ def outcomes(batch):
 
 
 def test_a_packet_ends_as_its_generator_says_and_the_portal_is_never_pressed(one_site, submit):
-    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0.3) as portal:
+    with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0.3) as portal:
         batch = submit(one_site, portal)
         work_shift()
         assert portal.violations.total() == 0
@@ -53,7 +53,7 @@ def test_what_site_and_sender_say_reaches_the_checks(one_site):
     today = datetime.datetime.now(datetime.UTC).date()
     files = [
         registration.UploadedDocument(
-            f"{slug}{ending}", slug, person, ContentFile(specimen(slug, today=today))
+            f"{slug}{ending}", slug, person, ContentFile(make_sample(slug, today=today))
         )
         for slug, person, ending in (
             ("cv", "Helena Brandt", ".pdf"),
@@ -71,7 +71,7 @@ def test_what_site_and_sender_say_reaches_the_checks(one_site):
 
 
 def test_filed_bytes_are_those_that_the_portal_gave(few, submit):
-    with SamplePortal(few.directory, limits_of(few.sites), faults=0) as portal:
+    with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         batch = submit(few, portal)
         work_shift()
     document = batch.documents.filter(state=DocumentState.ARCHIVED).first()
@@ -81,7 +81,7 @@ def test_filed_bytes_are_those_that_the_portal_gave(few, submit):
 
 
 def test_the_same_packet_a_second_time_is_already_on_file(few, submit):
-    with SamplePortal(few.directory, limits_of(few.sites), faults=0) as portal:
+    with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         first = submit(few, portal)
         work_shift()
         again = submit(few, portal)
@@ -93,7 +93,7 @@ def test_the_same_packet_a_second_time_is_already_on_file(few, submit):
 
 
 def test_a_portal_says_of_what_it_gave_before_that_it_is_unchanged_and_sends_no_bytes(few, submit):
-    with SamplePortal(few.directory, limits_of(few.sites), faults=0) as portal:
+    with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         submit(few, portal)
         work_shift()
         submit(few, portal)
@@ -115,7 +115,7 @@ def test_a_portal_says_of_what_it_gave_before_that_it_is_unchanged_and_sends_no_
 def test_a_portal_that_is_asked_again_gives_what_changed_and_the_rest_is_on_file_already(
     few, submit
 ):
-    with SamplePortal(few.directory, limits_of(few.sites), faults=0) as portal:
+    with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         first = submit(few, portal)
         work_shift()
         changed, *others = first.documents.on_file()
@@ -169,7 +169,7 @@ def test_a_draining_worker_takes_nothing_and_the_next_start_goes_on(settings):
 
 
 def test_a_shift_leaves_no_lease_and_no_spool_behind(few, submit, settings):
-    with SamplePortal(few.directory, limits_of(few.sites), faults=0) as portal:
+    with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         submit(few, portal)
         work_shift()
     assert not Chunk.objects.exclude(state=ChunkState.DONE).exists()
@@ -177,7 +177,7 @@ def test_a_shift_leaves_no_lease_and_no_spool_behind(few, submit, settings):
 
 
 def test_a_document_whose_worker_died_in_the_middle_is_filed_once_by_the_next(few, submit):
-    with SamplePortal(few.directory, limits_of(few.sites), faults=0) as portal:
+    with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         batch = submit(few, portal)
         [lost] = leases.take(1, by="dead:1:1")
         Chunk.objects.update(lease_expires_at=datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))
@@ -207,7 +207,7 @@ def test_an_uploads_bytes_leave_the_spool_once_they_are_in_the_archive(one_site,
 
 
 def test_the_papers_of_a_sample_site_fit_together(one_site, submit):
-    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0) as portal:
+    with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0) as portal:
         batch = submit(one_site, portal)
         work_shift()
     stand = readiness_of(batch.packets.get().site)
@@ -223,7 +223,7 @@ def test_a_document_is_judged_by_what_its_study_lays_down_and_the_decision_says_
     ValidityOverride.objects.create(
         study=site.study, document_type="cv", max_age_months=60, reason="Sponsor SOP 12"
     )
-    content = ContentFile(specimen("cv", today=today, site=sample("1001")), "cv.pdf")
+    content = ContentFile(make_sample("cv", today=today, site=sample("1001")), "cv.pdf")
     files = [registration.UploadedDocument("cv.pdf", "cv", "Margaret Whitfield", content)]
     packet = registration.upload_packet(site=site, user=make_user(), files=files)
     work_shift()

@@ -12,7 +12,7 @@ from audit.signing import (
     keys,
     signed_note,
 )
-from samples.portal import SamplePortal, limits_of
+from samples.portal import SamplePortal, read_limits
 from tests.audit.buckets import CREDENTIALS, free_port
 from tests.audit.signers import read_back
 from tests.ingestion.hosts import eventually, start_host, stop_host, worker_host
@@ -53,7 +53,7 @@ def lacking_in_s3():
 
 @pytest.mark.requirement("R05")
 def test_the_end_of_a_batch_is_signed_and_anchored(one_site, submit, settings):
-    with SamplePortal(one_site.directory, limits_of(one_site.sites)) as portal:
+    with SamplePortal(one_site.directory, read_limits(one_site.sites)) as portal:
         batch = submit(one_site, portal)
         with worker_host(settings, AUDIT_CHECKPOINT_SECONDS="3600"):
             eventually(lambda: is_completed(batch))
@@ -68,7 +68,7 @@ def test_an_anchor_that_is_away_keeps_no_work_waiting(one_site, submit, settings
         "ANCHOR_S3_BUCKET": "worm",
         "ANCHOR_S3_ENDPOINT": f"http://127.0.0.1:{free_port()}",
     }
-    with SamplePortal(one_site.directory, limits_of(one_site.sites)) as portal:
+    with SamplePortal(one_site.directory, read_limits(one_site.sites)) as portal:
         batch = submit(one_site, portal)
         with worker_host(settings, **away) as host:
             eventually(lambda: is_completed(batch))
@@ -81,7 +81,7 @@ def test_an_anchor_that_is_away_keeps_no_work_waiting(one_site, submit, settings
 
 @pytest.mark.slow
 def test_what_a_killed_host_did_is_signed_by_the_next(one_site, submit, settings):
-    with SamplePortal(one_site.directory, limits_of(one_site.sites)) as portal:
+    with SamplePortal(one_site.directory, read_limits(one_site.sites)) as portal:
         batch = submit(one_site, portal)
         host = start_host(settings, AUDIT_CHECKPOINT_SECONDS="3600", AUDIT_SIGN_AFTER="never")
         eventually(lambda: is_completed(batch))

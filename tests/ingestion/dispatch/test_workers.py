@@ -12,7 +12,7 @@ from django_q.models import OrmQ
 
 from ingestion.dispatch import schedules
 from ingestion.models import Chunk
-from samples.portal import SamplePortal, limits_of
+from samples.portal import SamplePortal, read_limits
 from tests.ingestion.hosts import descendants, eventually, is_running, worker_host
 from tests.ingestion.scenes import (
     each_was_filed_once,
@@ -32,7 +32,7 @@ pytestmark = [
 
 @pytest.mark.slow
 def test_a_host_works_what_is_due_and_leaves_nothing_when_it_is_stopped(one_site, submit, settings):
-    with SamplePortal(one_site.directory, limits_of(one_site.sites), faults=0.2) as portal:
+    with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0.2) as portal:
         batch = submit(one_site, portal)
         with worker_host(settings) as host:
             eventually(lambda: is_completed(batch))

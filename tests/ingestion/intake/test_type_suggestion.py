@@ -5,8 +5,8 @@ from datetime import date
 import pytest
 
 from ingestion.intake import type_suggestion
-from samples.documents import specimen
-from samples.faults import Fault
+from samples.documents import make_sample
+from samples.faults import DocumentFault
 from samples.renditions import Rendition
 
 
@@ -24,11 +24,11 @@ def looked_at(tmp_path, settings):
 
 @pytest.mark.parametrize("kind", ["irb-approval", "cv"])
 def test_a_file_is_known_by_what_it_says(looked_at, kind):
-    assert looked_at(specimen(kind, today=date(2026, 11, 1))) == kind
+    assert looked_at(make_sample(kind, today=date(2026, 11, 1))) == kind
 
 
 def test_a_scan_is_read_as_far_as_its_title(looked_at):
-    scan = specimen("delegation-log", today=date(2026, 11, 1), rendition=Rendition.SCAN)
+    scan = make_sample("delegation-log", today=date(2026, 11, 1), rendition=Rendition.SCAN)
     assert looked_at(scan) == "delegation-log"
 
 
@@ -38,13 +38,13 @@ def test_of_what_cannot_be_read_nobody_can_tell(looked_at, content):
 
 
 def test_a_locked_file_says_nothing(looked_at):
-    locked = specimen("irb-approval", today=date(2026, 11, 1), fault=Fault.ENCRYPTED)
+    locked = make_sample("irb-approval", today=date(2026, 11, 1), fault=DocumentFault.ENCRYPTED)
     assert looked_at(locked) == ""
 
 
 def test_when_time_is_up_nobody_has_looked(looked_at, settings):
     settings.GUESS_SECONDS = 0.001
-    assert looked_at(specimen("cv", today=date(2026, 11, 1))) is None
+    assert looked_at(make_sample("cv", today=date(2026, 11, 1))) is None
 
 
 def test_switched_off_it_opens_nothing(settings, tmp_path):

@@ -22,9 +22,9 @@ from ingestion.reading.processes.pool import Reader, ReadingFault
 from ingestion.reading.results import Box, SignatureResult
 from ingestion.rules.checks.verdict import Sent, SiteFacts, check
 from ingestion.rules.finding_texts import sentences
-from samples.documents import specimen
-from samples.faults import Fault
-from samples.people_and_sites import site as sample_site
+from samples.documents import make_sample
+from samples.faults import DocumentFault
+from samples.people_and_sites import sample_site
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import (
     encrypted,
@@ -763,7 +763,7 @@ TODAY = datetime.now(UTC).date()
 def unsigned_sample(request, tmp_path):
     """An unsigned document of the type, where its signature belongs, and who is named in it."""
     slug = request.param
-    content = specimen(slug, today=TODAY, site=HERE, fault=Fault.UNSIGNED)
+    content = make_sample(slug, today=TODAY, site=HERE, fault=DocumentFault.UNSIGNED)
     verdict = judge_sample(tmp_path, content, slug)
     assert "SIGNATURE_MISSING" in codes(verdict)
     named = {value.name: value.value for value in verdict.fields}

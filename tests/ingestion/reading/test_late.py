@@ -21,20 +21,20 @@ from ingestion.reading.results import (
 )
 from ingestion.rules.checks.verdict import Sent, SiteFacts, check_whatever
 from ingestion.rules.document_types import TYPES
-from samples.documents import specimen
-from samples.faults import Fault
+from samples.documents import make_sample
+from samples.faults import DocumentFault
 from samples.pages import EXPIRING, FILLABLE, PAGES
-from samples.people_and_sites import site
+from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
 from tests.ingestion.reading.papers import LIMITS, save, typed
 
 TODAY = date(2026, 11, 20)
 HIGH, LOW = Box(50, 100, 150, 140), Box(50, 600, 150, 640)
 LOGO, SIGNED = Box(60, 105, 140, 135), Box(60, 605, 140, 635)
-FAULTS = [fault for fault in Fault if fault is not Fault.EXPIRED]
+FAULTS = [fault for fault in DocumentFault if fault is not DocumentFault.EXPIRED]
 CASES = [(slug, Rendition.BORN_DIGITAL, fault) for slug in PAGES for fault in (None, *FAULTS)]
 CASES += [(slug, Rendition.FILLABLE_FORM, None) for slug in sorted(FILLABLE)]
-CASES += [(slug, Rendition.BORN_DIGITAL, Fault.EXPIRED) for slug in sorted(EXPIRING)]
+CASES += [(slug, Rendition.BORN_DIGITAL, DocumentFault.EXPIRED) for slug in sorted(EXPIRING)]
 
 
 def a_page(looked_at):
@@ -118,7 +118,7 @@ def test_a_page_whose_marks_cannot_be_looked_for_cannot_be_read(tmp_path, monkey
 
 def verdicts(seen):
     """As each type that it may be declared to be."""
-    sent_by = SiteFacts("1001", site("1001").study.protocol_number)
+    sent_by = SiteFacts("1001", sample_site("1001").study.protocol_number)
     return [
         check_whatever(seen, Sent("v2.1", slug), site=sent_by, today=TODAY) for slug in ("", *TYPES)
     ]
@@ -128,7 +128,9 @@ def verdicts(seen):
 def test_the_verdict_on_asked_for_marks_is_the_verdict_on_all_of_them(
     slug, rendition, fault, tmp_path
 ):
-    content = specimen(slug, today=TODAY, site=site("1001"), rendition=rendition, fault=fault)
+    content = make_sample(
+        slug, today=TODAY, site=sample_site("1001"), rendition=rendition, fault=fault
+    )
     path, rewritten = save(tmp_path, content), tmp_path / "rewritten.pdf"
     look = tasks.look(path, rewritten, LIMITS)
     concluded = tasks.look_and_conclude(verdicts, path, rewritten, LIMITS)

@@ -13,8 +13,8 @@ from ingestion.reading.images.marks import find_marks
 from ingestion.reading.images.render import page_picture
 from ingestion.reading.pdf.text_layer import find_words
 from ingestion.reading.pdf.unaccounted_ink import unread_areas
-from samples.documents import specimen
-from samples.faults import Fault
+from samples.documents import make_sample
+from samples.faults import DocumentFault
 from samples.pages import FILLABLE, PAGES
 from samples.renditions import Rendition
 from tests.ingestion.reading.papers import LIMITS, read, rewritten, save, typed
@@ -289,12 +289,12 @@ def whole(path):
             yield find_marks(page_picture(page, 100, LIMITS), words)
 
 
-@pytest.mark.parametrize("fault", [None, Fault.UNSIGNED], ids=["signed", "unsigned"])
+@pytest.mark.parametrize("fault", [None, DocumentFault.UNSIGNED], ids=["signed", "unsigned"])
 @pytest.mark.parametrize("kind", PAGES)
 def test_the_same_marks_are_found_as_in_a_picture_of_the_whole_page(tmp_path, kind, fault):
     renditions = [Rendition.BORN_DIGITAL, *[Rendition.FILLABLE_FORM] * (kind in FILLABLE)]
     for rendition in renditions:
-        content = specimen(kind, today=date(2026, 11, 20), rendition=rendition, fault=fault)
+        content = make_sample(kind, today=date(2026, 11, 20), rendition=rendition, fault=fault)
         path = save(tmp_path, content)
         for page, seen in zip(read(path).pages, whole(path), strict=True):
             assert all(any(mark.touches(other) for other in page.marks) for mark in seen)

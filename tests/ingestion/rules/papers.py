@@ -8,8 +8,8 @@ from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
-from samples.ink import sign
-from samples.renditions import scan
+from samples.ink import draw_signature
+from samples.renditions import make_scan
 
 # A letter of Courier is 0.6 of its size.
 SIZE, LINE, LETTER, LEFT, TOP = 9.0, 16.0, 5.4, 60.0, 720.0  # points
@@ -25,10 +25,10 @@ def make_paper(*lines, signed="", scanned=False):
         canvas.drawString(LEFT, TOP - row * LINE, line)
         if signed and signed in line:
             left, baseline = LEFT + line.index(signed) * LETTER, TOP - row * LINE + 10
-            sign(canvas, "Margaret Whitfield", (left, baseline, 110, 24), "paper")
+            draw_signature(canvas, "Margaret Whitfield", (left, baseline, 110, 24), "paper")
     canvas.save()
     content = output.getvalue()
-    return scan(content, seed="paper") if scanned else content
+    return make_scan(content, seed="paper") if scanned else content
 
 
 def read_papers(folder, papers):

@@ -10,9 +10,9 @@ from reportlab.pdfgen.canvas import Canvas
 from ingestion.rules.checks.verdict import SiteFacts
 from ingestion.rules.finding_texts import sentences
 from samples.document_facts import BY_HAND
-from samples.documents import specimen
-from samples.ink import sign
-from samples.people_and_sites import site
+from samples.documents import make_sample
+from samples.ink import draw_signature
+from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import checked, codes
@@ -44,10 +44,10 @@ every_rendition = pytest.mark.parametrize("rendition", [DIGITAL, FILLED_IN, SLOW
 
 def read_forms(folder, cases):
     papers = {
-        f"{number:02}": specimen(
+        f"{number:02}": make_sample(
             FORM,
             today=TODAY,
-            site=site(WHERE),
+            site=sample_site(WHERE),
             rendition=rendition,
             boxes=(VARIANTS | HAND)[name],
         )
@@ -74,7 +74,7 @@ def reading(request, name, rendition):
 
 
 def judged(reading):
-    sent_by = SiteFacts(WHERE, site(WHERE).study.protocol_number)
+    sent_by = SiteFacts(WHERE, sample_site(WHERE).study.protocol_number)
     return checked(reading, declared=FORM, site=sent_by, today=TODAY)
 
 
@@ -177,7 +177,7 @@ def signed(content, at):
     drawn = io.BytesIO()
     canvas = Canvas(drawn, pagesize=(612, 792), invariant=1)
     left, top = at
-    sign(canvas, "Margaret Whitfield", (left, 792 - top, 110, 24), "form")
+    draw_signature(canvas, "Margaret Whitfield", (left, 792 - top, 110, 24), "form")
     canvas.drawString(left + 260, 792 - top, "10/08/2026")
     canvas.save()
     writer = PdfWriter(clone_from=io.BytesIO(content))

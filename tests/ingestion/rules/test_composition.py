@@ -8,23 +8,23 @@ from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.rules.checks.verdict import SiteFacts
 from ingestion.rules.document_types import TYPES
-from samples.binders import binder, one_above_the_other, side_by_side
-from samples.documents import specimen
-from samples.faults import Fault
+from samples.binders import make_binder, one_above_the_other, side_by_side
+from samples.documents import make_sample
+from samples.faults import DocumentFault
 from samples.pages import PAGES
-from samples.people_and_sites import site
-from samples.renditions import scan
+from samples.people_and_sites import sample_site
+from samples.renditions import make_scan
 from tests.ingestion.rules.documents import SOUND, make_document
 from tests.ingestion.rules.pages import checked, codes, make_page, make_reading
 from tests.ingestion.rules.papers import make_paper, read_papers
 
 TODAY = date(2026, 11, 20)
 HERE, NEIGHBOUR = "1001", "1002"
-SENT_BY = SiteFacts(HERE, site(HERE).study.protocol_number)
+SENT_BY = SiteFacts(HERE, sample_site(HERE).study.protocol_number)
 
 
 def sample(slug, where=HERE, fault=None):
-    return specimen(slug, today=TODAY, site=site(where), fault=fault)
+    return make_sample(slug, today=TODAY, site=sample_site(where), fault=fault)
 
 
 def unnumbered(*slugs):
@@ -58,22 +58,22 @@ def cv_that_lists_certificates():
 
 
 def binders():
-    unsigned = sample("form-fda-1572", fault=Fault.UNSIGNED)
-    expired = sample("medical-licence", fault=Fault.EXPIRED)
+    unsigned = sample("form-fda-1572", fault=DocumentFault.UNSIGNED)
+    expired = sample("medical-licence", fault=DocumentFault.EXPIRED)
     gcp, licence = sample("gcp-certificate"), sample("medical-licence")
-    yield "letter and unsigned 1572", binder([sample("irb-approval"), unsigned])
-    yield "letter and expired certificate", binder([sample("irb-approval"), expired])
-    yield "eight", binder([sample(slug) for slug in list(PAGES)[:8]], turned=(2, 5))
-    yield "certificates of two people", binder([gcp, sample("gcp-certificate", NEIGHBOUR)])
+    yield "letter and unsigned 1572", make_binder([sample("irb-approval"), unsigned])
+    yield "letter and expired certificate", make_binder([sample("irb-approval"), expired])
+    yield "eight", make_binder([sample(slug) for slug in list(PAGES)[:8]], turned=(2, 5))
+    yield "certificates of two people", make_binder([gcp, sample("gcp-certificate", NEIGHBOUR)])
     yield "side by side", side_by_side(gcp, licence)
     yield "one above the other", one_above_the_other(licence, gcp)
     yield "two people's side by side", side_by_side(gcp, sample("gcp-certificate", NEIGHBOUR))
-    yield "not numbered", binder(unnumbered("irb-approval", "medical-licence", "cv"))
+    yield "not numbered", make_binder(unnumbered("irb-approval", "medical-licence", "cv"))
     yield (
         "scan: letter and unsigned 1572",
-        scan(binder([sample("irb-approval"), unsigned]), seed="1"),
+        make_scan(make_binder([sample("irb-approval"), unsigned]), seed="1"),
     )
-    yield "scan: side by side", scan(side_by_side(gcp, licence), seed="2")
+    yield "scan: side by side", make_scan(side_by_side(gcp, licence), seed="2")
     yield "cv", cv_that_lists_certificates()
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from ingestion.rules.checks.verdict import SiteFacts
-from samples.faults import Fault
+from samples.faults import DocumentFault
 from samples.pages import EXPIRING, FILLABLE, PAGES
-from samples.people_and_sites import site
+from samples.people_and_sites import sample_site
 from tests.ingestion.rules.golden import AMERICAN, FIELDS, GERMAN, LISTS
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.test_samples import (
@@ -24,9 +24,13 @@ TYPED = [
 ]
 SCANNED = [(slug, where, SCAN, None) for slug, where in FIELDS]
 FAULTY = [
-    *((slug, AMERICAN, DIGITAL, Fault.UNSIGNED) for slug, where in FIELDS if where == AMERICAN),
-    *((slug, GERMAN, DIGITAL, Fault.EXPIRED) for slug in sorted(EXPIRING)),
-    *((slug, AMERICAN, DIGITAL, Fault.WRONG_SITE) for slug in PAGES),
+    *(
+        (slug, AMERICAN, DIGITAL, DocumentFault.UNSIGNED)
+        for slug, where in FIELDS
+        if where == AMERICAN
+    ),
+    *((slug, GERMAN, DIGITAL, DocumentFault.EXPIRED) for slug in sorted(EXPIRING)),
+    *((slug, AMERICAN, DIGITAL, DocumentFault.WRONG_SITE) for slug in PAGES),
 ]
 RUN_OUT = {
     "irb-approval": "2026-07-08",
@@ -48,7 +52,7 @@ def scanned(tmp_path_factory):
 
 def verdict_on(case, readings):
     slug, where, *_ = case
-    sent_by = SiteFacts(where, site(where).study.protocol_number)
+    sent_by = SiteFacts(where, sample_site(where).study.protocol_number)
     return checked(readings[case], declared=slug, site=sent_by, today=TODAY)
 
 
@@ -85,9 +89,9 @@ def test_a_fault_changes_only_the_values_that_it_is_about(case, typed):
     slug, _, _, fault = case
     found, sound = values(case, verdict_on(case, typed)), expected(case)
     changed = {name for name in {*found, *sound} if found.get(name) != sound.get(name)}
-    if fault is Fault.UNSIGNED:
+    if fault is DocumentFault.UNSIGNED:
         assert changed <= {"signature_date"}
-    elif fault is Fault.EXPIRED:
+    elif fault is DocumentFault.EXPIRED:
         assert found["expiry_date"] == RUN_OUT[slug]
         assert changed <= {"expiry_date", "effective_date", "approval_date", "signature_date"}
     else:

@@ -10,14 +10,14 @@ from pypdf import PdfWriter
 from ingestion.reading.results import TextSource
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import read_fields
-from samples.documents import specimen
-from samples.people_and_sites import site
+from samples.documents import make_sample
+from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
 from tests.ingestion.rules.pages import make_page, make_reading
 from tests.ingestion.rules.papers import read_papers
 
 TODAY = date(2026, 11, 20)
-WHERE = site("1001")
+WHERE = sample_site("1001")
 HERE = (WHERE.hospital + ", " + WHERE.department, WHERE.address)
 SAMPLE = {
     "facilities": HERE,
@@ -56,7 +56,7 @@ def samples(tmp_path_factory):
     for slug in ("form-fda-1572", "irb-approval", "lab-certification", "delegation-log"):
         made |= {(slug, "born-digital"): Rendition.BORN_DIGITAL, (slug, "scan"): Rendition.SCAN}
     papers = {
-        f"{slug} {name}": specimen(slug, today=TODAY, site=WHERE, rendition=rendition)
+        f"{slug} {name}": make_sample(slug, today=TODAY, site=WHERE, rendition=rendition)
         for (slug, name), rendition in made.items()
     }
     return read_papers(tmp_path_factory.mktemp("samples"), papers)

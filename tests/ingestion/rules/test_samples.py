@@ -7,10 +7,10 @@ import pytest
 from ingestion.reading.results import Unreadable
 from ingestion.rules.checks.verdict import SiteFacts, judge
 from ingestion.rules.classification.classify import classify
-from samples.documents import specimen
-from samples.faults import Fault, expected
+from samples.documents import make_sample
+from samples.faults import DocumentFault, expected_outcome
 from samples.pages import EXPIRING, FILLABLE, PAGES
-from samples.people_and_sites import site
+from samples.people_and_sites import sample_site
 from samples.renditions import Rendition
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.papers import read_all
@@ -33,24 +33,24 @@ SIGNED = [
 CASES = [
     *((slug, where, DIGITAL, None) for slug in PAGES for where in (AMERICAN, GERMAN)),
     *((slug, AMERICAN, FORM, None) for slug in sorted(FILLABLE)),
-    *((slug, AMERICAN, DIGITAL, Fault.UNSIGNED) for slug in SIGNED),
-    *((slug, GERMAN, DIGITAL, Fault.EXPIRED) for slug in sorted(EXPIRING)),
-    *((slug, GERMAN, DIGITAL, Fault.WRONG_SITE) for slug in PAGES),
-    ("cv", AMERICAN, DIGITAL, Fault.BLANK_PAGE),
-    ("irb-approval", AMERICAN, DIGITAL, Fault.TRUNCATED),
-    ("irb-approval", AMERICAN, DIGITAL, Fault.ENCRYPTED),
-    ("irb-approval", AMERICAN, DIGITAL, Fault.A_WORD_FILE),
-    ("irb-approval", AMERICAN, DIGITAL, Fault.A_WEB_PAGE),
+    *((slug, AMERICAN, DIGITAL, DocumentFault.UNSIGNED) for slug in SIGNED),
+    *((slug, GERMAN, DIGITAL, DocumentFault.EXPIRED) for slug in sorted(EXPIRING)),
+    *((slug, GERMAN, DIGITAL, DocumentFault.WRONG_SITE) for slug in PAGES),
+    ("cv", AMERICAN, DIGITAL, DocumentFault.BLANK_PAGE),
+    ("irb-approval", AMERICAN, DIGITAL, DocumentFault.TRUNCATED),
+    ("irb-approval", AMERICAN, DIGITAL, DocumentFault.ENCRYPTED),
+    ("irb-approval", AMERICAN, DIGITAL, DocumentFault.A_WORD_FILE),
+    ("irb-approval", AMERICAN, DIGITAL, DocumentFault.A_WEB_PAGE),
     ("irb-approval", AMERICAN, SCAN, None),
     ("delegation-log", GERMAN, SCAN, None),
-    ("form-fda-1572", AMERICAN, SCAN, Fault.UNSIGNED),
+    ("form-fda-1572", AMERICAN, SCAN, DocumentFault.UNSIGNED),
     ("irb-approval", AMERICAN, FAINT, None),
     ("form-fda-1572", AMERICAN, INVERTED, None),
-    ("form-fda-1572", AMERICAN, INVERTED, Fault.UNSIGNED),
-    ("medical-licence", GERMAN, SCAN, Fault.EXPIRED),
+    ("form-fda-1572", AMERICAN, INVERTED, DocumentFault.UNSIGNED),
+    ("medical-licence", GERMAN, SCAN, DocumentFault.EXPIRED),
 ]
 SCANS = [(slug, where, SCAN, None) for slug in PAGES for where in (AMERICAN, GERMAN)]
-SCANS += [(slug, GERMAN, SCAN, Fault.UNSIGNED) for slug in SIGNED]
+SCANS += [(slug, GERMAN, SCAN, DocumentFault.UNSIGNED) for slug in SIGNED]
 SCANS += [(slug, GERMAN, INVERTED, None) for slug in SIGNED]
 # Of a faint form with many small boxes some values are read with too little certainty to file it.
 SCANS += [(slug, GERMAN, FAINT, None) for slug in SIGNED if slug != "form-fda-1572"]
@@ -58,7 +58,9 @@ SCANS += [(slug, GERMAN, FAINT, None) for slug in SIGNED if slug != "form-fda-15
 
 def read_cases(folder, cases):
     for number, (slug, where, rendition, fault) in enumerate(cases):
-        content = specimen(slug, today=TODAY, site=site(where), rendition=rendition, fault=fault)
+        content = make_sample(
+            slug, today=TODAY, site=sample_site(where), rendition=rendition, fault=fault
+        )
         (folder / f"{number:03}.pdf").write_bytes(content)
     return dict(zip(cases, read_all(sorted(folder.glob("*.pdf"))), strict=True))
 
@@ -75,14 +77,14 @@ def scans(tmp_path_factory):
 
 def assert_as_expected(case, reading):
     slug, where, _, fault = case
-    study = site(where).study
+    study = sample_site(where).study
     sent_by = SiteFacts(where, study.protocol_number, protocol_version=study.version)
     if isinstance(reading, Unreadable):
         verdict = judge(reading)
     else:
         assert classify(reading).slug == slug
         verdict = checked(reading, declared=slug, site=sent_by, today=TODAY)
-    outcome = expected(fault)
+    outcome = expected_outcome(fault)
     assert (verdict.state, verdict.primary.code if verdict.primary else "") == (
         outcome.state,
         outcome.code,

@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pypdf import PdfReader
 
-from samples.document_facts import Dates
-from samples.documents import neighbour, specimen
-from samples.faults import PASSWORD, Fault
+from samples.document_facts import PacketDates
+from samples.documents import make_sample, neighbour
+from samples.faults import PASSWORD, DocumentFault
 from samples.pages import EXPIRING, FILLABLE, PAGES
-from samples.people_and_sites import SITES, site
+from samples.people_and_sites import SITES, sample_site
 from samples.renditions import Rendition
 from tests.marks import slower
 
@@ -42,7 +42,7 @@ LANDMARKS = {
 
 
 def make(document_type="cv", **rest):
-    return specimen(document_type, **{"today": TODAY, "site": site("1003"), **rest})
+    return make_sample(document_type, **{"today": TODAY, "site": sample_site("1003"), **rest})
 
 
 def pages_of(content, password=None):
@@ -85,7 +85,7 @@ def test_a_document_names_its_site_and_carries_the_landmarks_of_its_type(documen
 @pytest.mark.parametrize("document_type", PAGES)
 def test_a_signature_is_drawn_with_a_pen_and_missing_from_an_unsigned_document(document_type):
     signed = strokes_of(make(document_type))
-    unsigned = strokes_of(make(document_type, fault=Fault.UNSIGNED))
+    unsigned = strokes_of(make(document_type, fault=DocumentFault.UNSIGNED))
 
     assert signed - unsigned >= 2
     assert unsigned == 0 or document_type == "delegation-log"  # where the staff have signed
@@ -109,7 +109,7 @@ def test_two_people_sign_differently_and_one_person_never_quite_the_same():
 def test_the_same_seed_and_day_give_the_same_bytes_in_every_process(rendition):
     program = (
         "import hashlib; from datetime import date; from samples.documents import *;"
-        "content = specimen('form-fda-1572', today=date(2026, 11, 20),"
+        "content = make_sample('form-fda-1572', today=date(2026, 11, 20),"
         f" rendition=Rendition({str(rendition)!r})); print(hashlib.sha256(content).hexdigest())"
     )
     runs = {
@@ -149,14 +149,14 @@ def test_a_scan_has_no_text_layer_and_is_read_by_ocr(document_type, monkeypatch)
 
 @pytest.mark.parametrize("document_type", sorted(EXPIRING))
 def test_an_expired_document_differs_from_a_valid_one_in_its_dates_only(document_type):
-    valid, expired = make(document_type), make(document_type, fault=Fault.EXPIRED)
+    valid, expired = make(document_type), make(document_type, fault=DocumentFault.EXPIRED)
 
     assert pages_of(valid) != pages_of(expired)
     assert strokes_of(valid) == strokes_of(expired)
 
 
 def test_a_document_of_the_wrong_site_names_the_neighbour_and_never_its_own_site():
-    text = " ".join(pages_of(make("cv", fault=Fault.WRONG_SITE)))
+    text = " ".join(pages_of(make("cv", fault=DocumentFault.WRONG_SITE)))
 
     assert "Site number: 1004" in text
     assert "1003" not in text
@@ -170,7 +170,7 @@ def test_every_site_has_a_neighbour_in_its_own_study(place):
 
 @pytest.mark.parametrize("rendition", [Rendition.BORN_DIGITAL, Rendition.SCAN])
 def test_nothing_can_be_repaired_of_a_truncated_file(rendition):
-    content = make("irb-approval", fault=Fault.TRUNCATED, rendition=rendition)
+    content = make("irb-approval", fault=DocumentFault.TRUNCATED, rendition=rendition)
 
     with pytest.raises(pdfium.PdfiumError):
         pdfium.PdfDocument(content)
@@ -188,7 +188,7 @@ def contents_after_repair(content):
 
 
 def test_an_encrypted_document_opens_with_its_password_alone():
-    content = make("irb-approval", fault=Fault.ENCRYPTED)
+    content = make("irb-approval", fault=DocumentFault.ENCRYPTED)
 
     with pytest.raises(pdfium.PdfiumError, match="password"):
         pdfium.PdfDocument(content)
@@ -196,14 +196,15 @@ def test_an_encrypted_document_opens_with_its_password_alone():
 
 
 @pytest.mark.parametrize(
-    ("fault", "head"), [(Fault.A_WORD_FILE, b"PK\x03\x04"), (Fault.A_WEB_PAGE, b"<!DOCTYPE html>")]
+    ("fault", "head"),
+    [(DocumentFault.A_WORD_FILE, b"PK\x03\x04"), (DocumentFault.A_WEB_PAGE, b"<!DOCTYPE html>")],
 )
 def test_what_is_not_a_pdf_says_so_in_its_first_bytes(fault, head):
     assert make(fault=fault).startswith(head)
 
 
 def test_a_blank_page_is_put_between_the_others_and_bears_nothing():
-    pages = pages_of(make("cv", fault=Fault.BLANK_PAGE))
+    pages = pages_of(make("cv", fault=DocumentFault.BLANK_PAGE))
 
     assert [bool(page) for page in pages] == [True, False, True]
     assert "Page 2 of 2" in pages[2]
@@ -213,12 +214,12 @@ def test_a_rendition_or_fault_that_a_type_cannot_have_is_refused():
     with pytest.raises(ValueError, match="not made as a fillable form"):
         make("cv", rendition=Rendition.FILLABLE_FORM)
     with pytest.raises(ValueError, match="does not expire"):
-        make("cv", fault=Fault.EXPIRED)
+        make("cv", fault=DocumentFault.EXPIRED)
 
 
 @given(st.dates(date(2001, 1, 1), date(2090, 1, 1)), st.randoms(use_true_random=False))
 def test_on_any_day_the_dates_are_in_order_and_in_force(today, rng):
-    dates = Dates.around(today, today - timedelta(days=566), rng)
+    dates = PacketDates.around(today, today - timedelta(days=566), rng)
 
     assert dates.protocol < dates.board_meeting < dates.approval < dates.signature < today
     soon = today + timedelta(days=120)
@@ -228,7 +229,7 @@ def test_on_any_day_the_dates_are_in_order_and_in_force(today, rng):
 @given(st.dates(date(2001, 1, 1), date(2090, 1, 1)), st.integers())
 def test_on_any_day_what_is_to_be_expired_has_run_out(today, seed):
     protocol = today - timedelta(days=566)
-    dates = Dates.around(today, protocol, random.Random(seed), expired=True)
+    dates = PacketDates.around(today, protocol, random.Random(seed), expired=True)
 
     assert max(dates.approval_ends, dates.licence_ends, dates.clia_ends) < today
     assert dates.protocol < dates.approval
