@@ -1,4 +1,4 @@
-"""Help: how to send documents, and every reason for which one may be stopped."""
+"""The help pages: how to send documents, and every reason why a check can stop one."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -8,6 +8,8 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from ingestion import notifications
@@ -16,29 +18,39 @@ from ingestion.models import Draft
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import Sentences, reason, sentences
 
-HEADINGS: Mapping[Disposition, str] = MappingProxyType(
+HEADINGS: Mapping[Disposition, Promise] = MappingProxyType(
     {
-        Disposition.REJECT: "Rejected: correct it and upload it again",
-        Disposition.REVIEW: "In review: QA decides",
-        Disposition.HOLD: "Held by us: nothing to do",
-        Disposition.WARN: "Filed, with a remark",
-        Disposition.INFO: "Good to know",
+        Disposition.REJECT: _("Rejected: correct the document and upload it again"),
+        Disposition.REVIEW: _("In review: QA decides"),
+        Disposition.HOLD: _("On hold: you do not need to do anything"),
+        Disposition.WARN: _("Filed with a remark"),
+        Disposition.INFO: _("For information"),
     }
 )
 _S = DocumentState
-STATES: Mapping[DocumentState, str] = MappingProxyType(
+STATES: Mapping[DocumentState, Promise] = MappingProxyType(
     {
-        _S.RECEIVED: "It is here, and waits for its turn.",
-        _S.VALIDATING: "It is being read and checked.",
-        _S.ARCHIVED: "It passed, and is on file. Nothing to do.",
-        _S.DEDUPED: "The very same file is on file for this site. Nothing to do.",
-        _S.REJECTED: "Something on it has to be put right. Its page says what, and how.",
-        _S.RETURNED: "A person in QA looked at it and asks for a correction, in their own words.",
-        _S.IN_REVIEW: "A person in QA decides. Until then you can replace the file, or correct its "
-        "type or person.",
-        _S.HELD: "Something on our side, or the portal's, keeps it. Nothing is wrong with it.",
-        _S.WITHDRAWN: "It was filed in error, or replaced in review. File and history are kept.",
-        _S.CANCELLED: "It was cancelled before it was checked.",
+        _S.RECEIVED: _("We have received the document. It is waiting to be checked."),
+        _S.VALIDATING: _("The document is being read and checked."),
+        _S.ARCHIVED: _("All checks passed. You do not need to do anything."),
+        _S.DEDUPED: _(
+            "The same file is already on file for this site. You do not need to do anything."
+        ),
+        _S.REJECTED: _("The document needs a correction. Its page explains what to do."),
+        _S.RETURNED: _(
+            "QA reviewed the document and asks you for a correction. The note on its "
+            "page explains what to do."
+        ),
+        _S.IN_REVIEW: _(
+            "QA is reviewing the document. Until QA decides, you can replace the file "
+            "or correct its type or person."
+        ),
+        _S.HELD: _("We or the portal have a technical problem. Your document is not the cause."),
+        _S.WITHDRAWN: _(
+            "The document was filed in error, or you replaced it during review. The "
+            "file and its history are kept."
+        ),
+        _S.CANCELLED: _("The document was cancelled before it was checked."),
     }
 )
 
@@ -61,7 +73,7 @@ def rejections(request: HttpRequest) -> HttpResponse:
     return render(request, "help/rejections.html", {"groups": list(_groups())})
 
 
-def _groups() -> list[tuple[str, list[tuple[str, str, Sentences]]]]:
+def _groups() -> list[tuple[Promise, list[tuple[str, str, Sentences]]]]:
     by_disposition = defaultdict(list)
     for code, entry in CODES.items():
         by_disposition[entry.disposition].append((code, reason(code), sentences(code, {})))

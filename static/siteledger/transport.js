@@ -1,7 +1,7 @@
 // How the upload form talks to the server: small questions, one file at a time, and what has come.
 "use strict";
 /* global tus */
-globalThis.slTransport = (form) => {
+globalThis.slTransport = (form, text) => {
   class SignedOut extends Error {}
 
   const headers = { Accept: "application/json" };
@@ -81,7 +81,7 @@ globalThis.slTransport = (form) => {
     if (!status || status >= 500 || [404, 409, 410].includes(status)) return reject(new Error(String(status)));
     let answer = null;
     try { answer = JSON.parse(response.getBody()); } catch { /* not ours */ }
-    return resolve(answer || { message: `The server did not take it (${status}). Reload this page and add it again.` });
+    return resolve(answer || { message: text("NotReceived", { status }) });
   }
 
   // Its person has removed the file: what has come of it goes.

@@ -1,6 +1,6 @@
-// The upload form with files dropped or chosen at once. Each is sent as it is chosen and kept by the
-// server; a lost connection costs the file that was on its way, and what has come is not sent again.
-// It stands on a plain form that works without it: names of fields and answers are the same for both.
+// The upload form with several files at once. Each file is uploaded and saved as soon as it is selected.
+// After a lost connection only the file in progress continues; received files are not uploaded again.
+// The plain form works without this script: both use the same field names and responses.
 "use strict";
 (() => {
   const form = document.querySelector("[data-upload]");
@@ -8,10 +8,11 @@
   const part = (name) => form.querySelector(`[data-${name}]`);
   const drop = part("drop"), list = part("list"), send = part("send"), sending = part("sending"), pause = part("pause");
   const picker = drop.querySelector("input"), said = part("said"), lost = part("lost"), site = document.getElementById("site");
-  const problems = document.getElementById("problems"), sendText = send.textContent;
+  const problems = document.getElementById("problems"), sendText = send.textContent, pauseText = pause.textContent;
   const most = Number(form.dataset.most);
-  const { SignedOut, post, digest, come, sendFile, abandon } = slTransport(form);
-  const { drawn, prefill, named, faultOf, fault, status, hint, showPerson, inRow, select, megabytes } = slRows(form);
+  const { text, drawn, prefill, named, faultOf, fault, status, hint, showPerson, inRow, select, megabytes } = slRows(form);
+  const { SignedOut, post, digest, come, sendFile, abandon } = slTransport(form, text);
+  const title = document.title.replace(text("ErrorTitle", { title: "" }), "");
   const LONGEST_WAIT = 30000; // milliseconds between two tries
   const entries = new Set(); // a row each: row, name, size, file until it was sent, id since, loaded, sha256
   let next = 0, working = false, paused = false, wanted = false, stop = null, wake = null, failures = 0;
@@ -22,7 +23,6 @@
   for (const plain of form.querySelectorAll("[data-plain]")) plain.remove();
   part("enhanced").hidden = false;
 
-  const plural = (n) => `${n} document${n === 1 ? "" : "s"}`;
   const waiting = () => [...entries].filter((entry) => entry.file && !entry.fault);
 
   function bind(entry) {
@@ -39,7 +39,7 @@
     if (isFirst) prefill(entry);
     bind(entry);
     fault(entry, faultOf(file));
-    status(entry, entry.fault ? "Not sent" : "Waiting to be sent");
+    status(entry, text(entry.fault ? "NotUploaded" : "Waiting"));
   }
 
   function gone(entry) {
@@ -53,26 +53,26 @@
     if (entry === working) stop?.();
     if (entry.file) abandon(entry.file);
     gone(entry);
-    said.textContent = `${entry.name} removed. ${plural(entries.size)} in the list.`;
+    said.textContent = text("Removed", { name: entry.name, n: entries.size });
     drop.querySelector("button").focus();
   }
 
   function renew() {
     const open = waiting();
-    send.textContent = form.dataset.corrects || !entries.size ? sendText : `Send ${plural(entries.size)}`;
+    send.textContent = form.dataset.corrects || !entries.size ? sendText : text("SendPacket", { n: entries.size });
     sending.hidden = !open.length;
     const sum = (all, of) => all.reduce((total, entry) => total + of(entry), 0);
     const batch = [...entries].filter((entry) => entry.loaded !== undefined && !entry.fault);
     const total = sum(batch, (entry) => entry.size), done = sum(batch, (entry) => (entry.file ? entry.loaded : entry.size));
     sending.querySelector("progress").value = total ? done / total : 0;
-    sending.querySelector("p").textContent = paused ? `Paused at ${megabytes(done)} of ${megabytes(total)}` : `Uploading ${megabytes(done)} of ${megabytes(total)}`;
+    sending.querySelector("p").textContent = text(paused ? "Paused" : "Uploading", { done: megabytes(done), total: megabytes(total) });
   }
 
   function clear() {
     problems.hidden = true;
     site.removeAttribute("aria-invalid");
     part("site-fault").textContent = "";
-    document.title = document.title.replace(/^Error: /, "");
+    document.title = title;
     for (const entry of entries) fault(entry, entry.fault || "");
   }
 
@@ -95,12 +95,10 @@
       item.append(link);
       return item;
     }));
-    document.title = `Error: ${document.title}`;
+    document.title = text("ErrorTitle", { title });
     problems.hidden = false;
     problems.focus();
   }
-
-  const OUT = "You were signed out. Sign in again in another tab, then come back to this page and press Send: what has come is kept.";
 
   function note(entry) {
     if (!entry.id) return;
@@ -117,35 +115,35 @@
     if (answer.token) form.elements.token.value = answer.token;
     if (!answer.id) {
       fault(entry, answer.message);
-      status(entry, "Not sent");
+      status(entry, text("NotUploaded"));
       return;
     }
     const twin = [...entries].find((other) => other !== entry && String(other.id) === String(answer.id));
     if (twin) {
       gone(entry);
-      said.textContent = `${entry.name} is the same file as ${twin.name}, which is in the list already.`;
-      status(twin, `Received. ${entry.name} is the same file.`);
+      said.textContent = text("SameFile", { name: entry.name, other: twin.name });
+      status(twin, text("ReceivedTwice", { name: entry.name }));
       return;
     }
     Object.assign(entry, { id: answer.id, file: null, guess: answer.guess, looked: answer.looked });
     named(entry, `k${answer.id}`);
     inRow(entry, "remove").value = answer.id;
-    status(entry, "Received");
+    status(entry, text("Received"));
     if (entry.chosen) note(entry);
     look(entry);
   }
 
-  const LOOKING = "Received. Looking at what it is";
+  const detecting = text("DetectingType");
   let looking = Promise.resolve(); // one after the other: each costs the server seconds
   function look(entry) {
     if (!entry.looked) {
-      status(entry, LOOKING);
+      status(entry, detecting);
       looking = looking.then(async () => {
         if (!entries.has(entry)) return;
         const answer = await post(`${form.dataset.files}${entry.id}/guess/`, {});
         if (answer.ok) Object.assign(entry, await answer.json().then(({ guess }) => ({ guess, looked: true })));
       }).catch(() => { entry.looked = true; }).then(() => {
-        if (inRow(entry, "status").textContent === LOOKING) status(entry, "Received");
+        if (inRow(entry, "status").textContent === detecting) status(entry, text("Received"));
         recognised(entry);
       });
     } else recognised(entry);
@@ -167,13 +165,13 @@
   // Answers whether to go on. Whatever was lost is tried again, sooner when the browser is back on the net.
   async function failed(error, entry) {
     if (entry && (!entries.has(entry) || paused)) return true;
-    if (entry) { entry.loaded = 0; status(entry, "Waiting to be sent"); }
+    if (entry) { entry.loaded = 0; status(entry, text("Waiting")); }
     if (error instanceof SignedOut) {
-      tell([{ anchor: "files", message: OUT }]);
+      tell([{ anchor: "files", message: text("SignedOut") }]);
       return false;
     }
     failures += 1;
-    lost.textContent = "The connection was lost, or the server is busy. What has come is kept; we go on by ourselves.";
+    lost.textContent = text("ConnectionLost");
     renew();
     await rest(Math.min(1000 * 2 ** failures, LONGEST_WAIT));
     return true;
@@ -183,7 +181,7 @@
     if (working) return;
     for (let entry; !paused && (entry = waiting()[0]);) {
       working = entry;
-      status(entry, "Sending");
+      status(entry, text("UploadingFile"));
       renew();
       try {
         await bring(entry);
@@ -210,12 +208,12 @@
 
   async function hand() {
     send.disabled = true;
-    said.textContent = "Putting it on record";
+    said.textContent = text("Submitting");
     try {
       for (let on = true; on;) {
         try {
           const answer = await post(form.action, fields());
-          const told = await answer.json().catch(() => ({ problems: [{ anchor: "files", message: `The server did not take it (${answer.status}). Reload this page and send it again: what has come is kept.` }] }));
+          const told = await answer.json().catch(() => ({ problems: [{ anchor: "files", message: text("NotSubmitted", { status: answer.status }) }] }));
           wanted = false;
           failures = 0;
           lost.textContent = "";
@@ -229,8 +227,8 @@
 
   function beforeSending() {
     const faults = [];
-    if (!site.value) faults.push({ anchor: "site", message: "Choose the site this packet is for" });
-    if (!entries.size) faults.push({ anchor: "files", message: "Add at least one document" });
+    if (!site.value) faults.push({ anchor: "site", message: text("SiteMissing") });
+    if (!entries.size) faults.push({ anchor: "files", message: text("FilesMissing") });
     for (const entry of entries) if (entry.fault) faults.push({ anchor: `type-${entry.key}`, message: `${entry.name}: ${entry.fault}` });
     return faults;
   }
@@ -239,9 +237,10 @@
     const taken = [...chosen].slice(0, Math.max(0, most - entries.size)), over = chosen.length - taken.length;
     taken.forEach(add);
     renew();
-    const left = over > 0 ? ` ${over} left out: ${most === 1 ? "one file is sent here" : `a packet holds ${most} files`}.` : "";
-    said.textContent = `${taken.map((file) => file.name).join(", ") || "Nothing"} added. ${plural(entries.size)} in the list.${left}`;
-    if (left) lost.textContent = left.trim();
+    const left = over > 0 ? text("TooMany", { n: over, most }) : "";
+    const added = taken.length ? text("Added", { names: taken.map((file) => file.name).join(", "), n: entries.size }) : "";
+    said.textContent = [added, left].filter(Boolean).join(" ");
+    if (left) lost.textContent = left;
     work();
   }
 
@@ -273,7 +272,7 @@
   addEventListener("beforeunload", (event) => { if (waiting().length) event.preventDefault(); });
   pause.addEventListener("click", () => {
     paused = !paused;
-    pause.textContent = paused ? "Go on" : "Pause";
+    pause.textContent = paused ? text("Resume") : pauseText;
     if (paused) stop?.();
     wake?.();
     renew();
@@ -286,7 +285,7 @@
     clear();
     wanted = true;
     wake?.();
-    if (waiting().length) said.textContent = "It is sent as soon as all its files have come.";
+    if (waiting().length) said.textContent = text("SentWhenReceived");
     return work();
   });
 })();

@@ -65,7 +65,7 @@ def choose(page, *files):
 def send(page, files):
     page.goto("/packets/new/")
     choose(page, files)
-    page.get_by_role("button", name="Send 2 documents").click()
+    page.get_by_role("button", name="Send packet (2)").click()
     page.wait_for_url("**/packets/PKT-*/")
 
 
@@ -76,11 +76,11 @@ def test_a_packet_is_sent_and_seen_to_be_filed(through_the_door, mara, files):
     types = page.locator(".sl-row select")
     expect(types).to_have_count(2)
     assert [types.nth(row).input_value() for row in (0, 1)] == ["irb-approval", "delegation-log"]
-    page.get_by_role("button", name="Send 2 documents").click()
+    page.get_by_role("button", name="Send packet (2)").click()
     expect(page.locator("h2").first).to_have_text("Checking has stopped: no worker is running")
     expect(page.get_by_role("status").filter(has_text="0 of 2 checked")).to_be_visible()
     work()
-    expect(page.locator("h2").first).to_have_text("Everything is on file")
+    expect(page.locator("h2").first).to_have_text("All documents are on file")
     expect(page.locator(".sl-chip", has_text="Filed")).to_have_count(2)
     packet = Packet.objects.get()
     assert page.url.endswith(f"/packets/{packet.reference}/")
@@ -99,13 +99,13 @@ def test_a_mistake_is_named_where_it_is_and_nothing_is_lost(signed_in, mara, fil
     page.goto("/packets/new/")
     cv = {"name": "cv.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-"}
     choose(page, [cv], files[0])
-    page.get_by_role("button", name="Send 2 documents").click()
+    page.get_by_role("button", name="Send packet (2)").click()
     expect(page.locator("#problems")).to_be_focused()
     page.get_by_role("link", name="Say whose CV").click()
     expect(page.get_by_label("Name of the person in cv.pdf")).to_be_focused()
     page.keyboard.type("Helena Brandt")
     expect(page.locator(".sl-row")).to_have_count(2)
-    page.get_by_role("button", name="Send 2 documents").click()
+    page.get_by_role("button", name="Send packet (2)").click()
     page.wait_for_url("**/packets/PKT-*/")
     assert set(Document.objects.values_list("doc_id", flat=True)) == {
         "cv.helena-brandt",
@@ -141,7 +141,7 @@ def test_a_packet_is_sent_without_javascript(through_the_door, mara, files):
     assert page.locator("h3").inner_text() == "IRB approval"
     work()
     page.reload()
-    expect(page.locator("h2").first).to_have_text("Everything is on file")
+    expect(page.locator("h2").first).to_have_text("All documents are on file")
     assert is_on_record(Document.objects.get(), mara)
 
 

@@ -143,7 +143,7 @@ def test_a_reviewer_is_told_of_a_replaced_file_and_keeps_the_note(
     letter = tmp_path / "IRB_letter.pdf"
     letter.write_bytes(content_of("irb-approval"))
     replace(page, document, letter)
-    expect(page.locator("h2").first).to_have_text("Everything is on file")
+    expect(page.locator("h2").first).to_have_text("All documents are on file")
     page.goto(f"/documents/{document.pk}/")
     expect(page.get_by_text("The site replaced this file while it was in review.")).to_be_visible()
     shoot_both(page, "replaced_document")

@@ -84,4 +84,4 @@ def test_the_page_says_so_and_links_the_twin(client, site):
     assert "sl-finding-info" in page
     packet = client.get(f"/packets/{second.packet.reference}/").content.decode()
     assert "The same file is also on file for this site, as cv." in packet
-    assert "Everything is on file" in packet
+    assert "All documents are on file" in packet

@@ -115,7 +115,7 @@ def test_a_file_is_taken_out_with_its_bytes(signed_in):
 @pytest.mark.requirement("R08")
 def test_a_file_that_is_not_taken_is_refused_in_words_and_on_record(signed_in):
     status, said = put(signed_in, pdf("letter.docx"))
-    assert (status, said["message"][:16]) == (422, "Not a PDF or a s")
+    assert (status, said["message"][:16]) == (422, "This is not a PD")
     (entry,) = latest()
     assert (entry.event, entry.reason_code) == ("packet.form_came_back", "file:unacceptable")
     assert spooled() == []
@@ -126,7 +126,10 @@ def test_a_packet_holds_so_many_files_and_no_more(signed_in, settings):
     for name in ("first.pdf", "second.pdf"):
         put(signed_in, pdf(name))
     status, said = put(signed_in, pdf("third.pdf"))
-    assert (status, said["message"]) == (422, "Left out: a packet holds 2.")
+    assert (status, said["message"]) == (
+        422,
+        "This file was not added: a packet can have at most 2 files.",
+    )
     assert len(spooled()) == 2
 
 
@@ -134,7 +137,7 @@ def test_without_javascript_the_same_file_in_two_rows_is_told(signed_in):
     page = send(
         signed_in, **{"file-0": pdf(), "file-1": pdf("b.pdf", b"%PDF-1.7 IRB_approval.pdf")}
     )
-    assert "b.pdf: the same file as IRB_approval.pdf." in page.content.decode()
+    assert "b.pdf: This is the same file as IRB_approval.pdf." in page.content.decode()
 
 
 def test_two_tabs_share_one_draft(signed_in):
@@ -168,7 +171,7 @@ def test_who_overrules_a_clear_guess_is_asked_once_and_both_are_on_record(signed
     DraftFile.objects.update(guess="cv", guessed_at=timezone.now())
     fields = {f"type-k{said['id']}": "irb-approval"}
     page = send(signed_in, **fields).content.decode()
-    assert "looks like a CV; you chose IRB approval" in page
+    assert "the detected type is CV, and you selected IRB approval" in page
     send(signed_in, **fields)
     prompted = next(each for each in latest() if each.event == "packet.form_came_back")
     assert prompted.reason_code == f"type-k{said['id']}:looks_like_another"

@@ -56,7 +56,7 @@ def test_the_counts_of_home_packet_and_site_page_agree(signed_in, site, mara):
     assert "Nothing needs your attention" in shown("/")
     assert "to correct" not in shown("/")
     assert "1 replaced" in shown("/")
-    assert "Finished: 1 document was replaced since" in shown(packet_page)
+    assert "Finished. 1 document has been replaced" in shown(packet_page)
     assert "Upload a corrected file" not in shown(packet_page)
     assert "Newer version:" in shown(packet_page)
     assert "your attention" not in shown(site_page)
@@ -73,7 +73,7 @@ def test_what_is_corrected_needs_nobody_on_any_page(signed_in, site, mara):
     assert "Nothing needs your attention" in page(signed_in)
     assert "1 replaced" in page(signed_in)
     shown = signed_in.get(f"/packets/{packet.reference}/").content.decode()
-    assert "Finished: 1 document was replaced since" in shown
+    assert "Finished. 1 document has been replaced" in shown
     assert "your attention" not in signed_in.get("/sites/0203/").content.decode()
 
 

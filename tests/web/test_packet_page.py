@@ -67,7 +67,7 @@ def test_the_same_file_again_is_a_good_outcome(signed_in, site, mara):
 def test_what_is_held_is_not_the_sites_fault(signed_in, site, mara):
     held = verdict("HELD", Finding("INTERNAL_ERROR"))
     text = shown(signed_in, make_packet(site, mara, held))
-    assert "Held by us: nothing for you to do" in text
+    assert "On hold. You do not need to do anything" in text
     assert "The cause is on our side or at the portal. You need not do anything." in text
 
 
@@ -112,7 +112,7 @@ def test_the_page_itself_is_never_304(signed_in, site, mara):
 def test_when_all_are_checked_the_page_says_done(signed_in, site, mara):
     packet = make_packet(site, mara, FILED, FILED)
     text = shown(signed_in, packet)
-    assert "Everything is on file" in text
+    assert "All documents are on file" in text
     assert "data-done" in text
 
 

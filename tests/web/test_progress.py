@@ -20,9 +20,9 @@ def counts():
         ({D.ARCHIVED: 2, D.VALIDATING: 2}, "Checking your documents", ""),
         ({D.ARCHIVED: 3, D.REJECTED: 1}, "1 of 4 documents needs your attention", ""),
         ({D.REJECTED: 2}, "2 of 2 documents need your attention", ""),
-        ({D.ARCHIVED: 1, D.DEDUPED: 1}, "Everything is on file", ", 1 already on file"),
-        ({D.HELD: 1}, "Held by us: nothing for you to do", ", 1 held by us"),
-        ({D.IN_REVIEW: 1}, "Checked: QA looks at the rest", ", 1 in review"),
+        ({D.ARCHIVED: 1, D.DEDUPED: 1}, "All documents are on file", ", 1 already on file"),
+        ({D.HELD: 1}, "On hold. You do not need to do anything", ", 1 held by us"),
+        ({D.IN_REVIEW: 1}, "Checked. QA is reviewing the remaining documents", ", 1 in review"),
         ({D.CANCELLED: 1}, "Finished", ", 1 cancelled"),
     ],
     ids=["on the way", "one to correct", "two", "all on file", "held", "in review", "cancelled"],
@@ -50,17 +50,17 @@ def test_the_chip_asks_for_help_exactly_when_the_site_can_give_it(states, needin
 
 def test_what_was_replaced_since_needs_nobody_and_is_not_called_filed():
     progress = Progress({D.ARCHIVED: 1, D.REJECTED: 2}, needing=0)
-    assert progress.headline == "Finished: 2 documents were replaced since"
+    assert progress.headline == "Finished. 2 documents have been replaced"
     assert progress.verdict[1] == "2 replaced"
 
 
 def test_without_a_worker_nothing_is_said_to_be_checked():
     progress = Progress({D.RECEIVED: 1, D.ARCHIVED: 1}, needing=0, has_worker=False)
     assert progress.headline == "Checking has stopped: no worker is running"
-    assert progress.verdict[1] == "Waits for a worker"
+    assert progress.verdict[1] == "Waiting for a worker"
 
 
 def test_a_packet_that_is_done_needs_no_worker():
     assert Progress({D.ARCHIVED: 1}, needing=0, has_worker=False).headline == (
-        "Everything is on file"
+        "All documents are on file"
     )

@@ -76,7 +76,7 @@ def test_a_packet_without_a_site_is_asked_for_one(client, db):
     sites = (make_site("1"), make_site("2"))
     client.force_login(make_user(sites=sites))
     answer = send(client, **{"file-0": pdf(), "site": ""})
-    assert 'href="#site">Choose the site' in text(answer)
+    assert 'href="#site">Select the site' in text(answer)
 
 
 def test_another_persons_site_cannot_be_sent_to(stranger, site):
@@ -88,9 +88,9 @@ def test_another_persons_site_cannot_be_sent_to(stranger, site):
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        (pdf("letter.docx"), "not a PDF or a scan"),
-        (pdf("irb.pdf", b""), "the file is empty"),
-        (pdf("irb.pdf", b"x" * 1_200_000), "the file is 1.2 MB; the limit is 1 MB"),
+        (pdf("letter.docx"), "This is not a PDF or a scan."),
+        (pdf("irb.pdf", b""), "The file is empty."),
+        (pdf("irb.pdf", b"x" * 1_200_000), "The file has 1.2 MB, and the limit is 1 MB."),
     ],
     ids=["a Word file", "an empty file", "a file that is too large"],
 )
@@ -120,8 +120,8 @@ def test_with_no_room_for_more_the_draft_comes_back_and_says_when_to_send_it(sig
     settings.MAX_UNFINISHED_DOCUMENTS = 1
     make_batch()
     page = text(send(signed_in, **{"file-0": pdf("cv.pdf"), "type-0": "cv", "person-0": "Jo"}))
-    assert "We have more documents to check than we can take just now." in page
-    assert "Send it again in 10 minutes." in page
+    assert "SiteLedger is busy. Your files are saved." in page
+    assert "Submit the packet again in 10 minutes." in page
     assert 'value="Jo"' in page
     assert Packet.objects.count() == 1
 

@@ -18,6 +18,8 @@ from typing import Self
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from ingestion.core.states import DocumentState
 from ingestion.intake import drafts
@@ -40,8 +42,7 @@ from web.shell.request_limits import whole_number
 ACCEPTED = tuple(SUFFIXES)
 PLAIN_ROWS = 4  # rows of the form without JavaScript, unless more are asked for
 _INPUT = re.compile(r"(?:file|type|person)-(\d{1,4})").fullmatch
-_FULL = "We have more documents to check than we can take just now. Send it again in {}."
-_DOUBT = "{} looks like a {}; you chose {}. Change it, or send it again as it is."
+
 _FIELDS = {"document_type": "type", "person": "person"}  # of a Fault, to the inputs of a row
 
 
@@ -146,8 +147,9 @@ class Form:
         except Refused as refusal:
             self.problems += [self._located(fault) for fault in refusal.faults]
         except AtCapacity as full:
-            said = _FULL.format(in_words(full.retry_after))
-            self.problems.append(Problem("files", said, "at_capacity"))
+            busy = _("SiteLedger is busy. Your files are saved. Submit the packet again in {wait}.")
+            message = busy.format(wait=in_words(full.retry_after))
+            self.problems.append(Problem("files", message, "at_capacity"))
         except NotToCorrect as refusal:
             self.problems.append(Problem("files", str(refusal), "not_to_correct"))
         return None
@@ -173,13 +175,14 @@ class Form:
         if fault := unacceptable(name, sent.size or 0):
             return self._left(number, name, fault, "unacceptable")
         try:
-            file, _ = drafts.keep(self.draft, name, sent)
+            file, _is_new = drafts.keep(self.draft, name, sent)
         except drafts.Full:
             return self._left(number, name, left_out(self.most), "too_many")
         except OverQuota as error:
             return self._left(number, name, str(error), "over_quota")
         if file.pk in self.taken:
-            return self._left(number, name, f"the same file as {file.filename}.", "twice")
+            message = _("This is the same file as {other}. It was added once.")
+            return self._left(number, name, message.format(other=file.filename), "twice")
         self.taken.add(file.pk)
         drafts.describe(file, kind, person)
         return None
@@ -197,14 +200,17 @@ class Form:
 
     def _own_problems(self) -> Iterator[Problem]:
         if self.site is None:
-            yield Problem("site", "Choose the site this packet is for", "required")
+            yield Problem("site", _("Select the site of this packet."), "required")
         if not self.kept and not self.problems:
             first = f"file-{self.inputs[0].key}" if self.inputs else "files"
-            yield Problem(first, "Add at least one document", "required")
+            yield Problem(first, _("Add at least one document."), "required")
         for row in self.kept:
             if row.file and drafts.doubt(row.file, row.chosen_type):
-                seen, said = TYPES[row.file.guess], TYPES[row.chosen_type]
-                message = _DOUBT.format(row.filename, seen.noun, said.noun)
+                detected, chosen = TYPES[row.file.guess], TYPES[row.chosen_type]
+                message = _(
+                    "{file}: the detected type is {detected}, and you selected {chosen}. "
+                    "Change the type, or submit again to keep it."
+                ).format(file=row.filename, detected=detected.name, chosen=chosen.name)
                 yield Problem(f"type-{row.key}", message, "looks_like_another")
 
     def _as_registered(self, row: Row, file: DraftFile) -> UploadedDocument:
@@ -237,18 +243,23 @@ def _choose(file: DraftFile, sent: Mapping[str, str], key: str) -> None:
 
 
 def unacceptable(filename: str, size: int) -> str:
-    """Why a file is not taken at all, in a sentence; "" where it is. `size` in bytes."""
+    """Return why a file cannot be added, in sentences; "" if it can. `size` is in bytes."""
     if PurePath(filename).suffix.lower() not in ACCEPTED:
-        return "not a PDF or a scan. Save it as a PDF and add it again."
+        return _("This is not a PDF or a scan. Save it as a PDF and add it again.")
     if not size:
-        return "the file is empty. Open it on your side, save it and add it again."
+        return _("The file is empty. Open it, save it and add it again.")
     if size > settings.MAX_DOCUMENT_MB * 1_000_000:
-        return (
-            f"the file is {size / 1e6:.1f} MB; the limit is {settings.MAX_DOCUMENT_MB} MB. "
-            "Scan it in black and white."
-        )
+        return _(
+            "The file has {size} MB, and the limit is {limit} MB. Scan it in black and white."
+        ).format(size=f"{size / 1e6:.1f}", limit=settings.MAX_DOCUMENT_MB)
     return ""
 
 
 def left_out(most: int) -> str:
-    return "left out: one file is sent here." if most == 1 else f"left out: a packet holds {most}."
+    """Return the sentence for a file beyond the `most` files that the form takes."""
+    sentence = ngettext(
+        "This file was not added: only one file can be sent here.",
+        "This file was not added: a packet can have at most {n} files.",
+        most,
+    )
+    return sentence.format(n=most)

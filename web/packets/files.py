@@ -19,6 +19,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -122,7 +123,7 @@ def _keep_form(request: SignedIn) -> JsonResponse:
     """Keep a file, or a part of one, that came in a form. Deprecated."""
     sent = request.FILES.get("file")
     if not isinstance(sent, UploadedFile):
-        return _refused(request, "", "no file came with it. Add it again.", "required")
+        return _refused(request, "", _("No file was received. Add it again."), "required")
     corrected = _corrected(request, request.POST.get("corrects", ""))
     part = _part(request, sent.size or 0)
     name = request.POST.get("name", "") if part else sent.name or ""
@@ -185,7 +186,7 @@ def _refused(request: SignedIn, name: str, message: str, code: str) -> JsonRespo
     """That it was not taken is on record, as for the whole form (R08)."""
     by = (request.user.actor, request.user.role)
     form_errors.form_came_back("packet", wrong={"file": [code]}, typed={"file": name}, by=by)
-    return JsonResponse({"message": message[0].upper() + message[1:]}, status=422)
+    return JsonResponse({"message": message}, status=422)
 
 
 def _corrected(request: SignedIn, number: str) -> Document | None:

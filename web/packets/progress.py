@@ -1,19 +1,23 @@
-"""How far a packet is, in words and numbers. Made from counts alone."""
+"""The progress of a packet in words and numbers, computed from the counts of its states."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ingestion.core.states import NEEDS_SITE, SETTLED, DocumentState
-from web.shell.state_display import LOOKS, Look
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-_ALWAYS_SAID = (DocumentState.ARCHIVED, DocumentState.REJECTED)
+from ingestion.core.states import NEEDS_SITE, SETTLED, DocumentState
+from web.shell.state_display import LOOKS, Look, state_label
+
+_ALWAYS_COUNTED = (DocumentState.ARCHIVED, DocumentState.REJECTED)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`needing`: documents that the site has to do something about (`needing_site`).
+    """The progress of one packet.
 
-    `has_worker`: whether a worker is running; it matters while documents wait for one.
+    `needing` is the number of documents that need an action of the site (`needing_site`).
+    `has_worker` says whether a worker is running. It matters while documents wait for one.
     """
 
     counts: Mapping[DocumentState, int]
@@ -34,9 +38,9 @@ class Progress:
 
     @property
     def replaced(self) -> int:
-        """Documents that came back, and in whose place something else was sent since."""
-        gone = (*NEEDS_SITE, DocumentState.WITHDRAWN)
-        return sum(self.counts.get(state, 0) for state in gone) - self.needing
+        """The number of documents that the site has replaced since they came back."""
+        returned = (*NEEDS_SITE, DocumentState.WITHDRAWN)
+        return sum(self.counts.get(state, 0) for state in returned) - self.needing
 
     @property
     def is_stopped(self) -> bool:
@@ -45,28 +49,37 @@ class Progress:
     @property
     def headline(self) -> str:
         if self.is_stopped:
-            return "Checking has stopped: no worker is running"
+            return _("Checking has stopped: no worker is running")
         if not self.is_done:
-            return "Checking your documents"
+            return _("Checking your documents")
+        if self.needing and self.total == 1:
+            return _("1 of 1 document needs your attention")
         if self.needing:
-            verb = "needs" if self.needing == 1 else "need"
-            noun = "document" if self.total == 1 else "documents"
-            return f"{self.needing} of {self.total} {noun} {verb} your attention"
-        return self._end
+            sentence = ngettext(
+                "{n} of {total} documents needs your attention",
+                "{n} of {total} documents need your attention",
+                self.needing,
+            )
+            return sentence.format(n=self.needing, total=self.total)
+        return self._final_headline
 
     @property
-    def _end(self) -> str:
+    def _final_headline(self) -> str:
         """The headline of a packet that needs nothing of its site."""
         if self.counts.get(DocumentState.HELD):
-            return "Held by us: nothing for you to do"
+            return _("On hold. You do not need to do anything")
         if self.counts.get(DocumentState.IN_REVIEW):
-            return "Checked: QA looks at the rest"
+            return _("Checked. QA is reviewing the remaining documents")
         if self.on_file == self.total:
-            return "Everything is on file"
+            return _("All documents are on file")
         if self.replaced:
-            noun = "document was" if self.replaced == 1 else "documents were"
-            return f"Finished: {self.replaced} {noun} replaced since"
-        return "Finished"
+            sentence = ngettext(
+                "Finished. {n} document has been replaced",
+                "Finished. {n} documents have been replaced",
+                self.replaced,
+            )
+            return sentence.format(n=self.replaced)
+        return _("Finished")
 
     @property
     def on_file(self) -> int:
@@ -76,24 +89,32 @@ class Progress:
 
     @property
     def sentence(self) -> str:
-        """As in: 2 of 4 checked. 2 filed, 0 rejected."""
+        """The counts in a sentence, for example "2 of 4 checked. 2 filed, 0 rejected."."""
         others = (state for state in DocumentState if state in SETTLED and self.counts.get(state))
-        shown = dict.fromkeys((*_ALWAYS_SAID, *others))
-        said = [f"{self.counts.get(state, 0)} {state.word.lower()}" for state in shown]
-        return f"{self.settled} of {self.total} checked. {', '.join(said)}."
+        counted = dict.fromkeys((*_ALWAYS_COUNTED, *others))
+        sentence = _("{settled} of {total} checked. {counts}.")
+        return sentence.format(
+            settled=self.settled,
+            total=self.total,
+            counts=", ".join(map(self._count_of, counted)),
+        )
+
+    def _count_of(self, state: DocumentState) -> str:
+        count = self.counts.get(state, 0)
+        return _("{n} {state}").format(n=count, state=state_label(state).lower())
 
     @property
     def verdict(self) -> tuple[Look, str]:
-        """The result in one chip, the most pressing first."""
+        """The result as the icon and the words of one chip, the most urgent first."""
         if self.needing:
-            return LOOKS[DocumentState.REJECTED], f"{self.needing} to correct"
+            return LOOKS[DocumentState.REJECTED], _("{n} to correct").format(n=self.needing)
         if self.is_stopped:
-            return LOOKS[DocumentState.HELD], "Waits for a worker"
+            return LOOKS[DocumentState.HELD], _("Waiting for a worker")
         if not self.is_done:
-            return LOOKS[DocumentState.VALIDATING], DocumentState.VALIDATING.word
+            return LOOKS[DocumentState.VALIDATING], state_label(DocumentState.VALIDATING)
         for state in (DocumentState.HELD, DocumentState.IN_REVIEW, DocumentState.CANCELLED):
-            if count := self.counts.get(state):
-                return LOOKS[state], f"{count} {state.word.lower()}"
+            if self.counts.get(state):
+                return LOOKS[state], self._count_of(state)
         if self.replaced:
-            return LOOKS[DocumentState.WITHDRAWN], f"{self.replaced} replaced"
-        return LOOKS[DocumentState.ARCHIVED], "All on file"
+            return LOOKS[DocumentState.WITHDRAWN], _("{n} replaced").format(n=self.replaced)
+        return LOOKS[DocumentState.ARCHIVED], _("All on file")
