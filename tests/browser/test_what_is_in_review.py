@@ -145,7 +145,7 @@ def test_a_reviewer_is_told_of_a_replaced_file_and_keeps_the_note(
     replace(page, document, letter)
     expect(page.locator("h2").first).to_have_text("All documents are on file")
     page.goto(f"/documents/{document.pk}/")
-    expect(page.get_by_text("The site replaced this file while it was in review.")).to_be_visible()
+    expect(page.get_by_text("The site replaced this file during review.")).to_be_visible()
     shoot_both(page, "replaced_document")
 
     dialog.get_by_role("button", name="Return to site").click()

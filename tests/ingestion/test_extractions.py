@@ -81,7 +81,7 @@ def test_what_came_of_validating_a_digital_signature_is_kept_and_shown():
         "Digitally signed by",
         "Margaret Whitfield",
         "page 2",
-        "intact; the issuer Some CA is not trusted here",
+        "intact; the issuer Some CA is not trusted",
     )
 
 

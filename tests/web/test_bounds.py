@@ -48,7 +48,7 @@ def test_a_file_that_is_too_large_is_counted_and_not_kept(signed_in, small):
     body = encode_multipart(BOUNDARY, {"file": pdf(content=b"%PDF-1.7 " + bytes(1_900_000))})
     answer = signed_in.generic("POST", "/packets/new/files/", body, content_type=MULTIPART_CONTENT)
     assert answer.status_code == 422
-    assert "1.9 MB; the limit is 1 MB" in answer.json()["message"]
+    assert "1.9 MB, and the limit is 1 MB" in answer.json()["message"]
     assert not DraftFile.objects.exists()
 
 

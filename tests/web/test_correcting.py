@@ -150,7 +150,7 @@ def test_a_question_goes_to_qa_word_for_word(signed_in, mara, rejected):
 def test_a_question_without_words_comes_back(signed_in, rejected):
     answer = signed_in.post(f"/documents/{rejected.pk}/ask/", {"words": " "})
     assert answer.status_code == 422
-    assert "Say in a few words" in answer.content.decode()
+    assert "Describe what QA should look at." in answer.content.decode()
     rejected.refresh_from_db()
     assert rejected.state == "REJECTED"
 

@@ -57,9 +57,9 @@ def test_what_was_read_is_shown_and_what_came_from_a_scan_is_marked(signed_in, s
     text = shown(signed_in, document_of(packet))
     read = text[text.index("Data read from this document") :]
     assert "<dt>Approval date</dt><dd>2026-03-12" in read
-    assert "page 2, read from the scan, 87 % sure" in read
-    assert "a form field" in read
-    assert read.count("sure") == 1
+    assert "page 2, read from the scan, confidence 87%" in read
+    assert "form field" in read
+    assert read.count("confidence") == 1
 
 
 def test_nothing_is_shown_as_read_of_what_was_not(signed_in, site, mara):
@@ -120,7 +120,7 @@ def test_it_shows_its_fingerprint_and_its_versions(signed_in, site, mara):
     text = shown(signed_in, document)
     assert document.sha256 in text
     assert text.count("<time", text.index("Versions")) == 2
-    assert "All checks passed. It is on file." in text
+    assert "All checks passed. The document is on file." in text
 
 
 def test_a_filed_document_is_given_as_an_attachment(signed_in, site, mara, tmp_path):

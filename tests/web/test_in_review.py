@@ -79,7 +79,7 @@ def test_a_file_that_is_replaced_leaves_the_review_on_record(signed_in, mara, se
     page = shown(signed_in, f"/documents/{old.pk}/")
     assert "Replaced by the site during review" in page
     assert f'href="/documents/{new.pk}/"' in page
-    assert "The site replaced this file while it was in review." in page
+    assert "The site replaced this file during review." in page
     assert "Replace the file" not in page
     assert "What to do" not in page
     assert "Nothing needs your attention" in shown(signed_in, "/")

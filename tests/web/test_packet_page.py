@@ -60,7 +60,7 @@ def test_the_same_file_again_is_a_good_outcome(signed_in, site, mara):
     text = shown(signed_in, again)
     assert again.documents.get().state == DocumentState.DEDUPED
     assert "Already on file since" in text
-    assert "Nothing to do." in text
+    assert "You do not need to do anything." in text
     assert "Upload a corrected file" not in text
 
 
@@ -68,12 +68,12 @@ def test_what_is_held_is_not_the_sites_fault(signed_in, site, mara):
     held = verdict("HELD", Finding("INTERNAL_ERROR"))
     text = shown(signed_in, make_packet(site, mara, held))
     assert "On hold. You do not need to do anything" in text
-    assert "The cause is on our side or at the portal. You need not do anything." in text
+    assert "We or the portal have a technical problem. You do not need to do anything." in text
 
 
 def test_what_is_in_review_waits_for_qa(signed_in, site, mara):
     text = shown(signed_in, make_packet(site, mara, IN_REVIEW))
-    assert "A person in QA looks at this one." in text
+    assert "QA is reviewing this document." in text
     assert "names site 0417" in text
 
 
@@ -147,7 +147,7 @@ def test_an_odd_address_is_nothing(signed_in, address):
 def test_a_document_that_its_portal_does_not_give_yet_says_that_we_ask_again(signed_in, site, mara):
     packet = make_packet(site, mara, None)
     packet.documents.update(failing_since=timezone.now())
-    assert "It is asked again. You can also upload the file here." in shown(signed_in, packet)
+    assert "The download is retried. You can also upload the file here." in shown(signed_in, packet)
 
 
 def silent_for(host, seconds):
@@ -190,8 +190,11 @@ def test_two_heartbeats_late_and_a_poll_are_told_within_thirty_seconds():
 
 def test_a_document_that_waits_says_that_no_worker_is_running(signed_in, site, mara, host):
     document = make_packet(site, mara, None).documents.get()
-    assert "It waits for its turn." in signed_in.get(f"/documents/{document.pk}/").content.decode()
+    assert (
+        "The document is waiting to be checked."
+        in signed_in.get(f"/documents/{document.pk}/").content.decode()
+    )
     host.delete()
     text = signed_in.get(f"/documents/{document.pk}/").content.decode()
     assert "No worker is running." in text
-    assert "It waits for its turn." not in text
+    assert "The document is waiting to be checked." not in text

@@ -1,4 +1,4 @@
-"""Decisions of QA: who decided what, when and as what. To be looked at, as all records here."""
+"""The admin of QA decisions: who decided what, when and in which role. Read only."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
 
 from ingestion.models import Decision
 from ingestion.review import signature_payload
@@ -18,7 +19,7 @@ class DecisionAdmin(ReadOnlyAdmin):
     list_filter = ["action", ("decided_at", admin.DateFieldListFilter), "document__site"]
     list_select_related = ["document__site"]
     search_fields = ["document__doc_id__startswith", "document__site__site_id__exact"]
-    search_help_text = "The beginning of a document's identifier, or a site number."
+    search_help_text = _("Enter the beginning of a document identifier, or a site number.")
     fields = [
         "document", "page", "action", "from_state", "to_state", "reason_code", "reason", "note",
         "other", "printed_name", "role", "decided_at", "meaning", "signature", "sha256",
@@ -29,12 +30,12 @@ class DecisionAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
         return super().get_queryset(request).select_related("document__site", "other__site")
 
-    @admin.display(description="see also")
+    @admin.display(description=_("links"))
     def page(self, decision: Decision) -> str:
         address = reverse("document", args=[decision.document_id])
-        return format_html('<a href="{}">What happened to it</a>', address)
+        return format_html('<a href="{}">{}</a>', address, _("Document page"))
 
-    @admin.display(description="is as it was decided")
+    @admin.display(description=_("matches the signature"))
     def signature(self, decision: Decision) -> str:
         return render_to_string(
             "documents/_signature.html", {"changed": signature_payload.changed(decision)}

@@ -1,4 +1,4 @@
-"""Documents and findings: what came of each file, and the sentences that its site reads."""
+"""The admin of documents and findings, with the sentences that their sites read."""
 
 from typing import cast
 
@@ -8,6 +8,9 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.change_reasons import FIELD
 from audit.change_tracking.undeletable import KeptAdmin
@@ -30,8 +33,6 @@ from web.documents.extracted_fields import extracted, extraction_of, ways
 from web.documents.outcomes import remarks
 from web.shell.state_display import state_chip
 from web.templatetags.siteledger import filesize
-
-_KEPT = "Nobody deletes a document, nor what happened to it."
 
 
 @admin.register(Document)
@@ -57,17 +58,18 @@ class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
         "site__site_id__exact",
         "sha256__exact",
     ]
-    search_help_text = (
-        "The beginning of a document's identifier or file name, a site number, or a full SHA-256."
+    search_help_text = _(
+        "Enter the beginning of a document identifier or file name, a site number, or a complete "
+        "SHA-256."
     )
     fieldsets = [
         (None, {"fields": ["doc_id", "chip", "said", "see_also"]}),
-        ("What it is", {"fields": [
+        (_("Document"), {"fields": [
             "type_column", "site", "packet", "batch", "filename", "url", "size_text", "pages",
             "fingerprint", "kept",
         ]}),
-        ("What was read on it", {"fields": ["extracted", "evidence", "ways"]}),
-        ("How it was checked", {"fields": [
+        (_("Extracted data"), {"fields": ["extracted", "evidence", "ways"]}),
+        (_("Checks"), {"fields": [
             "code", "schema_version", "rules_version", "attempts", "fetch_tries",
             "counted_tries", "failing_since", "next_attempt_at", "correlation_id", "duplicate_of",
             "received_at", "settled_at",
@@ -83,21 +85,29 @@ class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
     def has_retry_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ingestion.retry_document")
 
-    @admin.action(description="Try again", permissions=["retry"])
+    @admin.action(description=_("Retry"), permissions=["retry"])
     def try_again(self, request: HttpRequest, chosen: QuerySet[Document]) -> None:
-        """Only what is held goes back into the queue; the rest of the choice stays as it is."""
-        user, asked = cast("User", request.user), chosen.count()
+        """Put the held documents of the selection back into the queue; skip the others."""
+        user, selected = cast("User", request.user), chosen.count()
         retried = retrying.try_again(chosen, by=By(user.actor, user.role))
-        self.message_user(request, f"{retried} documents are in the queue again.")
-        if asked > retried:
-            message = f"{asked - retried} were passed over: only what is held is tried again."
-            self.message_user(request, message, messages.WARNING)
+        done = ngettext(
+            "{n} document is in the queue again.", "{n} documents are in the queue again.", retried
+        )
+        self.message_user(request, done.format(n=retried))
+        if skipped := selected - retried:
+            sentence = ngettext(
+                "{n} document was skipped. Only documents on hold can be retried.",
+                "{n} documents were skipped. Only documents on hold can be retried.",
+                skipped,
+            )
+            self.message_user(request, sentence.format(n=skipped), messages.WARNING)
 
     def kept_because(self, obj: Document) -> str:
-        return f"{_KEPT} {retention.said(obj.site.study)}"
+        sentence = gettext("Documents and their history cannot be deleted. {retention}")
+        return sentence.format(retention=retention.said(obj.site.study))
 
     def enter_refusal(self, request: HttpRequest, obj: Document, why: str) -> None:
-        """In the document's own history."""
+        """Record the refused deletion in the document's own history."""
         user = cast("User", request.user)
         with because(request.POST.get(FIELD, "")):
             transitions.refuse_deletion(obj, why, by=By(user.actor, user.role))
@@ -114,19 +124,19 @@ class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
         own = lookup in {"batch__id__exact", "packet__id__exact"}
         return own or super().lookup_allowed(lookup, value, request)
 
-    @admin.display(description="state", ordering="state")
+    @admin.display(description=_("state"), ordering="state")
     def chip(self, document: Document) -> str:
         return state_chip(document.state)
 
-    @admin.display(description="type", ordering="document_type")
+    @admin.display(description=_("type"), ordering="document_type")
     def type_column(self, document: Document) -> str:
         return document.type_name
 
-    @admin.display(description="site", ordering="site__site_id")
+    @admin.display(description=_("site"), ordering="site__site_id")
     def site_number(self, document: Document) -> str:
         return document.site.site_id
 
-    @admin.display(description="size", ordering="size")
+    @admin.display(description=_("size"), ordering="size")
     def size_text(self, document: Document) -> str:
         return filesize(document.size)
 
@@ -134,48 +144,50 @@ class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
     def fingerprint(self, document: Document) -> str:
         return format_html('<span class="sl-hash">{}</span>', document.sha256)
 
-    @admin.display(description="how long it is kept")
+    @admin.display(description=_("retention"))
     def kept(self, document: Document) -> str:
         return retention.said(document.site.study)
 
-    @admin.display(description="findings")
+    @admin.display(description=_("findings"))
     def said(self, document: Document) -> str:
         found = remarks(document)
         if not found:
-            return "None"
+            return gettext("None")
         parts = (render_to_string("documents/_finding.html", {"remark": each}) for each in found)
         return format_html_join("", "{}", ((part,) for part in parts))
 
-    @admin.display(description="entries")
+    @admin.display(description=_("extracted values"))
     def extracted(self, document: Document) -> str:
         found = extracted(document)
         if not found:
-            return "None"
+            return gettext("None")
         return render_to_string("documents/_extracted.html", {"extracted": found})
 
-    @admin.display(description="its type by")
+    @admin.display(description=_("type determined by"))
     def evidence(self, document: Document) -> str:
         last = extraction_of(document)
         return last.evidence if last else ""
 
-    @admin.display(description="pages")
+    @admin.display(description=_("pages"))
     def ways(self, document: Document) -> str:
         last = extraction_of(document)
         if last is None:
-            return "None was read."
+            return gettext("No page was read.")
         lines = [*ways(last), last.engine, ", ".join(last.flags)]
         return format_html_join("", "<div>{}</div>", ((line,) for line in lines if line))
 
-    @admin.display(description="see also")
+    @admin.display(description=_("links"))
     def see_also(self, document: Document) -> str:
-        return format_html(
-            '<a href="{}">What happened to it</a> &nbsp; <a href="{}">Certified copy</a> &nbsp; '
-            '<a href="{}">Packet {}</a>',
-            reverse("document", args=[document.pk]),
-            reverse("certified_copies", args=[document.pk]),
-            reverse("packet", args=[document.packet.reference]),
-            document.packet.reference,
-        )
+        reference = document.packet.reference
+        links = [
+            (reverse("document", args=[document.pk]), gettext("Document page")),
+            (reverse("certified_copies", args=[document.pk]), gettext("Certified copy")),
+            (
+                reverse("packet", args=[reference]),
+                gettext("Packet {reference}").format(reference=reference),
+            ),
+        ]
+        return format_html_join(SafeString(" &nbsp; "), '<a href="{}">{}</a>', links)
 
 
 @admin.register(Finding)
@@ -198,7 +210,7 @@ class FindingAdmin(ReadOnlyAdmin):
     ]
     list_select_related = ["document__site"]
     search_fields = ["document__doc_id__startswith", "document__site__site_id__exact"]
-    search_help_text = "The beginning of a document's identifier, or a site number."
+    search_help_text = _("Enter the beginning of a document identifier, or a site number.")
     fields = [
         "document",
         "document_state",
@@ -219,23 +231,23 @@ class FindingAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Finding]:
         return super().get_queryset(request).select_related("document__site")
 
-    @admin.display(description="state")
+    @admin.display(description=_("state"))
     def document_state(self, finding: Finding) -> str:
         return state_chip(finding.document.state)
 
-    @admin.display(description="what happened")
+    @admin.display(description=_("finding"))
     def what(self, finding: Finding) -> str:
-        return _said(finding).what
+        return _sentences_of(finding).what
 
-    @admin.display(description="why it matters")
+    @admin.display(description=_("why it matters"))
     def why(self, finding: Finding) -> str:
-        return _said(finding).why
+        return _sentences_of(finding).why
 
-    @admin.display(description="what to check")
+    @admin.display(description=_("what to check"))
     def do(self, finding: Finding) -> str:
-        return _said(finding).do
+        return _sentences_of(finding).do
 
 
-def _said(finding: Finding) -> Sentences:
+def _sentences_of(finding: Finding) -> Sentences:
     name = finding.document.type_name
     return sentences(finding.code, finding.facts, type_name=name, for_staff=True)

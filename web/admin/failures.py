@@ -1,6 +1,7 @@
-"""Failed background tasks: what went wrong, and for which batches. In place of django-q2's page.
+"""The admin of failed background tasks, with the batches that they worked on.
 
-That one offers to run a task again; ours are rung by the dispatcher whenever there is work.
+It replaces django-q2's page, which offers to run a task again: the dispatcher starts tasks
+whenever there is work.
 """
 
 import re
@@ -14,6 +15,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext_lazy as _
 from django_q.models import Failure
 
 from ingestion.models import Chunk
@@ -30,7 +32,7 @@ class FailureAdmin(ReadOnlyAdmin):
     list_filter = ["func", ("stopped", admin.DateFieldListFilter)]
     ordering = ["-stopped"]
     search_fields = ["name", "func"]
-    search_help_text = "A task's name, such as shift."
+    search_help_text = _("Enter the name of a task, for example shift.")
     fields = ["name", "func", "started", "stopped", "reason", "batches", "whole"]
     readonly_fields = ["reason", "batches", "whole"]
 
@@ -47,26 +49,26 @@ class FailureAdmin(ReadOnlyAdmin):
         _find_batches([failure] if failure else [])
         return failure
 
-    @admin.display(description="what went wrong")
+    @admin.display(description=_("error"))
     def reason(self, failure: Failure) -> str:
         return str(failure.result).partition(" : Traceback")[0][:200]
 
-    @admin.display(description="batches")
+    @admin.display(description=_("batches"))
     def batches(self, failure: Failure) -> str:
-        """Those whose chunks the shift had in hand; "-" when it had none."""
+        """Return links to the batches whose chunks the shift worked on; "-" for none."""
         links = [
             (reverse("admin:ingestion_batch_change", args=[key]), reference)
             for key, reference in sorted(failure.in_hand)
         ]
         return format_html_join(", ", '<a href="{}">{}</a>', links) or "-"
 
-    @admin.display(description="in full")
+    @admin.display(description=_("complete error"))
     def whole(self, failure: Failure) -> str:
         return format_html("<pre>{}</pre>", failure.result)
 
 
 def _find_batches(failures: Sequence[Failure]) -> None:
-    """Sets `in_hand` of each, with one query for all."""
+    """Set `in_hand` of each failure, with one query for all."""
     named = {failure.pk: _chunks_of(str(failure.result)) for failure in failures}
     wanted = {chunk for chunks in named.values() for chunk in chunks}
     rows = Chunk.objects.filter(pk__in=wanted).values_list("pk", "batch", "batch__reference")

@@ -1,10 +1,11 @@
-"""Filters that say what people say: names of types, and the codes that really occur."""
+"""Filters of the admin's lists: document types by name, and the finding codes that occur."""
 
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from ingestion.models import Document, Finding
 from ingestion.rules.document_types import TYPES
@@ -12,7 +13,7 @@ from ingestion.rules.finding_texts import reason
 
 
 class TypeFilter(admin.SimpleListFilter):
-    title = "type"
+    title = _("type")
     parameter_name = "type"
     column = "document_type"
 
@@ -28,9 +29,9 @@ class TypeOfFindingFilter(TypeFilter):
 
 
 class CodeFilter(admin.SimpleListFilter):
-    """The codes that occur, each with its few words."""
+    """The codes that occur in the database, each with its short label."""
 
-    title = "reason"
+    title = _("reason")
     parameter_name = "code"
     model: type[Document] | type[Finding] = Document
 

@@ -1,4 +1,7 @@
-"""What studies and sites lay down about documents. Every change is an entry in the ledger."""
+"""The admin of required documents, validity overrides and waivers of studies and sites.
+
+Every change is recorded in the ledger.
+"""
 
 from typing import Any
 
@@ -7,6 +10,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
@@ -15,18 +19,18 @@ from ingestion.rules.document_types import TYPES
 
 
 class OfATypeAdmin(LedgerAdminMixin, admin.ModelAdmin):
-    """Rows that are about one type of document: chosen by its name."""
+    """The base of admins whose rows concern one document type, which is selected by its name."""
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
         if db_field.name == "document_type":
             choices = [(slug, kind.name) for slug, kind in TYPES.items()]
-            return forms.ChoiceField(choices=choices, label="Document")
+            return forms.ChoiceField(choices=choices, label=_("Document"))
         return super().formfield_for_dbfield(db_field, request, **options)
 
     def ledger_site(self, obj: Any) -> str:
         return obj.site.site_id if hasattr(obj, "site") else ""
 
-    @admin.display(description="document", ordering="document_type")
+    @admin.display(description=_("document"), ordering="document_type")
     def document(self, row: Any) -> str:
         return type_name(row.document_type)
 
@@ -38,7 +42,9 @@ class RequiredDocumentAdmin(OfATypeAdmin):
     list_filter = ["study"]
     list_select_related = ["study"]
     search_fields = ["study__protocol_number", "document_type"]
-    search_help_text = "A protocol number. A study without a list of its own goes by the usual one."
+    search_help_text = _(
+        "Enter a protocol number. A study without its own list uses the default list."
+    )
 
 
 @admin.register(SiteRequirement)
@@ -61,7 +67,7 @@ class ValidityOverrideAdmin(OfATypeAdmin):
 
 @admin.register(Waiver)
 class WaiverAdmin(OfATypeAdmin):
-    """Granted with a reason, revoked with a reason; never edited and never deleted."""
+    """Waivers are granted and revoked with a reason. They are never edited or deleted."""
 
     reason_field = "revoked_because"
     list_display = ["document", "whose", "site", "reason", "granted_by", "granted_at", "in_force"]
@@ -97,6 +103,6 @@ class WaiverAdmin(OfATypeAdmin):
             obj.revoked_by, obj.revoked_at = request.user, timezone.now()
         super().save_model(request, obj, form, change)
 
-    @admin.display(description="in force", boolean=True)
+    @admin.display(description=_("in force"), boolean=True)
     def in_force(self, waiver: Waiver) -> bool:
         return waiver.revoked_at is None

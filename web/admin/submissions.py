@@ -1,4 +1,4 @@
-"""Batches, packets and chunks: what was submitted, and how far the work on it is."""
+"""The admin of batches, packets and chunks: what was submitted, and the progress of the work."""
 
 from typing import Any, cast
 
@@ -8,6 +8,8 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.undeletable import KeptAdmin
 from ingestion.core.states import SETTLED, BatchState, ChunkState
@@ -21,7 +23,7 @@ from web.shell.state_display import work_chip
 
 
 class CountedAdmin(ReadOnlyAdmin):
-    """Lists that say how many documents there are, and how many are settled."""
+    """The base of lists that count the documents of each row, and how many are settled."""
 
     key = ""  # the foreign key of a document to this model
 
@@ -32,9 +34,10 @@ class CountedAdmin(ReadOnlyAdmin):
         )
         return cast("QuerySet[Any]", counted)
 
-    @admin.display(description="documents settled")
+    @admin.display(description=_("documents settled"))
     def settled(self, row: Any) -> str:
-        return f"{row.documents_settled} of {row.documents_total}"
+        sentence = gettext("{n} of {total}")
+        return sentence.format(n=row.documents_settled, total=row.documents_total)
 
 
 @admin.register(Batch)
@@ -53,7 +56,7 @@ class BatchAdmin(KeptAdmin, CountedAdmin):
     actions = ["cancel"]
     list_select_related = ["submitted_by"]
     search_fields = ["reference"]
-    search_help_text = "A reference, such as BAT-2026-0007, or part of one."
+    search_help_text = _("Enter a reference, for example BAT-2026-0007, or a part of it.")
     fields = [
         "reference", "state_chip", "source", "settled", "priority", "submitted_by",
         "idempotency_key", "created_at", "started_at", "finished_at", "error_code",
@@ -62,32 +65,36 @@ class BatchAdmin(KeptAdmin, CountedAdmin):
     readonly_fields = ["state_chip", "settled", "documents_link"]
 
     def kept_because(self, obj: Batch) -> str:
-        return "Nobody deletes a batch: it is kept with its documents. Cancel it if it still waits."
+        return gettext(
+            "A batch cannot be deleted, because it is kept with its documents. You can cancel a "
+            "batch that is not completed."
+        )
 
     def has_cancel_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ingestion.cancel_batch")
 
-    @admin.action(description="Cancel", permissions=["cancel"])
+    @admin.action(description=_("Cancel"), permissions=["cancel"])
     def cancel(self, request: HttpRequest, chosen: QuerySet[Batch]) -> None:
-        """What waits is cancelled at once, what is in hand as soon as it is over."""
+        """Cancel the waiting documents now, and those in progress as soon as they are settled."""
         user = cast("User", request.user)
         for batch in chosen.order_by("pk"):
             try:
                 batches.cancel(batch, by=By(user.actor, user.role))
             except batches.AlreadyFinal as error:
-                self.message_user(request, f"Passed over: {error}.", messages.WARNING)
+                skipped = gettext("Skipped: {error}.").format(error=error)
+                self.message_user(request, skipped, messages.WARNING)
             else:
-                self.message_user(request, f"Batch {batch.reference} is being cancelled.")
+                sentence = gettext("Batch {reference} is being cancelled.")
+                self.message_user(request, sentence.format(reference=batch.reference))
 
-    @admin.display(description="state", ordering="state")
+    @admin.display(description=_("state"), ordering="state")
     def state_chip(self, batch: Batch) -> str:
         return work_chip(BatchState(batch.state))
 
-    @admin.display(description="documents")
+    @admin.display(description=_("documents"))
     def documents_link(self, batch: Batch) -> str:
-        return _filtered(
-            "ingestion_document", f"batch__id__exact={batch.pk}", "Documents of this batch"
-        )
+        query = f"batch__id__exact={batch.pk}"
+        return _filtered("ingestion_document", query, gettext("Documents of this batch"))
 
 
 @admin.register(Packet)
@@ -97,7 +104,7 @@ class PacketAdmin(KeptAdmin, CountedAdmin):
     list_filter = ["site__country", ("created_at", admin.DateFieldListFilter), "site"]
     list_select_related = ["site", "batch"]
     search_fields = ["reference", "name", "site__site_id"]
-    search_help_text = "A packet's reference or label, or a site number."
+    search_help_text = _("Enter the reference or label of a packet, or a site number.")
     fields = [
         "reference",
         "name",
@@ -112,27 +119,29 @@ class PacketAdmin(KeptAdmin, CountedAdmin):
     readonly_fields = ["settled", "page", "documents_link", "kept"]
 
     def kept_because(self, obj: Packet) -> str:
-        return f"Nobody deletes a packet, nor its documents. {retention.said(obj.site.study)}"
+        sentence = gettext("A packet and its documents cannot be deleted. {retention}")
+        return sentence.format(retention=retention.said(obj.site.study))
 
     def ledger_site(self, obj: Packet) -> str:
         return obj.site.site_id
 
-    @admin.display(description="how long it is kept")
+    @admin.display(description=_("retention"))
     def kept(self, packet: Packet) -> str:
         return retention.said(packet.site.study)
 
-    @admin.display(description="results")
+    @admin.display(description=_("results"))
     def page(self, packet: Packet) -> str:
         return format_html(
-            '<a href="{}">Open the packet<span class="sl-vh"> {}</span></a>',
+            '<a href="{}">{}<span class="sl-vh"> {}</span></a>',
             reverse("packet", args=[packet.reference]),
+            gettext("Open packet"),
             packet.reference,
         )
 
-    @admin.display(description="documents")
+    @admin.display(description=_("documents"))
     def documents_link(self, packet: Packet) -> str:
         query = f"packet__id__exact={packet.pk}"
-        return _filtered("ingestion_document", query, "Documents of this packet")
+        return _filtered("ingestion_document", query, gettext("Documents of this packet"))
 
 
 @admin.register(Chunk)
@@ -152,14 +161,14 @@ class ChunkAdmin(CountedAdmin):
     list_filter = ["state", "site"]
     list_select_related = ["site", "batch"]
     search_fields = ["batch__reference", "site__site_id"]
-    search_help_text = "A batch's reference or a site number."
+    search_help_text = _("Enter the reference of a batch, or a site number.")
     fields = [
         "state_chip", "site", "batch", "settled", "rank", "next_dispatch_at", "lease_owner",
         "lease_expires_at", "attempts",
     ]  # fmt: skip
     readonly_fields = ["state_chip", "settled"]
 
-    @admin.display(description="state", ordering="state")
+    @admin.display(description=_("state"), ordering="state")
     def state_chip(self, chunk: Chunk) -> str:
         return work_chip(ChunkState(chunk.state))
 
@@ -169,6 +178,6 @@ def _filtered(model: str, query: str, text: str) -> str:
 
 
 def _count(key: str, **only: Any) -> Coalesce:
-    """A subquery, so that a page of the list counts for its own rows and no others."""
+    """Return a subquery, so that a page of the list counts only the documents of its own rows."""
     own = Document.objects.filter(**{key: OuterRef("pk")}, **only).order_by().values(key)
     return Coalesce(Subquery(own.annotate(number=Count("pk")).values("number")), 0)

@@ -8,6 +8,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods
@@ -25,13 +27,11 @@ from web.documents.lookup import visible
 from web.shell.access import SignedIn
 from web.shell.forms import SignedForm
 
-SIGNED = "The certified copy is signed and on record. Download it below, now or later."
-
 
 class CopyForm(SignedForm):
     reason = forms.CharField(
-        label="What you need it for",
-        help_text="It stays on record, and is printed on the certificate.",
+        label=_("Purpose of the copy"),
+        help_text=_("Recorded in the audit trail and printed on the certificate."),
         min_length=LEAST,
         max_length=MOST,
         widget=forms.Textarea(attrs={"rows": 3}),
@@ -50,7 +50,7 @@ def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
             certification.certify(document, reason=form.cleaned_data["reason"], by=by)
         except CertificationRefused as refused:
             return _refused(request, document, refused)
-        messages.success(request, SIGNED)
+        messages.success(request, gettext("The certified copy was signed. Download it below."))
         return redirect("certified_copies", document.pk)
     return _shown(request, document, form=form, status=400 if form.errors else 200)
 

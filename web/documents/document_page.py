@@ -5,6 +5,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -28,11 +30,11 @@ from web.shell.access import SignedIn
 from web.shell.forms import PlainForm
 
 _PLAIN_OUTCOMES = {
-    DocumentState.RECEIVED: "It waits for its turn.",
-    DocumentState.VALIDATING: "It is being checked.",
-    DocumentState.ARCHIVED: "All checks passed. It is on file.",
-    DocumentState.REJECTED: "It was rejected.",
-    DocumentState.RETURNED: "QA returned it to the site.",
+    DocumentState.RECEIVED: _("The document is waiting to be checked."),
+    DocumentState.VALIDATING: _("The document is being checked."),
+    DocumentState.ARCHIVED: _("All checks passed. The document is on file."),
+    DocumentState.REJECTED: _("The document was rejected."),
+    DocumentState.RETURNED: _("QA returned the document to the site."),
 }
 
 
@@ -64,11 +66,11 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
 
 def _plain_outcome(state: DocumentState) -> str:
     if state in UNSETTLED and not host_heartbeat.is_any_running():
-        return (
-            "No worker is running. The file is kept, and checking goes on by itself as soon as a "
-            "worker runs again. If this message stays, tell the people who run SiteLedger."
+        return gettext(
+            "No worker is running. Your file is saved, and the checks continue as soon as a "
+            "worker runs again. If this message stays, contact your administrator."
         )
-    return _PLAIN_OUTCOMES.get(state, "")
+    return str(_PLAIN_OUTCOMES.get(state, ""))
 
 
 def _kept(document: Document, user: User) -> str:
@@ -78,8 +80,8 @@ def _kept(document: Document, user: User) -> str:
 
 class DownloadForm(PlainForm):
     reason = forms.CharField(
-        label="Reason for the download",
-        help_text="It stays on record beside the download.",
+        label=_("Reason for the download"),
+        help_text=_("Recorded in the audit trail with the download."),
         min_length=LEAST,
         max_length=MOST,
         widget=forms.Textarea(attrs={"rows": 3}),

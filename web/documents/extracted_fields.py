@@ -1,12 +1,15 @@
-"""What was read from a document, as people see it: each value with where it stands.
+"""The values that were read from a document, each with its page and how it was read.
 
-What came from a picture is marked: an engine read it, and it says how sure it was.
+Values that an OCR engine read from an image are marked with the engine's confidence.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from ingestion.models import Document, Extraction
 from ingestion.reading.results import SignatureResult, TextSource
@@ -16,20 +19,20 @@ from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import FORM
 
 _TEXT_LAYERS = {
-    TextSource.NATIVE: "text of the file",
-    TextSource.FORM: "text of the file, with what was typed into it",
-    TextSource.OCR_LAYER: "scan with a text layer of its own",
+    TextSource.NATIVE: _("text layer of the file"),
+    TextSource.FORM: _("text layer and form fields of the file"),
+    TextSource.OCR_LAYER: _("scan with its own text layer"),
 }
-_WORTH = {
-    SignatureResult.EMPTY: "holds no signature",
-    SignatureResult.UNCHECKED: "not verified",
-    SignatureResult.BROKEN: "does not match the file",
-    SignatureResult.PARTIAL: "covers only a part of the file",
-    SignatureResult.CHANGED: "intact; the file was changed after it",
-    SignatureResult.WEAK: "intact; can be forged ({detail})",
-    SignatureResult.OUT_OF_DATE: "intact; the certificate was not valid on {signed_on}",
-    SignatureResult.UNKNOWN_ISSUER: "intact; the issuer {issuer} is not trusted here",
-    SignatureResult.TRUSTED: "verified; certificate issued by {issuer}",
+_SIGNATURE_RESULTS = {
+    SignatureResult.EMPTY: _("the signature field is empty"),
+    SignatureResult.UNCHECKED: _("not verified"),
+    SignatureResult.BROKEN: _("does not match the file"),
+    SignatureResult.PARTIAL: _("covers only a part of the file"),
+    SignatureResult.CHANGED: _("intact; the file was changed after signing"),
+    SignatureResult.WEAK: _("intact; the algorithm is not secure ({detail})"),
+    SignatureResult.OUT_OF_DATE: _("intact; the certificate was not valid on {signed_on}"),
+    SignatureResult.UNKNOWN_ISSUER: _("intact; the issuer {issuer} is not trusted"),
+    SignatureResult.TRUSTED: _("verified; certificate issued by {issuer}"),
 }
 
 
@@ -42,12 +45,12 @@ class Extracted:
 
 
 def extraction_of(document: Document) -> Extraction | None:
-    """Of the last attempt that read it."""
+    """Return the extraction of the last attempt that read the document, or None."""
     return document.extractions.last()
 
 
 def extracted(document: Document) -> list[Extracted]:
-    """Nothing for a document that was not read, or whose type is in doubt."""
+    """Return the values of a document; none if it was not read or its type is uncertain."""
     last = extraction_of(document)
     return list(_values(document, last)) if last else []
 
@@ -55,23 +58,32 @@ def extracted(document: Document) -> list[Extracted]:
 def _values(document: Document, last: Extraction) -> Iterator[Extracted]:
     kind = TYPES.get(document.document_type)
     nouns = {spec.name: spec.noun for spec in kind.fields} if kind else {}
-    nouns["signature_date"] = "date of the signature"
+    nouns["signature_date"] = gettext("date of the signature")
     for field in last.fields:
         noun = nouns.get(field["name"], field["name"].replace("_", " "))
-        page = f"page {field['page']}" if field["page"] else ""
-        yield Extracted(noun[:1].upper() + noun[1:], field["value"], page, _how(field))
+        yield Extracted(
+            noun[:1].upper() + noun[1:], field["value"], _page(field["page"]), _how(field)
+        )
     signature = last.signature or {}
     if digital := signature.get("digital"):
-        page = f"page {signature['page']}" if signature["page"] else ""
-        signer = digital["signer"] or "a certificate without a name"
-        worth = _WORTH[SignatureResult(digital["result"])].format_map(digital)
-        yield Extracted("Digitally signed by", signer, page, worth)
+        signer = digital["signer"] or gettext("A certificate without a name")
+        result = _SIGNATURE_RESULTS[SignatureResult(digital["result"])]
+        yield Extracted(
+            gettext("Digitally signed by"),
+            signer,
+            _page(signature["page"]),
+            str(result).format_map(digital),
+        )
+
+
+def _page(number: int | None) -> str:
+    return gettext("page {n}").format(n=number) if number else ""
 
 
 def ways(last: Extraction) -> list[str]:
-    """How the pages were read, for whoever reviews: neighbours that were read alike stand together.
+    """Return how the pages were read, for reviewers. Equal neighbouring pages share a line.
 
-    "Pages 1 to 3: text of the file", "Page 4: scan of 200 dpi, 91 % sure".
+    Examples: "Pages 1 to 3: text layer of the file", "Page 4: scan at 200 dpi, confidence 91%".
     """
     runs = groupby(last.pages, key=_way)
     return [f"{_span([page['number'] for page in run])}: {way}" for way, run in runs]
@@ -79,30 +91,39 @@ def ways(last: Extraction) -> list[str]:
 
 def _way(page: Mapping[str, Any]) -> str:
     if "error" in page:
-        return f"could not be read ({page['error']})"
+        return gettext("could not be read ({error})").format(error=page["error"])
     if "blank" in page:
-        return "blank"
+        return gettext("blank")
     if page["source"] != TextSource.OCR:
-        return _TEXT_LAYERS[TextSource(page["source"])]
-    parts = [f"scan of {page['dpi']} dpi", f"{page['confidence']:.0f} % sure"]
+        return str(_TEXT_LAYERS[TextSource(page["source"])])
+    parts = [
+        gettext("scan at {dpi} dpi").format(dpi=page["dpi"]),
+        gettext("confidence {percent}").format(percent=f"{page['confidence']:.0f}%"),
+    ]
     if page["uncovered"] > PASSED_OVER:
-        parts.append(f"{page['uncovered']:.0%} of its print not read".replace("%", " %"))
-    parts += [f"{what} by {page[what]} degrees" for what in ("turned", "askew") if page[what]]
+        parts.append(gettext("{percent} not read").format(percent=f"{page['uncovered']:.0%}"))
+    if page["turned"]:
+        parts.append(gettext("turned by {degrees} degrees").format(degrees=page["turned"]))
+    if page["askew"]:
+        parts.append(gettext("skewed by {degrees} degrees").format(degrees=page["askew"]))
     return ", ".join(parts)
 
 
 def _span(numbers: list[int]) -> str:
     first, last = numbers[0], numbers[-1]
-    return f"Page {first}" if first == last else f"Pages {first} to {last}"
+    if first == last:
+        return gettext("Page {n}").format(n=first)
+    return gettext("Pages {first} to {last}").format(first=first, last=last)
 
 
 def _how(field: Mapping[str, Any]) -> str:
     if field["source"] == FORM:
-        return "a form field"
+        return gettext("form field")
     if field["source"] == SIGNATURE:
-        return "the time of the digital signature"
+        return gettext("time of the digital signature")
     if field["source"] == TextSource.OCR:
-        return f"read from the scan, {field['confidence']:.0f} % sure"
+        confidence = f"{field['confidence']:.0f}%"
+        return gettext("read from the scan, confidence {percent}").format(percent=confidence)
     if field["source"] == TextSource.OCR_LAYER:
-        return "from the scan's own text layer"
+        return gettext("text layer of the scan")
     return ""

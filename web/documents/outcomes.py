@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import NEEDS_SITE, DocumentState
 from ingestion.intake import corrections, declarations
@@ -78,9 +80,9 @@ class Outcome:
         state = self.document.state
         is_late = state == DocumentState.RECEIVED and self.document.failing_since
         if state == DocumentState.HELD or is_late:
-            return "Upload the file here"
+            return gettext("Upload the file here")
         if state == DocumentState.ARCHIVED and any(each.tone != "info" for each in self.remarks):
-            return "Upload a newer version"
+            return gettext("Upload a newer version")
         return ""
 
     @property
@@ -101,19 +103,28 @@ def person_of(document: Document) -> str:
     return Declared.of(document).person
 
 
-_REPLACED = "The site replaced this file while it was in review. The file and its history are kept."
+_LATE = _(
+    "The portal has not sent the file yet. The download is retried. You can also upload the file "
+    "here."
+)
+_STAFF_LATE = _("The portal has not sent the file yet. The download is retried.")
+_REPLACED = _("The site replaced this file during review. The file and its history are kept.")
 _NOTES = {
-    DocumentState.IN_REVIEW: (
-        "A person in QA looks at this one. You will see the decision here. You need not do "
-        "anything, and you can still put it right until QA decides."
+    DocumentState.IN_REVIEW: _(
+        "QA is reviewing this document. You do not need to do anything, and you will see the "
+        "decision here. Until QA decides, you can still correct or replace the document."
     ),
-    DocumentState.HELD: "The cause is on our side or at the portal. You need not do anything.",
-    DocumentState.WITHDRAWN: "It was filed in error. The file and its history are kept.",
-    DocumentState.CANCELLED: "It was cancelled before it was checked.",
+    DocumentState.HELD: _(
+        "We or the portal have a technical problem. You do not need to do anything."
+    ),
+    DocumentState.WITHDRAWN: _("Filed in error. The file and its history are kept."),
+    DocumentState.CANCELLED: _("Cancelled before it was checked."),
 }
 _STAFF_NOTES = _NOTES | {
-    DocumentState.IN_REVIEW: "It waits for a decision of QA.",
-    DocumentState.HELD: "The cause is on our side or at the portal. Operations retries it.",
+    DocumentState.IN_REVIEW: _("Waiting for a decision by QA."),
+    DocumentState.HELD: _(
+        "A technical problem of SiteLedger or of the portal. Operations can retry the document."
+    ),
 }
 _TONES = {
     DocumentState.REJECTED: "bad",
@@ -175,7 +186,7 @@ def remarks(
     document: Document, *, for_staff: bool = False, advised: bool = True
 ) -> tuple[Remark, ...]:
     """Return what was found, in words; without advice unless it is `advised`."""
-    heading = "What to check" if for_staff else "What to do"
+    heading = gettext("What to check") if for_staff else gettext("What to do")
     return tuple(
         _remark(finding, document, for_staff=for_staff, advice=heading if advised else "")
         for finding in document.current_findings
@@ -196,22 +207,22 @@ def _note(document: Document, state: DocumentState, *, for_staff: bool) -> str:
     if state is DocumentState.DEDUPED:
         return _already_on_file(document)
     if is_overruled(document):
-        return "A person in QA looked at it, and filed it."
+        return gettext("QA reviewed this document and filed it.")
     if state is DocumentState.RECEIVED and document.failing_since:
-        waits = "The portal has not sent it yet. It is asked again."
-        return waits if for_staff else f"{waits} You can also upload the file here."
+        return str(_STAFF_LATE if for_staff else _LATE)
     if state is DocumentState.RECEIVED and document.is_redeclared:
-        return "Its type or person was corrected. The checks run again."
+        return gettext("The type or person was corrected. The checks run again.")
     if state is DocumentState.WITHDRAWN and _correction(document):
-        return _REPLACED
-    return (_STAFF_NOTES if for_staff else _NOTES).get(state, "")
+        return str(_REPLACED)
+    return str((_STAFF_NOTES if for_staff else _NOTES).get(state, ""))
 
 
 def _already_on_file(document: Document) -> str:
     twin = document.duplicate_of
     if twin is None or twin.settled_at is None:
-        return "The same file is already on file for this site. Nothing to do."
-    return f"Already on file since {day(twin.settled_at)}. Nothing to do."
+        return gettext("The same file is already on file. You do not need to do anything.")
+    sentence = gettext("Already on file since {date}. You do not need to do anything.")
+    return sentence.format(date=day(twin.settled_at))
 
 
 def needed(waiting: QuerySet[Document], *, for_staff: bool = False) -> list[Outcome]:

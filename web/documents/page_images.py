@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
@@ -55,8 +56,10 @@ class PagePicture:
 
     @property
     def alt(self) -> str:
-        marked = ", with the place marked" if self.spots else ""
-        return f"Page {self.number} of {self.document.type_name}{marked}"
+        sentence = _("Page {page} of {type}")
+        if self.spots:
+            sentence = _("Page {page} of {type}, with the finding marked")
+        return sentence.format(page=self.number, type=self.document.type_name)
 
 
 @login_required

@@ -7,6 +7,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -27,11 +29,11 @@ MOST_REASON = 500  # characters
 
 class Question(PlainForm):
     words = forms.CharField(
-        label="Why do you think that the check is wrong?",
-        help_text="QA reads this word for word. Say what they should look at, and on which page.",
+        label=_("Why do you think that the check is wrong?"),
+        help_text=_("QA reads your text. Name the page and describe what QA should look at."),
         max_length=review_requests.MAX_REQUEST_LENGTH,
         widget=forms.Textarea(attrs={"rows": 6}),
-        error_messages={"required": "Say in a few words what QA should look at"},
+        error_messages={"required": _("Describe what QA should look at.")},
     )
 
 
@@ -41,8 +43,8 @@ class DeclarationForm(PlainForm):
     document_type = type_field()
     person = person_field()
     reason = forms.CharField(
-        label="Reason",
-        help_text="It stays on record with your name.",
+        label=_("Reason"),
+        help_text=_("Recorded in the audit trail with your name."),
         min_length=LEAST,
         max_length=MOST_REASON,
         widget=forms.Textarea(attrs={"rows": 3}),
@@ -88,7 +90,8 @@ def redeclare(request: SignedIn, pk: int) -> HttpResponse:
             document = of_own_site(request.user, pk)  # somebody was first: the page says so
         else:
             messages.info(
-                request, "It is on record. The checks run again; the result appears here."
+                request,
+                gettext("Your correction is saved. The checks run again. See the result here."),
             )
             return redirect("document", pk)
     if why := declarations.refusal(document):
@@ -112,7 +115,7 @@ def retry(request: SignedIn, pk: int) -> HttpResponse:
     except retrying.NotRetried as refusal:
         messages.info(request, str(refusal))
     else:
-        messages.info(request, "We ask your portal again. You see here what comes of it.")
+        messages.info(request, gettext("The download is retried. See the result here."))
     return redirect("document", pk)
 
 
@@ -128,7 +131,7 @@ def ask(request: SignedIn, pk: int) -> HttpResponse:
         except review_requests.ReviewRequestRefused:
             document.refresh_from_db()  # somebody was first: the page says so
         else:
-            messages.info(request, "QA has your question. The answer appears here.")
+            messages.info(request, gettext("QA has received your request. See the answer here."))
             return redirect("document", pk)
     if why := review_requests.explain_refusal(document):
         context = {

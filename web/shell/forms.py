@@ -1,8 +1,9 @@
-"""What the forms of the product's own pages have in common: their look, and how they are signed."""
+"""Base classes and fields of forms: the product's style, and the electronic signature."""
 
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from audit.electronic_signatures import Signature
 from ingestion.rules.document_types import TYPES
@@ -11,7 +12,7 @@ from sites.models import User
 
 
 class PlainForm(forms.Form):
-    """Fields in the product's look; what is wrong is tied to its field for screen readers."""
+    """A form whose fields have the product's style."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -21,13 +22,13 @@ class PlainForm(forms.Form):
 
 def type_field() -> forms.ChoiceField:
     kinds = [(kind.slug, kind.name) for kind in TYPES.values()]
-    return forms.ChoiceField(label="Type", choices=[("", "Choose a type"), *kinds])
+    return forms.ChoiceField(label=_("Type"), choices=[("", _("Select a type")), *kinds])
 
 
 def person_field() -> forms.CharField:
     return forms.CharField(
-        label="Name of the person",
-        help_text="Only for a CV, licence, GCP certificate or financial disclosure.",
+        label=_("Name of the person"),
+        help_text=_("Only for a CV, licence, GCP certificate or financial disclosure."),
         required=False,
         max_length=80,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
@@ -35,11 +36,11 @@ def person_field() -> forms.CharField:
 
 
 class SignedForm(PlainForm):
-    """What is filled in is signed with it; the two fields of that come last."""
+    """A form that is signed electronically. The two fields of the signature come last."""
 
-    # Never filled in by us: 21 CFR 11.200(a)(1) asks for both at each signing.
-    username = forms.CharField(label="User name", max_length=150)
-    password = forms.CharField(label="Password", strip=False, widget=forms.PasswordInput)
+    # Never prefilled: 21 CFR 11.200(a)(1) requires both components at each signing.
+    username = forms.CharField(label=_("User name"), max_length=150)
+    password = forms.CharField(label=_("Password"), strip=False, widget=forms.PasswordInput)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -48,9 +49,10 @@ class SignedForm(PlainForm):
         self.order_fields([name for name in self.fields if name not in SignedForm.base_fields])
 
     def signed(self, person: User, meaning: str, permission: str = "") -> Signature | None:
-        """After `is_valid()`. None, and an error of the form, where it is not this person.
+        """Return the signature of `person`, or None if the credentials are not theirs.
 
-        They sign in the role that gives them `permission`; without one, in all that they have.
+        Call it after `is_valid()`. Wrong credentials add an error to the form. The person signs in
+        the role that gives them `permission`; without one, in all of their roles.
         """
         given = self.cleaned_data
         try:

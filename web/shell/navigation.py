@@ -1,7 +1,7 @@
-"""The one header of the product: what a person may open, and where they are.
+"""The navigation of the header: the pages that a person may open, and the current one.
 
-A context processor for every page, the admin's too. Items go by permission, so
-a role that gains one gains the item.
+`navigation` is a context processor for every page, including the admin's. Each item is shown by
+permission, so a role that gains the permission gains the item.
 """
 
 from collections.abc import Callable
@@ -10,6 +10,8 @@ from functools import partial
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from ingestion.review import assignments
 from sites import approvals
@@ -17,17 +19,17 @@ from sites.models import User
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    label: str
+class NavigationItem:
+    label: Promise
     url_name: str
-    shown_to: Callable[[User], bool]
-    also: tuple[str, ...] = ()  # other pages of its section
-    waiting: Callable[[User], int] | None = None  # how many things; asked where it is shown
+    is_visible_to: Callable[[User], bool]
+    sections: tuple[str, ...] = ()  # other paths whose pages belong to the item
+    waiting: Callable[[User], int] | None = None  # counts the items that wait for the person
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    label: str
+class NavigationLink:
+    label: Promise
     url: str
     is_current: bool
     waiting: Callable[[], int] | None
@@ -52,75 +54,78 @@ def _who_see_sites(user: User) -> bool:
 _PACKETS, _DOCUMENTS = "/packets/", "/documents/"
 
 ITEMS = (
-    Item("My packets", "home", _coordinators, (_PACKETS, _DOCUMENTS)),
-    Item("Upload a packet", "upload", _coordinators),
-    Item(
-        "Review",
+    NavigationItem(_("My packets"), "home", _coordinators, (_PACKETS, _DOCUMENTS)),
+    NavigationItem(_("Upload a packet"), "upload", _coordinators),
+    NavigationItem(
+        _("Review"),
         "review_queue",
         _staff_with("ingestion.review_document"),
         waiting=lambda _user: assignments.waiting(),
     ),
-    Item(
-        "Records",
+    NavigationItem(
+        _("Records"),
         "admin:ingestion_document_changelist",
         _staff_with("ingestion.view_document"),
         (_DOCUMENTS, "/admin/ingestion/finding/"),
     ),
-    Item(
-        "Packets",
+    NavigationItem(
+        _("Packets"),
         "admin:ingestion_packet_changelist",
         _staff_with("ingestion.view_packet"),
         (_PACKETS,),
     ),
-    Item("Required documents", "required", _who_see_sites, ("/figures/",)),
-    Item("Operations", "ops", _staff_with("ingestion.view_chunk")),
-    Item("Audit trail", "trail", _staff_with("audit.view_entry")),
-    Item(
-        "Work",
+    NavigationItem(_("Required documents"), "required", _who_see_sites, ("/figures/",)),
+    NavigationItem(_("Operations"), "ops", _staff_with("ingestion.view_chunk")),
+    NavigationItem(_("Audit trail"), "trail", _staff_with("audit.view_entry")),
+    NavigationItem(
+        _("Work"),
         "admin:ingestion_batch_changelist",
         _staff_with("ingestion.view_chunk"),
         ("/admin/ingestion/chunk/", "/admin/django_q/"),
     ),
-    Item("Sites", "admin:clinical_sites_site_changelist", _staff_with("clinical_sites.view_site")),
-    Item(
-        "People",
+    NavigationItem(
+        _("Sites"), "admin:clinical_sites_site_changelist", _staff_with("clinical_sites.view_site")
+    ),
+    NavigationItem(
+        _("People"),
         "admin:clinical_sites_user_changelist",
         _staff_with("clinical_sites.view_user"),
         ("/access/",),
     ),
-    Item(
-        "Approvals",
+    NavigationItem(
+        _("Approvals"),
         "approvals",
         _staff_with("clinical_sites.change_portal"),
         waiting=approvals.count_waiting_for,
     ),
-    Item("Help", "help", _everybody),
+    NavigationItem(_("Help"), "help", _everybody),
 )
 
 
-def navigation(request: HttpRequest) -> dict[str, list[Link]]:
+def navigation(request: HttpRequest) -> dict[str, list[NavigationLink]]:
+    """Return the links of the header for the person of the request."""
     user = getattr(request, "user", None)  # absent when a middleware failed early
     if not isinstance(user, User):
         return {"navigation": []}
-    shown = [(item, reverse(item.url_name)) for item in ITEMS if item.shown_to(user)]
-    # The item with the longest address that the page lies under, so that "/" does not claim all.
-    fits = {url: _fit(request.path, (url, *item.also)) for item, url in shown}
-    current = max(fits, key=fits.__getitem__, default="")
+    visible = [(item, reverse(item.url_name)) for item in ITEMS if item.is_visible_to(user)]
+    # The current item has the longest path that contains the page, so "/" does not win every time.
+    lengths = {url: _matched_length(request.path, (url, *item.sections)) for item, url in visible}
+    current = max(lengths, key=lengths.__getitem__, default="")
     links = [
-        Link(item.label, url, url == current and fits[url] > 0, _asked_of(item, user))
-        for item, url in shown
+        NavigationLink(
+            item.label,
+            url,
+            is_current=url == current and lengths[url] > 0,
+            waiting=partial(item.waiting, user) if item.waiting else None,
+        )
+        for item, url in visible
     ]
     return {"navigation": links}
 
 
-def _asked_of(item: Item, user: User) -> Callable[[], int] | None:
-    return partial(item.waiting, user) if item.waiting else None
-
-
-def _fit(path: str, sections: tuple[str, ...]) -> int:
-    """The length of the longest section that holds the path; 0 for none."""
-    return max((len(url) for url in sections if path == url or _within(path, url)), default=0)
-
-
-def _within(path: str, section: str) -> bool:
-    return section != "/" and path.startswith(section)
+def _matched_length(path: str, sections: tuple[str, ...]) -> int:
+    """Return the length of the longest section that contains the path; 0 for none."""
+    containing = (
+        each for each in sections if path == each or (each != "/" and path.startswith(each))
+    )
+    return max(map(len, containing), default=0)

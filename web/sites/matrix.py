@@ -16,6 +16,8 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Min, QuerySet
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from audit.files.csv_export import inert
 from ingestion.documents.site_readiness import Readiness, readiness
@@ -29,12 +31,14 @@ from web.sites.required_documents import Line, lines
 
 ON_A_PAGE = 50
 SOON = timedelta(days=30)
+PLACE_HEADINGS = ("Site", "Name", "Country", "Study")
+COUNT_HEADINGS = ("In order", "Needed", "As of")
 KEY = (
-    (STANDING_LOOKS[Standing.CURRENT], "Filed"),
-    (STANDING_LOOKS[Standing.EXPIRING], "Due soon"),
-    (STANDING_LOOKS[Standing.PENDING], "Sent, being checked"),
-    (STANDING_LOOKS[Standing.RETURNED], "Rejected or expired"),
-    (STANDING_LOOKS[Standing.MISSING], "Missing or waived"),
+    (STANDING_LOOKS[Standing.CURRENT], _("Filed")),
+    (STANDING_LOOKS[Standing.EXPIRING], _("Due soon")),
+    (STANDING_LOOKS[Standing.PENDING], _("Sent, being checked")),
+    (STANDING_LOOKS[Standing.RETURNED], _("Rejected or expired")),
+    (STANDING_LOOKS[Standing.MISSING], _("Missing or waived")),
 )
 
 
@@ -66,17 +70,21 @@ class Wishes(forms.Form):
     """What the reader wants to see. Anything that is not known narrows nothing."""
 
     study = forms.ModelChoiceField(
-        Study.objects.none(), to_field_name="protocol_number", required=False, empty_label="All"
+        Study.objects.none(),
+        label=_("Study"),
+        to_field_name="protocol_number",
+        required=False,
+        empty_label=_("All"),
     )
-    country = forms.ChoiceField(required=False)
-    incomplete = forms.BooleanField(label="Incomplete only", required=False)
-    due = forms.BooleanField(label="Renewal due in 30 days", required=False)
+    country = forms.ChoiceField(label=_("Country"), required=False)
+    incomplete = forms.BooleanField(label=_("Incomplete only"), required=False)
+    due = forms.BooleanField(label=_("Renewal due in 30 days"), required=False)
 
     def __init__(self, data: Mapping[str, Any], sites: "QuerySet[Site]") -> None:
         super().__init__(data)
         studies = Study.objects.filter(pk__in=sites.order_by().values("study"))
         countries = sites.order_by("country").values_list("country", flat=True).distinct()
-        named = [("", "All"), *((name, name) for name in countries)]
+        named = [("", _("All")), *((name, name) for name in countries)]
         self.fields["study"].queryset = studies  # type: ignore[attr-defined] # as declared above
         self.fields["country"].choices = named  # type: ignore[attr-defined] # as declared above
         for name in ("study", "country"):
@@ -168,7 +176,7 @@ def _cell(found: Sequence[Line], site: Site, reader: User) -> Cell:
         look=worst.look,
         # A column is narrow; the year of what runs out soon goes without saying.
         word=worst.word.removesuffix(f" {timezone.now().year}"),
-        count=f"{met} of {len(found)}" if len(found) > 1 else "",
+        count=gettext("{n} of {total}").format(n=met, total=len(found)) if len(found) > 1 else "",
         url=_url(worst, site, reader),
         is_missing=worst.standing is Standing.MISSING,
     )
@@ -191,13 +199,14 @@ def _url(line: Line, site: Site, reader: User) -> str:
 
 
 def as_csv(found: Chosen, needed: Sequence[str], reader: User) -> Iterator[str]:
-    """Line by line, for all sites that were chosen and not for one page of them."""
+    """Yield the lines of the CSV file, for all chosen sites and not for one page of them.
+
+    The headings are not translated, because programs read the file by them.
+    """
     writer = csv.writer(_Echo())
     names = [type_name(kind) for kind in needed]
     now = f"{timezone.now():%Y-%m-%d %H:%M} UTC"
-    yield _line(
-        writer.writerow, ["Site", "Name", "Country", "Study", *names, "In order", "Needed", "As of"]
-    )
+    yield _line(writer.writerow, [*PLACE_HEADINGS, *names, *COUNT_HEADINGS])
     for stands in found.in_pages():
         for row in matrix(stands, needed, reader).rows:
             site = row.stand.site
@@ -209,7 +218,7 @@ def as_csv(found: Chosen, needed: Sequence[str], reader: User) -> Iterator[str]:
 
 def _worded(cell: Cell | None) -> str:
     if cell is None:
-        return "Not required"
+        return gettext("Not required")
     return f"{cell.word} ({cell.count})" if cell.count else cell.word
 
 

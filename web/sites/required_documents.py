@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -24,10 +26,10 @@ from web.shell.state_display import LOOKS, STANDING_LOOKS, Look, state_label
 from web.shell.wording import day
 
 _WORDS = {
-    Standing.MISSING: "Missing",
-    Standing.EXPIRED: "Expired",
-    Standing.CURRENT: "Filed",
-    Standing.WAIVED: "Waived",
+    Standing.MISSING: _("Missing"),
+    Standing.EXPIRED: _("Expired"),
+    Standing.CURRENT: _("Filed"),
+    Standing.WAIVED: _("Waived"),
 }
 
 
@@ -118,13 +120,14 @@ def _shown(each: Requirement) -> tuple[Look, str]:
         state = DocumentState(each.paper.state)
         return LOOKS[state], state_label(state)
     if each.standing is Standing.EXPIRING and each.paper and each.paper.expires:
-        return STANDING_LOOKS[each.standing], f"Due {day(each.paper.expires)}"
-    return STANDING_LOOKS[each.standing], _WORDS[each.standing]
+        due = gettext("Due {date}").format(date=day(each.paper.expires))
+        return STANDING_LOOKS[each.standing], due
+    return STANDING_LOOKS[each.standing], str(_WORDS[each.standing])
 
 
 def _note(each: Requirement) -> str:
     if each.standing is Standing.WAIVED:
         return each.reason
     if each.standing is Standing.EXPIRED and each.paper and each.paper.expires:
-        return f"Expired on {day(each.paper.expires)}."
+        return gettext("Expired on {date}.").format(date=day(each.paper.expires))
     return ""

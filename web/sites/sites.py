@@ -11,6 +11,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -125,7 +126,9 @@ def _site_bars(sites: Sequence[counted.OfSite]) -> list[Bar]:
         Bar(
             f"{site.site_id} {site.name}",
             filled=max(1, round(100 * site.rejected / most)),
-            text=f"{site.rejected:,} of {site.decided:,} ({site.percent}%)",
+            text=_("{n} of {total} ({percent}%)").format(
+                n=f"{site.rejected:,}", total=f"{site.decided:,}", percent=site.percent
+            ),
             tone="c2",
             url=reverse("required_of", args=[site.site_id]),
         )
@@ -179,6 +182,6 @@ def _complete_bar(site: Site, met: int, needed: int) -> Bar:
     return Bar(
         f"{site.site_id} {site.name}",
         filled=counted.share(met, needed) or 0,
-        text=f"{met} of {needed}",
+        text=_("{n} of {total}").format(n=met, total=needed),
         url=reverse("required_of", args=[site.site_id]),
     )

@@ -98,10 +98,10 @@ def test_a_document_shows_what_was_read_on_it_and_how(as_role, site):
     page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
     for part in [
         "<dt>Approval date</dt><dd>2026-03-12",
-        "page 3, read from the scan, 87 % sure",
+        "page 3, read from the scan, confidence 87%",
         "&quot;IRB APPROVAL&quot; on page 1",
-        "<div>Pages 1 to 2: text of the file</div>",
-        "<div>Page 3: scan of 200 dpi, 91 % sure, 12 % of its print not read, turned by 180 deg",
+        "<div>Pages 1 to 2: text layer of the file</div>",
+        "<div>Page 3: scan at 200 dpi, confidence 91%, 12% not read, turned by 180 deg",
         "<div>Page 4: could not be read (timeout)</div>",
         "<div>tesseract 5.3.0</div>",
     ]:
@@ -111,7 +111,7 @@ def test_a_document_shows_what_was_read_on_it_and_how(as_role, site):
 def test_of_a_document_that_could_not_be_read_nothing_is_made_up(as_role, site):
     document = make_packet(site, make_user(sites=(site,)), REJECTED, reading=None).documents.get()
     page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
-    assert "None was read." in page
+    assert "No page was read." in page
 
 
 def test_a_document_without_findings_says_so(as_role, packet):
@@ -184,8 +184,8 @@ def test_operations_try_held_documents_again_in_one_click(as_role, site):
     waiting = packet.documents.get(state="RECEIVED")
     steps.give_up(waiting.pk, lease, "PORTAL_UNAVAILABLE", {}, held=True)
     page = text(try_again(as_role("Operations"), packet))
-    assert "1 documents are in the queue again." in page
-    assert "1 were passed over" in page
+    assert "1 document is in the queue again." in page
+    assert "1 document was skipped." in page
     waiting.refresh_from_db()
     assert waiting.state == "RECEIVED"
     assert timeline(waiting.subject)[-1].actor.startswith("user:")
@@ -208,7 +208,7 @@ def test_operations_cancel_a_batch_in_one_click_and_what_is_over_is_passed_over(
     cancel(client, over)
     page = cancel(client, waiting, over)
     assert f"Batch {waiting.reference} is being cancelled." in page
-    assert f"Passed over: batch {over.reference} is CANCELLED already." in page
+    assert f"Skipped: batch {over.reference} is CANCELLED already." in page
     waiting.refresh_from_db()
     assert waiting.state == "CANCELLED"
     assert timeline(waiting.subject)[-1].actor.startswith("user:")
