@@ -25,7 +25,7 @@ from audit.ledger import queries
 from audit.verification.ledger_status import current_verdict
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch.processes import host_heartbeat
-from ingestion.models import Batch, Chunk, Document, PortalGate
+from ingestion.models import Batch, Chunk, Document, PortalLimitState
 from ingestion.operations import work_status
 from ingestion.storage import disk_space
 from sites.models import Scope
@@ -69,7 +69,7 @@ class _Rows(Collector):
         yield _gauge(
             "portals_down",
             "Portals that are only probed now and then.",
-            PortalGate.objects.shut().count(),
+            PortalLimitState.objects.down().count(),
         )
         entries, _ = queries.head() or (0, "")
         yield CounterMetricFamily(
@@ -123,6 +123,6 @@ def _silence() -> Metric:
     """Without a host ever there is no number: an alert on its absence is the right one."""
     said = "How long ago any worker host gave a sign."
     family = GaugeMetricFamily("siteledger_worker_silent_seconds", said)
-    if seen := host_heartbeat.last_seen():
+    if seen := host_heartbeat.last_heartbeat_at():
         family.add_metric([], (timezone.now() - seen).total_seconds())
     return family

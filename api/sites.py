@@ -122,14 +122,15 @@ def _gap(gap: Gap) -> GapOut:
 
 
 def _out(request: HttpRequest, site: Site) -> SiteOut:
-    gate = getattr(site.portal, "gate", None)  # made when its portal is asked for the first time
-    is_shut = gate is not None and gate.breaker != BreakerState.CLOSED
+    # The row is created when the portal is asked for the first time.
+    limit_state = getattr(site.portal, "limit_state", None)
+    is_down = limit_state is not None and limit_state.breaker != BreakerState.CLOSED
     return SiteOut(
         site_id=site.site_id,
         name=site.name,
         country=site.country,
         study=site.study.protocol_number,
-        portal_answers=not is_shut,
-        next_probe_at=gate.next_probe_at if gate is not None and is_shut else None,
+        portal_answers=not is_down,
+        next_probe_at=limit_state.next_probe_at if limit_state is not None and is_down else None,
         url=request.build_absolute_uri(reverse("api:one_site", args=[site.site_id])),
     )

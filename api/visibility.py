@@ -7,7 +7,7 @@ from sites.models import ApiToken, Site
 
 
 def sites(token: ApiToken) -> "QuerySet[Site]":
-    rows = Site.objects.select_related("study", "portal__gate")
+    rows = Site.objects.select_related("study", "portal__limit_state")
     return rows.filter(pk=token.site_id) if token.site_id else rows
 
 

@@ -1,4 +1,4 @@
-"""The core called directly: the same lanes, downloader, pool and archive, without rows or ledger.
+"""The core called directly: the same queues, downloader, pool and archive, without rows or ledger.
 
 `python -m bench.direct OFFER RESULT` works an offer and tells what came of it. What the job layer
 costs is the difference to this (bench/dispatch.py).
@@ -21,34 +21,36 @@ from django.conf import settings
 from bench.outcome import outcome, write
 from ingestion.core.ingest import Ingest
 from ingestion.core.limits import Limits
-from ingestion.core.portal_limits import LocalGate
-from ingestion.core.portal_queues import Lanes
+from ingestion.core.portal_limits import LocalPortalLimit
+from ingestion.core.portal_queues import PortalQueues
 from ingestion.core.ports import (
+    EarlyDecision,
     Fetched,
+    FetchFailure,
+    NotModified,
     PortalTerms,
-    Unchanged,
     WorkItem,
 )
-from ingestion.dispatch.document_reader import CheckingReader
+from ingestion.dispatch.document_reader import PooledDocumentReader
 from ingestion.sources.http.client import HttpPortals
 from ingestion.storage.archive import archive
 from sites.portal_origin import origin_of
 
 
-class MemoryDesk:
-    """A Desk that stores the bytes and remembers the decision: nothing survives the process."""
+class MemoryRecorder:
+    """A `Recorder` that stores the bytes, and keeps the decisions in memory."""
 
     def __init__(self, files: Executor) -> None:
         self.records: dict[int, tuple[str, str, float]] = {}
         self._files = files
 
-    async def take_up(self, item: WorkItem) -> bool:
+    async def start_attempt(self, item: WorkItem) -> bool:
         return True
 
     async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
         return True
 
-    async def unchanged(self, item: WorkItem, answer: Unchanged) -> bool:
+    async def record_unchanged(self, item: WorkItem, answer: NotModified) -> bool:
         return False  # nothing is on file
 
     async def conclude(self, item: WorkItem, fetched: Fetched, checked: Any) -> None:
@@ -56,22 +58,18 @@ class MemoryDesk:
         await loop.run_in_executor(self._files, archive().put, fetched.path, fetched.sha256)
         self._remember(item, checked.verdict.state)
 
-    async def fetch_failed(
-        self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, wait: float, later: bool
-    ) -> None:
-        if later:
+    async def record_fetch_failure(self, item: WorkItem, failure: FetchFailure) -> None:
+        if failure.leaves_shift:
             self._remember(item, "HELD")
 
-    def postpone(self, lane: str, items: Sequence[WorkItem]) -> None:
+    def postpone(self, queue: str, items: Sequence[WorkItem]) -> None:
         for item in items:
             self._remember(item, "HELD")
 
-    async def give_up(
-        self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, held: bool
-    ) -> None:
-        self._remember(item, "HELD" if held else "REJECTED")
+    async def record_early_decision(self, item: WorkItem, decision: EarlyDecision) -> None:
+        self._remember(item, "HELD" if decision.is_held else "REJECTED")
 
-    async def over(self, item: WorkItem) -> None:
+    def finish(self, item: WorkItem) -> None:
         pass
 
     def _remember(self, item: WorkItem, state: str) -> None:
@@ -105,38 +103,40 @@ def _terms(portal: Mapping[str, Any]) -> dict[str, Any]:
     return terms | {"approved_origin": origin_of(portal["base_url"])}
 
 
-async def run(items: Sequence[WorkItem], folder: Path, limits: Limits) -> MemoryDesk:
-    lanes: Lanes[WorkItem] = Lanes(limits.lane_depth)
+async def run(items: Sequence[WorkItem], folder: Path, limits: Limits) -> MemoryRecorder:
+    queues: PortalQueues[WorkItem] = PortalQueues(limits.queue_depth)
     with ThreadPoolExecutor(2, thread_name_prefix="files") as files:
-        desk = MemoryDesk(files)
+        recorder = MemoryRecorder(files)
         async with (
             HttpPortals(lambda _: folder, limits, files) as portals,
-            CheckingReader.pool() as pool,
+            PooledDocumentReader.pool() as pool,
             asyncio.TaskGroup() as group,
         ):
-            checker = CheckingReader(pool)
-            core = Ingest(lanes, portal=portals, desk=desk, reader=checker, limits=limits)
+            checker = PooledDocumentReader(pool)
+            core = Ingest(queues, fetcher=portals, recorder=recorder, reader=checker, limits=limits)
             group.create_task(core.run())
-            await _feed(items, core, lanes)
-            lanes.close()
-    return desk
+            await _feed(items, core, queues)
+            queues.close()
+    return recorder
 
 
-async def _feed(items: Sequence[WorkItem], core: Ingest, lanes: Lanes[WorkItem]) -> None:
+async def _feed(items: Sequence[WorkItem], core: Ingest, queues: PortalQueues[WorkItem]) -> None:
     """One feed for each portal, as a shift has one for each chunk."""
-    by_lane: dict[str, list[WorkItem]] = {}
+    by_queue: dict[str, list[WorkItem]] = {}
     for item in items:
-        by_lane.setdefault(item.lane, []).append(item)
+        by_queue.setdefault(item.queue, []).append(item)
 
     async def feed(own: Sequence[WorkItem]) -> None:
         for item in own:
             await core.feed(item)
 
     async with asyncio.TaskGroup() as group:
-        for lane, own in by_lane.items():
+        for queue, own in by_queue.items():
             terms = own[0].terms
             if terms is not None:
-                lanes.open(lane, LocalGate(terms.rate_per_second, terms.burst), terms.max_in_flight)
+                queues.open(
+                    queue, LocalPortalLimit(terms.rate_per_second, terms.burst), terms.max_in_flight
+                )
             group.create_task(feed(own))
 
 
@@ -149,9 +149,9 @@ def main() -> None:
     items = items_of(asked.offer)
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(dir=os.environ.get("DATA_DIR")) as folder:
-        desk = asyncio.run(run(items, Path(folder), settings.INGEST_LIMITS))
+        recorder = asyncio.run(run(items, Path(folder), settings.INGEST_LIMITS))
     seconds = time.monotonic() - begun
-    records = [(site, state, at - begun) for site, state, at in desk.records.values()]
+    records = [(site, state, at - begun) for site, state, at in recorder.records.values()]
     write(asked.result, outcome(seconds, len(items), records))
 
 

@@ -1,8 +1,8 @@
-"""Several processes ask one portal through the shared gate: does it hold, and what is left unused?
+"""Several processes ask one portal through its shared limits: are they kept, what is left unused?
 
 `python -m bench.limits [--quick]` has two rows for each limit: requests a second as the portal
 counted them, beside what it allows; and how many it refused, beside processes that have a bucket
-each, which is the usual way. The sample portal keeps its own bucket by its own clock.
+each, which is the usual way. The sample portal is_delay_tolerant its own bucket by its own clock.
 `python -m bench.limits ask KEY URL N` is one of our processes, `each RATE BURST URL N` of the
 others.
 """
@@ -47,37 +47,40 @@ FULL = Size(
 
 
 async def ask(key: str, url: str, requests: int) -> None:
-    """Ask for `url` so many times, as fast as the gate of the portal `key` lets us."""
+    """Ask for `url` so many times, as fast as the limits of the portal `key` allow."""
     from django.conf import settings
 
-    from ingestion.core.portal_limits import KEPT_SECONDS, Outcome
-    from ingestion.core.portal_queues import Lanes
+    from ingestion.core.portal_limits import KEEP_ALIVE_SECONDS, RequestOutcome
+    from ingestion.core.portal_queues import PortalQueues
     from ingestion.dispatch.clock import DatabaseClock
-    from ingestion.dispatch.database_thread import Door
-    from ingestion.dispatch.shared_portal_limits import SharedGate
-    from ingestion.dispatch.work_items import portal_terms
+    from ingestion.dispatch.database_thread import DatabaseThread
+    from ingestion.dispatch.shared_portal_limits import SharedPortalLimit
+    from ingestion.dispatch.work_items import portal_terms_of
     from sites.models import Portal
 
-    lanes: Lanes[int] = Lanes(WORKERS)
+    queues: PortalQueues[int] = PortalQueues(WORKERS)
 
     async def work(client: httpx.AsyncClient) -> None:
-        while await lanes.take() is not None:
+        while await queues.take() is not None:
             await client.get(url)
-            await lanes.tell(key, Outcome.GIVEN)
-            lanes.done(key)
+            await queues.report_outcome(key, RequestOutcome.DELIVERED)
+            queues.finish_request(key)
 
-    kept = httpx.Limits(keepalive_expiry=KEPT_SECONDS)
-    async with Door() as door, httpx.AsyncClient(trust_env=False, limits=kept) as client:
-        terms = portal_terms(await door(Portal.objects.get, key=key))
-        gate = SharedGate(door, DatabaseClock(), terms, settings.BREAKER)
-        lanes.open(key, gate, WORKERS)
+    kept = httpx.Limits(keepalive_expiry=KEEP_ALIVE_SECONDS)
+    async with (
+        DatabaseThread() as database,
+        httpx.AsyncClient(trust_env=False, limits=kept) as client,
+    ):
+        terms = portal_terms_of(await database(Portal.objects.get, key=key))
+        portal_limit = SharedPortalLimit(database, DatabaseClock(), terms, settings.BREAKER)
+        queues.open(key, portal_limit, WORKERS)
         async with asyncio.TaskGroup() as group:
-            group.create_task(lanes.pace(lambda *_: None))
+            group.create_task(queues.reserve_slots(lambda *_: None))
             for _ in range(WORKERS):
                 group.create_task(work(client))
             for number in range(requests):
-                await lanes.put(key, number)
-            lanes.close()
+                await queues.put(key, number)
+            queues.close()
 
 
 async def ask_by_ourselves(limit: SiteLimit, url: str, requests: int) -> None:

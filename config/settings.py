@@ -11,8 +11,9 @@ from pathlib import Path
 import environ
 
 from config.environment import secrets_in_files
-from ingestion.core.breaker import BreakerTerms
+from ingestion.core.breaker import BreakerSettings
 from ingestion.core.limits import Limits
+from ingestion.core.retry import RetryRules
 from ingestion.reading.limits import ReadingLimits
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -313,7 +314,7 @@ SHIFT_SECONDS = env.int("SHIFT_SECONDS", default=600)  # after which a shift lea
 LEASE_SECONDS = env.int("LEASE_SECONDS", default=45)
 HEARTBEAT_SECONDS = env.int("HEARTBEAT_SECONDS", default=10)
 RETENTION_DAYS = env.int("RETENTION_DAYS", default=90)  # of a finished batch's chunks; 0: for ever
-WATCHDOG_SECONDS = env.int("WATCHDOG_SECONDS", default=15)  # for a ring that nobody takes
+WATCHDOG_SECONDS = env.int("WATCHDOG_SECONDS", default=15)  # until a wakeup counts as unanswered
 
 # --- review by people -------------------------------------------------------------------------
 
@@ -323,14 +324,16 @@ REVIEW_SIGN_RETURNS = env.bool("REVIEW_SIGN_RETURNS", default=False)  # decision
 INGEST_LIMITS = Limits(
     fetchers=env.int("FETCHERS", default=16),
     settlers=env.int("SETTLERS", default=16),
-    fetch_tries=env.int("FETCH_TRIES", default=4),
     bytes_per_second=env.int("PORTAL_BYTES_PER_SECOND", default=16_000),
-    reschedule_seconds=env.float("RESCHEDULE_SECONDS", default=5.0),
-    deadline_seconds=env.float("DOCUMENT_DEADLINE_SECONDS", default=86_400.0),
     max_bytes=MAX_DOCUMENT_MB * 1_000_000,
     document_attempts=env.int("DOCUMENT_ATTEMPTS", default=5),
+    retry=RetryRules(
+        fetch_tries=env.int("FETCH_TRIES", default=4),
+        reschedule_seconds=env.float("RESCHEDULE_SECONDS", default=5.0),
+        deadline_seconds=env.float("DOCUMENT_DEADLINE_SECONDS", default=86_400.0),
+    ),
 )
-BREAKER = BreakerTerms(
+BREAKER = BreakerSettings(
     failures=env.int("BREAKER_FAILURES", default=5),
     window_seconds=env.float("BREAKER_WINDOW_SECONDS", default=180.0),
     cooldown_seconds=env.float("BREAKER_COOLDOWN_SECONDS", default=300.0),
@@ -359,7 +362,7 @@ PORTAL_SECRETS = {
 }
 PORTAL_SECRETS_DIR = env.str("PORTAL_SECRETS_DIR", default="")
 
-# What carries the rings to the workers: the database, or Redis when it is given. Equally safe.
+# What carries wakeups to the workers: the database, or Redis if its URL is given. Equally safe.
 REDIS_URL = env.str("REDIS_URL", default="")
 Q_CLUSTER = {
     "name": "siteledger",

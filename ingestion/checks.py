@@ -84,9 +84,15 @@ def _people() -> Iterator[CheckMessage]:
 
 def _limits() -> Iterator[CheckMessage]:
     limits, reading = settings.INGEST_LIMITS, settings.READING_LIMITS
-    for name in ("fetchers", "settlers", "fetch_tries", "document_attempts"):
-        if getattr(limits, name) < 1:
-            yield Error(f"{name.upper()} has to be at least 1.", id="ingestion.E002")
+    counts = {
+        "FETCHERS": limits.fetchers,
+        "SETTLERS": limits.settlers,
+        "FETCH_TRIES": limits.retry.fetch_tries,
+        "DOCUMENT_ATTEMPTS": limits.document_attempts,
+    }
+    for name, value in counts.items():
+        if value < 1:
+            yield Error(f"{name} has to be at least 1.", id="ingestion.E002")
     if reading.processes < 1:
         yield Error("PARSER_PROCESSES has to be at least 1.", id="ingestion.E002")
 
@@ -111,8 +117,8 @@ def _folders() -> Iterator[CheckMessage]:
 
 
 def _patience() -> Iterator[CheckMessage]:
-    limits, breaker = settings.INGEST_LIMITS, settings.BREAKER
-    if limits.reschedule_seconds < 0 or limits.deadline_seconds < 0:
+    retry, breaker = settings.INGEST_LIMITS.retry, settings.BREAKER
+    if retry.reschedule_seconds < 0 or retry.deadline_seconds < 0:
         yield Error(
             "RESCHEDULE_SECONDS and DOCUMENT_DEADLINE_SECONDS are lengths of time: not negative.",
             id="ingestion.E020",
@@ -122,7 +128,7 @@ def _patience() -> Iterator[CheckMessage]:
             "BREAKER_FAILURES, BREAKER_WINDOW_SECONDS and BREAKER_COOLDOWN_SECONDS are positive.",
             id="ingestion.E021",
         )
-    if breaker.failures <= limits.fetch_tries:
+    if breaker.failures <= retry.fetch_tries:
         yield checks.Warning(
             "One document that its portal cannot give would stop the portal's other documents.",
             hint="BREAKER_FAILURES has to exceed FETCH_TRIES.",
@@ -134,7 +140,7 @@ def _batches() -> Iterator[CheckMessage]:
     for name in ("MAX_UNFINISHED_DOCUMENTS", "RETENTION_DAYS"):
         if getattr(settings, name) < 0:
             yield Error(f"{name} may not be negative; 0 means never.", id="ingestion.E041")
-    if settings.INGEST_LIMITS.deadline_seconds > settings.DISPATCH_DEADLINE_SECONDS:
+    if settings.INGEST_LIMITS.retry.deadline_seconds > settings.DISPATCH_DEADLINE_SECONDS:
         yield checks.Warning(
             "A batch whose portal is down is given up before its documents are.",
             hint="DISPATCH_DEADLINE_SECONDS should not be below DOCUMENT_DEADLINE_SECONDS.",

@@ -27,7 +27,7 @@ def connect() -> None:
     verify.register(finding_check.findings_agree_with_the_ledger)
     verify.register(signature_payload.decisions_are_as_signed)
     verify.register(roles.roles_are_as_installed)
-    background_jobs.register(wakeup_transport.ring_for_a_job)
+    background_jobs.register(wakeup_transport.wake_worker_for_job)
     background_jobs.register_kind(runs.KIND, runs.work)
     background_jobs.register_kind(export_job.KIND, export_job.work, can_work=export_job.can_work)
     background_jobs.register_kind(archive_verification.KIND, archive_verification.work)
@@ -51,7 +51,7 @@ def _install_roles(**options: Any) -> None:
 
 
 def _install_schedules(**options: Any) -> None:
-    schedules.install()
+    schedules.install_schedules()
 
 
 __all__ = ["alert_checks", "bucket_checks", "checks", "connect", "queue_checks"]

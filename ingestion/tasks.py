@@ -28,25 +28,25 @@ def work_shift() -> None:
 
     A CancelledError that left the task would kill the worker without a trace (it is no Exception).
     """
-    with _connections_of_its_own(), worker_presence.at_work():
+    with _connections_of_its_own(), worker_presence.mark_busy():
         try:
             shift.work_shift()
         except asyncio.CancelledError as error:
-            if not drain.was_told_to_leave():
+            if not drain.is_asked_to_leave():
                 raise RuntimeError("the shift was cancelled") from error
-    if drain.was_told_to_leave():
+    if drain.is_asked_to_leave():
         raise SystemExit(128 + signal.SIGTERM)  # as a shell would name it
 
 
 def purge_rings() -> None:
     """Rings that a killed cluster had taken stay in the broker's table otherwise."""
     with _connections_of_its_own():
-        wakeup.purge(STALE)
+        wakeup.purge_wakeups(STALE)
 
 
 def summarise_sites() -> None:
     """Whatever changed of them. Its host sees the worker at work, for it may take a while."""
-    with _connections_of_its_own(), worker_presence.at_work():
+    with _connections_of_its_own(), worker_presence.mark_busy():
         site_summaries.refresh()
 
 
@@ -64,8 +64,10 @@ def note_expiries() -> None:
 
 def do_job() -> None:
     """The next of `audit.background_jobs`. Its host sees the worker at work, as in a shift."""
-    with _connections_of_its_own(), worker_presence.at_work():
-        background_jobs.work_next(worker=worker_presence.owner(), sign=worker_presence.sign)
+    with _connections_of_its_own(), worker_presence.mark_busy():
+        background_jobs.work_next(
+            worker=worker_presence.current_owner(), sign=worker_presence.record_heartbeat
+        )
 
 
 def verify_ledger() -> None:

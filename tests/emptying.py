@@ -52,4 +52,4 @@ def empty():
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
     others = [table for table in tables if table not in PUT_IN_PLACE]
     connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), others))
-    schedules.install()  # all of them due
+    schedules.install_schedules()  # all of them due

@@ -1,8 +1,10 @@
 """A worker's single steps with one document, for tests that walk it by hand."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from uuid import UUID
 
+from ingestion.core.ports import EarlyDecision, Fetched, FiledVersion, NotModified
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import worker_steps
 from ingestion.reading.provenance import provenance
@@ -12,13 +14,12 @@ from ingestion.reading.results import (
     Reading,
     TextSource,
 )
-from ingestion.rules.checks.verdict import Verdict
+from ingestion.rules.checks.verdict import Checked, Verdict
 
 
-def take_up(document: int, lease: UUID, *, budget: int) -> bool:
-    return worker_steps.take_alone(
-        worker_steps.TakeUp(document=document, lease=lease, budget=budget)
-    )
+def start_attempt(document: int, lease: UUID, *, budget: int) -> bool:
+    step = worker_steps.StartAttempt(document=document, lease=lease, max_attempts=budget)
+    return worker_steps.apply_step(step)
 
 
 def start_checking(
@@ -30,15 +31,19 @@ def start_checking(
     portal: Mapping[str, str | int] | None = None,
     etag: str = "",
 ) -> bool:
-    step = worker_steps.StartChecking(
-        document=document, lease=lease, sha256=sha256, size=size, portal=portal, etag=etag
-    )
-    return worker_steps.take_alone(step)
+    fetched = Fetched(Path(), sha256, size, facts=portal or {}, etag=etag)
+    step = worker_steps.StartChecking(document=document, lease=lease, fetched=fetched)
+    return worker_steps.apply_step(step)
 
 
 def unchanged(document: int, lease: UUID, *, sha256: str, portal: Mapping[str, str | int]) -> bool:
-    step = worker_steps.Unchanged(document=document, lease=lease, sha256=sha256, portal=portal)
-    return worker_steps.take_alone(step)
+    step = worker_steps.RecordUnchanged(
+        document=document,
+        lease=lease,
+        filed=FiledVersion("", sha256),
+        answer=NotModified(portal),
+    )
+    return worker_steps.apply_step(step)
 
 
 def conclude(
@@ -54,13 +59,14 @@ def conclude(
         typed = (Page(number, 612, 792, "", TextSource.NATIVE) for number in range(1, pages + 1))
         reading = Reading(MediaType.PDF, tuple(typed))
     read = provenance(reading) if reading else None
-    step = worker_steps.Conclude(document=document, lease=lease, verdict=verdict, read=read)
-    return worker_steps.take_alone(step)
+    step = worker_steps.Conclude(document=document, lease=lease, checked=Checked(verdict, read))
+    return worker_steps.apply_step(step)
 
 
 def give_up(
     document: int, lease: UUID, code: str, facts: Mapping[str, str | int], *, held: bool
 ) -> None:
-    worker_steps.take_alone(
-        worker_steps.GiveUp(document=document, lease=lease, code=code, facts=facts, held=held)
+    decision = EarlyDecision(code=code, facts=facts, is_held=held)
+    worker_steps.apply_step(
+        worker_steps.RecordEarlyDecision(document=document, lease=lease, decision=decision)
     )

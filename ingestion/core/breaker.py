@@ -1,11 +1,14 @@
-"""Whether a portal is asked at all: a circuit breaker, as a value. No clock, no lock, no row.
+"""Defines the circuit breaker that decides whether a portal may be asked, as an immutable value.
 
-CLOSED      it is asked. So many failures within a window, and no answer between them: OPEN.
-OPEN        nobody asks. After the cool-down the first one who wants to may, as a probe: HALF_OPEN.
-HALF_OPEN   one probe is on its way; nobody else asks. It is answered: CLOSED. It fails: OPEN.
+CLOSED      Requests may go. After `failures` failures within the window, with no answer between
+            them, the breaker becomes OPEN.
+OPEN        No request may go. After the cooldown, one request may go as a probe: HALF_OPEN.
+HALF_OPEN   The probe is under way, and no other request may go. An answer makes the breaker CLOSED,
+            a failure makes it OPEN.
 
-A probe whose sender died is given up for lost after another cool-down; then the next one may go.
-Any answer closes it, also a refusal: the portal is there. Thresholds: domain.md, section 2.
+A probe that reports nothing counts as lost after another cooldown; then the next probe may go.
+Every answer closes the breaker, also a refusal, because it shows that the portal works.
+The thresholds are those of domain.md, section 2. The module reads no clock and takes no lock.
 """
 
 from dataclasses import dataclass, replace
@@ -19,9 +22,9 @@ class BreakerState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BreakerTerms:
-    # More than the tries of one document, so that one that its portal cannot give never looks
-    # like a portal that is down.
+class BreakerSettings:
+    # More than the tries of one document, so that a single document that its portal cannot serve
+    # does not make the portal look as if it were down.
     failures: int = 5
     window_seconds: float = 180.0
     cooldown_seconds: float = 300.0
@@ -29,34 +32,44 @@ class BreakerTerms:
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """Immutable: each method answers the breaker as it is afterwards. Times are seconds."""
+    """Holds the state of one circuit breaker. Each method returns the breaker that follows.
+
+    All times are seconds of one clock, which the caller chooses.
+    """
 
     state: BreakerState = BreakerState.CLOSED
-    failures: tuple[float, ...] = ()  # when, since the portal last answered; oldest first
-    until: float = 0.0  # OPEN: a probe may go from then on. HALF_OPEN: the probe is lost then
+    failures: tuple[float, ...] = ()  # times since the portal's last answer, oldest first
+    until: float = 0.0  # OPEN: a probe may go from this time. HALF_OPEN: the probe is lost then.
 
-    def failed(self, now: float, terms: BreakerTerms) -> "Breaker":
-        """It could not be reached, fell silent, or said that it cannot serve."""
+    def after_failure(self, now: float, settings: BreakerSettings) -> "Breaker":
+        """Return the breaker after a request that got no connection, no answer or a 5xx status."""
         if self.state is BreakerState.OPEN:
-            return self  # a request that was on its way when it opened
-        recent = tuple(at for at in self.failures if at > now - terms.window_seconds)
-        recent = (*recent, now)[-terms.failures :]
-        if self.state is BreakerState.HALF_OPEN or len(recent) >= terms.failures:
-            return Breaker(BreakerState.OPEN, recent, now + terms.cooldown_seconds)
+            return self  # The request was already under way when the breaker opened.
+        recent = tuple(at for at in self.failures if at > now - settings.window_seconds)
+        recent = (*recent, now)[-settings.failures :]
+        if self.state is BreakerState.HALF_OPEN or len(recent) >= settings.failures:
+            return Breaker(BreakerState.OPEN, recent, now + settings.cooldown_seconds)
         return replace(self, failures=recent)
 
-    def answered(self) -> "Breaker":
+    def after_answer(self) -> "Breaker":
+        """Return the breaker after a complete answer of the portal."""
         return Breaker()
 
-    def broke_off(self, now: float, terms: BreakerTerms) -> "Breaker":
-        """Something came, and not all of it: no failure that counts, and no answer to a probe."""
-        return self.failed(now, terms) if self.state is BreakerState.HALF_OPEN else self
+    def after_interruption(self, now: float, settings: BreakerSettings) -> "Breaker":
+        """Return the breaker after an incomplete answer.
 
-    def ask(self, now: float, terms: BreakerTerms) -> tuple["Breaker", bool]:
-        """May one more request go? When it was not CLOSED, a yes is for a probe."""
+        It counts as a failure only for a probe: a probe needs a complete answer.
+        """
+        return self.after_failure(now, settings) if self.state is BreakerState.HALF_OPEN else self
+
+    def request_permission(self, now: float, settings: BreakerSettings) -> tuple["Breaker", bool]:
+        """Return the breaker that follows, and whether one more request may go.
+
+        If the breaker was not CLOSED, a permitted request is the probe.
+        """
         if self.state is BreakerState.CLOSED:
             return self, True
         if now < self.until:
             return self, False
-        probing = Breaker(BreakerState.HALF_OPEN, self.failures, now + terms.cooldown_seconds)
+        probing = Breaker(BreakerState.HALF_OPEN, self.failures, now + settings.cooldown_seconds)
         return probing, True

@@ -1,11 +1,10 @@
-"""Is a batch getting anywhere? A state machine that looks at counts, from time to time.
+"""Decides from document counts whether a batch progresses, waits, or has to be given up.
 
-Each look compares the count of now with the one before: all done, some progress, none for now, or
-none for so long that waiting on would be waiting for ever. What one look leaves to the next is a
-`Polled`, a message of two numbers that travels on the batch's row (docs/adr/0013): a look that is
-interrupted is made again with the numbers of the last one, and no message is there to be lost.
+Each poll compares the current count with the count of the previous poll. What one poll leaves to
+the next is a `PollState`, two numbers that are stored on the batch's row (docs/adr/0013), so a poll
+that is interrupted is repeated with the same numbers.
 
-Pure: who looks, and what is done about it, is `dispatch.polls`.
+The module is pure. `dispatch.completion_polls` polls and acts on the decision.
 """
 
 import math
@@ -14,80 +13,85 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Scenario(Enum):
+class PollOutcome(Enum):
     ALL_PROCESSED = "all processed"
-    PROGRESS_MADE = "progress made"  #: look again; the retries start afresh
-    RETRY_NEEDED = "retry needed"  #: nothing moved since the last look; look again
-    RETRIES_EXHAUSTED = "retries exhausted"  #: end with what is unfinished, named; never block
+    PROGRESS_MADE = "progress made"  #: Poll again; the count of retries starts at zero.
+    RETRY_NEEDED = "retry needed"  #: Nothing changed since the last poll; poll again.
+    RETRIES_EXHAUSTED = "retries exhausted"  #: End the batch and name what is unfinished.
 
 
 @dataclass(frozen=True, slots=True)
-class Polled:
-    """What the last look saw: None before the first one. `retries` are looks without progress."""
+class PollState:
+    """Holds the count of the last poll (None before the first) and the polls without progress."""
 
     previous: int | None = None
     retries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    scenario: Scenario
-    polled: Polled  # for the next look
-    delay: float  # seconds until then
+class PollDecision:
+    """Holds the outcome of a poll, the state for the next one, and the seconds until then."""
+
+    outcome: PollOutcome
+    state: PollState
+    delay_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """A batch may stand still for `seconds` before it is given up."""
+class StallLimit:
+    """Limits how many seconds a batch may make no progress before it is given up."""
 
     seconds: float
 
     @property
     def retry_delay(self) -> float:
-        return min(RETRY_DELAY, self.seconds)
+        """Return the seconds between two polls of a batch that makes no progress."""
+        return min(MAX_RETRY_DELAY_SECONDS, self.seconds)
 
     @property
     def retries(self) -> int:
-        """So many looks without progress fill the time."""
+        """Return how many polls without progress fill the time."""
         return math.ceil(self.seconds / self.retry_delay)
 
 
-RETRY_DELAY = 120.0  # seconds between two looks at what stands still
+MAX_RETRY_DELAY_SECONDS = 120.0
+# Seconds until the next poll of a batch with fewer documents left than the first number.
 _DELAYS = ((500, 60.0), (1000, 120.0), (2000, 180.0), (5000, 240.0))
-_LONGEST = 300.0
+_MAX_DELAY_SECONDS = 300.0
 
 
-def delay(left: int) -> float:
-    """Seconds until the next look: the more is left, the less a look is worth."""
-    return next((seconds for most, seconds in _DELAYS if left < most), _LONGEST)
+def poll_delay_seconds(left: int) -> float:
+    """Return the seconds until the next poll. Large batches are polled less often."""
+    return next((seconds for limit, seconds in _DELAYS if left < limit), _MAX_DELAY_SECONDS)
 
 
-def look(current: int, polled: Polled, patience: Patience, *, target: int | None = None) -> Look:
-    """Counts what is left, down to none; or with a `target` what is done, up to that.
+def decide_next_poll(
+    current: int, state: PollState, stall_limit: StallLimit, *, target: int | None = None
+) -> PollDecision:
+    """Return what follows from the current count of a batch's documents.
 
-    Giving up is for good. It is what the give-up itself does that moves the count then, and a look
-    that took this for progress would wait through the whole time once more.
+    Without `target`, `current` counts the unfinished documents, down to zero. With `target`, it
+    counts the finished ones, up to `target`.
+
+    Giving up is final: it changes the count by itself, and a poll that took this for progress would
+    wait through the whole stall limit once more.
     """
-    left, before = _left(current, target), _left(polled.previous, target)
+    left, before = _left(current, target), _left(state.previous, target)
     if left == 0:
-        return Look(Scenario.ALL_PROCESSED, Polled(current), 0.0)
-    if polled.retries > patience.retries:
-        return _given_up(current, patience)
-    if left < before:
-        return Look(Scenario.PROGRESS_MADE, Polled(current), delay(left))
-    if polled.retries < patience.retries:
-        again = Polled(current, polled.retries + 1)
-        return Look(Scenario.RETRY_NEEDED, again, patience.retry_delay)
-    return _given_up(current, patience)
+        return PollDecision(PollOutcome.ALL_PROCESSED, PollState(current), 0.0)
+    is_given_up = state.retries > stall_limit.retries
+    if left < before and not is_given_up:
+        delay = poll_delay_seconds(left)
+        return PollDecision(PollOutcome.PROGRESS_MADE, PollState(current), delay)
+    if state.retries < stall_limit.retries:
+        following = PollState(current, state.retries + 1)
+        return PollDecision(PollOutcome.RETRY_NEEDED, following, stall_limit.retry_delay)
+    exhausted = PollState(current, stall_limit.retries + 1)
+    return PollDecision(PollOutcome.RETRIES_EXHAUSTED, exhausted, stall_limit.retry_delay)
 
 
 def _left(count: int | None, target: int | None) -> int:
-    """The first look always counts as progress: before it, everything was left and more."""
+    """Return the documents left. Before the first poll, more than any count: it is progress."""
     if count is None:
         return sys.maxsize
     return max(0, count if target is None else target - count)
-
-
-def _given_up(current: int, patience: Patience) -> Look:
-    polled = Polled(current, patience.retries + 1)
-    return Look(Scenario.RETRIES_EXHAUSTED, polled, patience.retry_delay)

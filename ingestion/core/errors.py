@@ -1,29 +1,34 @@
-"""What can go wrong with one document. The class is the decision, the code is the record.
+"""Defines what can go wrong with one document. The class says what follows, the code is recorded.
 
 IngestionError
-├── TransientError          tried again, until the budget is spent
-│   ├── PortalUnreachable   no connection, or silence: PORTAL_UNAVAILABLE when it never heals
-│   ├── PortalFailing       408, 425, 500, 502, 503, 504
-│   ├── PortalThrottled     429, with the portal's own waiting time
-│   ├── BodyTruncated       fewer bytes than announced
-│   └── ChecksumDiffers     other bytes than announced, for the first time
-├── PermanentError          the document is rejected, at once
-│   ├── AccessRefused       401, 403, 407, or a sign-in page in place of the document
-│   ├── NotServed           any other answer: 404, 410, a redirect without end, ...
-│   ├── OffLimits           an address that this portal may not send us to
+├── TransientError          The request is repeated, by the rules of `core.retry`.
+│   ├── PortalUnreachable   No connection, or no answer.
+│   ├── PortalFailing       Status 408, 425, 500, 502, 503 or 504.
+│   ├── PortalThrottled     Status 429, with the portal's own waiting time.
+│   ├── BodyTruncated       Fewer bytes than announced.
+│   └── ChecksumDiffers     Other bytes than announced, for the first time.
+├── PermanentError          The document is rejected at once.
+│   ├── AccessRefused       Status 401, 403 or 407, or a sign-in page in place of the document.
+│   ├── NotServed           Any other status: 404, 410, redirects without end, ...
+│   ├── OffLimits           An address to which this portal may not redirect.
 │   ├── TooLarge
-│   └── ChecksumMismatch    other bytes than announced, again
-└── OurFault                the document is held; its site is never blamed
+│   └── ChecksumMismatch    Other bytes than announced, for the second time.
+└── OurFault                The document is held. Its site is never blamed.
     ├── StorageUnavailable
-    ├── ScannerUnavailable  what nobody has scanned is not read
-    └── Misconfigured       a certificate or secret of ours that cannot be used
+    ├── ScannerUnavailable  A file that was not scanned is not opened.
+    └── Misconfigured       A certificate or a secret of SiteLedger cannot be used.
+
+Ledger entries of failed requests contain the name of the class, so the names do not change.
 """
 
 from collections.abc import Mapping
 
 
 class IngestionError(Exception):
-    """`code` is a finding code; `facts` fill its sentences (str and int only)."""
+    """The base of all expected errors.
+
+    `code` is a finding code. `facts` fill the placeholders of its sentences.
+    """
 
     code = "INTERNAL_ERROR"
 
@@ -33,29 +38,24 @@ class IngestionError(Exception):
 
 
 class TransientError(IngestionError):
-    """The portal may give the document when it is asked again."""
+    """The portal may serve the document when it is asked again."""
 
     code = "DOWNLOAD_FAILED"
-    retry_after: float | None = None  # seconds, where the portal named them
-    # It says nothing about the document: no number of tries condemns it, only its deadline.
-    is_the_portals = False
+    retry_after: float | None = None  # seconds, if the portal named them
 
 
 class PortalUnreachable(TransientError):
-    """The portal could not be reached, or fell silent."""
+    """The portal could not be reached, or stopped answering."""
 
     code = "PORTAL_UNAVAILABLE"
-    is_the_portals = True
 
 
 class PortalFailing(TransientError):
-    """The portal answered that it cannot serve just now."""
+    """The portal answered that it cannot serve at the moment."""
 
 
 class PortalThrottled(TransientError):
-    """The portal asked us to slow down."""
-
-    is_the_portals = True
+    """The portal asked for fewer requests."""
 
 
 class BodyTruncated(TransientError):
@@ -63,7 +63,7 @@ class BodyTruncated(TransientError):
 
 
 class ChecksumDiffers(TransientError):
-    """The bytes are not those that were announced; one clean fetch decides."""
+    """The bytes are not those that were announced. One more download decides."""
 
     code = "CHECKSUM_MISMATCH"
 
@@ -75,15 +75,15 @@ class PermanentError(IngestionError):
 
 
 class AccessRefused(PermanentError):
-    """The portal does not let us in."""
+    """The portal did not accept the credentials."""
 
 
 class NotServed(PermanentError):
-    """The portal refused to give the document."""
+    """The portal refused to serve the document."""
 
 
 class OffLimits(PermanentError):
-    """The portal may not send us to this address."""
+    """The portal may not redirect to this address."""
 
 
 class TooLarge(PermanentError):
@@ -99,24 +99,24 @@ class ChecksumMismatch(PermanentError):
 
 
 class OurFault(IngestionError):
-    """Nothing is wrong with the document."""
+    """The cause is in SiteLedger. The document may be valid."""
 
 
 class StorageUnavailable(OurFault):
-    """Our own disk or database refused to take the document."""
+    """The disk or the database did not store the document."""
 
     code = "STORAGE_UNAVAILABLE"
 
 
 class ScannerUnavailable(OurFault):
-    """Our virus scanner did not look at the document."""
+    """The virus scanner did not scan the document."""
 
     code = "SCANNER_UNAVAILABLE"
 
 
 class Misconfigured(OurFault):
-    """What we were given for this portal cannot be used."""
+    """The configuration for this portal cannot be used."""
 
 
 class LeaseLost(Exception):
-    """Another worker owns the chunk now: stop, and write nothing."""
+    """Another worker owns the chunk now. Stop, and write nothing."""

@@ -1,186 +1,187 @@
-"""One document's way through the core: fetched, claimed, read, concluded. And many at a time.
+"""Takes documents through the core: fetch, check, parse, conclude; and many of them at a time.
 
-Two groups of workers: fetchers wait for portals, settlers wait for the parser pool, so that slow
-portals never keep the pool idle and a long scan never keeps a portal idle. Between them is a
-bounded `handover`: when reading falls behind, fetching stops taking new items.
+There are two groups of workers. Fetchers wait for portals, settlers wait for the parser processes,
+so slow portals never leave the parsers idle and a long scan never leaves a portal idle. Between
+them is a bounded `ParseQueue`: when parsing falls behind, fetching takes no new items.
 
-The expected errors are those of `errors`; everything else is caught in exactly one place
-(`_guarded`), held as INTERNAL_ERROR and logged, and never blamed on the document.
+The expected errors are those of `core.errors`. All others are caught in one place, `_run_step`: the
+document is held as INTERNAL_ERROR, the error is logged, and the document is not blamed.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ingestion.core import retry
-from ingestion.core.errors import IngestionError, LeaseLost, OurFault, TransientError
+from ingestion.core.errors import IngestionError, LeaseLost, OurFault
 from ingestion.core.limits import Limits
-from ingestion.core.parse_queue import Handover
-from ingestion.core.portal_limits import Outcome, outcome_of
-from ingestion.core.portal_queues import Lanes
+from ingestion.core.parse_queue import ParseQueue
+from ingestion.core.portal_limits import RequestOutcome, request_outcome_of
+from ingestion.core.portal_queues import PortalQueues
 from ingestion.core.ports import (
-    Desk,
+    DocumentFetcher,
+    DocumentReader,
+    EarlyDecision,
     Fetched,
-    Portal,
-    Reader,
-    Unchanged,
+    FetchFailure,
+    NotModified,
+    Recorder,
     WorkItem,
 )
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Again:
-    item: WorkItem
-    wait: float  # seconds
-
-
 class Ingest:
-    """Runs items from `lanes` to their end. Owns neither the portal, the desk nor the reader."""
+    """Works on the items of `queues` until the last one is finished."""
 
     def __init__(
-        self, lanes: Lanes[WorkItem], *, portal: Portal, desk: Desk, reader: Reader, limits: Limits
+        self,
+        queues: PortalQueues[WorkItem],
+        *,
+        fetcher: DocumentFetcher,
+        recorder: Recorder,
+        reader: DocumentReader,
+        limits: Limits,
     ) -> None:
-        self._lanes = lanes
-        self._portal = portal
-        self._desk = desk
+        self._queues = queues
+        self._fetcher = fetcher
+        self._recorder = recorder
         self._reader = reader
         self._limits = limits
-        self._fetched = Handover(limits.settlers)
+        self._fetched = ParseQueue(limits.settlers)
 
     async def run(self) -> None:
-        """Returns when the lanes are closed and the last document is out of hand.
+        """Return when the queues are closed and the last document is finished.
 
-        Raises whatever a worker could not catch, as an ExceptionGroup, after the others stopped.
+        Raises an ExceptionGroup of what a worker could not catch, after the others have stopped.
         """
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._lanes.pace(self._desk.postpone), name="pace")
+            group.create_task(
+                self._queues.reserve_slots(self._recorder.postpone), name="slot reservations"
+            )
             fetchers = [
-                group.create_task(self._fetch_all(), name=f"fetcher-{number:02d}")
+                group.create_task(self._run_fetcher(), name=f"fetcher-{number:02d}")
                 for number in range(self._limits.fetchers)
             ]
             for number in range(self._limits.settlers):
-                group.create_task(self._settle_all(), name=f"settler-{number:02d}")
+                group.create_task(self._run_settler(), name=f"settler-{number:02d}")
             await asyncio.gather(*fetchers)
-            self._fetched.end(takers=self._limits.settlers)
+            self._fetched.end(consumers=self._limits.settlers)
 
     async def feed(self, item: WorkItem) -> None:
-        """Take an item up and put it into its lane; waits while the lane is full.
+        """Count an attempt, and put the item into its queue. Waits while the queue is full.
 
-        The attempt is charged here and not after `take`: a slot is used on `take`, and nothing
-        slow may stand between a slot and its request.
+        The attempt is counted here and not after `take`: `take` uses a slot, and the request has to
+        follow at once.
         """
 
-        async def take_up(item: WorkItem) -> bool:
-            if not await self._desk.take_up(item):
+        async def start(item: WorkItem) -> bool:
+            if not await self._recorder.start_attempt(item):
                 return True
-            await self._lanes.put(item.lane, item)
+            await self._queues.put(item.queue, item)
             return False
 
-        await self._guarded(item, take_up)
+        await self._run_step(item, start)
 
-    async def _fetch_all(self) -> None:
-        while (item := await self._lanes.take()) is not None:
-            await self._guarded(item, self._fetch)
+    async def _run_fetcher(self) -> None:
+        while (item := await self._queues.take()) is not None:
+            await self._run_step(item, self._fetch)
 
-    async def _settle_all(self) -> None:
+    async def _run_settler(self) -> None:
         while (ready := await self._fetched.get()) is not None:
             item, fetched = ready
 
             async def settle(item: WorkItem, fetched: Fetched = fetched) -> bool:
                 return await self._settle(item, fetched)
 
-            await self._guarded(item, settle)
+            await self._run_step(item, settle)
 
-    async def _guarded(self, item: WorkItem, step: Callable[[WorkItem], Awaitable[bool]]) -> None:
-        """Run one step. `step` answers whether the document is over."""
+    async def _run_step(self, item: WorkItem, step: Callable[[WorkItem], Awaitable[bool]]) -> None:
+        """Run one step, which returns whether the shift is finished with the document."""
         try:
-            over = await step(item)
+            is_finished = await step(item)
         except LeaseLost:
             logger.warning("lease lost", extra={"document": item.document, "chunk": item.chunk})
-            over = True
-        except Exception:  # one bad document must not stop the others
-            logger.exception("held %s, unexpected", item.name)
-            over = await self._hold_unexpected(item)
-        if over:
-            await self._desk.over(item)
+            is_finished = True
+        except Exception:  # One document must not stop the others.
+            logger.exception("held %s after an unexpected error", item.name)
+            await self._hold_after_unexpected_error(item)
+            is_finished = True
+        if is_finished:
+            self._recorder.finish(item)
 
-    async def _hold_unexpected(self, item: WorkItem) -> bool:
+    async def _hold_after_unexpected_error(self, item: WorkItem) -> None:
+        decision = EarlyDecision(code="INTERNAL_ERROR", facts={}, is_held=True)
         try:
-            await self._desk.give_up(item, "INTERNAL_ERROR", {}, held=True)
-        except Exception:  # the database itself fails: the lease expires, another shift goes on
-            logger.exception("could not even hold %s", item.name)
-        return True
+            await self._recorder.record_early_decision(item, decision)
+        except Exception:  # The database fails too. The lease expires, and another shift continues.
+            logger.exception("%s could not be held", item.name)
 
     async def _fetch(self, item: WorkItem) -> bool:
-        """Ask the portal once. A transient answer puts the item back, or off to later."""
-        again = None
+        """Ask the portal once. After a transient error, the item returns to its queue."""
+        fetched: Fetched | NotModified | None = None
+        repeat, wait = None, 0.0
         try:
-            fetched = await self._portal.fetch(item)
-            await self._lanes.tell(item.lane, Outcome.GIVEN)
-            if isinstance(fetched, Unchanged):
-                if not await self._desk.unchanged(item, fetched):
-                    again = _Again(replace(item, filed=None), wait=0.0)
-                return again is None
+            fetched = await self._fetcher.fetch(item)
+            await self._queues.report_outcome(item.queue, RequestOutcome.DELIVERED)
+            is_current = isinstance(fetched, NotModified) and (
+                await self._recorder.record_unchanged(item, fetched)
+            )
+            if isinstance(fetched, NotModified) and not is_current:
+                repeat = replace(item, filed=None)
         except IngestionError as error:
-            again = await self._failed(item, error)
-            return again is None
+            failure = await self._record_failure(item, error)
+            if failure and not failure.leaves_shift:
+                repeat, wait = _after_failure(item, failure), failure.wait_seconds
         finally:
-            # Either way the portal has answered, and its gate knows: the place in flight is free
-            # before anything else is waited for.
-            if again is None:
-                self._lanes.done(item.lane)
+            # The portal has answered and its limit knows the outcome. The place in flight is
+            # released before anything else is waited for.
+            if repeat is None:
+                self._queues.finish_request(item.queue)
             else:
-                self._lanes.put_back(item.lane, again.item, again.wait)
-        await self._fetched.put(item, replace(fetched, tries=item.tries + 1))
-        return False
+                self._queues.put_back(item.queue, repeat, wait)
+        if isinstance(fetched, Fetched):
+            await self._fetched.put(item, replace(fetched, tries=item.tries + 1))
+            return False
+        return repeat is None
 
-    async def _failed(self, item: WorkItem, error: IngestionError) -> "_Again | None":
-        """Record a failed request. None: the document is out of hand, for now or for good."""
-        outcome = outcome_of(error)
-        standing = await self._lanes.tell(item.lane, outcome)
-        if not isinstance(error, TransientError):
-            await self._refuse(item, error)
+    async def _record_failure(self, item: WorkItem, error: IngestionError) -> FetchFailure | None:
+        """Record a failed request. Returns None if the document was rejected or held."""
+        outcome = request_outcome_of(error)
+        health = await self._queues.report_outcome(item.queue, outcome)
+        is_portal_down = outcome is RequestOutcome.FAILED and not health.is_healthy
+        decision = retry.decide(
+            error,
+            item,
+            self._limits.retry,
+            is_portal_down=is_portal_down,
+            now=time.monotonic(),
+        )
+        if isinstance(decision, EarlyDecision):
+            await self._recorder.record_early_decision(item, decision)
             return None
-        # Only a portal that gives others can condemn a document (decision 5).
-        is_down = outcome is Outcome.FAILED and not standing.gives
-        is_patient = error.is_the_portals or is_down
-        item = self._tried(item, counts=not is_patient)
-        counted = None if is_patient else item.counted_tries
-        wait = retry.delay(error, item.tries, self._limits, counted=counted)
-        if wait is None or time.monotonic() + wait > (item.deadline or 0.0):
-            await self._give_up(item, error, is_portals=is_patient)
-            return None
-        later = wait > self._limits.reschedule_seconds
-        facts = {"fault": type(error).__name__, **error.facts}
-        await self._desk.fetch_failed(item, error.code, facts, wait=wait, later=later)
-        logger.info("asking again for %s in %.1f s: %s", item.doc_id, wait, error)
-        return None if later else _Again(item, wait)
-
-    def _tried(self, item: WorkItem, *, counts: bool) -> WorkItem:
-        """One more request was made for it. With the first that failed, its deadline is set."""
-        deadline = item.deadline or time.monotonic() + self._limits.deadline_seconds
-        counted = item.counted_tries + counts
-        return replace(item, tries=item.tries + 1, counted_tries=counted, deadline=deadline)
-
-    async def _refuse(self, item: WorkItem, error: IngestionError) -> None:
-        facts = {"tries": item.tries + 1, **error.facts}
-        await self._desk.give_up(item, error.code, facts, held=isinstance(error, OurFault))
-
-    async def _give_up(self, item: WorkItem, error: TransientError, *, is_portals: bool) -> None:
-        """Held when it is the portal's fault, rejected when it gives others and not this one."""
-        code = "PORTAL_UNAVAILABLE" if is_portals else error.code
-        await self._desk.give_up(item, code, {"tries": item.tries, **error.facts}, held=is_portals)
+        await self._recorder.record_fetch_failure(item, decision)
+        logger.info("asking again for %s in %.1f s: %s", item.doc_id, decision.wait_seconds, error)
+        return decision
 
     async def _settle(self, item: WorkItem, fetched: Fetched) -> bool:
-        """Claim, read, conclude."""
+        """Record that checking starts, read the document, and record the decision."""
         try:
-            if await self._desk.start_checking(item, fetched):
+            if await self._recorder.start_checking(item, fetched):
                 checked = await self._reader.read(item, fetched)
-                await self._desk.conclude(item, fetched, checked)
+                await self._recorder.conclude(item, fetched, checked)
         except OurFault as error:
-            await self._refuse(item, error)
+            await self._recorder.record_early_decision(item, retry.decide_early(error, item))
         return True
+
+
+def _after_failure(item: WorkItem, failure: FetchFailure) -> WorkItem:
+    return replace(
+        item,
+        tries=failure.tries,
+        counted_tries=failure.counted_tries,
+        deadline=failure.deadline,
+    )

@@ -1,25 +1,21 @@
-"""The bounds of the ingestion core. Built once, in the settings, and passed down."""
+"""Defines the limits of the ingestion core. `config.settings` builds them once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from ingestion.core.retry import RetryRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    fetchers: int = 16  # documents being fetched at a time, over all sites
-    settlers: int = 16  # documents being read and filed at a time; of scans the pool takes fewer
-    lane_depth: int = 4  # documents of one portal that wait in memory; its feed blocks beyond it
+    fetchers: int = 16  # documents that are fetched at the same time, over all sites
+    settlers: int = 16  # documents that are parsed and filed at the same time
+    queue_depth: int = 4  # documents of one portal that wait in memory; then feeding it blocks
     connect_seconds: float = 10.0
-    read_seconds: float = 30.0  # longest silence of a portal in mid-answer
-    fetch_seconds: float = 60.0  # one request, before the time that its size allows it
-    bytes_per_second: int = 16_000  # slower than this over a window is a dead portal
-    pace_seconds: float = 20.0  # that window
-    fetch_tries: int = 4  # failed while its portal gave others: it is not to be had
-    backoff_base_seconds: float = 0.5
-    backoff_cap_seconds: float = 30.0
-    patient_cap_seconds: float = 600.0  # the same, for what only the deadline ends
-    retry_after_cap_seconds: float = 21_600.0  # a portal that asks for more gets this much
-    reschedule_seconds: float = 5.0  # a longer wait gives slot and worker back
-    deadline_seconds: float = 86_400.0  # since a document's first failure, until it is held
+    read_seconds: float = 30.0  # longest pause within the answer of a portal
+    fetch_seconds: float = 60.0  # one request, without the time that its size adds
+    bytes_per_second: int = 16_000  # a portal that is slower over the window counts as failed
+    pace_seconds: float = 20.0  # length of that window
     max_bytes: int = 50_000_000  # one document
-    document_attempts: int = 5  # times a document is taken up before it counts as poison
-    drain_seconds: float = 20.0  # after a stop: what is in hand may finish
+    document_attempts: int = 5  # attempts before a document counts as a poison message
+    drain_seconds: float = 20.0  # documents in work may finish within this time after a stop
+    retry: RetryRules = field(default_factory=RetryRules)

@@ -1,8 +1,9 @@
-"""Between fetching and reading: what portals gave queues up, what people sent goes to the front.
+"""Defines the queue between fetching and parsing, in which uploads overtake portal documents.
 
-When reading falls behind, portals' documents wait here and their fetchers with them, which is the
-backpressure. What people sent is in the spool already and comes a few at a time (each other turn of
-the lanes at most), so it may pass them: nobody waits long for it, and somebody waits for that.
+When parsing falls behind, documents of portals wait here together with their fetchers, which is the
+backpressure. Uploads are in the spool already and come a few at a time, because at most every
+second turn of the portal queues is theirs. They may overtake: a person waits for the result, and
+the documents of portals lose little time.
 """
 
 import asyncio
@@ -10,35 +11,35 @@ from itertools import count
 
 from ingestion.core.ports import Fetched, WorkItem
 
-Ready = tuple[WorkItem, Fetched]
+FetchedItem = tuple[WorkItem, Fetched]
 
-_SENT, _GIVEN, _END = range(3)  # the order in which they are handed over
+_UPLOAD, _FROM_PORTAL, _END = range(3)  # the order in which `get` returns them
 
 
-class Handover:
-    """`room` documents of portals wait in it at most. Owned by one event loop."""
+class ParseQueue:
+    """Holds at most `max_fetched` documents of portals. One event loop owns it."""
 
-    def __init__(self, room: int) -> None:
-        self._room = asyncio.Semaphore(room)
-        self._waiting: asyncio.PriorityQueue[tuple[int, int, Ready | None]]
+    def __init__(self, max_fetched: int) -> None:
+        self._places = asyncio.Semaphore(max_fetched)
+        self._waiting: asyncio.PriorityQueue[tuple[int, int, FetchedItem | None]]
         self._waiting = asyncio.PriorityQueue()
         self._numbers = count()
 
     async def put(self, item: WorkItem, fetched: Fetched) -> None:
-        """Waits while there is no room for what a portal gave."""
+        """Add a document. Waits while there is no place for a document of a portal."""
         if item.terms:
-            await self._room.acquire()
-        rank = _GIVEN if item.terms else _SENT
+            await self._places.acquire()
+        rank = _FROM_PORTAL if item.terms else _UPLOAD
         self._waiting.put_nowait((rank, next(self._numbers), (item, fetched)))
 
-    async def get(self) -> Ready | None:
-        """What comes next; None when nothing will."""
-        rank, _, ready = await self._waiting.get()
-        if rank == _GIVEN:
-            self._room.release()
-        return ready
+    async def get(self) -> FetchedItem | None:
+        """Return the next document, or None after `end` when no document is left."""
+        rank, _, fetched_item = await self._waiting.get()
+        if rank == _FROM_PORTAL:
+            self._places.release()
+        return fetched_item
 
-    def end(self, takers: int) -> None:
-        """Nothing more is put: behind what is left, a poison pill for each that takes."""
-        for _ in range(takers):
+    def end(self, consumers: int) -> None:
+        """Let each of `consumers` tasks that call `get` receive None after the last document."""
+        for _ in range(consumers):
             self._waiting.put_nowait((_END, next(self._numbers), None))

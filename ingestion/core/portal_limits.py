@@ -1,7 +1,8 @@
-"""A portal's gate: who may ask it next, and when. The port, and the gate of a single process.
+"""Defines the port to the limits of a portal, and the limits of a portal that one process asks.
 
-A gate hands out go-times ahead (several at once, each costs the shared one a statement) and is
-told what became of the requests, which moves its breaker. All times are the local monotonic clock.
+A `PortalLimit` reserves start times in advance, several at once, because each reservation of the
+shared limit costs a statement. It is told the outcome of each request, which moves its circuit
+breaker. All times are local monotonic seconds.
 """
 
 import math
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
-from ingestion.core.breaker import Breaker, BreakerState, BreakerTerms
+from ingestion.core.breaker import Breaker, BreakerSettings, BreakerState
 from ingestion.core.errors import (
     IngestionError,
     OurFault,
@@ -20,119 +21,130 @@ from ingestion.core.errors import (
     PortalUnreachable,
     TransientError,
 )
-from ingestion.core.limiter import Pace
+from ingestion.core.limiter import RequestRate
 from ingestion.core.reservations import (
-    Grant,
-    probe_slot,
-    run_of,
-    slots_of,
+    SlotReservation,
+    make_probe_slot,
+    make_slots,
+    sequential_rate_of,
 )
 
-# For so long a connection that nobody uses is kept, unless the portal closes it. A gate whose slots
-# leave no time to make one has to know: `dispatch.shared_gate`.
-KEPT_SECONDS = 30.0
+# Seconds for which an unused connection is kept, unless the portal closes it. A limit whose slots
+# leave no time to connect has to know this: `dispatch.shared_portal_limits`.
+KEEP_ALIVE_SECONDS = 30.0
 
 
-class Outcome(Enum):
-    """What a request says about its portal."""
+class RequestOutcome(Enum):
+    """Says what a request shows about its portal."""
 
-    GIVEN = auto()  #: the document came
-    ANSWERED = auto()  #: a refusal: the portal is there
-    FAILED = auto()  #: no connection, silence, or "I cannot serve"
-    BROKEN_OFF = auto()  #: something came; or we failed ourselves
+    DELIVERED = auto()  #: The portal served the document.
+    ANSWERED = auto()  #: The portal refused, so it works.
+    FAILED = auto()  #: No connection, no answer, or a status that says it cannot serve.
+    INTERRUPTED = auto()  #: The answer was incomplete, or the cause is in SiteLedger.
 
 
-def outcome_of(error: IngestionError) -> Outcome:
+def request_outcome_of(error: IngestionError) -> RequestOutcome:
+    """Return what an error shows about the portal."""
     if isinstance(error, PortalUnreachable | PortalFailing):
-        return Outcome.FAILED
+        return RequestOutcome.FAILED
     is_unclear = isinstance(error, TransientError) and not isinstance(error, PortalThrottled)
-    return Outcome.BROKEN_OFF if is_unclear or isinstance(error, OurFault) else Outcome.ANSWERED
+    if is_unclear or isinstance(error, OurFault):
+        return RequestOutcome.INTERRUPTED
+    return RequestOutcome.ANSWERED
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How a portal does."""
+class PortalHealth:
+    """Says whether a portal may be asked and served a document within the breaker's window."""
 
-    gives: bool = True  # it may be asked, and gave a document lately
+    is_healthy: bool = True
 
 
-class Gate(Protocol):
-    """Nothing but answers: a gate that cannot be reached says when to ask again."""
+class PortalLimit(Protocol):
+    """The port to the limits of one portal. No method raises.
 
-    async def reserve(self, wanted: int) -> Grant:
-        """At most `wanted` slots, in the order of their go-times."""
+    If the shared limits cannot be reached, the reservation says when to ask again.
+    """
+
+    async def reserve(self, wanted: int) -> SlotReservation:
+        """Reserve at most `wanted` slots, in the order of their start times."""
         ...
 
-    async def give_back(self, grant: Grant, unused: int) -> None:
-        """The last `unused` slots of a grant. A no-op when somebody reserved after it."""
+    async def give_back(self, reservation: SlotReservation, unused: int) -> None:
+        """Give the last `unused` slots back, unless somebody reserved after this reservation."""
         ...
 
-    async def tell(self, outcome: Outcome) -> Standing:
-        """What became of a request."""
+    async def report_outcome(self, outcome: RequestOutcome) -> PortalHealth:
+        """Record the outcome of a request. Returns the health of the portal after it."""
         ...
 
 
-class LocalGate:
-    """The gate of a portal that no other process asks: bucket and breaker in memory."""
+class LocalPortalLimit:
+    """Keeps the limits of a portal that no other process asks, in memory."""
 
     def __init__(
         self,
         rate: float,
         burst: int,
-        breaker: BreakerTerms | None = None,
+        breaker: BreakerSettings | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._pace = Pace.of(rate, burst)
-        self._terms = breaker or BreakerTerms()
+        self._rate = RequestRate.of(rate, burst)
+        self._settings = breaker or BreakerSettings()
         self._clock = clock
         self._tat = 0.0
-        self._given_at = -math.inf
+        self._delivered_at = -math.inf
         self._number = 0
         self.breaker = Breaker()
 
-    async def reserve(self, wanted: int) -> Grant:
+    async def reserve(self, wanted: int) -> SlotReservation:
         now = self._clock()
         was_closed = self.breaker.state is BreakerState.CLOSED
-        self.breaker, may_ask = self.breaker.ask(now, self._terms)
-        if not may_ask:
-            return Grant(is_shut=True)
+        self.breaker, is_permitted = self.breaker.request_permission(now, self._settings)
+        if not is_permitted:
+            return SlotReservation(is_portal_down=True)
         tokens = wanted if was_closed else 1
-        self._tat = self._pace.spend(self._tat, now, tokens)
+        self._tat = self._rate.spend(self._tat, now, tokens)
         self._number += 1
         if not was_closed:
-            return Grant(slots=(probe_slot(now),), receipt=self._number, is_probe=True)
-        return Grant(
-            slots=slots_of(self._pace, self._pace.go_times(self._tat, now, tokens)),
-            run=run_of(self._pace),
+            slots = (make_probe_slot(now),)
+            return SlotReservation(slots=slots, receipt=self._number, is_probe=True)
+        return SlotReservation(
+            slots=make_slots(self._rate, self._rate.start_times(self._tat, now, tokens)),
+            sequential_rate=sequential_rate_of(self._rate),
             receipt=self._number,
-            is_plenty=self._pace.is_plenty(self._tat, now),
-            keeps=self._pace.holds_many,
+            has_ample_tokens=self._rate.has_ample_tokens(self._tat, now),
+            is_delay_tolerant=self._rate.is_delay_tolerant,
         )
 
-    async def give_back(self, grant: Grant, unused: int) -> None:
-        if grant.receipt == self._number:
-            self._tat -= unused * self._pace.interval
+    async def give_back(self, reservation: SlotReservation, unused: int) -> None:
+        if reservation.receipt == self._number:
+            self._tat -= unused * self._rate.interval
             self._number += 1
 
-    async def tell(self, outcome: Outcome) -> Standing:
+    async def report_outcome(self, outcome: RequestOutcome) -> PortalHealth:
         now = self._clock()
-        self.breaker = moved(self.breaker, outcome, now, self._terms)
-        if outcome is Outcome.GIVEN:
-            self._given_at = now
-        return standing(self.breaker, self._given_at, now, self._terms)
+        self.breaker = breaker_after(self.breaker, outcome, now, self._settings)
+        if outcome is RequestOutcome.DELIVERED:
+            self._delivered_at = now
+        return portal_health(self.breaker, self._delivered_at, now, self._settings)
 
 
-def moved(breaker: Breaker, outcome: Outcome, now: float, terms: BreakerTerms) -> Breaker:
-    """The breaker after a request with this outcome."""
-    if outcome is Outcome.FAILED:
-        return breaker.failed(now, terms)
-    if outcome is Outcome.BROKEN_OFF:
-        return breaker.broke_off(now, terms)
-    return breaker.answered()
+def breaker_after(
+    breaker: Breaker, outcome: RequestOutcome, now: float, settings: BreakerSettings
+) -> Breaker:
+    """Return the breaker after a request with this outcome."""
+    if outcome is RequestOutcome.FAILED:
+        return breaker.after_failure(now, settings)
+    if outcome is RequestOutcome.INTERRUPTED:
+        return breaker.after_interruption(now, settings)
+    return breaker.after_answer()
 
 
-def standing(breaker: Breaker, given_at: float, now: float, terms: BreakerTerms) -> Standing:
-    """It gives documents when it is asked at all and gave one within the breaker's window."""
+def portal_health(
+    breaker: Breaker, delivered_at: float, now: float, settings: BreakerSettings
+) -> PortalHealth:
+    """Return the health of a portal whose last document came at `delivered_at`."""
     is_closed = breaker.state is BreakerState.CLOSED
-    return Standing(gives=is_closed and now - given_at < terms.window_seconds)
+    return PortalHealth(is_closed and now - delivered_at < settings.window_seconds)

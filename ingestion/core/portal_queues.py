@@ -1,16 +1,17 @@
-"""One queue per portal, drained by one group of workers: fair, bounded, and at each portal's pace.
+"""Defines one queue per portal; one group of workers serves all of them, at each portal's rate.
 
-A worker is given an item only when that item may go at once: the portal's gate gave a slot whose
-time has come, its in-flight cap has room, and the item's own waiting time is over. So no worker
-ever waits for one portal while another could be served, and a retry that waits holds nothing.
+A worker receives an item only when that item may go at once: a reserved slot is due, the portal's
+limit of requests in flight leaves a place, and the item's own waiting time is over. So no worker
+waits for one portal while another could be served, and an item that waits for its retry occupies no
+worker.
 
-Slots are reserved ahead by `pace`, beside the workers: a gate may be a database away, and nothing
-slow may stand between a slot and its request. A slot that was not used in time is thrown away.
+`reserve_slots` reserves slots in advance, beside the workers: the limit may be a database away, and
+a request has to follow its slot at once. A slot that is not used in time is dropped.
 
-Lanes without a gate hold what people sent, a few documents each. While there are any, every other
-turn is theirs: somebody waits for them, and in the round of many portals they would wait long.
+Queues without a limit hold uploads, a few documents each. While there are any, every second turn is
+theirs: a person waits for them, and a round over many portals would take long.
 
-Not here: what is done with an item, and what an error means (`ingest`).
+What is done with an item, and what an error means, is decided in `core.ingest`.
 """
 
 import asyncio
@@ -24,263 +25,265 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Generic, TypeVar
 
-from ingestion.core.portal_limits import Gate, Outcome, Standing
-from ingestion.core.reservations import Grant, Slots
+from ingestion.core.portal_limits import PortalHealth, PortalLimit, RequestOutcome
+from ingestion.core.reservations import ReservedSlots, SlotReservation
 
 Item = TypeVar("Item")
-Shut = Callable[[str, list[Item]], None]  # is given a lane's items
+OnPortalDown = Callable[[str, list[Item]], None]  # receives the key of a queue, and its items
 
-MOST_SLOTS = 8  # reserved at once for one lane
+MAX_SLOTS_PER_RESERVATION = 8
 
 
 @dataclass(slots=True)
-class _Lane(Generic[Item]):
-    gate: Gate | None
+class _PortalQueue(Generic[Item]):
+    limit: PortalLimit | None
     max_in_flight: int
     waiting: deque[Item] = field(default_factory=deque)
-    later: list[tuple[float, int, Item]] = field(default_factory=list)  # a heap of retries
+    retries: list[tuple[float, int, Item]] = field(default_factory=list)  # a heap, by due time
     in_flight: int = 0
-    slots: Slots = field(default_factory=lambda: Slots(Grant()))
-    ask_at: float = 0.0  # the gate could not be reached: not asked before
-    is_probing: bool = False  # a probe is in hand: the gate has nothing else to give
-    room: asyncio.Event = field(default_factory=asyncio.Event)  # for its feeds
+    slots: ReservedSlots = field(default_factory=lambda: ReservedSlots(SlotReservation()))
+    reserve_at: float = 0.0  # the limit could not be reached and is not asked before
+    is_probing: bool = False  # a probe is in flight, and the limit has no other slot
+    has_space: asyncio.Event = field(default_factory=asyncio.Event)  # set for tasks that feed
 
     def ready_at(self, now: float) -> float | None:
-        """When its next item may go; None when it has none, no room, or no slot yet."""
-        if self.in_flight >= self.max_in_flight or not (self.waiting or self.later):
+        """Return when the next item may go; None without an item, a place in flight or a slot."""
+        if self.in_flight >= self.max_in_flight or not (self.waiting or self.retries):
             return None
-        item_at = now if self.waiting else self.later[0][0]
-        if self.gate is None or item_at > now:
+        item_at = now if self.waiting else self.retries[0][0]
+        if self.limit is None or item_at > now:
             return item_at
         slot_at = self.slots.next_at(now)
-        return self.ask_at if slot_at is None and self.ask_at > now else slot_at
+        return self.reserve_at if slot_at is None and self.reserve_at > now else slot_at
 
-    def wants(self, now: float) -> int:
-        """How many slots to reserve: none that would wait for room and spoil, if they are scarce.
+    def count_wanted_slots(self, now: float) -> int:
+        """Return how many slots to reserve. If tokens are scarce, no slot may expire unused.
 
-        Never while some are left, so that what is left is always the end of one grant.
+        Returns 0 while slots are left, so that these are always the end of one reservation.
         """
-        if self.gate is None or self.slots or self.is_probing or self.ask_at > now:
+        if self.limit is None or self.slots or self.is_probing or self.reserve_at > now:
             return 0
-        room = self.max_in_flight - self.in_flight
-        if room <= 0:
+        places = self.max_in_flight - self.in_flight
+        if places <= 0:
             return 0
-        due = len(self.waiting) + sum(1 for at, _, _ in self.later if at <= now)
-        if due and self.slots.grant.keeps:
-            return MOST_SLOTS
-        return min(due, MOST_SLOTS if self.slots.grant.is_plenty else min(room, MOST_SLOTS))
+        due = len(self.waiting) + sum(1 for at, _, _ in self.retries if at <= now)
+        if due and self.slots.reservation.is_delay_tolerant:
+            return MAX_SLOTS_PER_RESERVATION
+        has_ample_tokens = self.slots.reservation.has_ample_tokens
+        return min(due, MAX_SLOTS_PER_RESERVATION, due if has_ample_tokens else places)
 
     def pop(self, now: float) -> Item:
         # A retry that is due goes first: it has waited longest.
-        if self.later and self.later[0][0] <= now:
-            item = heapq.heappop(self.later)[2]
+        if self.retries and self.retries[0][0] <= now:
+            item = heapq.heappop(self.retries)[2]
         else:
             item = self.waiting.popleft()
-            self.room.set()
-        if self.gate:
+            self.has_space.set()
+        if self.limit:
             self.slots.use(now)
-            self.is_probing = self.slots.grant.is_probe
+            self.is_probing = self.slots.reservation.is_probe
         self.in_flight += 1
         return item
 
-    def take_over(self, grant: Grant, now: float) -> None:
-        self.slots = Slots(grant)
-        self.ask_at = now + grant.again_seconds
+    def replace_slots(self, reservation: SlotReservation, now: float) -> None:
+        self.slots = ReservedSlots(reservation)
+        self.reserve_at = now + reservation.retry_after_seconds
 
-    def free(self) -> None:
+    def release_place(self) -> None:
         self.in_flight -= 1
         self.is_probing = False
 
-    def withdraw(self, unwanted: Callable[[Item], bool]) -> list[Item]:
-        waiting = [item for item in self.waiting if unwanted(item)]
-        later = [item for _, _, item in self.later if unwanted(item)]
-        self.waiting = deque(item for item in self.waiting if not unwanted(item))
-        self.later = [entry for entry in self.later if not unwanted(entry[2])]
-        heapq.heapify(self.later)
-        self.room.set()
-        return waiting + later
+    @property
+    def items(self) -> list[Item]:
+        return [*self.waiting, *(item for _, _, item in self.retries)]
 
-    def empty(self) -> list[Item]:
-        items = [*self.waiting, *(item for _, _, item in self.later)]
-        self.waiting.clear()
-        self.later.clear()
-        self.room.set()
-        return items
+    def remove(self, is_unwanted: Callable[[Item], bool]) -> list[Item]:
+        removed = [item for item in self.items if is_unwanted(item)]
+        self.waiting = deque(item for item in self.waiting if not is_unwanted(item))
+        self.retries = [entry for entry in self.retries if not is_unwanted(entry[2])]
+        heapq.heapify(self.retries)
+        self.has_space.set()
+        return removed
 
 
-class Lanes(Generic[Item]):
-    """`depth` items wait in each lane at most; `put` blocks beyond it.
+class PortalQueues(Generic[Item]):
+    """Holds at most `depth` waiting items in each queue; `put` blocks beyond that.
 
-    Owned by one event loop. There is no await between looking and taking, hence no lock for that.
-    Of the workers that wait, the first one looks; the others wait for its place and cost nothing.
+    One event loop owns it. Between looking for an item and taking it there is no await, so no lock
+    is needed for that. Of the waiting workers, the first one looks for items, and the others wait
+    for a lock, which costs nothing.
     """
 
     def __init__(self, depth: int, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._depth = depth
         self._clock = clock
-        self._lanes: dict[str, _Lane[Item]] = {}
-        self._portals: deque[str] = deque()  # whose turn it is: round robin
-        self._sent: deque[str] = deque()  # the same, of lanes without a gate
-        self._was_sent = False  # the last one was of these
-        self._front = asyncio.Lock()  # held by the worker that looks
-        self._changed = asyncio.Event()  # it has to look again
-        self._hungry = asyncio.Event()  # some lane could go on with a slot
+        self._queues: dict[str, _PortalQueue[Item]] = {}
+        self._portal_turns: deque[str] = deque()  # keys of queues with a limit: round robin
+        self._upload_turns: deque[str] = deque()  # keys of queues without a limit
+        self._was_upload = False  # the last item came from a queue without a limit
+        self._first_worker = asyncio.Lock()  # held by the worker that looks for items
+        self._changed = asyncio.Event()  # that worker has to look again
+        self._slots_wanted = asyncio.Event()  # some queue could go on with a slot
         self._numbers = count()
-        self._takers = 0
-        self._closed = self._abandoned = self._over = False
+        self._waiting_workers = 0
+        self._is_closed = self._is_abandoned = self._is_finished = False
 
     def __len__(self) -> int:
-        """Items that wait, retries included."""
-        return sum(len(lane.waiting) + len(lane.later) for lane in self._lanes.values())
+        """Return the number of waiting items, retries included."""
+        return sum(len(queue.waiting) + len(queue.retries) for queue in self._queues.values())
 
-    def open(self, key: str, gate: Gate | None, max_in_flight: int) -> None:
-        """Idempotent: a portal keeps its gate for as long as the lanes live. None: no limit."""
-        if key not in self._lanes:
-            self._lanes[key] = _Lane(gate, max_in_flight)
-            (self._portals if gate else self._sent).append(key)
+    def open(self, key: str, limit: PortalLimit | None, max_in_flight: int) -> None:
+        """Create the queue of a portal, or of uploads if `limit` is None.
+
+        Does nothing if the queue exists: it keeps its limit.
+        """
+        if key not in self._queues:
+            self._queues[key] = _PortalQueue(limit, max_in_flight)
+            (self._portal_turns if limit else self._upload_turns).append(key)
 
     async def put(self, key: str, item: Item) -> None:
-        """Queue the item, then wait while the lane is over its depth: this is the backpressure.
+        """Add the item, then wait while the queue is over its depth, which is the backpressure.
 
-        Queued first, so that an item is never lost with a cancelled `put`.
+        The item is added first, so a cancelled `put` does not lose it.
         """
-        lane = self._lanes[key]
-        lane.waiting.append(item)
-        self._wake()
-        while len(lane.waiting) > self._depth and not self._closed:
-            lane.room.clear()
-            await lane.room.wait()
+        queue = self._queues[key]
+        queue.waiting.append(item)
+        self._changed.set()
+        while len(queue.waiting) > self._depth and not self._is_closed:
+            queue.has_space.clear()
+            await queue.has_space.wait()
 
     def put_back(self, key: str, item: Item, delay: float) -> None:
-        """Give a taken item back, to go again after `delay` seconds. Frees its place in flight."""
-        lane = self._lanes[key]
-        lane.free()
-        heapq.heappush(lane.later, (self._clock() + delay, next(self._numbers), item))
-        self._wake()
+        """Return a taken item, to go again after `delay` seconds. Releases its place in flight."""
+        queue = self._queues[key]
+        queue.release_place()
+        heapq.heappush(queue.retries, (self._clock() + delay, next(self._numbers), item))
+        self._changed.set()
 
-    def done(self, key: str) -> None:
-        """The request for a taken item is over: its place in flight is free."""
-        self._lanes[key].free()
-        self._wake()
+    def finish_request(self, key: str) -> None:
+        """Release the place in flight of a taken item."""
+        self._queues[key].release_place()
+        self._changed.set()
 
-    async def another_slot(self, key: str) -> bool:
-        """Wait for a slot beside the lane's own: a redirect is one more request. False: shut."""
-        gate = self._lanes[key].gate
-        while gate is not None:
-            grant = await gate.reserve(1)
-            if grant.is_shut:
+    async def wait_for_extra_slot(self, key: str) -> bool:
+        """Wait for a slot beside those of the queue, because a redirect is one more request.
+
+        Returns False if the portal is down.
+        """
+        limit = self._queues[key].limit
+        while limit is not None:
+            reservation = await limit.reserve(1)
+            if reservation.is_portal_down:
                 return False
-            for slot in grant.slots:
-                await asyncio.sleep(max(0.0, slot.go_at - self._clock()))
-                if self._clock() <= slot.spoils_at:
+            for slot in reservation.slots:
+                await asyncio.sleep(max(0.0, slot.earliest_at - self._clock()))
+                if self._clock() <= slot.latest_at:
                     return True
-            await asyncio.sleep(grant.again_seconds)
+            await asyncio.sleep(reservation.retry_after_seconds)
         return True
 
-    async def tell(self, key: str, outcome: Outcome) -> Standing:
-        """Tell the portal's gate what became of a request, before its place is freed."""
-        lane = self._lanes[key]
-        if outcome is Outcome.FAILED and lane.slots.grant.keeps:
-            lane.slots = Slots(Grant())  # its breaker is looked at before the next one goes
-        return await lane.gate.tell(outcome) if lane.gate else Standing()
+    async def report_outcome(self, key: str, outcome: RequestOutcome) -> PortalHealth:
+        """Tell the portal's limit the outcome of a request, before its place is released."""
+        queue = self._queues[key]
+        if outcome is RequestOutcome.FAILED and queue.slots.reservation.is_delay_tolerant:
+            # The state of the breaker is read before the next request goes.
+            queue.slots = ReservedSlots(SlotReservation())
+        return await queue.limit.report_outcome(outcome) if queue.limit else PortalHealth()
 
     async def take(self) -> Item | None:
-        """The next item that may go at once. None: nothing will come any more, leave."""
-        self._takers += 1
+        """Wait for the next item that may go at once. None means that no item will follow."""
+        self._waiting_workers += 1
         try:
-            async with self._front:
-                return await self._take()
+            async with self._first_worker:
+                while not self._is_abandoned:
+                    now = self._clock()
+                    queue, soonest = self._find_ready(now)
+                    if queue:
+                        return queue.pop(now)
+                    if self._is_closed and not len(self) and not self._has_requests_in_flight():
+                        break
+                    await self._wait_for_change(None if soonest is None else soonest - now)
+                self._is_finished = True
+                self._slots_wanted.set()
+                return None
         finally:
-            self._takers -= 1
+            self._waiting_workers -= 1
 
-    async def _take(self) -> Item | None:
-        while not self._abandoned:
-            now = self._clock()
-            lane, soonest = self._first_ready(now)
-            if lane:
-                return lane.pop(now)
-            if self._closed and not len(self) and not self._in_flight():
-                break
-            await self._change(None if soonest is None else soonest - now)
-        self._over = True
-        self._hungry.set()
-        return None
-
-    def _first_ready(self, now: float) -> tuple[_Lane[Item] | None, float | None]:
-        """The lane whose turn it is; or None, and when the first one will be ready."""
+    def _find_ready(self, now: float) -> tuple[_PortalQueue[Item] | None, float | None]:
+        """Return the queue whose turn it is; or None, and when the first one will be ready."""
         soonest = math.inf
-        for is_sent in (not self._was_sent, self._was_sent):
-            turn = self._sent if is_sent else self._portals
-            for _ in range(len(turn)):
-                lane = self._lanes[turn[0]]
-                turn.rotate(-1)
-                ready_at = lane.ready_at(now)
+        for is_upload in (not self._was_upload, self._was_upload):
+            turns = self._upload_turns if is_upload else self._portal_turns
+            for _ in range(len(turns)):
+                queue = self._queues[turns[0]]
+                turns.rotate(-1)
+                ready_at = queue.ready_at(now)
                 if ready_at is not None and ready_at <= now:
-                    self._was_sent = is_sent
-                    return lane, None
+                    self._was_upload = is_upload
+                    return queue, None
                 if ready_at is not None:
                     soonest = min(soonest, ready_at)
-                elif lane.wants(now):
-                    self._hungry.set()
+                elif queue.count_wanted_slots(now):
+                    self._slots_wanted.set()
         return None, None if soonest == math.inf else soonest
 
-    async def pace(self, shut: Shut[Item]) -> None:
-        """Reserve slots for the lanes that could use them, until the workers leave.
+    async def reserve_slots(self, on_portal_down: OnPortalDown[Item]) -> None:
+        """Reserve slots for the queues that could use them, until the workers leave.
 
-        `shut` is given what waits in a lane whose gate is shut. Unused slots are given back.
+        `on_portal_down` receives what waits in a queue whose portal is down. Slots that are left in
+        the end are given back.
         """
-        while not self._over:
-            await self._hungry.wait()
-            self._hungry.clear()
-            for key, lane in list(self._lanes.items()):
-                # Without a worker that could use it, a slot would only spoil.
-                if lane.gate and self._takers and (wanted := lane.wants(self._clock())):
-                    await self._give_back(lane)
-                    grant = await lane.gate.reserve(wanted)
-                    lane.take_over(grant, self._clock())
-                    if grant.is_shut:
-                        shut(key, lane.empty())
-                    self._wake()
-        for lane in self._lanes.values():
-            await self._give_back(lane)
+        while not self._is_finished:
+            await self._slots_wanted.wait()
+            self._slots_wanted.clear()
+            for key, queue in list(self._queues.items()):
+                # Without a worker that could use it, a slot would only expire.
+                wanted = queue.count_wanted_slots(self._clock())
+                if queue.limit and self._waiting_workers and wanted:
+                    await self._give_back_slots(queue)
+                    reservation = await queue.limit.reserve(wanted)
+                    queue.replace_slots(reservation, self._clock())
+                    if reservation.is_portal_down:
+                        on_portal_down(key, queue.remove(lambda _item: True))
+                    self._changed.set()
+        for queue in self._queues.values():
+            await self._give_back_slots(queue)
 
-    async def _give_back(self, lane: _Lane[Item]) -> None:
-        if lane.gate and lane.slots.unused and not lane.slots.grant.keeps:
-            await lane.gate.give_back(lane.slots.grant, lane.slots.unused)
+    async def _give_back_slots(self, queue: _PortalQueue[Item]) -> None:
+        reservation = queue.slots.reservation
+        if queue.limit and queue.slots.unused and not reservation.is_delay_tolerant:
+            await queue.limit.give_back(reservation, queue.slots.unused)
 
-    def withdraw(self, key: str, unwanted: Callable[[Item], bool]) -> list[Item]:
-        """Take out what waits and is not wanted any more, retries included. In flight stays."""
-        withdrawn = self._lanes[key].withdraw(unwanted)
+    def withdraw(self, key: str, is_unwanted: Callable[[Item], bool]) -> list[Item]:
+        """Remove and return waiting items, retries included. Items in flight stay."""
+        withdrawn = self._queues[key].remove(is_unwanted)
         if withdrawn:
-            self._wake()
+            self._changed.set()
         return withdrawn
 
     def close(self) -> None:
-        """No more will be put. Workers leave when the last item is over."""
-        self._closed = True
-        for lane in self._lanes.values():
-            lane.room.set()
-        self._wake()
+        """Accept no more items. Workers leave when the last item is finished."""
+        self._is_closed = True
+        for queue in self._queues.values():
+            queue.has_space.set()
+        self._changed.set()
 
     def abandon(self) -> None:
-        """Close at once: workers get nothing more, and what waits is `left`."""
-        self._abandoned = True
+        """Close at once: workers receive no more items, and `waiting_items` holds the rest."""
+        self._is_abandoned = True
         self.close()
 
     @property
-    def left(self) -> list[Item]:
-        """What waits, retries included."""
-        waiting = [item for lane in self._lanes.values() for item in lane.waiting]
-        return waiting + [item for lane in self._lanes.values() for _, _, item in lane.later]
+    def waiting_items(self) -> list[Item]:
+        """Return all items that wait: first those that never went, then the retries."""
+        waiting = [item for queue in self._queues.values() for item in queue.waiting]
+        return waiting + [item for queue in self._queues.values() for _, _, item in queue.retries]
 
-    def _in_flight(self) -> int:
-        return sum(lane.in_flight for lane in self._lanes.values())
+    def _has_requests_in_flight(self) -> bool:
+        return any(queue.in_flight for queue in self._queues.values())
 
-    def _wake(self) -> None:
-        self._changed.set()
-
-    async def _change(self, seconds: float | None) -> None:
-        """Until something changed, or the time is up."""
+    async def _wait_for_change(self, seconds: float | None) -> None:
+        """Wait until something changed, at most `seconds`."""
         self._changed.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):

@@ -1,4 +1,8 @@
-"""What travels through the core, and the two ports at its edges."""
+"""Defines what travels through the core, and the three ports at its edges.
+
+The core imports no Django, so the ports are protocols: `ingestion.sources` implements
+`DocumentFetcher`, `ingestion.dispatch` implements `Recorder` and `DocumentReader`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,10 +13,10 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortalTerms:
-    """How a portal may be asked: what its Portal row says."""
+    """Holds how a portal may be asked, as its row says."""
 
     key: str
-    portal: int = 0  # the row's key
+    portal: int = 0  # primary key of the row
     base_url: str
     rate_per_second: float
     burst: int
@@ -20,14 +24,14 @@ class PortalTerms:
     timeout_seconds: float  # one request, in all
     allow_http: bool = False
     allow_private_hosts: bool = False
-    allowed_hosts: tuple[str, ...] = ()  # name or name:port; besides the one of `base_url`
+    allowed_hosts: tuple[str, ...] = ()  # name or name:port, besides the host of `base_url`
     secret_header: str = "Authorization"  # noqa: S105 - a name; the secret is never in the terms
     approved_origin: str = ""  # scheme, host and port that a second person approved
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
-    """A version of a document that is on file, and the strong ETag that its portal gave with it."""
+class FiledVersion:
+    """Holds a version on file, and the strong ETag with which its portal served it."""
 
     etag: str
     sha256: str
@@ -35,11 +39,11 @@ class Filed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkItem:
-    """A descriptor, never bytes. `tries` counts the requests made for it so far."""
+    """Describes a document that a shift works on, without its bytes."""
 
-    document: int  # the row's key
-    chunk: int
-    batch: str = ""  # its reference, for the log
+    document: int  # primary key of the row
+    chunk: int  # primary key
+    batch: str = ""  # reference, for the log
     site_id: str
     doc_id: str
     url: str  # "" for an upload, whose bytes are in the spool already
@@ -53,104 +57,137 @@ class WorkItem:
     protocol_number: str = ""
     protocol_version: str = ""
     activated_on: date | None = None  # the site
-    overrides: Mapping[str, Any] = field(default_factory=dict)  # for the Reader: the study's terms
+    overrides: Mapping[str, Any] = field(default_factory=dict)  # validity terms of the study
     size: int = 0  # bytes of an upload
-    tries: int = 0
-    counted_tries: int = 0  # of them, those that failed while its portal gave others
-    is_suspect: bool = False  # it was in hand when a worker died
-    # Local monotonic seconds: since its first failure it waits for its portal until then.
+    tries: int = 0  # requests made so far
+    counted_tries: int = 0  # of them, those that failed while the portal served other documents
+    is_suspect: bool = False  # a worker died while it worked on this document
+    # Local monotonic seconds until which the document waits for its portal. None: nothing failed.
     deadline: float | None = None
-    filed: Filed | None = None  # its portal is asked for anything but this
+    filed: FiledVersion | None = None  # the portal is asked for any other version
 
     @property
     def name(self) -> str:
-        """In the log."""
+        """Return how the log names the document."""
         return f"{self.doc_id} of site {self.site_id} in batch {self.batch or 'unknown'}"
 
     @property
-    def lane(self) -> str:
-        """Documents of one portal queue behind one another and behind nobody else."""
+    def queue(self) -> str:
+        """Return the key of the portal queue in which the document waits."""
         return self.terms.key if self.terms else f"upload of {self.site_id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Bytes on the disk, hashed while they came in. `tries` is how often the portal was asked.
+    """Holds where the bytes of a document are, and what was learned while they came in.
 
-    `facts` are what is worth keeping about the answer: `certificate_sha256` of the portal, and
-    `clock_skew_seconds` where its clock is more than a minute off.
+    `facts` describe the answer for the ledger: `certificate_sha256` of the portal, and
+    `clock_skew_seconds` if its clock differs by more than a minute.
     """
 
     path: Path
     sha256: str
     size: int
-    tries: int = 1
+    tries: int = 1  # requests made for the document
     facts: Mapping[str, str | int] = field(default_factory=dict)
-    etag: str = ""  # a strong one, of the address that was asked; or none
+    etag: str = ""  # a strong ETag of the address that was asked, or ""
 
 
 @dataclass(frozen=True, slots=True)
-class Unchanged:
-    """No bytes: the portal still has those that are on file. `facts` as above."""
+class NotModified:
+    """Says that the portal still has the version on file. `facts` are those of `Fetched`."""
 
     facts: Mapping[str, str | int]
 
 
-class Portal(Protocol):
-    """Where documents come from."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchFailure:
+    """Describes a failed request that will be repeated.
 
-    async def fetch(self, item: WorkItem) -> Fetched | Unchanged:
-        """Unchanged only where `item.filed` is known.
+    `core.retry` creates it, and it is passed on unchanged until it is written to the row.
+    """
 
-        Raises TransientError, PermanentError or OurFault, never anything of its library.
+    code: str  # a finding code
+    facts: Mapping[str, str | int]  # about the failure, for the ledger
+    tries: int  # requests made for the document, this one included
+    counted_tries: int  # of them, those that count against the document
+    deadline: float  # local monotonic seconds; afterwards the document is held
+    wait_seconds: float  # until the next request
+    leaves_shift: bool  # the wait is long: the document goes back to its chunk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlyDecision:
+    """Rejects or holds a document that was not read.
+
+    `core.retry` creates it, and it is passed on unchanged until it is written to the row.
+    """
+
+    code: str  # a finding code
+    facts: Mapping[str, str | int]  # they fill the placeholders of the finding's sentences
+    is_held: bool  # the document is held: SiteLedger or the portal is to blame
+
+
+class DocumentFetcher(Protocol):
+    """The port to where documents come from."""
+
+    async def fetch(self, item: WorkItem) -> Fetched | NotModified:
+        """Return the document, or NotModified, which is possible only if `item.filed` is known.
+
+        Raises TransientError, PermanentError or OurFault, and no error of an HTTP library.
         """
         ...
 
 
-class Desk(Protocol):
-    """Where moves are recorded. Every method raises LeaseLost when the chunk is not ours."""
+class Recorder(Protocol):
+    """The port to the rows and the ledger.
 
-    async def take_up(self, item: WorkItem) -> bool:
-        """Charge an attempt, before anything can crash. False: held, its budget is spent."""
+    Every coroutine raises LeaseLost if the chunk of the document belongs to another worker.
+    """
+
+    async def start_attempt(self, item: WorkItem) -> bool:
+        """Count an attempt, before the document can make a worker crash.
+
+        Returns False if the attempts were used up and the document is held.
+        """
         ...
 
     async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
-        """False: the same bytes are on file already, and that is on record."""
+        """Record that the bytes are here. Returns False if the same bytes are on file already."""
         ...
 
-    async def unchanged(self, item: WorkItem, answer: Unchanged) -> bool:
-        """Record that it is on file already. False: it no longer is, and has to be fetched."""
-        ...
+    async def record_unchanged(self, item: WorkItem, answer: NotModified) -> bool:
+        """Record that the version on file is current.
 
-    async def conclude(self, item: WorkItem, fetched: Fetched, checked: Any) -> None:
-        """Archive the bytes, and record the decision that the reader came to."""
-        ...
-
-    async def fetch_failed(
-        self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, wait: float, later: bool
-    ) -> None:
-        """Record a failed request. `later`: the document leaves the shift for `wait` seconds."""
-        ...
-
-    def postpone(self, lane: str, items: Sequence[WorkItem]) -> None:
-        """Their portal is not asked just now: they are not in flight, and leave the shift.
-
-        So does what was not fed yet. Called in the event loop; must not block.
+        Returns False if that version is no longer on file, so the document has to be fetched.
         """
         ...
 
-    async def give_up(
-        self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, held: bool
-    ) -> None:
-        """Reject it, or hold it, without having read it."""
+    async def conclude(self, item: WorkItem, fetched: Fetched, checked: Any) -> None:
+        """Archive the bytes, then record the decision of the reader."""
         ...
 
-    async def over(self, item: WorkItem) -> None:
-        """The document is out of the shift's hands. Removes what was spooled for it."""
+    async def record_fetch_failure(self, item: WorkItem, failure: FetchFailure) -> None:
+        """Record a failed request, and when it is repeated."""
+        ...
+
+    async def record_early_decision(self, item: WorkItem, decision: EarlyDecision) -> None:
+        """Reject or hold a document that was not read."""
+        ...
+
+    def postpone(self, queue: str, items: Sequence[WorkItem]) -> None:
+        """Take the items, and all that would follow in their queue, out of the shift.
+
+        Their portal is down. Called in the event loop, so it must not block.
+        """
+        ...
+
+    def finish(self, item: WorkItem) -> None:
+        """Note that the shift has nothing more to do with the document. Must not block."""
         ...
 
 
-class Reader(Protocol):
-    """Bytes to a decision, in other processes."""
+class DocumentReader(Protocol):
+    """The port to the parser processes, which turn bytes into a decision."""
 
     async def read(self, item: WorkItem, fetched: Fetched) -> Any: ...

@@ -1,11 +1,13 @@
-"""Go-times that were reserved ahead, and how they are used: each at its time or thrown away.
+"""Defines slots that were reserved in advance, and how they are used in time or dropped.
 
-Requests that go late bunch with those of others that go in time. How late one may be is the pace's
-`slack`: half of it is ours, until an item is handed out; the other half is the wire's.
+A request that starts late comes close to requests of others that start in time. The `slack` of the
+rate says how late it may be: one half is for SiteLedger, until an item is taken, and the other half
+is for the network.
 
-Where a portal holds several (burst > 1), each slot has its own slack. Where it holds one, the slots
-of one grant are a run: ours from the first go-time to the last. Inside of it a late request only
-moves the next one. That matters because there the slack is a few milliseconds.
+If a portal allows a burst (> 1), each slot has its own slack. Otherwise the slots of one
+reservation are sequential: they belong to SiteLedger from the first start time to the last, and a
+late request only moves the next one. This matters because the slack is only a few milliseconds
+there.
 """
 
 import math
@@ -13,59 +15,61 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingestion.core.limiter import Pace
+from ingestion.core.limiter import RequestRate
 
-KEEP_SECONDS = 10.0  # where lateness does not matter; a breaker that opened is noticed by then
+# How late a slot may be used if the rate tolerates any delay. By then, an open breaker is noticed.
+SLOT_LIFETIME_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One request may go at `go_at`, and not after `spoils_at`."""
+    """Allows one request that starts neither before `earliest_at` nor after `latest_at`."""
 
-    go_at: float
-    spoils_at: float
+    earliest_at: float
+    latest_at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
-    """What a gate answers: slots, or that it is shut, or neither: ask again then."""
+class SlotReservation:
+    """Holds the answer of a portal limit: slots, or a portal that is down, or a waiting time."""
 
     slots: tuple[Slot, ...] = ()
-    run: Pace | None = None  # its slots are a run at this pace
-    receipt: int = 0  # names the reservation when the rest of it is given back
-    is_plenty: bool = False  # slots that spoil unused would be missed by nobody
-    keeps: bool = False  # its slots are not worth giving back, nor asking for one by one
-    is_probe: bool = False  # the one slot is a probe: until it is over there is no other
-    is_shut: bool = False
-    again_seconds: float = 0.0
+    sequential_rate: RequestRate | None = None  # the slots are sequential, at this rate
+    receipt: int = 0  # identifies the reservation when slots are given back
+    has_ample_tokens: bool = False  # slots that expire unused do not reduce the throughput
+    is_delay_tolerant: bool = False  # slots are reserved many at a time, and not given back
+    is_probe: bool = False  # the only slot is a probe of the breaker
+    is_portal_down: bool = False  # the breaker is open
+    retry_after_seconds: float = 0.0
 
 
-def slots_of(pace: Pace, go_times: Sequence[float]) -> tuple[Slot, ...]:
-    """Of one reservation, in order."""
-    if pace.holds_one:
-        ends_at = go_times[-1] + pace.slack / 2
-        return tuple(Slot(go_at, ends_at) for go_at in go_times)
-    late = KEEP_SECONDS if pace.holds_many else pace.slack / 2
-    return tuple(Slot(go_at, go_at + late) for go_at in go_times)
+def make_slots(rate: RequestRate, start_times: Sequence[float]) -> tuple[Slot, ...]:
+    """Return the slots of one reservation, in order."""
+    if rate.has_single_token:
+        ends_at = start_times[-1] + rate.slack / 2
+        return tuple(Slot(at, ends_at) for at in start_times)
+    delay = SLOT_LIFETIME_SECONDS if rate.is_delay_tolerant else rate.slack / 2
+    return tuple(Slot(at, at + delay) for at in start_times)
 
 
-def run_of(pace: Pace) -> Pace | None:
-    return pace if pace.holds_one else None
+def sequential_rate_of(rate: RequestRate) -> RequestRate | None:
+    """Return the rate if its slots are sequential, else None."""
+    return rate if rate.has_single_token else None
 
 
-def probe_slot(go_at: float) -> Slot:
-    """It keeps: it is the only request, to a portal that was not asked for a while."""
-    return Slot(go_at, math.inf)
+def make_probe_slot(at: float) -> Slot:
+    """Return a slot that does not expire: the probe is the only request to its portal."""
+    return Slot(at, math.inf)
 
 
-class Slots:
-    """What is left of one grant."""
+class ReservedSlots:
+    """Holds what is left of one reservation."""
 
-    def __init__(self, grant: Grant) -> None:
-        self.grant = grant
-        self._left = deque(grant.slots)
-        self._spoilt = 0  # since the last one that was used
-        self._ends_at = grant.slots[-1].spoils_at if grant.slots else 0.0
+    def __init__(self, reservation: SlotReservation) -> None:
+        self.reservation = reservation
+        self._left = deque(reservation.slots)
+        self._expired = 0  # since the last slot that was used
+        self._ends_at = reservation.slots[-1].latest_at if reservation.slots else 0.0
         self._used_at = -math.inf
 
     def __len__(self) -> int:
@@ -73,34 +77,33 @@ class Slots:
 
     @property
     def unused(self) -> int:
-        """How many at the end of the grant nobody used: these can be given back.
+        """Return how many slots at the end of the reservation can be given back.
 
-        Of a run, only what its last request left: a late one went in the time of those behind it.
+        Of sequential slots, it is only what the last request left: a late request took time from
+        the slots behind it.
         """
-        unused = len(self._left) + self._spoilt
-        if run := self.grant.run:
-            left = (self._ends_at - self._used_at) / run.interval
+        unused = len(self._left) + self._expired
+        if rate := self.reservation.sequential_rate:
+            left = (self._ends_at - self._used_at) / rate.interval
             return unused if left >= unused else int(left)
         return unused
 
     def next_at(self, now: float) -> float | None:
-        """When the next one may be used; None when none is left. Throws away what is too late."""
+        """Return when the next slot may be used, or None. Drops slots that have expired."""
+        rate = self.reservation.sequential_rate
+        # Between sequential slots lies an interval, less the network's half of the slack, by which
+        # late requests may catch up.
+        spacing = rate.interval - rate.slack / 2 if rate else 0.0
         while self._left:
-            go_at = max(self._left[0].go_at, self._used_at + self._spacing)
-            if max(go_at, now) <= self._left[0].spoils_at:
-                return go_at
+            at = max(self._left[0].earliest_at, self._used_at + spacing)
+            if max(at, now) <= self._left[0].latest_at:
+                return at
             self._left.popleft()
-            self._spoilt += 1
+            self._expired += 1
         return None
 
     def use(self, now: float) -> None:
-        """Its time has come: `next_at` said so."""
+        """Use the next slot. `next_at` must have said that its time has come."""
         self._left.popleft()
-        self._spoilt = 0
+        self._expired = 0
         self._used_at = now
-
-    @property
-    def _spacing(self) -> float:
-        """In a run, an interval but for the wire's half, which late requests may catch up by."""
-        run = self.grant.run
-        return run.interval - run.slack / 2 if run else 0.0

@@ -1,7 +1,8 @@
-"""The states of a document and of a batch, and every move that is allowed between them.
+"""Defines the states of documents, batches and chunks, and the moves that are allowed between them.
 
-The one table of moves. Models repeat the states as database constraints, filing
-refuses what is not here, and the pages show `word` beside an icon and a colour.
+It is the only table of moves. The models repeat the states as database constraints,
+`ingestion.documents.transitions` refuses every other move, and the pages show `word` beside an icon
+and a colour.
 """
 
 from collections.abc import Mapping
@@ -10,29 +11,29 @@ from typing import TypeVar
 
 
 class IllegalMove(Exception):
-    """A state was asked to become one that it cannot become: an error of ours."""
+    """The table does not allow the move: the caller has an error."""
 
 
 class DocumentState(StrEnum):
-    RECEIVED = "RECEIVED"  #: registered; not fetched yet, or waiting for its next attempt
-    VALIDATING = "VALIDATING"  #: its bytes are here and hashed; being read and checked
-    IN_REVIEW = "IN_REVIEW"  #: the machine is in doubt; QA decides
-    ARCHIVED = "ARCHIVED"  #: filed, once
-    REJECTED = "REJECTED"  #: the site can mend it; a finding says how
-    DEDUPED = "DEDUPED"  #: the same bytes are already on file
-    HELD = "HELD"  #: our fault or the portal's, never the document's; ops owns it
-    RETURNED = "RETURNED"  #: QA sent it back to the site
-    WITHDRAWN = "WITHDRAWN"  #: filed in error, or replaced in review; bytes and history stay
-    CANCELLED = "CANCELLED"  #: its batch was cancelled before it was settled
+    RECEIVED = "RECEIVED"  #: Registered; not fetched yet, or waiting for the next attempt.
+    VALIDATING = "VALIDATING"  #: The bytes are here; being read and checked.
+    IN_REVIEW = "IN_REVIEW"  #: The checks are in doubt; QA decides.
+    ARCHIVED = "ARCHIVED"  #: Filed, once.
+    REJECTED = "REJECTED"  #: The site can correct it; a finding says how.
+    DEDUPED = "DEDUPED"  #: The same bytes are on file already.
+    HELD = "HELD"  #: SiteLedger or the portal is to blame; operations decides.
+    RETURNED = "RETURNED"  #: QA returned it to the site.
+    WITHDRAWN = "WITHDRAWN"  #: Filed in error, or replaced in review; bytes and history stay.
+    CANCELLED = "CANCELLED"  #: The batch was cancelled before it was settled.
 
     @property
     def word(self) -> str:
-        """What people read."""
+        """Return the label that pages show, before translation."""
         return WORDS[self]
 
     @property
     def is_settled(self) -> bool:
-        """The machine is done with it. People may still move it on."""
+        """Return whether the workers are finished with it. People may still move it."""
         return self not in {DocumentState.RECEIVED, DocumentState.VALIDATING}
 
     def can_become(self, other: "DocumentState") -> bool:
@@ -61,13 +62,13 @@ WORDS: Mapping[DocumentState, str] = {
 }
 
 DOCUMENT_MOVES: Mapping[DocumentState, frozenset[DocumentState]] = {
-    # DEDUPED straight from RECEIVED: the hash is known before checking starts.
+    # DEDUPED directly from RECEIVED: the hash is known before checking starts.
     _D.RECEIVED: frozenset({_D.VALIDATING, _D.DEDUPED, _D.REJECTED, _D.HELD, _D.CANCELLED}),
-    # Back to RECEIVED: its worker died or gave it up, and another one starts afresh.
+    # Back to RECEIVED: the worker died or lost its lease, and another one starts again.
     _D.VALIDATING: frozenset(
         {_D.RECEIVED, _D.ARCHIVED, _D.IN_REVIEW, _D.REJECTED, _D.DEDUPED, _D.HELD, _D.CANCELLED}
     ),
-    # Back to RECEIVED: its type or person was corrected. WITHDRAWN: its site sent another file.
+    # Back to RECEIVED: type or person was corrected. WITHDRAWN: the site sent another file.
     _D.IN_REVIEW: frozenset({_D.ARCHIVED, _D.REJECTED, _D.RETURNED, _D.RECEIVED, _D.WITHDRAWN}),
     _D.REJECTED: frozenset({_D.IN_REVIEW, _D.RECEIVED, _D.ARCHIVED, _D.RETURNED}),
     _D.HELD: frozenset({_D.RECEIVED, _D.CANCELLED}),
@@ -79,17 +80,17 @@ DOCUMENT_MOVES: Mapping[DocumentState, frozenset[DocumentState]] = {
 }
 
 SETTLED = frozenset(state for state in DocumentState if state.is_settled)
-NEEDS_SITE = (_D.REJECTED, _D.RETURNED)  # the site has to send something in its place
-UNSETTLED = (_D.RECEIVED, _D.VALIDATING)  # a tuple: it stands in an index's condition, in order
+NEEDS_SITE = (_D.REJECTED, _D.RETURNED)  # the site has to send another file
+UNSETTLED = (_D.RECEIVED, _D.VALIDATING)  # a tuple, because an index condition has an order
 
 
 class BatchState(StrEnum):
-    SUBMITTED = "SUBMITTED"  #: on record
-    QUEUED = "QUEUED"  #: its chunks wait for a shift
-    IN_PROGRESS = "IN_PROGRESS"  #: a shift has taken up its first chunk
-    COMPLETED = "COMPLETED"  #: every document is settled
-    FAILED = "FAILED"  #: could not be worked at all: no shift took anything of it up in time
-    CANCELLED = "CANCELLED"  #: cancelled before its end; what was settled until then stays so
+    SUBMITTED = "SUBMITTED"  #: Registered.
+    QUEUED = "QUEUED"  #: The chunks wait for a shift.
+    IN_PROGRESS = "IN_PROGRESS"  #: A shift has leased the first chunk.
+    COMPLETED = "COMPLETED"  #: Every document is settled.
+    FAILED = "FAILED"  #: No shift leased any chunk in time.
+    CANCELLED = "CANCELLED"  #: Cancelled before its end; documents settled until then stay settled.
 
     @property
     def is_final(self) -> bool:
@@ -117,12 +118,12 @@ State = TypeVar("State", DocumentState, BatchState)
 
 
 class ChunkState(StrEnum):
-    WAITING = "WAITING"  #: due at its `next_dispatch_at`
-    RUNNING = "RUNNING"  #: leased by a shift
-    DONE = "DONE"  #: all its documents are settled
+    WAITING = "WAITING"  #: Due at `next_dispatch_at`.
+    RUNNING = "RUNNING"  #: Leased by a shift.
+    DONE = "DONE"  #: All documents are settled.
 
 
 def check_move(old: State, new: State) -> None:
-    """Raises IllegalMove unless the table allows it."""
+    """Raise IllegalMove unless the table allows the move."""
     if type(old) is not type(new) or not old.can_become(new):
         raise IllegalMove(f"{type(old).__name__} {old} cannot become {new}")

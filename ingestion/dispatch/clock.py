@@ -1,4 +1,4 @@
-"""The one clock of all hosts: the database's. And what it says, in terms of this process's own."""
+"""Reads the database's clock, which all hosts share, and converts its times to local ones."""
 
 import time
 from datetime import datetime
@@ -6,11 +6,11 @@ from datetime import datetime
 from django.db import connection
 from django.utils import timezone
 
-SYNC_SECONDS = 10.0  # between two looks at the database's clock
+CLOCK_SYNC_SECONDS = 10.0  # between two comparisons with the database's clock
 
 
 def database_now() -> datetime:
-    """With SQLite there is only this host's."""
+    """Return the time of the database's clock. With SQLite, it is the clock of this host."""
     if connection.vendor != "postgresql":
         return timezone.now()
     with connection.cursor() as cursor:
@@ -20,23 +20,24 @@ def database_now() -> datetime:
 
 
 class DatabaseClock:
-    """The database's clock in terms of this process's monotonic one. Used in the Door's thread."""
+    """Converts times of the database's clock. Use it in the thread of `DatabaseThread`."""
 
     def __init__(self) -> None:
-        self._offset = 0.0
+        self._offset = 0.0  # seconds between the database's clock and the monotonic one
         self._synced_at = float("-inf")
 
     def local(self, moment: float) -> float:
-        """Seconds since 1970 there, to monotonic seconds here."""
-        if time.monotonic() - self._synced_at > SYNC_SECONDS:
-            # The quickest of three answers tells most: it is off by half of its way at most.
-            _, self._offset = min(self._look() for _ in range(3))
+        """Return the local monotonic seconds for seconds since 1970 by the database's clock."""
+        if time.monotonic() - self._synced_at > CLOCK_SYNC_SECONDS:
+            # The fastest of three answers is the most exact: its error is at most half its time.
+            _, self._offset = min(_compare_clocks() for _ in range(3))
             self._synced_at = time.monotonic()
         return moment - self._offset
 
-    def _look(self) -> tuple[float, float]:
-        """How long a look at the clock took, and what the clocks were apart in its middle."""
-        before = time.monotonic()
-        there = database_now().timestamp()
-        after = time.monotonic()
-        return after - before, there - (before + after) / 2
+
+def _compare_clocks() -> tuple[float, float]:
+    """Return how long the comparison took, and the offset in the middle of that time."""
+    before = time.monotonic()
+    database_time = database_now().timestamp()
+    after = time.monotonic()
+    return after - before, database_time - (before + after) / 2

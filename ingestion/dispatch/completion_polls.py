@@ -1,9 +1,9 @@
-"""Looks at batches from time to time, so that none stands still for ever: `core.completion`.
+"""Polls the completion of batches, so that none stays unfinished for ever (`core.completion`).
 
-A batch ends by itself, with its last document. This is for those that do not: nobody had room for
-them, or what should have ended them died. Every host's tick looks; the UPDATE that carries the
-numbers to the next look is conditional, so that each look is made once. It also names the time of
-the next look *before* anything is done about this one: whoever dies in between is repeated.
+A batch ends with its last document. Polls are for batches that do not end: no shift had room for
+them, or the process that should have ended them died. Every host polls. A conditional UPDATE
+carries the numbers to the next poll, so each poll is carried out once. It sets the time of the next
+poll before the poll is acted on, so a poll whose process dies is repeated.
 """
 
 from datetime import datetime, timedelta
@@ -11,50 +11,42 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from audit.ledger.log import ledger
-from ingestion.core.completion import Look, Patience, Polled, Scenario, look
+from ingestion.core.completion import PollOutcome, PollState, StallLimit, decide_next_poll
 from ingestion.dispatch.clock import database_now
 from ingestion.documents import batches
 from ingestion.models import Batch
 
-MOST_AT_ONCE = 20  # batches that one tick looks at
+MAX_BATCHES_PER_POLL = 20
+MIN_POLL_DELAY_SECONDS = 1.0
 
 
-def poll_due(now: datetime | None = None) -> int:
-    """Look at the batches whose time has come. Answers at how many."""
+def poll_due_batches(now: datetime | None = None) -> int:
+    """Poll the batches that are due. Returns how many were polled by this call."""
     now = now or database_now()
-    due = list(Batch.objects.to_be_polled(now)[:MOST_AT_ONCE])
+    due = list(Batch.objects.to_be_polled(now)[:MAX_BATCHES_PER_POLL])
     return sum(_poll(batch, now) for batch in due)
 
 
 def _poll(batch: Batch, now: datetime) -> bool:
-    """False: another host was faster."""
-    seen = look(
+    """Poll a batch. Returns False if another host has polled it meanwhile."""
+    decision = decide_next_poll(
         batch.documents.unsettled().count(),
-        Polled(batch.polled_count, batch.poll_retries),
-        Patience(settings.DISPATCH_DEADLINE_SECONDS),
+        PollState(batch.polled_count, batch.poll_retries),
+        StallLimit(settings.DISPATCH_DEADLINE_SECONDS),
     )
-    if not _carry_on(batch, seen, now):
+    delay = max(MIN_POLL_DELAY_SECONDS, decision.delay_seconds)
+    same_poll = Batch.objects.filter(pk=batch.pk, next_poll_at=batch.next_poll_at)
+    is_ours = same_poll.update(
+        next_poll_at=now + timedelta(seconds=delay),
+        polled_count=decision.state.previous,
+        poll_retries=decision.state.retries,
+    )
+    if not is_ours:
         return False
-    if seen.scenario is Scenario.ALL_PROCESSED:
-        _settle(batch)
-    elif seen.scenario is Scenario.RETRIES_EXHAUSTED:
+    if decision.outcome is PollOutcome.ALL_PROCESSED:
+        with ledger():
+            batches.end_if_settled(batch.pk)
+        Batch.objects.filter(pk=batch.pk).update(next_poll_at=None)
+    elif decision.outcome is PollOutcome.RETRIES_EXHAUSTED:
         batches.unless_moved(batches.hold_unfinished, batch.pk)
     return True
-
-
-def _carry_on(batch: Batch, seen: Look, now: datetime) -> bool:
-    """Carry the numbers to the next look. One of those who look at the same time does it."""
-    mine = Batch.objects.filter(pk=batch.pk, next_poll_at=batch.next_poll_at)
-    carried = mine.update(
-        next_poll_at=now + timedelta(seconds=max(1.0, seen.delay)),
-        polled_count=seen.polled.previous,
-        poll_retries=seen.polled.retries,
-    )
-    return carried == 1
-
-
-def _settle(batch: Batch) -> None:
-    """All is processed: end the batch if nobody has, and look no more."""
-    with ledger():
-        batches.end_if_settled(batch.pk)
-    Batch.objects.filter(pk=batch.pk).update(next_poll_at=None)

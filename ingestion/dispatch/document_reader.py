@@ -1,7 +1,7 @@
-"""The core's Reader: a file is read and checked in one task of the pool.
+"""Implements the core's `DocumentReader`: scans a file for viruses, then parses and checks it.
 
-Only the verdict travels back. Checking in the shift's own process would cost its one interpreter
-what another core has to spare.
+Parsing and checking are one task of the pool of parser processes, and only the verdict returns.
+Checking in the process of the shift would use its one interpreter while other cores are idle.
 """
 
 from functools import partial
@@ -22,12 +22,12 @@ PRELOAD = [verdict.__name__]
 
 
 def warm_up(**_: Any) -> None:
-    """Called in a new worker: a coordinator's first upload shall not wait for our imports."""
+    """Start the parser processes in a new worker, so that the first upload does not wait for it."""
     parser_processes.warm_up(PRELOAD)
 
 
-class CheckingReader:
-    """Scanned for viruses first, where there is a scanner: a file that it names is not opened."""
+class PooledDocumentReader:
+    """Reads documents in the pool. With a virus scanner, an infected file is not opened."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -35,11 +35,11 @@ class CheckingReader:
 
     @staticmethod
     def pool() -> Reader:
-        """The pool that this reader wants. Whoever opens it closes it."""
+        """Return the pool that this reader needs. The caller opens and closes it."""
         return Reader(settings.READING_LIMITS, preload=PRELOAD)
 
     async def read(self, item: WorkItem, fetched: Fetched) -> verdict.Checked:
-        """Raises ScannerUnavailable, and ReadingFault: neither is the document's."""
+        """Return the verdict. Raises ScannerUnavailable and ReadingFault: the document is held."""
         if self._scanner and (found := await self._scanner.scan(fetched.path)):
             alarm = Finding("MALWARE_SUSPECTED", facts={"signature": found})
             return verdict.Checked(verdict.verdict_of([alarm]))
@@ -51,15 +51,16 @@ class CheckingReader:
             activated_on=item.activated_on,
             overrides=item.overrides,
         )
-        sent = verdict.Sent(item.schema_version, item.declared_type, _person(item), item.filename)
+        person = _declared_person(item)
+        sent = verdict.Sent(item.schema_version, item.declared_type, person, item.filename)
         today = timezone.now().date()
         check = partial(verdict.check_whatever, sent=sent, site=site, today=today)
         return await self._reader.read_then(check, fetched.path, fetched.sha256)
 
 
-def _person(item: WorkItem) -> str:
-    """Whose it is, as the sender said: in the doc_id of an upload (decision 12)."""
+def _declared_person(item: WorkItem) -> str:
+    """Return whose document it is, as the doc_id of an upload says (decision 12), or ""."""
     kind = TYPES.get(item.declared_type)
     declared, _, person = item.doc_id.partition(".")
-    is_said = kind and kind.per_person and not item.url and declared == kind.slug
-    return person.replace("-", " ") if is_said else ""
+    is_declared = kind and kind.per_person and not item.url and declared == kind.slug
+    return person.replace("-", " ") if is_declared else ""

@@ -1,11 +1,11 @@
-"""A portal's gate as a row: bucket and breaker, shared by every worker of every host.
+"""Keeps the token bucket and the breaker of a portal in a row that all workers of all hosts share.
 
-The bucket is one integer, moved on by one statement whose expression reads the row that it locks:
-no guard in a subquery, no read before the write, hence right under any number of processes. What
-is reserved and never used is lost to the portal, never doubled. (docs/adr/0009)
+The bucket is one integer. One statement moves it on, with an expression that reads the row which
+the statement locks, so it is correct under any number of processes. What is reserved and not used
+is lost to the portal's throughput; it is never used twice (docs/adr/0009).
 
-The breaker is moved under the row's lock by `core.breaker`; each switch is a ledger entry. Locks
-are taken in this order: gate, chunk, document, batch, the ledger.
+`core.breaker` moves the breaker under the lock of the row, and each change of its state is a ledger
+entry. Locks are taken in this order: portal limit, chunk, document, batch, ledger.
 """
 
 import time
@@ -15,45 +15,46 @@ from typing import Any
 from django.db import connection, transaction
 
 from audit.ledger.log import ledger, record
-from ingestion.core.breaker import Breaker, BreakerState, BreakerTerms
-from ingestion.core.limiter import Pace
+from ingestion.core.breaker import Breaker, BreakerSettings, BreakerState
+from ingestion.core.limiter import RequestRate
 from ingestion.core.portal_limits import (
-    Outcome,
-    Standing,
-    moved,
-    standing,
+    PortalHealth,
+    RequestOutcome,
+    breaker_after,
+    portal_health,
 )
 from ingestion.dispatch.clock import database_now
 from ingestion.documents.transitions import BY_WORKER
-from ingestion.models import Chunk, PortalGate
+from ingestion.models import Chunk, PortalLimitState
 from sites.models import Site
 
 _RESERVE = """
-INSERT INTO ingestion_portalgate
+INSERT INTO {table}
     (portal_id, tat, given_at, breaker, failures, shut_until, switches)
 VALUES (%(portal)s, {now} + %(lead)s + %(cost)s, 0, 'CLOSED', '[]', 0, 0)
 ON CONFLICT (portal_id) DO UPDATE
-    SET tat = {greatest}(ingestion_portalgate.tat, {now} + %(lead)s) + %(cost)s
-    WHERE ingestion_portalgate.breaker = 'CLOSED'
+    SET tat = {greatest}({table}.tat, {now} + %(lead)s) + %(cost)s
+    WHERE {table}.breaker = 'CLOSED'
 RETURNING tat, {now}, given_at, failures
 """
-# The database's clock at this moment; now() would be the one of the transaction's begin.
+# The time of this moment; now() would be the time at which the transaction began.
 _POSTGRESQL_NOW = "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint"
 
+_TABLE = PortalLimitState._meta.db_table
 _STATEMENTS = {
-    "postgresql": _RESERVE.format(now=_POSTGRESQL_NOW, greatest="GREATEST"),
-    "sqlite": _RESERVE.format(now="%(now)s", greatest="MAX"),
+    "postgresql": _RESERVE.format(table=_TABLE, now=_POSTGRESQL_NOW, greatest="GREATEST"),
+    "sqlite": _RESERVE.format(table=_TABLE, now="%(now)s", greatest="MAX"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
-    """Seconds since 1970 by the database's clock; `receipt` is the row's own value."""
+class ReservedTokens:
+    """Holds a reservation. Times are seconds since 1970 by the database's clock."""
 
-    receipt: int
+    receipt: int  # the theoretical arrival time as the row stores it, in microseconds
     now: float
-    given_at: float
-    is_troubled: bool  # it failed since it last answered
+    delivered_at: float
+    has_failures: bool  # since the last answer
 
     @property
     def tat(self) -> float:
@@ -61,25 +62,32 @@ class Reserved:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    standing: Standing
-    given_at: float  # as above
-    is_troubled: bool
+class RecordedOutcome:
+    """Holds the state of a portal after the outcome of a request was recorded."""
+
+    health: PortalHealth
+    delivered_at: float  # seconds since 1970 by the database's clock
+    has_failures: bool  # since the last answer
 
 
-def reserve(portal: int, pace: Pace, tokens: int, *, lead: float = 0.0) -> Reserved | None:
-    """Spend tokens from `lead` seconds from now on. None: the breaker is not closed."""
-    values = {"portal": portal, "lead": _micros(lead), "cost": _micros(tokens * pace.interval)}
+def reserve_tokens(
+    portal: int, rate: RequestRate, tokens: int, *, lead: float = 0.0
+) -> ReservedTokens | None:
+    """Spend tokens whose requests start at least `lead` seconds from now.
+
+    Returns None if the breaker is not closed.
+    """
+    values = {"portal": portal, "lead": _micros(lead), "cost": _micros(tokens * rate.interval)}
     if connection.vendor == "postgresql":
         row = _fetch_one(values)
     else:
-        # BEGIN IMMEDIATE first: the time is read when the wait for the write lock is over.
+        # BEGIN IMMEDIATE first, so that the time is read after the wait for the write lock.
         with transaction.atomic():
             row = _fetch_one(values | {"now": _micros(time.time())})
     if row is None:
         return None
-    tat, now, given_at, failures = row
-    return Reserved(tat, now / 1e6, given_at / 1e6, str(failures) != "[]")
+    tat, now, delivered_at, failures = row
+    return ReservedTokens(tat, now / 1e6, delivered_at / 1e6, str(failures) != "[]")
 
 
 def _fetch_one(values: dict[str, int]) -> Any:
@@ -88,81 +96,93 @@ def _fetch_one(values: dict[str, int]) -> Any:
         return cursor.fetchone()
 
 
-def give_back(portal: int, receipt: int, pace: Pace, unused: int) -> bool:
-    """Undo the end of a reservation, unless somebody reserved after it."""
-    before = receipt - _micros(unused * pace.interval)
-    return PortalGate.objects.filter(portal=portal, tat=receipt).update(tat=before) == 1
+def return_tokens(portal: int, receipt: int, rate: RequestRate, unused: int) -> bool:
+    """Give back the end of a reservation. Returns False if there is a later reservation."""
+    before = receipt - _micros(unused * rate.interval)
+    return PortalLimitState.objects.filter(portal=portal, tat=receipt).update(tat=before) == 1
 
 
-def probe(portal: int, pace: Pace, terms: BreakerTerms) -> tuple[Breaker, Reserved | None]:
-    """Ask a breaker that is not closed. It is HALF_OPEN with a token: send the one probe."""
+def start_probe(
+    portal: int, rate: RequestRate, settings: BreakerSettings
+) -> tuple[Breaker, ReservedTokens | None]:
+    """Ask a breaker that is not closed for permission to send a probe.
+
+    Returns the breaker, and a token if the probe is permitted.
+    """
     with ledger():
-        gate, now = _locked(portal), database_now().timestamp()
-        old = breaker_of(gate)
-        new, may_ask = old.ask(now, terms)
-        if not may_ask or new.state is BreakerState.CLOSED:
+        row, now = _lock_row(portal), database_now().timestamp()
+        old = breaker_of(row)
+        new, is_permitted = old.request_permission(now, settings)
+        if not is_permitted or new.state is BreakerState.CLOSED:
             return new, None
-        gate.tat = _micros(pace.spend(gate.tat / 1e6, now))
-        _keep(gate, old, new)
-        return new, Reserved(gate.tat, now, gate.given_at / 1e6, is_troubled=True)
+        row.tat = _micros(rate.spend(row.tat / 1e6, now))
+        _save(row, old, new)
+        return new, ReservedTokens(row.tat, now, row.given_at / 1e6, has_failures=True)
 
 
-def tell(portal: int, outcome: Outcome, terms: BreakerTerms) -> Told:
-    """Move the breaker by what became of a request."""
+def record_outcome(
+    portal: int, outcome: RequestOutcome, settings: BreakerSettings
+) -> RecordedOutcome:
+    """Move the breaker by the outcome of a request."""
     with ledger():
-        gate, now = _locked(portal), database_now().timestamp()
-        if outcome is Outcome.GIVEN:
-            gate.given_at = _micros(now)
-        old = breaker_of(gate)
-        new = moved(old, outcome, now, terms)
-        _keep(gate, old, new)
-    given_at = gate.given_at / 1e6
-    is_troubled = new.state is not BreakerState.CLOSED or bool(new.failures)
-    return Told(standing(new, given_at, now, terms), given_at, is_troubled)
+        row, now = _lock_row(portal), database_now().timestamp()
+        if outcome is RequestOutcome.DELIVERED:
+            row.given_at = _micros(now)
+        old = breaker_of(row)
+        new = breaker_after(old, outcome, now, settings)
+        _save(row, old, new)
+    delivered_at = row.given_at / 1e6
+    has_failures = new.state is not BreakerState.CLOSED or bool(new.failures)
+    health = portal_health(new, delivered_at, now, settings)
+    return RecordedOutcome(health, delivered_at, has_failures)
 
 
-def _locked(portal: int) -> PortalGate:
-    """The row is there: every request's slot came from it."""
-    return PortalGate.objects.select_for_update(of=("self",)).get(portal=portal)
+def _lock_row(portal: int) -> PortalLimitState:
+    """Return the locked row. It exists, because the slot of every request came from it."""
+    return PortalLimitState.objects.select_for_update(of=("self",)).get(portal=portal)
 
 
-def breaker_of(gate: PortalGate) -> Breaker:
-    failures = tuple(at / 1e6 for at in gate.failures)
-    return Breaker(BreakerState(gate.breaker), failures, gate.shut_until / 1e6)
+def breaker_of(row: PortalLimitState) -> Breaker:
+    """Return the breaker that the row stores, with times in seconds since 1970."""
+    failures = tuple(at / 1e6 for at in row.failures)
+    return Breaker(BreakerState(row.breaker), failures, row.shut_until / 1e6)
 
 
-def _keep(gate: PortalGate, old: Breaker, new: Breaker) -> None:
-    """Save the row. A switch is an entry; a portal that is back has its chunks due at once."""
-    gate.breaker, gate.shut_until = new.state, _micros(new.until)
-    gate.failures = [_micros(at) for at in new.failures]
+def _save(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
+    """Save the row, and record a change of state.
+
+    When a portal answers again, its chunks are due at once.
+    """
+    row.breaker, row.shut_until = new.state, _micros(new.until)
+    row.failures = [_micros(at) for at in new.failures]
     if new.state is not old.state:
-        gate.switches += 1
-        _record(gate, old, new)
+        row.switches += 1
+        _record_switch(row, old, new)
         if new.state is BreakerState.CLOSED:
-            Chunk.objects.waiting_for(gate.portal_id).update(next_dispatch_at=database_now())
-    gate.save()
+            Chunk.objects.waiting_for(row.portal_id).update(next_dispatch_at=database_now())
+    row.save()
 
 
-def _record(gate: PortalGate, old: Breaker, new: Breaker) -> None:
-    sites = list(Site.objects.filter(portal=gate.portal_id).values_list("site_id", flat=True)[:2])
+def _record_switch(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
+    sites = list(Site.objects.filter(portal=row.portal_id).values_list("site_id", flat=True)[:2])
     record(
-        f"portal.breaker_{_SAID[new.state]}",
-        subject=gate.subject,
-        n=gate.switches,
+        f"portal.breaker_{_EVENT_SUFFIXES[new.state]}",
+        subject=row.subject,
+        n=row.switches,
         site=sites[0] if len(sites) == 1 else "",
         from_state=old.state,
         to_state=new.state,
         actor=BY_WORKER.actor,
         role=BY_WORKER.role,
         detail={
-            "portal": gate.portal.key,
+            "portal": row.portal.key,
             "failures": len(new.failures),
-            "until": gate.next_probe_at.isoformat(timespec="seconds") if new.until else "",
+            "until": row.next_probe_at.isoformat(timespec="seconds") if new.until else "",
         },
     )
 
 
-_SAID = {
+_EVENT_SUFFIXES = {
     BreakerState.CLOSED: "closed",
     BreakerState.OPEN: "opened",
     BreakerState.HALF_OPEN: "half_opened",

@@ -1,147 +1,87 @@
-"""The core's Desk over the database: each move is a step, and goes through the one `door`."""
+"""Implements the core's `Recorder` with steps that the lease of the chunk fences."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any
 from uuid import UUID
 
-from django.db import OperationalError
-
-from ingestion.core.errors import LeaseLost
-from ingestion.core.limits import Limits
-from ingestion.core.ports import Fetched, Unchanged, WorkItem
-from ingestion.dispatch import fetch_failures, worker_steps
-from ingestion.dispatch.clock import database_now
-from ingestion.dispatch.database_thread import Door, Together
+from ingestion.core.ports import EarlyDecision, Fetched, FetchFailure, NotModified, WorkItem
+from ingestion.dispatch.step_batcher import StepBatcher
 from ingestion.dispatch.worker_steps import (
     Conclude,
-    GiveUp,
+    RecordEarlyDecision,
+    RecordFetchFailure,
+    RecordUnchanged,
+    StartAttempt,
     StartChecking,
-    TakeUp,
 )
 from ingestion.rules.checks.verdict import Checked
 from ingestion.storage import spool
 from ingestion.storage.archive import archive
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
+class DatabaseRecorder:
+    """Records the moves of a shift's documents in the database.
 
-class FilingDesk:
-    """`leases` maps a chunk to the lease under which this shift holds it."""
+    `leases` maps the primary key of a chunk to the lease under which the shift holds it. `finish`
+    and `postpone` are methods of the shift, which keeps the chunks in memory.
+
+    This layer exists because the core knows neither leases nor files: it adds the lease to a move,
+    and it stores the bytes before the row says that they are stored.
+    """
 
     def __init__(
         self,
-        door: Door,
+        apply_step: StepBatcher,
         files: Executor,
         leases: Mapping[int, UUID],
-        limits: Limits,
-        over: Callable[[WorkItem], None],
-        postponed: Callable[[str, Sequence[WorkItem]], None],
+        *,
+        max_attempts: int,
+        finish: Callable[[WorkItem], None],
+        postpone: Callable[[str, Sequence[WorkItem]], None],
     ) -> None:
-        self._door = door
-        self._take = Together(door)
+        self._apply_step = apply_step
         self._files = files
         self._leases = leases
-        self._limits = limits
-        self._over = over
-        self._postponed = postponed
+        self._max_attempts = max_attempts
+        self.finish = finish
+        self.postpone = postpone
 
-    async def take_up(self, item: WorkItem) -> bool:
-        budget = self._limits.document_attempts
-        step = TakeUp(document=item.document, lease=self._lease(item), budget=budget)
-        return bool(await self._take(step))
+    async def start_attempt(self, item: WorkItem) -> bool:
+        step = StartAttempt(**self._fence(item), max_attempts=self._max_attempts)
+        return bool(await self._apply_step(step))
 
     async def start_checking(self, item: WorkItem, fetched: Fetched) -> bool:
-        step = StartChecking(
-            document=item.document,
-            lease=self._lease(item),
-            sha256=fetched.sha256,
-            size=fetched.size,
-            portal=fetched.facts,
-            etag=fetched.etag,
-        )
-        is_new = bool(await self._take(step))
+        is_new = bool(await self._apply_step(StartChecking(**self._fence(item), fetched=fetched)))
         if not is_new:
-            await self._drop(item)  # the same bytes are in the archive
+            await self._drop_upload(item)
         return is_new
 
-    async def unchanged(self, item: WorkItem, answer: Unchanged) -> bool:
+    async def record_unchanged(self, item: WorkItem, answer: NotModified) -> bool:
         if item.filed is None:
             return False
-        step = worker_steps.Unchanged(
-            document=item.document,
-            lease=self._lease(item),
-            sha256=item.filed.sha256,
-            portal=answer.facts,
-        )
-        return bool(await self._take(step))
+        step = RecordUnchanged(**self._fence(item), filed=item.filed, answer=answer)
+        return bool(await self._apply_step(step))
 
     async def conclude(self, item: WorkItem, fetched: Fetched, checked: Checked) -> None:
-        """The bytes into the archive, then state and entry: in this order."""
-        await self._in_files(archive().put, fetched.path, fetched.sha256)
-        step = Conclude(
-            document=item.document,
-            lease=self._lease(item),
-            verdict=checked.verdict,
-            read=checked.read,
-        )
-        await self._take(step)
-        await self._drop(item)
-
-    async def give_up(
-        self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, held: bool
-    ) -> None:
-        lease = self._lease(item)
-        await self._take(
-            GiveUp(document=item.document, lease=lease, code=code, facts=facts, held=held)
-        )
-
-    async def fetch_failed(
-        self, item: WorkItem, code: str, facts: Mapping[str, str | int], *, wait: float, later: bool
-    ) -> None:
-        try:
-            await self._door(_fetch_failed, item, self._lease(item), code, facts, wait, later)
-        except OperationalError as error:
-            raise LeaseLost("the database failed") from error
-
-    def postpone(self, lane: str, items: Sequence[WorkItem]) -> None:
-        self._postponed(lane, items)
-
-    async def over(self, item: WorkItem) -> None:
-        self._over(item)
-
-    async def _drop(self, item: WorkItem) -> None:
-        """What was uploaded is in the archive now."""
-        if item.spooled:
-            await self._in_files(spool.drop, item.spooled)
-
-    async def _in_files(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Archive the bytes, then record state and entry. The order matters: see `Conclude`."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._files, partial(work, *args, **kwargs))
+        await loop.run_in_executor(self._files, archive().put, fetched.path, fetched.sha256)
+        await self._apply_step(Conclude(**self._fence(item), checked=checked))
+        await self._drop_upload(item)
 
-    def _lease(self, item: WorkItem) -> UUID:
-        return self._leases[item.chunk]
+    async def record_fetch_failure(self, item: WorkItem, failure: FetchFailure) -> None:
+        await self._apply_step(RecordFetchFailure(**self._fence(item), failure=failure))
 
+    async def record_early_decision(self, item: WorkItem, decision: EarlyDecision) -> None:
+        await self._apply_step(RecordEarlyDecision(**self._fence(item), decision=decision))
 
-def _fetch_failed(
-    item: WorkItem,
-    lease: UUID,
-    code: str,
-    facts: Mapping[str, str | int],
-    wait: float,
-    later: bool,
-) -> None:
-    fetch_failures.fetch_failed(
-        item.document,
-        lease,
-        code,
-        facts,
-        tries=item.tries,
-        counted_tries=item.counted_tries,
-        now=database_now(),
-        wait=wait,
-        later=later,
-    )
+    def _fence(self, item: WorkItem) -> dict[str, Any]:
+        return {"document": item.document, "lease": self._leases[item.chunk]}
+
+    async def _drop_upload(self, item: WorkItem) -> None:
+        """Remove the uploaded file from the spool. Its bytes are in the archive."""
+        if item.spooled:
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._files, spool.drop, item.spooled)

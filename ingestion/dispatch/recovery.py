@@ -18,7 +18,7 @@ from ingestion.storage import spool
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class RecoveryResult:
     chunks: int  # of workers that fell silent; their folders go with them
     folders: int  # left over from leases that ended in another way
 
@@ -34,14 +34,14 @@ class Swept:
         )
 
 
-def sweep() -> Swept:
-    return Swept(chunks=leases.recover(), folders=_drop_leftovers())
+def recover_orphans() -> RecoveryResult:
+    return RecoveryResult(chunks=leases.recover_expired(), folders=_drop_leftovers())
 
 
-def release(chunk: Chunk, *, by: By) -> bool:
+def release_lease(chunk: Chunk, *, by: By) -> bool:
     """Take a lease away that nobody renews. False: it is renewed, or given back, meanwhile."""
     with ledger():
-        if not leases.recover_one(chunk.pk):
+        if not leases.recover_expired_chunk(chunk.pk):
             return False
         record(
             "chunk.released",
@@ -53,7 +53,7 @@ def release(chunk: Chunk, *, by: By) -> bool:
             role=by.role,
             detail={"lease_owner": chunk.lease_owner, "expired": written(_expiry(chunk))},
         )
-        transaction.on_commit(wakeup.ring)
+        transaction.on_commit(wakeup.wake_worker)
     return True
 
 

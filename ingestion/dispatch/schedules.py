@@ -25,7 +25,7 @@ SCHEDULES: Mapping[str, tuple[str, int]] = {
 }
 
 
-def install() -> None:
+def install_schedules() -> None:
     """Idempotent, and leaves the next run of what is there alone."""
     if Schedule._meta.db_table not in connection.introspection.table_names():
         return  # a partial migration: the next one calls again

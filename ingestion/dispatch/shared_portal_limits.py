@@ -1,4 +1,7 @@
-"""The core's Gate over the shared row: the database's times become local ones, errors waits."""
+"""Implements the core's `PortalLimit` with the row that all workers share.
+
+Times of the database's clock become local ones, and a database failure becomes a waiting time.
+"""
 
 import logging
 import math
@@ -7,135 +10,151 @@ from contextlib import suppress
 
 from django.db import DatabaseError
 
-from ingestion.core.breaker import BreakerState, BreakerTerms
-from ingestion.core.limiter import LATE_SECONDS, Pace
-from ingestion.core.portal_limits import KEPT_SECONDS, Outcome, Standing
+from ingestion.core.breaker import BreakerSettings, BreakerState
+from ingestion.core.limiter import MAX_WAKEUP_DELAY_SECONDS, RequestRate
+from ingestion.core.portal_limits import KEEP_ALIVE_SECONDS, PortalHealth, RequestOutcome
 from ingestion.core.ports import PortalTerms
 from ingestion.core.reservations import (
-    Grant,
     Slot,
-    probe_slot,
-    run_of,
-    slots_of,
+    SlotReservation,
+    make_probe_slot,
+    make_slots,
+    sequential_rate_of,
 )
 from ingestion.dispatch import portal_limit_rows
 from ingestion.dispatch.clock import DatabaseClock
-from ingestion.dispatch.database_thread import Door
-from ingestion.dispatch.portal_limit_rows import Reserved
+from ingestion.dispatch.database_thread import DatabaseThread
+from ingestion.dispatch.portal_limit_rows import ReservedTokens
 
 logger = logging.getLogger(__name__)
 
-AGAIN_SECONDS = 1.0  # after which a database that could not be reached is asked again
-AHEAD_SECONDS = 2.0  # nothing is reserved further ahead: others want their turn, too
-LONGEST_LEAD = 1.0  # seconds
+DATABASE_RETRY_SECONDS = 1.0  # until a database that failed is asked again
+MAX_RESERVED_AHEAD_SECONDS = 2.0  # so that other workers receive slots too
+MAX_LEAD_SECONDS = 1.0
 
-# A slack shorter than this is used up by the making of one connection. The first request to such a
-# portal after a pause gets as much room behind it, or the next one would catch up with it. There it
-# may be late as well: a worker whose first request is thrown away pays for the room each time.
-COLD_SECONDS = 0.05
-PAUSE_SECONDS = KEPT_SECONDS - 5.0  # slots lie ahead: until then the kept connection may be gone
+# Opening a connection takes so long. At a portal with a shorter slack, the first request after a
+# pause would be overtaken by the next one, so as much time is left free behind it. The request may
+# start late by the same time: otherwise a worker that misses the slot would pay for it each time.
+CONNECT_SECONDS = 0.05
+# After so long a pause, a connection counts as closed. Slots lie ahead, and until their time comes
+# the kept connection may expire.
+IDLE_CONNECTION_SECONDS = KEEP_ALIVE_SECONDS - 5.0
 
 
-class SharedGate:
-    """One for each portal and shift. Writes only what others have to know.
+class SharedPortalLimit:
+    """Holds the limits of one portal for one shift.
 
-    What it remembers of the row is a hint that saves writes; the row decides.
+    It writes only what other workers have to know. What it remembers of the row saves writes and
+    decides nothing.
     """
 
     def __init__(
-        self, door: Door, clock: DatabaseClock, terms: PortalTerms, breaker: BreakerTerms
+        self,
+        database: DatabaseThread,
+        clock: DatabaseClock,
+        terms: PortalTerms,
+        breaker: BreakerSettings,
     ) -> None:
-        self._door = door
+        self._database = database
         self._clock = clock
         self._portal = terms.portal
-        self._pace = Pace.of(terms.rate_per_second, terms.burst)
+        self._rate = RequestRate.of(terms.rate_per_second, terms.burst)
         self._breaker = breaker
-        self._lead = 0.0  # seconds that an answer takes to get here: sooner it is of no use
-        self._warm_at = -math.inf  # monotonic, as the next: the last answer, or room for one
-        self._has_room_behind = False  # the request that goes next
-        self._given_at = -math.inf
-        self._is_troubled = True  # until the row says otherwise
+        self._lead = 0.0  # seconds that a reservation takes: slots that are due sooner are useless
+        # Monotonic seconds of the last answer, or of the request for which time was left free.
+        self._connected_at = -math.inf
+        self._leaves_time_free = False  # behind the next request
+        self._delivered_at = -math.inf
+        self._has_failures = True  # until the row says otherwise
 
-    async def reserve(self, wanted: int) -> Grant:
-        """As `core.gate.Gate` says."""
-        tokens = max(1, min(wanted, int(AHEAD_SECONDS / self._pace.interval)))
+    async def reserve(self, wanted: int) -> SlotReservation:
+        tokens = max(1, min(wanted, int(MAX_RESERVED_AHEAD_SECONDS / self._rate.interval)))
         try:
-            grant, spent_at = await self._door(self._reserve, tokens)
+            reservation, spent_at = await self._database(self._reserve, tokens)
         except DatabaseError:
             logger.exception("no slot for portal %s: the database failed", self._portal)
-            return Grant(again_seconds=AGAIN_SECONDS)
+            return SlotReservation(retry_after_seconds=DATABASE_RETRY_SECONDS)
         took = time.monotonic() - spent_at
-        self._lead = min(LONGEST_LEAD, max(took * 1.25, self._lead * 0.9))
-        return grant
+        self._lead = min(MAX_LEAD_SECONDS, max(took * 1.25, self._lead * 0.9))
+        return reservation
 
-    async def give_back(self, grant: Grant, unused: int) -> None:
-        """As `core.gate.Gate` says."""
-        if self._has_room_behind:
-            self._warm_at = -math.inf  # it was given back, too
-        with suppress(DatabaseError):  # then they are lost to the portal, which does no harm
-            await self._door(
-                portal_limit_rows.give_back, self._portal, grant.receipt, self._pace, unused
+    async def give_back(self, reservation: SlotReservation, unused: int) -> None:
+        if self._leaves_time_free:
+            self._connected_at = -math.inf  # that time is given back too
+        with suppress(DatabaseError):  # The slots are not used then, which does no harm.
+            await self._database(
+                portal_limit_rows.return_tokens,
+                self._portal,
+                reservation.receipt,
+                self._rate,
+                unused,
             )
 
-    async def tell(self, outcome: Outcome) -> Standing:
-        """As `core.gate.Gate` says. A portal that gives and gave is no news."""
-        self._warm_at, self._has_room_behind = time.monotonic(), False
-        age = self._warm_at - self._given_at
-        is_news = outcome is Outcome.GIVEN and age > self._breaker.window_seconds / 4
-        if outcome is not Outcome.FAILED and not self._is_troubled and not is_news:
-            return Standing(gives=age < self._breaker.window_seconds)
+    async def report_outcome(self, outcome: RequestOutcome) -> PortalHealth:
+        """Record the outcome. Skips the write if the portal was already marked healthy."""
+        self._connected_at, self._leaves_time_free = time.monotonic(), False
+        age = self._connected_at - self._delivered_at
+        is_delivery_old = age > self._breaker.window_seconds / 4
+        needs_delivery = outcome is RequestOutcome.DELIVERED and is_delivery_old
+        if outcome is not RequestOutcome.FAILED and not self._has_failures and not needs_delivery:
+            return PortalHealth(age < self._breaker.window_seconds)
         try:
-            return await self._door(self._tell, outcome)
+            return await self._database(self._report_outcome, outcome)
         except DatabaseError:
-            logger.exception("portal %s: its breaker was not told", self._portal)
-            return Standing(gives=age < self._breaker.window_seconds)
+            logger.exception("portal %s: the outcome of a request is not recorded", self._portal)
+            return PortalHealth(age < self._breaker.window_seconds)
 
-    def _reserve(self, tokens: int) -> tuple[Grant, float]:
-        """The grant, and when its tokens were spent. In the Door's thread, as what follows."""
-        room = self._room()
-        tokens, late = (1, LATE_SECONDS) if room else (tokens, 0.0)
-        reserved = portal_limit_rows.reserve(
-            self._portal, self._pace, tokens + room, lead=self._lead
+    def _reserve(self, tokens: int) -> tuple[SlotReservation, float]:
+        """Return the reservation, and when its tokens were spent. Runs in the database thread."""
+        free = self._count_tokens_left_free()
+        if free:
+            tokens, delay = 1, MAX_WAKEUP_DELAY_SECONDS
+        else:
+            delay = 0.0
+        reserved = portal_limit_rows.reserve_tokens(
+            self._portal, self._rate, tokens + free, lead=self._lead
         )
         if reserved is None:
-            return self._probe()
-        self._note(reserved)
+            return self._reserve_probe()
+        self._remember(reserved)
         at = reserved.now + self._lead
-        go_times = self._pace.go_times(reserved.tat, at, tokens + room)[:tokens]
-        slots = slots_of(self._pace, [self._clock.local(moment) for moment in go_times])
-        grant = Grant(
-            slots=tuple(Slot(slot.go_at, slot.spoils_at + late) for slot in slots),
-            run=run_of(self._pace),
+        start_times = self._rate.start_times(reserved.tat, at, tokens + free)[:tokens]
+        slots = make_slots(self._rate, [self._clock.local(moment) for moment in start_times])
+        reservation = SlotReservation(
+            slots=tuple(Slot(slot.earliest_at, slot.latest_at + delay) for slot in slots),
+            sequential_rate=sequential_rate_of(self._rate),
             receipt=reserved.receipt,
-            is_plenty=self._pace.is_plenty(reserved.tat, at),
-            keeps=self._pace.holds_many,
+            has_ample_tokens=self._rate.has_ample_tokens(reserved.tat, at),
+            is_delay_tolerant=self._rate.is_delay_tolerant,
         )
-        return grant, self._clock.local(reserved.now)
+        return reservation, self._clock.local(reserved.now)
 
-    def _room(self) -> int:
-        """Tokens to leave behind the next request, since its connection is new."""
+    def _count_tokens_left_free(self) -> int:
+        """Return the tokens to leave free behind the next request if it opens a connection."""
         now = time.monotonic()
-        if self._pace.slack >= COLD_SECONDS or now - self._warm_at < PAUSE_SECONDS:
+        is_connected = now - self._connected_at < IDLE_CONNECTION_SECONDS
+        if self._rate.slack >= CONNECT_SECONDS or is_connected:
             return 0
-        self._warm_at, self._has_room_behind = now, True
-        return math.ceil((COLD_SECONDS + LATE_SECONDS) / self._pace.interval)
+        self._connected_at, self._leaves_time_free = now, True
+        return math.ceil((CONNECT_SECONDS + MAX_WAKEUP_DELAY_SECONDS) / self._rate.interval)
 
-    def _probe(self) -> tuple[Grant, float]:
-        breaker, reserved = portal_limit_rows.probe(self._portal, self._pace, self._breaker)
+    def _reserve_probe(self) -> tuple[SlotReservation, float]:
+        breaker, reserved = portal_limit_rows.start_probe(self._portal, self._rate, self._breaker)
         now = time.monotonic()
         if reserved:
-            self._note(reserved)
-            return Grant(slots=(probe_slot(now),), receipt=reserved.receipt, is_probe=True), now
-        if breaker.state is BreakerState.CLOSED:
-            return Grant(), now  # it was closed in this moment
-        return Grant(is_shut=True), now
+            self._remember(reserved)
+            slots = (make_probe_slot(now),)
+            return SlotReservation(slots=slots, receipt=reserved.receipt, is_probe=True), now
+        # The breaker may have been closed meanwhile; then the next reservation succeeds.
+        is_down = breaker.state is not BreakerState.CLOSED
+        return SlotReservation(is_portal_down=is_down), now
 
-    def _note(self, reserved: Reserved) -> None:
-        self._is_troubled = reserved.is_troubled
-        self._given_at = self._clock.local(reserved.given_at)
+    def _remember(self, reserved: ReservedTokens) -> None:
+        self._has_failures = reserved.has_failures
+        self._delivered_at = self._clock.local(reserved.delivered_at)
 
-    def _tell(self, outcome: Outcome) -> Standing:
-        told = portal_limit_rows.tell(self._portal, outcome, self._breaker)
-        self._is_troubled = told.is_troubled
-        self._given_at = self._clock.local(told.given_at)
-        return told.standing
+    def _report_outcome(self, outcome: RequestOutcome) -> PortalHealth:
+        recorded = portal_limit_rows.record_outcome(self._portal, outcome, self._breaker)
+        self._has_failures = recorded.has_failures
+        self._delivered_at = self._clock.local(recorded.delivered_at)
+        return recorded.health

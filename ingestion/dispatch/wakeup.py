@@ -9,23 +9,23 @@ from datetime import timedelta
 
 from django.db import DatabaseError
 
-from ingestion.dispatch.wakeup_transport import transport
+from ingestion.dispatch.wakeup_transport import get_transport
 
 logger = logging.getLogger(__name__)
 
 
-def ring() -> None:
+def wake_worker() -> None:
     """Ask for a shift. A broker that cannot be reached is no loss: the loop rings again."""
     try:
-        transport().ring()
+        get_transport().ring()
     except Exception:  # whatever the broker's library raises
         logger.exception("the bell does not ring; the dispatcher will try again")
 
 
-def unanswered() -> str:
+def find_pending_wakeup() -> str:
     """The oldest ring that no cluster has taken, or "". Raises DatabaseError."""
     try:
-        return transport().unanswered()
+        return get_transport().unanswered()
     except DatabaseError:
         raise
     except Exception:  # as above; then there is nobody to ring for, either
@@ -33,6 +33,6 @@ def unanswered() -> str:
         return ""
 
 
-def purge(older_than: timedelta) -> int:
+def purge_wakeups(older_than: timedelta) -> int:
     """Forget rings that nobody will answer any more. Answers how many there were."""
-    return transport().purge(older_than)
+    return get_transport().purge(older_than)

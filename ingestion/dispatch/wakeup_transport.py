@@ -16,7 +16,7 @@ from django_q.models import OrmQ
 from django_q.tasks import async_task
 
 
-class Transport(Protocol):
+class WakeupTransport(Protocol):
     def ring(self) -> None:
         """Ask for a shift. Raises whatever the broker's library does."""
         ...
@@ -30,11 +30,11 @@ class Transport(Protocol):
         ...
 
 
-class DatabaseRings:
+class DatabaseTransport:
     """Rows of django-q2's ORM broker. A row is locked, and not gone, while its shift runs."""
 
     def ring(self) -> None:
-        _ring()
+        _enqueue_shift()
 
     def unanswered(self) -> str:
         waiting = self._rings().filter(lock__lte=timezone.now())
@@ -51,11 +51,11 @@ class DatabaseRings:
         return OrmQ.objects.using(Conf.ORM).filter(key=Conf.CLUSTER_NAME)
 
 
-class RedisRings:
+class RedisTransport:
     """A list in Redis. A ring is gone once it is taken, and lost with the worker that took it."""
 
     def ring(self) -> None:
-        _ring()
+        _enqueue_shift()
 
     def unanswered(self) -> str:
         broker = get_broker()
@@ -65,14 +65,14 @@ class RedisRings:
         return 0
 
 
-def transport() -> Transport:
-    return RedisRings() if settings.REDIS_URL else DatabaseRings()
+def get_transport() -> WakeupTransport:
+    return RedisTransport() if settings.REDIS_URL else DatabaseTransport()
 
 
-def ring_for_a_job() -> None:
+def wake_worker_for_job() -> None:
     """Wake a worker for the next background job. Raises what the broker's client raises."""
     async_task("ingestion.tasks.do_job", task_name="job", save=False, ack_failure=True)
 
 
-def _ring() -> None:
+def _enqueue_shift() -> None:
     async_task("ingestion.tasks.work_shift", task_name="shift", save=False, ack_failure=True)

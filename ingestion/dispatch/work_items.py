@@ -1,4 +1,4 @@
-"""What a shift has to do in a chunk, as the core takes it: plain items, made from rows."""
+"""Creates the work items of the core from the rows of a chunk."""
 
 import time
 from collections.abc import Mapping
@@ -6,15 +6,15 @@ from datetime import datetime
 
 from django.conf import settings
 
-from ingestion.core.ports import Filed, PortalTerms, WorkItem
+from ingestion.core.ports import FiledVersion, PortalTerms, WorkItem
 from ingestion.models import Chunk, Document, ValidityOverride
 from ingestion.rules.checks.validity_terms import Override
 from sites.models import Portal
 
 
-def to_do(chunk: Chunk, now: datetime) -> tuple[WorkItem, ...]:
-    """Suspects last: they may kill the worker before it comes to the others."""
-    filed = _filed(chunk)
+def list_work_items(chunk: Chunk, now: datetime) -> tuple[WorkItem, ...]:
+    """Return what is due in the chunk, suspects last because they may kill the worker."""
+    filed = _filed_versions(chunk)
     overrides = ValidityOverride.objects.of_study(chunk.site.study_id)
     due = chunk.documents.due(now).select_related("site__study").order_by("attempts", "pk")
     return tuple(
@@ -22,23 +22,23 @@ def to_do(chunk: Chunk, now: datetime) -> tuple[WorkItem, ...]:
     )
 
 
-def _filed(chunk: Chunk) -> dict[tuple[str, str], Filed]:
-    """The versions on file that the chunk's portal gave, by doc_id and address: the last ones."""
+def _filed_versions(chunk: Chunk) -> dict[tuple[str, str], FiledVersion]:
+    """Return the latest versions on file that the chunk's portal served, by doc_id and address."""
     doc_ids = chunk.documents.waiting().exclude(url="").values("doc_id")
     on_file = Document.objects.on_file().with_etag().filter(site=chunk.site_id, doc_id__in=doc_ids)
     rows = on_file.order_by("pk").values_list("doc_id", "url", "etag", "sha256")
-    return {(doc_id, url): Filed(etag, sha256) for doc_id, url, etag, sha256 in rows}
+    return {(doc_id, url): FiledVersion(etag, sha256) for doc_id, url, etag, sha256 in rows}
 
 
 def _item(
     document: Document,
     chunk: Chunk,
     now: datetime,
-    filed: Filed | None,
+    filed: FiledVersion | None,
     overrides: Mapping[str, Override],
 ) -> WorkItem:
     if filed and document.expected_sha256 not in {"", filed.sha256}:
-        filed = None  # the manifest announces another version
+        filed = None  # The manifest announces another version.
     return WorkItem(
         document=document.pk,
         chunk=chunk.pk,
@@ -46,7 +46,7 @@ def _item(
         site_id=document.site.site_id,
         doc_id=document.doc_id,
         url=document.url,
-        terms=None if document.spooled else portal_terms(chunk.site.portal),
+        terms=None if document.spooled else portal_terms_of(chunk.site.portal),
         spooled=document.spooled,
         expected_sha256=document.expected_sha256,
         declared_type=document.document_type,
@@ -60,21 +60,23 @@ def _item(
         size=document.size or 0,
         tries=document.fetch_tries,
         counted_tries=document.counted_tries,
-        is_suspect=document.attempts > 0,  # whoever was let go in good order was not charged
+        # A document that left its worker in good order has no attempt counted.
+        is_suspect=document.attempts > 0,
         deadline=_deadline(document, now),
         filed=filed,
     )
 
 
 def _deadline(document: Document, now: datetime) -> float | None:
-    """In this process's monotonic seconds."""
+    """Return the document's deadline in the monotonic seconds of this process."""
     if document.failing_since is None:
         return None
-    gone = (now - document.failing_since).total_seconds()
-    return time.monotonic() + settings.INGEST_LIMITS.deadline_seconds - gone
+    elapsed = (now - document.failing_since).total_seconds()
+    return time.monotonic() + settings.INGEST_LIMITS.retry.deadline_seconds - elapsed
 
 
-def portal_terms(portal: Portal) -> PortalTerms:
+def portal_terms_of(portal: Portal) -> PortalTerms:
+    """Return how the portal may be asked, as its row says."""
     return PortalTerms(
         key=portal.key,
         portal=portal.pk,

@@ -50,7 +50,7 @@ def queue(batch: Batch, by: By, *, documents: int) -> None:
     """SUBMITTED, then QUEUED: both are on record. Inside ledger(), with its rows in place."""
     detail = {"source": str(batch.source), "documents": documents, "priority": batch.priority}
     _enter(batch, "batch.submitted", n=0, by=by, to_state=BatchState.SUBMITTED, detail=detail)
-    first_look = timezone.now() + timedelta(seconds=completion.delay(documents))
+    first_look = timezone.now() + timedelta(seconds=completion.poll_delay_seconds(documents))
     _move(batch, BatchState.QUEUED, by=by, next_poll_at=first_look)
 
 
@@ -165,7 +165,7 @@ def hold_unfinished(batch_id: int) -> int:
 
 def look_again(batch_ids: set[int]) -> None:
     """Documents of these were put back into the queue: their time starts afresh."""
-    at = timezone.now() + timedelta(seconds=completion.delay(0))
+    at = timezone.now() + timedelta(seconds=completion.poll_delay_seconds(0))
     Batch.objects.filter(pk__in=batch_ids).update(
         next_poll_at=at, polled_count=None, poll_retries=0
     )

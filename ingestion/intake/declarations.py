@@ -200,7 +200,7 @@ def redeclare(  # noqa: PLR0913 - what its entry says; callers name each
     )
     row.review_requests.open().update(answered_at=timezone.now())
     batches.look_again({row.batch_id})
-    transaction.on_commit(wakeup.ring)
+    transaction.on_commit(wakeup.wake_worker)
 
 
 def doc_id_of(document: Document, declared: Declared) -> str:

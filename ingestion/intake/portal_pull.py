@@ -16,7 +16,7 @@ from ingestion.core.states import UNSETTLED, DocumentState
 from ingestion.intake.manifest import Descriptor, not_of
 from ingestion.intake.registration import register_manifest
 from ingestion.intake.submission import Submission, known
-from ingestion.models import Batch, Document, PortalGate
+from ingestion.models import Batch, Document, PortalLimitState
 from sites.models import Site
 
 
@@ -42,8 +42,8 @@ def pull(site: Site, submission: Submission) -> Batch:
     """
     if known(submission.idempotency_key):
         return register_manifest([], submission)
-    if gate := PortalGate.objects.shut().filter(portal=site.portal_id).first():
-        raise PortalSilent(gate.next_probe_at)
+    if limit_state := PortalLimitState.objects.down().filter(portal=site.portal_id).first():
+        raise PortalSilent(limit_state.next_probe_at)
     lines = list(_given_before(site))
     # None are left, too, when the same pull was registered since we looked.
     if not lines and not known(submission.idempotency_key):

@@ -45,7 +45,7 @@ def try_again(held: "QuerySet[Document]", *, by: By) -> int:
             size, of_chunk = size + 1, _kind(document)
             _requeue(document, chunk, by)
         batches.look_again({document.batch_id for document in documents})
-        transaction.on_commit(wakeup.ring)
+        transaction.on_commit(wakeup.wake_worker)
     return len(documents)
 
 
@@ -61,7 +61,7 @@ def fetch_again(document: Document, *, by: By) -> None:
             raise NotRetried("A file was sent in its place already.")
         _requeue(row, another_chunk(row.batch, row.site), by)
         batches.look_again({row.batch_id})
-        transaction.on_commit(wakeup.ring)
+        transaction.on_commit(wakeup.wake_worker)
 
 
 def at_once(waiting: "QuerySet[Document]", *, by: By) -> int:
@@ -79,7 +79,7 @@ def at_once(waiting: "QuerySet[Document]", *, by: By) -> int:
             transitions.enter(document, "document.tried_at_once", code="", detail=None, by=by)
         own = {document.chunk_id for document in documents}
         Chunk.objects.waiting().filter(pk__in=own).update(next_dispatch_at=Now())
-        transaction.on_commit(wakeup.ring)
+        transaction.on_commit(wakeup.wake_worker)
     return len(documents)
 
 

@@ -95,7 +95,7 @@ def _insert(
         for old, new in corrected:
             corrections.record(old, new, by=by)
         batches.queue(batch, by, documents=len(documents))
-        transaction.on_commit(wakeup.ring)
+        transaction.on_commit(wakeup.wake_worker)
         admission.count()
     return batch
 

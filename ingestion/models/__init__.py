@@ -32,7 +32,7 @@ from ingestion.models.operations import (
     SiteSummary,
     WorkerHost,
 )
-from ingestion.models.portal_limits import PortalGate, PortalGateQuerySet
+from ingestion.models.portal_limits import PortalLimitState, PortalLimitStateQuerySet
 from ingestion.models.requirements import (
     RequiredDocument,
     SiteRequirement,
@@ -75,8 +75,8 @@ __all__ = [
     "OpenPacket",
     "Packet",
     "PacketQuerySet",
-    "PortalGate",
-    "PortalGateQuerySet",
+    "PortalLimitState",
+    "PortalLimitStateQuerySet",
     "ReceivedPart",
     "RequiredDocument",
     "ReviewRequest",

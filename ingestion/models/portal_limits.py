@@ -1,4 +1,4 @@
-"""What all workers share of a portal: its bucket and its breaker."""
+"""Defines what all workers share about a portal: its token bucket and its circuit breaker."""
 
 from datetime import UTC, datetime
 from typing import Self
@@ -10,36 +10,37 @@ from ingestion.core.breaker import BreakerState
 from sites.models import Portal
 
 
-class PortalGateQuerySet(models.QuerySet["PortalGate"]):
-    def shut(self) -> Self:
-        """Their portals do not answer, and are not asked but for a probe now and then."""
+class PortalLimitStateQuerySet(models.QuerySet["PortalLimitState"]):
+    def down(self) -> Self:
+        """Return the rows of portals that are asked only with a probe now and then."""
         return self.exclude(breaker=BreakerState.CLOSED)
 
 
-class PortalGate(models.Model):
-    """Bucket and breaker of a portal, shared by all workers: one row each (docs/adr/0009).
+class PortalLimitState(models.Model):
+    """Stores the token bucket and the breaker of one portal for all workers (docs/adr/0009).
 
-    Written by `dispatch.gates` alone. Times are microseconds since 1970 by the database's clock:
-    integers, so that a reservation is given back only to the very value that it left.
+    `dispatch.portal_limit_rows` alone writes it. Times are microseconds since 1970 by the
+    database's clock: integers, so that a reservation is given back only to the value that it left.
     """
 
     portal = models.OneToOneField(
-        Portal, on_delete=models.CASCADE, primary_key=True, related_name="gate"
+        Portal, on_delete=models.CASCADE, primary_key=True, related_name="limit_state"
     )
     tat = models.BigIntegerField(default=0)  # theoretical arrival time of the next request
-    given_at = models.BigIntegerField(default=0)  # when it last gave a document, roughly
+    given_at = models.BigIntegerField(default=0)  # about when it last served a document
     breaker = models.CharField(
         max_length=10,
         choices=[(state.value, state.value) for state in BreakerState],
         default=BreakerState.CLOSED,
     )
-    failures = models.JSONField(default=list)  # when, since the portal last answered
+    failures = models.JSONField(default=list)  # times of failures since the last answer
     shut_until = models.BigIntegerField(default=0)  # the next probe may go then
     switches = models.PositiveIntegerField(default=0)  # the n of the breaker's last ledger entry
 
-    objects = PortalGateQuerySet.as_manager()
+    objects = PortalLimitStateQuerySet.as_manager()
 
     class Meta:
+        db_table = "ingestion_portalgate"  # so that the previous release runs beside this one
         constraints = [
             models.CheckConstraint(
                 condition=Q(breaker__in=[state.value for state in BreakerState]),
@@ -48,15 +49,18 @@ class PortalGate(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"gate of {self.portal}"
+        return f"limits of {self.portal}"
 
     @property
     def subject(self) -> str:
-        """How the ledger names this portal's breaker."""
+        """Return how the ledger names this portal's breaker."""
         return f"breaker:{self.portal_id}"
 
     def used(self, now: float) -> float:
-        """Of what its portal may be asked at once; 1 and more is as fast as it may be asked."""
+        """Return the used share of the burst. From 1 on, the portal is asked at its full rate.
+
+        `now` is seconds since 1970.
+        """
         spent = max(0.0, self.tat / 1e6 - now) * self.portal.rate_per_second
         return spent / self.portal.burst
 

@@ -132,7 +132,7 @@ def _unsigned() -> Iterator[Alarm]:
 
 
 def _workers() -> Iterator[Alarm]:
-    seen = host_heartbeat.last_seen()
+    seen = host_heartbeat.last_heartbeat_at()
     silence = timedelta(seconds=settings.WORKER_SILENT_SECONDS)
     if seen is None or timezone.now() - seen > silence:
         since = _("No worker heartbeat since {time} UTC. Documents are waiting. None is lost.")

@@ -21,7 +21,7 @@ def held() -> "QuerySet[Document]":
 
 def past_deadline(now: datetime) -> "QuerySet[Document]":
     """Return documents whose download has failed for longer than DOCUMENT_DEADLINE_SECONDS."""
-    deadline = timedelta(seconds=settings.INGEST_LIMITS.deadline_seconds)
+    deadline = timedelta(seconds=settings.INGEST_LIMITS.retry.deadline_seconds)
     late = Document.objects.unsettled().filter(failing_since__lt=now - deadline)
     return late.select_related("site", "packet").order_by("failing_since", "pk")
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from audit import trail_reviews
 from audit.ledger import queries
 from audit.verification.ledger_status import figures
-from ingestion.models import Batch, Chunk, Document, PortalGate
+from ingestion.models import Batch, Chunk, Document, PortalLimitState
 from sites.models import Site
 
 
@@ -52,8 +52,8 @@ def status() -> dict[str, Any]:
             .annotate(Count("pk"))
         },
         "portals_down": [
-            f"{gate.portal} ({gate.breaker}, next probe {gate.next_probe_at:%Y-%m-%d %H:%M:%S} UTC)"
-            for gate in PortalGate.objects.shut().select_related("portal")
+            f"{row.portal} ({row.breaker}, next probe {row.next_probe_at:%Y-%m-%d %H:%M:%S} UTC)"
+            for row in PortalLimitState.objects.down().select_related("portal")
         ],
         "portal_use": portal_use(),
         "held": Document.objects.held().count(),
@@ -67,15 +67,15 @@ def status() -> dict[str, Any]:
 
 
 def portal_use() -> dict[str, float]:
-    """Of each portal that is asked just now, how much of its limit is spent (`PortalGate.used`)."""
+    """Return the used share of the limit of each portal that is asked at the moment."""
     now = time.time()
-    gates = PortalGate.objects.filter(tat__gt=now * 1e6).select_related("portal")
-    return {gate.portal.key: round(gate.used(now), 2) for gate in gates}
+    limit_states = PortalLimitState.objects.filter(tat__gt=now * 1e6).select_related("portal")
+    return {limit_state.portal.key: round(limit_state.used(now), 2) for limit_state in limit_states}
 
 
 def silent(sites: "QuerySet[Site]") -> "QuerySet[Site]":
     """Those whose portal does not answer just now: their documents had better be uploaded."""
-    return sites.filter(portal__gate__in=PortalGate.objects.shut())
+    return sites.filter(portal__limit_state__in=PortalLimitState.objects.down())
 
 
 def _owners(running: Any) -> list[str]:

@@ -199,7 +199,7 @@ def _check_filing(row: Document) -> None:
     """Raise DecisionRefused if the file is not in the archive, or on file already."""
     if not archive().has(row.sha256):
         raise DecisionRefused(_NOT_IN_ARCHIVE)
-    if worker_steps.OnFile.of([row], {row.sha256}).twin(row):
+    if worker_steps.FiledDocuments.of([row], {row.sha256}).twin(row):
         raise DecisionRefused(_ALREADY_ON_FILE)
 
 

@@ -6,9 +6,9 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from ingestion.core.ports import (
+    DocumentFetcher,
     Fetched,
-    Portal,
-    Unchanged,
+    NotModified,
     WorkItem,
 )
 
@@ -30,7 +30,7 @@ class LeaseFolders:
 
 
 class DocumentSource:
-    """Implements the core's port `Portal` for uploads and for documents of portals.
+    """Implements the core's port `DocumentFetcher` for uploads and for documents of portals.
 
     `open_upload(key, folder)` returns the path of an upload's file. It may copy the file into the
     folder, for example from S3. It runs in `files`, because it blocks.
@@ -38,7 +38,7 @@ class DocumentSource:
 
     def __init__(
         self,
-        portals: Portal,
+        portals: DocumentFetcher,
         folders: Callable[[WorkItem], Path],
         files: Executor,
         open_upload: Callable[[str, Path], Path],
@@ -48,7 +48,7 @@ class DocumentSource:
         self._files = files
         self._open_upload = open_upload
 
-    async def fetch(self, item: WorkItem) -> Fetched | Unchanged:
+    async def fetch(self, item: WorkItem) -> Fetched | NotModified:
         if item.terms is not None:
             return await self._portals.fetch(item)
         loop, folder = asyncio.get_running_loop(), self._folders(item)

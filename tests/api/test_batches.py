@@ -30,12 +30,12 @@ def batch(site):
 
 def finish(batch, *verdicts):
     """Settle its documents as a shift would, and complete it."""
-    (lease,) = leases.take(1, by="here:1:1")
+    (lease,) = leases.claim_due_chunks(1, by="here:1:1")
     assert Chunk.objects.get(pk=lease.chunk).batch == batch
     for item, decided in zip(lease.items, verdicts, strict=True):
         steps.start_checking(item.document, lease.lease_id, sha256="ab" * 32, size=10)
         steps.conclude(item.document, lease.lease_id, decided, pages=1)
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
 
 
 def test_an_unfinished_batch_is_202_and_a_final_one_200(program, site):
@@ -212,11 +212,11 @@ def test_who_submitted_a_batch_may_cancel_it(program, site, make_line):
 def test_a_batch_in_a_workers_hands_is_cancelled_as_soon_as_it_lets_go(program, site, make_line):
     lines = [make_line(site, doc_id="a"), make_line(site, doc_id="b")]
     reference = program.send({"documents": lines}).json()["id"]
-    (lease,) = leases.take(1, by="here:1:1")
+    (lease,) = leases.claim_due_chunks(1, by="here:1:1")
     response = program.ask("DELETE", f"batches/{reference}")
     assert response.status_code == 202
     assert response.json()["progress"]["step"] == "Cancelling"
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     final = program.get(f"batches/{reference}")
     assert (final.status_code, final.json()["status"]) == (200, "CANCELLED")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from ingestion.core.breaker import BreakerState
-from ingestion.models import Document, PortalGate
+from ingestion.models import Document, PortalLimitState
 from tests.api.test_problems import problem
 from tests.factories import make_batch, make_user
 from tests.web.scenes import (
@@ -93,7 +93,7 @@ def test_a_twin_is_named_by_its_address(program, packet):
 def test_a_site_is_listed_with_how_its_portal_does(program, stranger, site):
     (said,) = program.get("sites").json()["items"]
     assert (said["site_id"], said["study"], said["portal_answers"]) == ("0203", "SLX-301", True)
-    PortalGate.objects.create(
+    PortalLimitState.objects.create(
         portal=site.portal, breaker=BreakerState.OPEN, shut_until=1_900_000_000_000_000
     )
     said = program.get("sites/0203").json()

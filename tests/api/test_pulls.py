@@ -3,7 +3,7 @@
 from ingestion.core.breaker import BreakerState
 from ingestion.documents import batches
 from ingestion.documents.transitions import By
-from ingestion.models import Batch, Document, PortalGate, Source
+from ingestion.models import Batch, Document, PortalLimitState, Source
 from sites.models import Site
 from tests import steps
 from tests.api.test_problems import problem
@@ -68,7 +68,7 @@ def test_a_portal_that_moved_is_not_asked_at_its_old_address(ops, site):
 
 def test_a_silent_portal_is_not_asked_and_the_answer_says_when(ops, site):
     rejected(site)
-    PortalGate.objects.create(
+    PortalLimitState.objects.create(
         portal=site.portal, breaker=BreakerState.OPEN, shut_until=1_900_000_000_000_000
     )
     answer = pull(ops, "0203")

@@ -9,7 +9,8 @@ from django.conf import settings as configured
 
 from config import checks as site_checks
 from ingestion import checks
-from ingestion.core.breaker import BreakerTerms
+from ingestion.core.breaker import BreakerSettings
+from ingestion.core.retry import RetryRules
 from ingestion.dispatch import queue_checks
 
 
@@ -92,11 +93,11 @@ def test_a_temporary_folder_in_which_no_socket_can_be_made_is_named(monkeypatch)
         ("WATCHDOG_SECONDS", 1, "ingestion.E059"),
         (
             "INGEST_LIMITS",
-            dataclasses.replace(configured.INGEST_LIMITS, deadline_seconds=-1),
+            dataclasses.replace(configured.INGEST_LIMITS, retry=RetryRules(deadline_seconds=-1)),
             "ingestion.E020",
         ),
-        ("BREAKER", BreakerTerms(failures=9, cooldown_seconds=0), "ingestion.E021"),
-        ("BREAKER", BreakerTerms(failures=4), "ingestion.W020"),
+        ("BREAKER", BreakerSettings(failures=9, cooldown_seconds=0), "ingestion.E021"),
+        ("BREAKER", BreakerSettings(failures=4), "ingestion.W020"),
         ("SHIFT_SECONDS", 7200, "ingestion.W001"),
         (
             "READING_LIMITS",

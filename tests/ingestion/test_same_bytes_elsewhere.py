@@ -3,8 +3,9 @@
 import pytest
 
 from audit.ledger.queries import timeline
-from ingestion.dispatch.worker_steps import Conclude, take
+from ingestion.dispatch.worker_steps import Conclude, apply_steps
 from ingestion.models import Document
+from ingestion.rules.checks.verdict import Checked
 from ingestion.rules.findings import Finding
 from tests import steps
 from tests.factories import make_filed, make_leased, make_site, make_user, verdict
@@ -56,9 +57,9 @@ def test_lines_of_one_manifest_that_are_filed_in_one_transaction_see_each_other(
     one, other = chunk.documents.order_by("pk")
     for document in (one, other):
         assert steps.start_checking(document.pk, lease, sha256=SHA, size=10)
-    take(
+    apply_steps(
         [
-            Conclude(document=document.pk, lease=lease, verdict=verdict(), read=None)
+            Conclude(document=document.pk, lease=lease, checked=Checked(verdict()))
             for document in (one, other)
         ]
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import pytest
 from django.db import connections
 
-from ingestion.core.completion import Patience, Polled, Scenario, look
+from ingestion.core.completion import PollOutcome, PollState, StallLimit, decide_next_poll
 from ingestion.dispatch import leases
 from ingestion.documents import batches, progress
 from ingestion.documents.transitions import By
@@ -75,7 +75,7 @@ class Invoker:
 def settle(lease):
     for item in lease.items:
         steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
 
 
 # Source 1: a job is cancelled while it runs
@@ -96,7 +96,7 @@ def naively_cancelled_while_it_runs():
 
 def ours_cancelled_while_it_runs():
     batch = make_batch()
-    [lease] = leases.take(1, by="here:1:1")
+    [lease] = leases.claim_due_chunks(1, by="here:1:1")
     batches.cancel(batch, by=MARA)
     settle(lease)
     batch.refresh_from_db()
@@ -250,13 +250,13 @@ def naive_scenario(current, previous, retries, target):
 
 
 def our_scenario(current, previous, retries, target):
-    polled = Polled(previous, retries)
-    return look(current, polled, Patience(3600), target=target).scenario.name.lower()
+    polled = PollState(previous, retries)
+    return decide_next_poll(current, polled, StallLimit(3600), target=target).outcome.name.lower()
 
 
 @asked_of_both(naive_scenario, our_scenario)
 def test_more_than_was_waited_for_is_enough(way):
-    assert way(11, 9, 0, 10) == Scenario.ALL_PROCESSED.name.lower()
+    assert way(11, 9, 0, 10) == PollOutcome.ALL_PROCESSED.name.lower()
 
 
 # Source 3: a wait with a time limit

@@ -24,10 +24,10 @@ from ingestion.core.errors import (
     PortalThrottled,
     PortalUnreachable,
 )
-from ingestion.core.limiter import Pace
-from ingestion.core.limits import Limits
-from ingestion.core.portal_limits import LocalGate
-from ingestion.core.portal_queues import Lanes
+from ingestion.core.limiter import RequestRate
+from ingestion.core.portal_limits import LocalPortalLimit
+from ingestion.core.portal_queues import PortalQueues
+from ingestion.core.retry import RetryRules
 from ingestion.dispatch import leases
 from ingestion.dispatch.shift import work_shift
 from ingestion.models import Chunk, Document
@@ -96,7 +96,7 @@ async def ours_after_a_fault(fault):
     house = House()
     house.fail(1, FAULTS[fault][1])
     await house.ingest([make_item(1)])
-    return house.desk.moves[1][-1]
+    return house.recorder.moves[1][-1]
 
 
 @asked_of_both(naively_after_a_fault, ours_after_a_fault)
@@ -140,7 +140,7 @@ def naive_pause():
 
 
 def our_pause():
-    return retry.delay(PortalFailing(), 3, Limits(fetch_tries=9), counted=3)
+    return RetryRules().document_policy.draw_backoff(3)
 
 
 @asked_of_both(naive_pause, our_pause)
@@ -166,17 +166,17 @@ async def naively_beside_a_slow_site():
 async def ours_beside_a_slow_site():
     house = House()
     slow = make_item(1, site="slow")
-    house.lanes.open(slow.lane, LocalGate(0.001, 1), 4)
-    house.lanes.open(make_item().lane, None, 4)
+    house.queues.open(slow.queue, LocalPortalLimit(0.001, 1), 4)
+    house.queues.open(make_item().queue, None, 4)
     async with asyncio.TaskGroup() as group:
         group.create_task(house.core.run())
         for number in range(1, 7):
             group.create_task(house.core.feed(make_item(number, site="slow")))
         await house.core.feed(make_item(7))
-        while 7 not in house.desk.ended:  # noqa: ASYNC110 - a fake sets no event
+        while 7 not in house.recorder.ended:  # noqa: ASYNC110 - a fake sets no event
             await asyncio.sleep(0)
-        house.lanes.abandon()
-    return house.desk.moves[7][-1]
+        house.queues.abandon()
+    return house.recorder.moves[7][-1]
 
 
 @asked_of_both(naively_beside_a_slow_site, ours_beside_a_slow_site)
@@ -212,8 +212,8 @@ def ours_after_a_crash():
     document = chunk.documents.get().pk
     steps.start_checking(document, lost, sha256="a" * 64, size=1)
     Chunk.objects.update(lease_expires_at=timezone.now() - timedelta(1))
-    leases.recover()
-    [lease] = leases.take(1, by="there:2:2")
+    leases.recover_expired()
+    [lease] = leases.claim_due_chunks(1, by="there:2:2")
     assert steps.start_checking(document, lease.lease_id, sha256="a" * 64, size=1)
     return steps.conclude(document, lease.lease_id, verdict(), pages=1)
 
@@ -318,8 +318,8 @@ def naive_waits():
 
 
 def our_waits():
-    pace = Pace.of(1e6, 1)
-    return pace.go_times(pace.spend(0.0, 0.0, 2), 0.0, 2)[1:]
+    pace = RequestRate.of(1e6, 1)
+    return pace.start_times(pace.spend(0.0, 0.0, 2), 0.0, 2)[1:]
 
 
 @asked_of_both(naive_waits, our_waits)
@@ -340,13 +340,13 @@ async def naively_after_a_stop():
 
 
 async def ours_after_a_stop():
-    lanes: Lanes[int] = Lanes(10)
-    lanes.open("a", None, 1)
+    queues: PortalQueues[int] = PortalQueues(10)
+    queues.open("a", None, 1)
     for number in range(5):
-        await lanes.put("a", number)
-    in_hand = [await lanes.take()]
-    lanes.abandon()
-    return len(in_hand + lanes.left)
+        await queues.put("a", number)
+    in_hand = [await queues.take()]
+    queues.abandon()
+    return len(in_hand + queues.left)
 
 
 @asked_of_both(naively_after_a_stop, ours_after_a_stop)

@@ -67,7 +67,7 @@ def test_what_was_decided_about_a_document(site, mara, decided, event):
 
 def test_another_try():
     batch, ops = make_batch(), make_user("ops", is_staff=True)
-    (lease,) = leases.take(1, by="here:1:1")
+    (lease,) = leases.claim_due_chunks(1, by="here:1:1")
     steps.give_up(lease.items[0].document, lease.lease_id, "PORTAL_UNAVAILABLE", {}, held=True)
     retrying.try_again(batch.documents.all(), by=By(ops.actor, ops.role))
     assert named("document.held") == ["system:worker"]

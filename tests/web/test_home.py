@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingestion.models import PortalGate
+from ingestion.models import PortalLimitState
 from tests.factories import make_user
 from tests.web.scenes import (
     FILED,
@@ -118,12 +118,12 @@ def test_staff_are_sent_to_their_own_start(client, ines):
 
 def test_a_site_whose_portal_does_not_answer_is_led_to_the_upload(signed_in, site):
     assert "not responding" not in page(signed_in)
-    PortalGate.objects.create(portal=site.portal, breaker="HALF_OPEN")
+    PortalLimitState.objects.create(portal=site.portal, breaker="HALF_OPEN")
     shown = page(signed_in)
     assert "not responding" in shown
     assert "/packets/new/?site=0203" in shown
 
 
 def test_the_silence_of_another_sites_portal_is_nobodys_business(stranger, site):
-    PortalGate.objects.create(portal=site.portal, breaker="OPEN")
+    PortalLimitState.objects.create(portal=site.portal, breaker="OPEN")
     assert "not responding" not in page(stranger)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ingestion.intake.registration import Fault
-from ingestion.models import Document, DraftFile, Packet, PortalGate
+from ingestion.models import Document, DraftFile, Packet, PortalLimitState
 from tests.factories import make_batch, make_site, make_user
 from tests.web.scenes import (
     FILED,
@@ -210,5 +210,5 @@ def test_somebody_without_a_site_cannot_send(client, db):
 
 def test_beside_the_form_it_is_said_that_the_portal_does_not_answer(signed_in, site):
     assert "is not responding" not in signed_in.get("/packets/new/?site=0203").content.decode()
-    PortalGate.objects.create(portal=site.portal, breaker="OPEN")
+    PortalLimitState.objects.create(portal=site.portal, breaker="OPEN")
     assert "is not responding" in signed_in.get("/packets/new/?site=0203").content.decode()

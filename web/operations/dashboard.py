@@ -147,7 +147,9 @@ class Hosts:
 
 
 def _hosts() -> Hosts:
-    return Hosts([(host, host_heartbeat.is_alive(host)) for host in host_heartbeat.hosts()])
+    return Hosts(
+        [(host, host_heartbeat.is_host_alive(host)) for host in host_heartbeat.list_hosts()]
+    )
 
 
 def _disks() -> list[tuple[str, int, int]]:

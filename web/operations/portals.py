@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ingestion.core.breaker import BreakerState
-from ingestion.models import Document, PortalGate
+from ingestion.models import Document, PortalLimitState
 from sites.models import Portal
 from web.shell.charts import Bar
 
@@ -22,7 +22,7 @@ NAMED = 3  # sites of one portal that are named
 class Line:
     portal: Portal
     sites: str  # their numbers
-    used: float  # `PortalGate.used`
+    used: float  # `PortalLimitState.used`
     waiting: int  # documents
     next_probe_at: datetime | None  # None: it answers
 
@@ -42,10 +42,10 @@ def lines() -> list[Line]:
     """Those that are asked just now, or do not answer. Three queries."""
     now = time.time()
     busy = Q(tat__gt=now * 1e6) | ~Q(breaker=BreakerState.CLOSED)
-    rows = PortalGate.objects.filter(busy).select_related("portal")
-    gates = list(rows.prefetch_related("portal__sites"))
-    waiting = _waiting([gate.portal_id for gate in gates])
-    found = [_line(gate, waiting, now) for gate in gates]
+    rows = PortalLimitState.objects.filter(busy).select_related("portal")
+    limit_states = list(rows.prefetch_related("portal__sites"))
+    waiting = _waiting([limit_state.portal_id for limit_state in limit_states])
+    found = [_line(limit_state, waiting, now) for limit_state in limit_states]
     return sorted(found, key=lambda line: (line.next_probe_at is None, -line.used))
 
 
@@ -54,18 +54,18 @@ def _waiting(portals: Iterable[int]) -> Mapping[int, int]:
     return dict(rows.order_by().values_list("site__portal").annotate(Count("pk")))
 
 
-def _line(gate: PortalGate, waiting: Mapping[int, int], now: float) -> Line:
-    portal = gate.portal
+def _line(limit_state: PortalLimitState, waiting: Mapping[int, int], now: float) -> Line:
+    portal = limit_state.portal
     numbers = [site.site_id for site in portal.sites.all()]
     named, left_out = ", ".join(numbers[:NAMED]), len(numbers) - NAMED
     if left_out > 0:
         more = ngettext("{sites} and {n} more", "{sites} and {n} more", left_out)
         named = more.format(sites=named, n=left_out)
-    is_down = gate.breaker != BreakerState.CLOSED
+    is_down = limit_state.breaker != BreakerState.CLOSED
     return Line(
         portal=portal,
         sites=named,
-        used=gate.used(now),
+        used=limit_state.used(now),
         waiting=waiting.get(portal.pk, 0),
-        next_probe_at=gate.next_probe_at if is_down else None,
+        next_probe_at=limit_state.next_probe_at if is_down else None,
     )

@@ -108,7 +108,7 @@ def release(request: SignedIn) -> HttpResponse:
 
     def act(by: By) -> str:
         chunks = stuck_items.expired_leases().filter(pk__in=form.chosen)
-        done = sum(recovery.release(chunk, by=by) for chunk in chunks)
+        done = sum(recovery.release_lease(chunk, by=by) for chunk in chunks)
         sentence = ngettext("{n} lease was released.", "{n} leases were released.", done)
         return sentence.format(n=done)
 

@@ -1,8 +1,8 @@
 """Runs one django-q2 cluster in a process session of its own.
 
-`python -m ingestion.dispatch.processes.cluster` starts it. A Ctrl-C or a SIGTERM to the terminal's
-group reaches only the host process, which asks this one to drain. The host can kill the whole
-session at once.
+The host starts `python -m ingestion.dispatch.processes.cluster`. A Ctrl-C or a SIGTERM to the
+terminal's process group reaches only the host, which asks the cluster to drain. The host can kill
+the whole session at once.
 """
 
 import os
@@ -15,31 +15,35 @@ import django
 
 
 def main(folder: Path, host: int) -> None:
-    """Ends the process when the cluster has stopped. `folder` takes what its children drop."""
+    """Run the cluster, then end the process.
+
+    `folder` is the temporary folder of all processes of the cluster; `host` is the number of the
+    host's process.
+    """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
 
-    # django-q2 reads the settings when it is imported.
-    from django_q.signals import post_spawn  # noqa: PLC0415 - as said above
+    # Imported here, because django-q2 reads the settings when it is imported.
+    from django_q.signals import post_spawn  # noqa: PLC0415 - see above
 
-    from ingestion.dispatch import document_reader  # noqa: PLC0415 - the same
-    from ingestion.dispatch.processes import (  # noqa: PLC0415 - the same
+    from ingestion.dispatch import document_reader  # noqa: PLC0415 - see above
+    from ingestion.dispatch.processes import (  # noqa: PLC0415 - see above
         parent_death,
         process_session,
         worker_presence,
     )
-    from ingestion.dispatch.processes.patched_cluster import Cluster  # noqa: PLC0415 - the same
+    from ingestion.dispatch.processes.patched_cluster import Cluster  # noqa: PLC0415 - see above
 
-    process_session.hold(folder)
+    process_session.lock_folder(folder)
     tempfile.tempdir = str(folder)
-    worker_presence.keep_in(folder / worker_presence.FOLDER)
-    parent_death.name("cluster")
-    parent_death.tie_forks()
+    worker_presence.set_folder(folder / worker_presence.FOLDER)
+    parent_death.name_process("cluster")
+    parent_death.tie_forked_processes()
     post_spawn.connect(document_reader.warm_up)
     cluster = Cluster()
-    parent_death.end_with(host, signal.SIGTERM)  # a host that was killed has its cluster drain
+    parent_death.signal_on_parent_death(host, signal.SIGTERM)  # the cluster of a killed host drains
     cluster.run()
-    # Not sys.exit(): it would wait for what a killed sentinel left behind. The host does that.
+    # Not sys.exit(), which would wait for what a killed sentinel left behind. The host does that.
     os._exit(0)
 
 

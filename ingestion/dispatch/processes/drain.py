@@ -1,9 +1,9 @@
-"""When to finish what is in hand and start nothing: said to a whole cluster, or to one worker.
+"""Tells shifts to drain: to finish what they have begun, and to begin nothing more.
 
-To a cluster by one shared byte, created before it forks: django-q2 never tells a task that its
-cluster is stopping. To a worker by SIGTERM, which a stopping init system sends to every process of
-a unit, or by SIGHUP, when its parent died. A second SIGTERM means now: what is in hand goes back to
-the queue unfinished.
+A whole cluster drains by one shared byte, which is created before the cluster forks, because
+django-q2 does not tell a task that its cluster stops. One worker drains on SIGTERM, which a
+stopping init system sends to every process of a unit, or on SIGHUP, when its parent has died. After
+a second SIGTERM, a worker returns its chunks to the queue at once.
 """
 
 import asyncio
@@ -16,21 +16,24 @@ from contextlib import contextmanager
 
 from ingestion.dispatch.processes.parent_death import ORPHANED
 
-_cluster = multiprocessing.sharedctypes.RawValue(ctypes.c_bool, False)  # no lock: a handler sets it
-_signals = 0  # to end, that this process got during a shift
+_cluster = multiprocessing.sharedctypes.RawValue(
+    ctypes.c_bool, False
+)  # no lock, because a signal handler sets it
+_signals = 0  # signals to end that this process received during a shift
 
 
-def start() -> None:
-    """Drain every worker of this cluster."""
+def start_draining() -> None:
+    """Let every worker of this cluster drain."""
     _cluster.value = True
 
 
 def is_draining() -> bool:
+    """Return whether the cluster or this worker drains."""
     return bool(_cluster.value) or _signals > 0
 
 
-def was_told_to_leave() -> bool:
-    """SIGTERM came for this worker itself: it should end after its shift."""
+def is_asked_to_leave() -> bool:
+    """Return whether this worker itself received SIGTERM, so that it ends after its shift."""
     return _signals > 0
 
 
@@ -38,22 +41,22 @@ def was_told_to_leave() -> bool:
 def on_sigterm(loop: asyncio.AbstractEventLoop, give_up: Callable[[], object]) -> Iterator[None]:
     """While the block runs, SIGTERM drains this worker; a second one calls `give_up`."""
 
-    def told() -> None:
-        global _signals  # noqa: PLW0603 - one for each process, as signals are
+    def on_term() -> None:
+        global _signals  # noqa: PLW0603 - a process has one set of signals
         _signals += 1
         if _signals > 1:
             give_up()
 
-    def orphaned() -> None:
-        # No second SIGTERM: one to every process ends the parent as well.
+    def on_parent_death() -> None:
+        # This does not count as a second SIGTERM: one to every process ends the parent as well.
         global _signals  # noqa: PLW0603 - as above
         _signals = max(_signals, 1)
 
     if threading.current_thread() is not threading.main_thread():
-        yield  # only a main thread gets signals; others are a test's
+        yield  # Only a main thread receives signals. Tests use others.
         return
-    loop.add_signal_handler(signal.SIGTERM, told)
-    loop.add_signal_handler(ORPHANED, orphaned)
+    loop.add_signal_handler(signal.SIGTERM, on_term)
+    loop.add_signal_handler(ORPHANED, on_parent_death)
     try:
         yield
     finally:

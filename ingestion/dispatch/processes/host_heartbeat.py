@@ -1,6 +1,6 @@
-"""Which worker hosts are there, seen from anywhere: a row for each, with its last sign.
+"""Records the heartbeat of each worker host in a row, for pages, metrics and alarms.
 
-For people and alarms alone. No lease hangs on it: whether a chunk is lost stands on the chunk.
+Leases do not depend on it: the row of a chunk says whether its lease has expired.
 """
 
 import os
@@ -14,12 +14,12 @@ from django.utils import timezone
 
 from ingestion.models import WorkerHost
 
-MISSED_HEARTBEATS = 2.5  # after which people who wait are told that no worker is running
-FORGOTTEN = timedelta(days=1)  # after which a host that fell silent is not listed any more
+MAX_MISSED_HEARTBEATS = 2.5  # then pages on which people wait say so
+FORGET_AFTER = timedelta(days=1)  # then a host without a heartbeat is no longer listed
 
 
-class Heartbeat:
-    """One per host; everything happens in the thread that calls. Raises DatabaseError."""
+class HostHeartbeat:
+    """Writes the heartbeat of this host. Every method may raise DatabaseError."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -27,44 +27,45 @@ class Heartbeat:
         self._next = clock()
 
     def beat(self, at_work: int) -> None:
-        """Often: writes every HEARTBEAT_SECONDS."""
+        """Record that `at_work` workers are busy, once every HEARTBEAT_SECONDS."""
         if self._clock() < self._next:
             return
         self._next = self._clock() + settings.HEARTBEAT_SECONDS
         now = timezone.now()
-        sign = {"seen_at": now, "at_work": at_work, "workers": settings.WORKERS}
+        values = {"seen_at": now, "at_work": at_work, "workers": settings.WORKERS}
         own = {"host": socket.gethostname(), "software": settings.SOFTWARE_VERSION}
         _, is_new = WorkerHost.objects.update_or_create(
-            name=self._name, defaults=sign, create_defaults={**sign, **own, "started_at": now}
+            name=self._name, defaults=values, create_defaults={**values, **own, "started_at": now}
         )
         if is_new:
-            WorkerHost.objects.filter(seen_at__lt=now - FORGOTTEN).delete()
+            WorkerHost.objects.filter(seen_at__lt=now - FORGET_AFTER).delete()
 
     def leave(self) -> None:
-        """It ends as it was told to: nobody has to look for it."""
+        """Remove the row, because the host ends as intended."""
         WorkerHost.objects.filter(name=self._name).delete()
 
 
-def hosts() -> list[WorkerHost]:
-    """All that gave a sign within a day and did not take leave."""
-    return list(WorkerHost.objects.filter(seen_at__gt=timezone.now() - FORGOTTEN))
+def list_hosts() -> list[WorkerHost]:
+    """Return the hosts with a heartbeat within a day that did not end as intended."""
+    return list(WorkerHost.objects.filter(seen_at__gt=timezone.now() - FORGET_AFTER))
 
 
-def is_alive(host: WorkerHost) -> bool:
+def is_host_alive(host: WorkerHost) -> bool:
+    """Return whether the last heartbeat is not older than WORKER_SILENT_SECONDS."""
     return timezone.now() - host.seen_at <= timedelta(seconds=settings.WORKER_SILENT_SECONDS)
 
 
 def is_any_running() -> bool:
-    """Return whether a worker host gave one of its last heartbeats, for pages on which people wait.
+    """Return whether any host had a heartbeat lately, for pages on which people wait.
 
-    Sooner than `is_alive`, which raises an alarm: with the usual settings a page that asks every
-    two seconds tells within half a minute that the last worker is gone.
+    It reacts sooner than `is_host_alive`, which raises an alarm: with the default settings, a page
+    says within half a minute that the last worker has ended.
     """
-    patience = timedelta(seconds=MISSED_HEARTBEATS * settings.HEARTBEAT_SECONDS)
-    return WorkerHost.objects.filter(seen_at__gt=timezone.now() - patience).exists()
+    silence = timedelta(seconds=MAX_MISSED_HEARTBEATS * settings.HEARTBEAT_SECONDS)
+    return WorkerHost.objects.filter(seen_at__gt=timezone.now() - silence).exists()
 
 
-def last_seen() -> datetime | None:
-    """When any host gave a sign; None: no host ever did, or all that did took leave."""
+def last_heartbeat_at() -> datetime | None:
+    """Return the time of the latest heartbeat of any host, or None if no host is known."""
     newest = WorkerHost.objects.order_by("-seen_at").values_list("seen_at", flat=True)
     return newest.first()

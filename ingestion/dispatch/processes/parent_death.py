@@ -1,8 +1,9 @@
-"""What ties the processes of a cluster together: each has a name, and ends with its parent.
+"""Names the processes of a cluster, and ends each of them when its parent dies.
 
-django-q2 leaves orphans that go on consuming when its main process or its sentinel is killed. Here
-a parent's death reaches its children as SIGHUP: who is idle ends at once, a shift drains first.
-Linux only: prctl(2). `ps -eo pid,ppid,comm` shows the names, which begin with `sl-`.
+If its main process or its sentinel is killed, django-q2 leaves orphans that continue to take tasks.
+Here the children receive SIGHUP when their parent dies: an idle process ends at once, and a shift
+drains first. It works on Linux only, by prctl(2). `ps -eo pid,ppid,comm` shows the names, which
+begin with `sl-`.
 """
 
 import ctypes
@@ -13,40 +14,40 @@ PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15  # linux/prctl.h
 ORPHANED = signal.SIGHUP
 
 _libc = ctypes.CDLL(None)
-_parent = 0  # who is about to fork
-_role = ""  # and what the child will be
+_parent = 0  # the process that is about to fork
+_role = ""  # of the child
 
 
-def name(role: str) -> None:
-    """Name this process; the kernel keeps 15 letters."""
+def name_process(role: str) -> None:
+    """Name this process; the kernel is_delay_tolerant 15 letters."""
     _libc.prctl(PR_SET_NAME, f"sl-{role}".encode()[:15], 0, 0, 0)
 
 
-def end_with(parent: int, number: int = ORPHANED) -> None:
-    """Get this signal when the parent dies, or now if it is dead already."""
+def signal_on_parent_death(parent: int, number: int = ORPHANED) -> None:
+    """Let the kernel send this signal when the parent dies, or send it now if it is dead."""
     _libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
     if os.getppid() != parent:
         os.kill(os.getpid(), number)
 
 
-def tie_forks() -> None:
-    """Whatever this process forks from now on is named and ends with its parent. Call it once."""
-    signal.signal(ORPHANED, signal.SIG_DFL)  # under nohup it is ignored, which forks inherit
-    os.register_at_fork(before=_remember, after_in_child=_tie)
+def tie_forked_processes() -> None:
+    """Name every process that is forked from now on, and end it with its parent. Call it once."""
+    signal.signal(ORPHANED, signal.SIG_DFL)  # nohup ignores it, and forks inherit that
+    os.register_at_fork(before=_remember_parent, after_in_child=_tie_to_parent)
 
 
-def next_is(role: str) -> None:
-    """What the next child will be called."""
-    global _role  # noqa: PLW0603 - it has to reach the child, and a fork copies globals
+def name_next_child(role: str) -> None:
+    """Set the name of the next child."""
+    global _role  # noqa: PLW0603 - a fork copies globals to the child
     _role = role
 
 
-def _remember() -> None:
+def _remember_parent() -> None:
     global _parent  # noqa: PLW0603 - as above
     _parent = os.getpid()
 
 
-def _tie() -> None:
+def _tie_to_parent() -> None:
     if _role:
-        name(_role)
-    end_with(_parent)
+        name_process(_role)
+    signal_on_parent_death(_parent)

@@ -1,7 +1,7 @@
-"""django-q2's cluster, mended where one killed process would quietly cost all the others.
+"""Patches django-q2's cluster where one killed process would silently stop all the others.
 
-Its processes are named, end with their parent (`ties`), drain when they are told to stop (`drain`),
-and a killed monitor does not keep the lock of the queue that the next one has to read.
+Its processes have names and end with their parent (`parent_death`), drain when they are told to
+stop (`drain`), and the lock of a killed monitor does not block the next one.
 """
 
 import os
@@ -16,48 +16,48 @@ from django_q import cluster
 
 from ingestion.dispatch.processes import drain, parent_death
 
-LONGEST_STOP_SECONDS = 60.0  # a host kills its cluster sooner; this is for one that lost its host
+MAX_CLUSTER_STOP_SECONDS = 60.0  # without a host; a host kills its cluster sooner
 
 
 class Cluster(cluster.Cluster):  # type: ignore[misc] # django-q2 has no types
-    told = False
+    is_told_to_stop = False
 
     def run(self) -> None:
-        """Until its sentinel has ended."""
-        parent_death.next_is("sentinel")
+        """Run until the sentinel has ended."""
+        parent_death.name_next_child("sentinel")
         self.start()
         stopping_since = 0.0
         while self.sentinel.is_alive():
-            if self.told and not stopping_since:
+            if self.is_told_to_stop and not stopping_since:
                 stopping_since = time.monotonic()
                 threading.Thread(target=self.stop, daemon=True).start()
-            if stopping_since and time.monotonic() - stopping_since > LONGEST_STOP_SECONDS:
+            if stopping_since and time.monotonic() - stopping_since > MAX_CLUSTER_STOP_SECONDS:
                 os.killpg(0, signal.SIGKILL)
             time.sleep(0.1)
 
     def sig_handler(self, signum: int, frame: FrameType | None) -> None:
-        # django-q2 tells its workers nothing; the flag does. Stopping is left to the loop of
-        # `run`: it takes locks, and one that a killed sentinel held is never given back.
-        drain.start()
-        self.told = True
+        # django-q2 does not tell its workers; `drain` does. The loop of `run` stops the cluster,
+        # because stopping takes locks, and a killed sentinel never releases its own.
+        drain.start_draining()
+        self.is_told_to_stop = True
 
 
-class Sentinel(cluster.Sentinel):  # type: ignore[misc] # the same
+class Sentinel(cluster.Sentinel):  # type: ignore[misc] # see above
     def spawn_process(self, target: Any, *args: Any) -> BaseProcess:
-        parent_death.next_is(target.__name__)
+        parent_death.name_next_child(target.__name__)
         process: BaseProcess = super().spawn_process(target, *args)
         return process
 
     def reincarnate(self, process: BaseProcess) -> None:
         if process == self.monitor:
-            # It waits with the lock of the results in its hands, and is their only reader: held
-            # now is held by the dead, and its successor would wait for ever. Nothing would be
-            # saved or acknowledged any more, and stopping would take `timeout` seconds.
-            lock = self.result_queue._rlock  # noqa: SLF001 - there is no other way to it
+            # The monitor waits while it holds the lock of the results, and it is their only reader.
+            # If the lock is held now, the dead monitor held it, and the next one would wait for
+            # ever: no result would be saved, and stopping would take `timeout` seconds.
+            lock = self.result_queue._rlock  # noqa: SLF001 - there is no other way
             lock.acquire(block=False)
             lock.release()
         super().reincarnate(process)
 
 
-# Cluster.start() takes whatever stands there under this name.
+# Cluster.start() creates the class that has this name.
 cluster.Sentinel = Sentinel

@@ -1,7 +1,7 @@
-"""A cluster in a process session of its own, as its host sees it: start, ask to stop, kill.
+"""Starts, stops and kills a cluster that runs in a process session of its own.
 
-The session is what can be killed whole: django-q2's processes hold locks on each other's queues,
-and one that is killed with a lock takes the rest with it, sooner or later.
+A session can be killed as a whole. This is needed because the processes of django-q2 hold locks of
+queues that they share: if one is killed with a lock, the others stop sooner or later.
 """
 
 import fcntl
@@ -21,18 +21,21 @@ from django.conf import settings
 from ingestion.dispatch.processes import worker_presence
 
 PREFIX = "siteledger-host-"
-ALIVE = "alive"  # a file in a session's folder, locked while one of its processes lives
-STOP_SECONDS = 30.0  # a drain takes drain_seconds and django-q2's own stop a few more
+LOCK_FILE = "alive"  # in the folder of a session, locked while one of its processes lives
+MAX_STOP_SECONDS = 30.0  # a drain takes `drain_seconds`, and django-q2 a few more to stop
 
 
-class Session:
-    """Started when it is made. Its folder is its children's temporary one, and ends with it."""
+class ProcessSession:
+    """Starts a cluster when it is created.
+
+    Its folder is the temporary folder of the cluster's processes, and is removed with the session.
+    """
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         self.was_killed = False
-        self._headless_since = 0.0
-        self._head = subprocess.Popen(  # noqa: S603 - ourselves
+        self._main_ended_at = 0.0
+        self._main = subprocess.Popen(  # noqa: S603 - our own module
             [
                 sys.executable,
                 "-m",
@@ -45,85 +48,86 @@ class Session:
         )
 
     @property
-    def is_over(self) -> bool:
-        """Its head is gone, and its workers have drained or had the time to.
+    def has_ended(self) -> bool:
+        """Return whether the main process has ended, and its workers have drained or had time to.
 
-        What they finish need not be done again, and their leases are given back at once.
+        What they finish need not be done again, and they return their leases at once.
         """
-        if self._head.poll() is None:
+        if self._main.poll() is None:
             return False
         now = time.monotonic()
-        self._headless_since = self._headless_since or now
-        return not self.members() or now - self._headless_since > STOP_SECONDS
+        self._main_ended_at = self._main_ended_at or now
+        return not self.members() or now - self._main_ended_at > MAX_STOP_SECONDS
 
-    def workers(self) -> tuple[list[worker_presence.AtWork], list[worker_presence.AtWork]]:
-        """Those with a shift in hand: who is alive, and who died and is not forgotten yet."""
-        signs = worker_presence.read(self.folder / worker_presence.FOLDER)
-        # Looked for later than the signs: nobody who just began is taken for dead.
-        members = self.members() if signs else set()
-        living = [worker for worker in signs if worker.pid in members]
-        return living, [worker for worker in signs if worker.pid not in members]
+    def workers(self) -> tuple[list[worker_presence.BusyWorker], list[worker_presence.BusyWorker]]:
+        """Return the living busy workers, and the dead ones that were not removed yet."""
+        busy = worker_presence.read_busy_workers(self.folder / worker_presence.FOLDER)
+        # Listed after the heartbeats, so that a worker that just began does not count as dead.
+        members = self.members() if busy else set()
+        living = [worker for worker in busy if worker.pid in members]
+        return living, [worker for worker in busy if worker.pid not in members]
 
-    def forget(self, worker: worker_presence.AtWork) -> None:
-        worker_presence.forget(self.folder / worker_presence.FOLDER, worker)
+    def remove_worker(self, worker: worker_presence.BusyWorker) -> None:
+        worker_presence.remove_worker(self.folder / worker_presence.FOLDER, worker)
 
     def ask_to_stop(self) -> None:
-        self._head.terminate()
+        """Let the cluster drain and stop."""
+        self._main.terminate()
 
     def await_end(self, *, unless: Callable[[], bool]) -> None:
         """Until nobody is left, STOP_SECONDS at most. `unless` is asked now and then.
 
-        A SIGTERM to every process ends the cluster's head first; its workers drain alone.
+        A SIGTERM to every process ends the main process first, and its workers drain alone.
         """
-        until = time.monotonic() + STOP_SECONDS
+        until = time.monotonic() + MAX_STOP_SECONDS
         while self.members() and time.monotonic() < until and not unless():
             time.sleep(0.1)
 
-    def kill(self) -> list[worker_presence.AtWork]:
-        """Whatever is left goes at once, its parsers and its folder with it. Answers the fallen."""
-        until = time.monotonic() + STOP_SECONDS  # a process in the disk's hands goes when it may
+    def kill(self) -> list[worker_presence.BusyWorker]:
+        """Kill all processes, and remove the folder. Returns the busy workers among them."""
+        until = time.monotonic() + MAX_STOP_SECONDS  # a process that waits for a disk ends later
         while (members := self.members()) and time.monotonic() < until:
             self.was_killed = True
             for member in members:
                 with suppress(ProcessLookupError):
                     os.kill(member, signal.SIGKILL)
             time.sleep(0.02)
-        self._head.wait()
-        _, fallen = self.workers()
+        self._main.wait()
+        _, dead = self.workers()
         shutil.rmtree(self.folder, ignore_errors=True)
-        return fallen
+        return dead
 
     def members(self) -> set[int]:
-        """Living processes of the session, and their children, some in sessions of their own."""
-        rows = list(_processes())
-        found = {pid for pid, _, session in rows if session == self._head.pid}
+        """Return the living processes of the session and their children in other sessions."""
+        rows = list(_list_processes())
+        found = {pid for pid, _, session in rows if session == self._main.pid}
         while more := {pid for pid, parent, _ in rows if parent in found} - found:
             found |= more
         return found
 
 
-def hold(folder: Path) -> None:
-    """Keep a folder for as long as this process lives, or one that it forks."""
-    held = os.open(folder / ALIVE, os.O_CREAT | os.O_RDWR)
-    fcntl.flock(held, fcntl.LOCK_EX)  # forks share the lock; it goes with the last of them
+def lock_folder(folder: Path) -> None:
+    """Lock a folder for as long as this process, or one that it forks, lives."""
+    held = os.open(folder / LOCK_FILE, os.O_CREAT | os.O_RDWR)
+    fcntl.flock(held, fcntl.LOCK_EX)  # forks share the lock; the last one releases it
 
 
-def sweep_folders() -> list[worker_presence.AtWork]:
-    """Of hosts that were killed themselves. Their clusters may still drain: those keep theirs.
+def remove_orphaned_folders() -> list[worker_presence.BusyWorker]:
+    """Remove the folders of hosts that were killed, unless their cluster still drains.
 
-    Answers the workers that died in the others with a shift in hand.
+    Returns the busy workers that died with them.
     """
-    fallen: list[worker_presence.AtWork] = []
+    dead: list[worker_presence.BusyWorker] = []
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         owner = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if not Path(f"/proc/{owner}").exists() and not _is_held(folder):
-            fallen += worker_presence.read(folder / worker_presence.FOLDER)
+        if not Path(f"/proc/{owner}").exists() and not _is_locked(folder):
+            dead += worker_presence.read_busy_workers(folder / worker_presence.FOLDER)
             shutil.rmtree(folder, ignore_errors=True)
-    return fallen
+    return dead
 
 
-def _is_held(folder: Path) -> bool:
-    with suppress(FileNotFoundError), (folder / ALIVE).open() as file:
+def _is_locked(folder: Path) -> bool:
+    with suppress(FileNotFoundError), (folder / LOCK_FILE).open() as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -131,10 +135,10 @@ def _is_held(folder: Path) -> bool:
     return False
 
 
-def _processes() -> Iterator[tuple[int, int, int]]:
-    """Living ones: number, parent, session (proc(5): `stat`)."""
+def _list_processes() -> Iterator[tuple[int, int, int]]:
+    """Yield number, parent and session of every living process (proc(5): `stat`)."""
     for process in Path("/proc").iterdir():
-        with suppress(OSError, ValueError):  # no process, or one that has just ended
+        with suppress(OSError, ValueError):  # not a process, or one that has just ended
             stat = (process / "stat").read_text()
             state, parent, _group, session = stat.rpartition(")")[2].split()[:4]
             if state not in "ZX":

@@ -1,8 +1,8 @@
-"""When does a cluster that looks alive not work? Seen from outside, once a tick. No I/O here.
+"""Decides from outside when a cluster is stuck, and when a worker is. It does no I/O.
 
-One SIGKILL of an idle worker can stop a django-q2 cluster for good without a word: it dies with
-the lock of the queue that all workers read. What gives it away is a ring that nobody takes while
-this host has a worker with nothing to do. A cluster that was just started gets time to boot, and
+One SIGKILL of an idle worker can stop a django-q2 cluster for good and without a message: the
+worker dies with the lock of the queue that all workers read. The symptom is a wakeup that no worker
+takes while this host has an idle worker. A cluster that was just started has time to boot, and
 twice as much after each start that did not help.
 """
 
@@ -12,68 +12,80 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from ingestion.dispatch.processes.worker_presence import AtWork
+from ingestion.dispatch.processes.worker_presence import BusyWorker
 
-LONGEST_GRACE = 300.0  # seconds, as the next
-LONGEST_REST = 30.0
-KILL_SECONDS = 30.0  # django-q2 had as long to end a worker over its time itself
+MAX_GRACE_SECONDS = 300.0
+MAX_RESTART_DELAY_SECONDS = 30.0
+KILL_GRACE_SECONDS = 30.0  # in which django-q2 ends a worker over its time itself
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """In seconds."""
+class WatchdogTimeouts:
+    """Holds after how many seconds something counts as stuck."""
 
-    ring: float  # for a ring that nobody takes, and for a cluster that boots
-    silence: float  # for a worker without a sign: its leases are somebody else's by then
-    work: float  # for a shift that does not end
+    wakeup: float  # a wakeup that no worker takes; also the time in which a cluster boots
+    silence: float  # a worker without a heartbeat: other workers have its leases by then
+    shift: float  # a shift that does not end
 
     @classmethod
-    def from_settings(cls) -> "Patience":
+    def from_settings(cls) -> "WatchdogTimeouts":
         return cls(
-            ring=settings.WATCHDOG_SECONDS,
+            wakeup=settings.WATCHDOG_SECONDS,
             silence=settings.LEASE_SECONDS + settings.HEARTBEAT_SECONDS,
-            work=settings.Q_CLUSTER["timeout"] + KILL_SECONDS,
+            shift=settings.Q_CLUSTER["timeout"] + KILL_GRACE_SECONDS,
         )
 
 
 class Watchdog:
+    """Watches one cluster. The host asks it once per tick."""
+
     def __init__(
-        self, patience: Patience, workers: int, *, clock: Callable[[], float] = time.monotonic
+        self,
+        timeouts: WatchdogTimeouts,
+        workers: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._patience = patience
+        self._timeouts = timeouts
         self._workers = workers
         self._clock = clock
-        self._starts = 0  # since a worker was seen at work
-        self._ring, self._since = "", 0.0  # the oldest unanswered one, and since when it counts
+        self._starts = 0  # since a worker was seen busy
+        # The oldest unanswered wakeup, and since when it counts.
+        self._wakeup, self._since = "", 0.0
 
     @property
-    def rest_seconds(self) -> float:
-        """Before the next start: a cluster that dies while it boots is not worth a busy loop."""
-        return min(2.0 ** (self._starts - 2), LONGEST_REST) if self._starts > 1 else 0.0
+    def restart_delay_seconds(self) -> float:
+        """Return how long to wait before the next start of a cluster that dies while it boots."""
+        return (
+            min(2.0 ** (self._starts - 2), MAX_RESTART_DELAY_SECONDS) if self._starts > 1 else 0.0
+        )
 
-    def started(self) -> None:
-        """A cluster was just started: nothing is expected of it for a while."""
-        grace = min(self._patience.ring * 2.0**self._starts, LONGEST_GRACE)
+    def note_start(self) -> None:
+        """Note that a cluster was just started, so that nothing is expected of it for a while."""
+        grace = min(self._timeouts.wakeup * 2.0**self._starts, MAX_GRACE_SECONDS)
         self._starts += 1
-        self._ring, self._since = "", self._clock() + grace
+        self._wakeup, self._since = "", self._clock() + grace
 
-    def is_stuck(self, ring: str, at_work: Collection[AtWork]) -> bool:
-        """Nobody takes this ring, and one of us could."""
+    def is_stuck(self, wakeup: str, busy: Collection[BusyWorker]) -> bool:
+        """Return whether no worker took `wakeup`, the oldest unanswered one, for too long.
+
+        An idle worker must have been there. "" means that no wakeup is unanswered.
+        """
         now = self._clock()
-        if at_work:
+        if busy:
             self._starts = 0
-        if len(at_work) >= self._workers or ring != self._ring:
-            self._ring = ring if len(at_work) < self._workers else ""
+        if len(busy) >= self._workers or wakeup != self._wakeup:
+            self._wakeup = wakeup if len(busy) < self._workers else ""
             self._since = max(now, self._since)
             return False
-        return bool(ring) and now - self._since > self._patience.ring
+        return bool(wakeup) and now - self._since > self._timeouts.wakeup
 
-    def overdue(self, at_work: Collection[AtWork]) -> list[int]:
-        """Workers that will not come back: to be killed, one by one."""
+    def find_overdue(self, busy: Collection[BusyWorker]) -> list[int]:
+        """Return the processes of workers that are to be killed, because they will not end."""
         now = self._clock()
         return [
             worker.pid
-            for worker in at_work
-            if now - worker.seen > self._patience.silence
-            or now - worker.began > self._patience.work
+            for worker in busy
+            if now - worker.seen_at > self._timeouts.silence
+            or now - worker.began_at > self._timeouts.shift
         ]

@@ -1,8 +1,8 @@
-"""Which workers of this host are at work, and when each last gave a sign: a small file for each.
+"""Records which workers of this host are busy, and the last heartbeat of each, in small files.
 
-Written by the workers, read by their host's watchdog. Files and no shared memory with a lock: one
-that a killed process held would hang whoever asks next. Times are CLOCK_MONOTONIC, which all
-processes of a machine share.
+The workers write the files, and the watchdog of their host reads them. A shared memory with a lock
+would not do: the lock of a killed process would block the next reader for ever. Times are
+CLOCK_MONOTONIC, which all processes of a machine share.
 """
 
 import os
@@ -13,32 +13,35 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = "at-work"  # in the folder of a session
+FOLDER = "at-work"  # in the folder of a process session
 
-_folder: Path | None = None  # none: no host watches, as under a plain `qcluster`
-_began, _owner = 0.0, ""
+_folder: Path | None = None  # None: no host watches, for example under a plain `qcluster`
+_began_at, _owner = 0.0, ""
 
 
 @dataclass(frozen=True, slots=True)
-class AtWork:
+class BusyWorker:
+    """Holds the last heartbeat of a worker that works on a shift, in monotonic seconds."""
+
     pid: int
-    began: float  # monotonic seconds, as the next
-    seen: float
-    owner: str = ""  # as it stands on its leases
+    began_at: float
+    seen_at: float
+    owner: str = ""  # as the leases name the worker
 
 
-def keep_in(folder: Path) -> None:
-    """Where signs go; for this process and all that it forks."""
+def set_folder(folder: Path) -> None:
+    """Set where this process, and every process that it forks, writes its heartbeat."""
     global _folder  # noqa: PLW0603 - set once, before the fork
     folder.mkdir(exist_ok=True)
     _folder = folder
 
 
 @contextmanager
-def at_work() -> Iterator[None]:
-    global _began, _owner  # noqa: PLW0603 - a worker does one thing at a time
-    _began, _owner = time.monotonic(), _this_moment()
-    sign()
+def mark_busy() -> Iterator[None]:
+    """Record that this worker works on a shift, while the block runs."""
+    global _began_at, _owner  # noqa: PLW0603 - a worker runs one shift at a time
+    _began_at, _owner = time.monotonic(), _new_owner()
+    record_heartbeat()
     try:
         yield
     finally:
@@ -47,37 +50,37 @@ def at_work() -> Iterator[None]:
             (_folder / str(os.getpid())).unlink(missing_ok=True)
 
 
-def owner() -> str:
-    """Who holds the leases of this shift."""
-    return _owner or _this_moment()
+def current_owner() -> str:
+    """Return how the leases of this shift name this worker."""
+    return _owner or _new_owner()
 
 
-def _this_moment() -> str:
-    """This process and now, so that no later process with the same number is taken for it."""
+def _new_owner() -> str:
+    """Return host, process and time, so that a later process with the same number differs."""
     return f"{socket.gethostname()}:{os.getpid()}:{time.time_ns()}"
 
 
-def sign() -> None:
-    """I am alive. Whole or not at all, for it is read at any moment."""
+def record_heartbeat() -> None:
+    """Write the heartbeat of this worker. The file is replaced, because it is read at any time."""
     if _folder is None:
         return
     own = _folder / str(os.getpid())
-    own.with_suffix(".new").write_text(f"{_began} {time.monotonic()} {_owner}")
+    own.with_suffix(".new").write_text(f"{_began_at} {time.monotonic()} {_owner}")
     own.with_suffix(".new").replace(own)
 
 
-def read(folder: Path) -> list[AtWork]:
-    """Everybody's last sign, also that of who has died since."""
+def read_busy_workers(folder: Path) -> list[BusyWorker]:
+    """Return the last heartbeat of each worker, also of workers that have died since."""
     found = []
-    with suppress(FileNotFoundError):  # the cluster is just starting
+    with suppress(FileNotFoundError):  # The cluster is just starting.
         for file in folder.iterdir():
             if file.name.isdigit():
-                with suppress(FileNotFoundError):  # its shift is over
+                with suppress(FileNotFoundError):  # The shift has ended.
                     began, seen, owner = file.read_text().split()
-                    found.append(AtWork(int(file.name), float(began), float(seen), owner))
+                    found.append(BusyWorker(int(file.name), float(began), float(seen), owner))
     return found
 
 
-def forget(folder: Path, worker: AtWork) -> None:
-    """It died, and its leases are given back."""
+def remove_worker(folder: Path, worker: BusyWorker) -> None:
+    """Remove the heartbeat of a worker that died and whose leases were recovered."""
     (folder / str(worker.pid)).unlink(missing_ok=True)

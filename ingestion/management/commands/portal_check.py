@@ -12,10 +12,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from ingestion.core.limiter import Pace
+from ingestion.core.limiter import RequestRate
 from ingestion.core.ports import PortalTerms
 from ingestion.dispatch import portal_limit_rows
-from ingestion.dispatch.work_items import portal_terms
+from ingestion.dispatch.work_items import portal_terms_of
 from ingestion.sources.http.check import look
 from sites.models import Site
 
@@ -33,7 +33,7 @@ class Command(BaseCommand):
         found = Site.objects.select_related("portal").filter(site_id=site).first()
         if found is None:
             raise CommandError(f"there is no site '{site}'")
-        terms = portal_terms(found.portal)
+        terms = portal_terms_of(found.portal)
         self.stdout.write(f"Portal {terms.key} of site {site}, {terms.base_url}")
         remarks = asyncio.run(look(terms, settings.INGEST_LIMITS, waits=self._waits(terms)))
         for remark in remarks:
@@ -43,13 +43,13 @@ class Command(BaseCommand):
 
     def _waits(self, terms: PortalTerms) -> tuple[float, float]:
         """Seconds until each of two requests may go. The second one is seldom needed, and lost."""
-        pace = Pace.of(terms.rate_per_second, terms.burst)
-        reserved = portal_limit_rows.reserve(terms.portal, pace, 2, lead=LEAD_SECONDS)
+        pace = RequestRate.of(terms.rate_per_second, terms.burst)
+        reserved = portal_limit_rows.reserve_tokens(terms.portal, pace, 2, lead=LEAD_SECONDS)
         if reserved is None:
             self.stdout.write("Its breaker is open: workers do not ask it just now. We do.")
             return 0.0, 1 / terms.rate_per_second
         at = reserved.now + LEAD_SECONDS
-        first, second = (go - reserved.now for go in pace.go_times(reserved.tat, at, 2))
+        first, second = (go - reserved.now for go in pace.start_times(reserved.tat, at, 2))
         if first > LONG_SECONDS:
             self.stdout.write(f"It is busy: its next slot is in {first:.0f} s.")
         return first, second

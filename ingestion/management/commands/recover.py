@@ -14,4 +14,4 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(str(recovery.sweep()))
+        self.stdout.write(str(recovery.recover_orphans()))

@@ -32,7 +32,7 @@ class Command(BaseCommand):
 def _tasks() -> dict[str, Any]:
     """What stands between the rows and the workers."""
     return {
-        "ring_unanswered": bool(wakeup.unanswered()),
+        "ring_unanswered": bool(wakeup.find_pending_wakeup()),
         "failed_tasks": Failure.objects.filter(success=False).count(),
     }
 

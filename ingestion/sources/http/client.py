@@ -20,8 +20,8 @@ from ingestion.core.errors import (
 from ingestion.core.limits import Limits
 from ingestion.core.ports import (
     Fetched,
+    NotModified,
     PortalTerms,
-    Unchanged,
     WorkItem,
 )
 from ingestion.sources.http import resume
@@ -73,7 +73,7 @@ class HttpPortals:
         for line in self._lines.values():
             await line.aclose()
 
-    async def fetch(self, item: WorkItem) -> Fetched | Unchanged:
+    async def fetch(self, item: WorkItem) -> Fetched | NotModified:
         """As `core.work.Portal` says."""
         if item.terms is None:
             raise NotServed("an upload has no portal")
@@ -84,7 +84,7 @@ class HttpPortals:
 
     async def _get(
         self, item: WorkItem, terms: PortalTerms, until: asyncio.Timeout, *, is_last: bool = False
-    ) -> Fetched | Unchanged:
+    ) -> Fetched | NotModified:
         line, part = await self._line(terms), await self._part(item)
         ranges = resume.range_headers(part.kept, part.size)
         condition = {"If-None-Match": item.filed.etag} if item.filed and not ranges else {}
@@ -92,7 +92,7 @@ class HttpPortals:
             line, item.url, ranges, condition=condition, another_token=self._another_token
         ) as response:
             if is_unchanged(response):
-                return Unchanged(worth_keeping(response) | {"answer": "304 unchanged"})
+                return NotModified(worth_keeping(response) | {"answer": "304 unchanged"})
             if is_last or not await self._is_worth_another(line, response):
                 raise_for_status(response)
                 return await self._receive(item, part, response, until)

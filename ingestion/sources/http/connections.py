@@ -15,7 +15,7 @@ import httpx2 as httpx
 
 from ingestion.core.errors import Misconfigured
 from ingestion.core.limits import Limits
-from ingestion.core.portal_limits import KEPT_SECONDS
+from ingestion.core.portal_limits import KEEP_ALIVE_SECONDS
 from ingestion.core.ports import PortalTerms
 from ingestion.sources.http.address_policy import GuardedBackend, Resolve, system_resolver
 from ingestion.sources.http.allowed_hosts import Hosts
@@ -55,7 +55,7 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
             # A slot in flight is a connection: nobody ever waits for the pool.
             max_connections=connections,
             max_keepalive_connections=connections,
-            keepalive_expiry=KEPT_SECONDS,
+            keepalive_expiry=KEEP_ALIVE_SECONDS,
             network_backend=guard,
         )
 

@@ -85,7 +85,7 @@ def test_others_write_meanwhile_and_it_is_of_one_moment(target, filed, at_the_mo
 
 def archive_it(document, folder):
     """What a worker does with an upload: it is on file, and its bytes leave the spool."""
-    (lease,) = leases.take(8, by="here:1:1", urgent=True)
+    (lease,) = leases.claim_due_chunks(8, by="here:1:1", urgent=True)
     sha256 = stored(folder, b"%PDF-1.7")
     steps.start_checking(document.pk, lease.lease_id, sha256=sha256, size=8)
     steps.conclude(document.pk, lease.lease_id, verdict(), pages=1)

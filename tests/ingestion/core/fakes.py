@@ -1,27 +1,31 @@
-"""Fakes that behave: a portal, a desk, a reader and a clock, all in memory."""
+"""Fakes of the ports: a portal, a recorder and a reader, all in memory."""
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from ingestion.core.breaker import BreakerTerms
+from ingestion.core.breaker import BreakerSettings
 from ingestion.core.errors import IngestionError
 from ingestion.core.ingest import Ingest
 from ingestion.core.limits import Limits
-from ingestion.core.portal_limits import LocalGate
-from ingestion.core.portal_queues import Lanes
+from ingestion.core.portal_limits import LocalPortalLimit
+from ingestion.core.portal_queues import PortalQueues
 from ingestion.core.ports import (
+    EarlyDecision,
     Fetched,
+    FetchFailure,
+    NotModified,
     PortalTerms,
-    Unchanged,
     WorkItem,
 )
+from ingestion.core.retry import RetryRules
 
-LIMITS = Limits(fetchers=4, settlers=2, fetch_tries=3, backoff_base_seconds=0.001, lane_depth=2)
+RETRY = RetryRules(fetch_tries=3, backoff_base_seconds=0.001)
+LIMITS = Limits(fetchers=4, settlers=2, queue_depth=2, retry=RETRY)
 
 
-WELL = BreakerTerms(failures=1000)  # for tests that are not about it
+NEVER_OPENS = BreakerSettings(failures=1000)
 
 
 def terms(site: str, *, rate: float = 1000, burst: int = 1000) -> PortalTerms:
@@ -48,31 +52,31 @@ def make_item(number: int = 1, *, site: str = "1001", **changes) -> WorkItem:
 
 
 class FakePortal:
-    """Gives every document, after the errors that were put in front of it."""
+    """Serves every document, after the errors that a test queued for it."""
 
     def __init__(self) -> None:
         self.faults: defaultdict[int, list[Exception]] = defaultdict(list)
         self.asked: list[int] = []
-        self.most_at_once = 0
+        self.max_at_once = 0
         self.turns = 1  # of the event loop, that an answer takes
         self._now = 0
 
-    async def fetch(self, item: WorkItem) -> Fetched | Unchanged:
+    async def fetch(self, item: WorkItem) -> Fetched | NotModified:
         self.asked.append(item.document)
         self._now += 1
-        self.most_at_once = max(self.most_at_once, self._now)
+        self.max_at_once = max(self.max_at_once, self._now)
         for _ in range(self.turns):
             await asyncio.sleep(0)
         self._now -= 1
         if self.faults[item.document]:
             raise self.faults[item.document].pop(0)
         if item.filed:
-            return Unchanged({})
+            return NotModified({})
         return Fetched(Path(f"/spool/{item.document}"), f"sha-of-{item.document}", 10)
 
 
-class FakeDesk:
-    """Remembers every move; `on_file` holds fingerprints that are archived already."""
+class FakeRecorder:
+    """Remembers every move. `on_file` holds the hashes that are archived already."""
 
     def __init__(self) -> None:
         self.moves: defaultdict[int, list[str]] = defaultdict(list)
@@ -81,7 +85,7 @@ class FakeDesk:
         self.one_ended = asyncio.Event()
         self.poison: set[int] = set()
 
-    async def take_up(self, item: WorkItem) -> bool:
+    async def start_attempt(self, item: WorkItem) -> bool:
         if item.document in self.poison:
             self.moves[item.document].append("HELD POISON")
         return item.document not in self.poison
@@ -91,38 +95,40 @@ class FakeDesk:
         self.moves[item.document].append("VALIDATING" if is_new else "DEDUPED")
         return is_new
 
-    async def unchanged(self, item: WorkItem, answer: Unchanged) -> bool:
+    async def record_unchanged(self, item: WorkItem, answer: NotModified) -> bool:
         is_filed = item.filed.sha256 in self.on_file
         self.moves[item.document].append("DEDUPED" if is_filed else "not on file")
         return is_filed
 
-    async def conclude(self, item: WorkItem, fetched: Fetched, reading: object) -> None:
+    async def conclude(self, item: WorkItem, fetched: Fetched, checked: object) -> None:
         self.moves[item.document].append("ARCHIVED")
 
-    async def fetch_failed(self, item, code, facts, *, wait, later) -> None:
-        self.moves[item.document].append(f"{'later' if later else 'again'} {code}")
+    async def record_fetch_failure(self, item: WorkItem, failure: FetchFailure) -> None:
+        when = "later" if failure.leaves_shift else "again"
+        self.moves[item.document].append(f"{when} {failure.code}")
 
-    def postpone(self, lane, items) -> None:
+    def postpone(self, queue, items) -> None:
         for item in items:
             self.moves[item.document].append("postponed")
             self.ended.append(item.document)
 
-    async def give_up(self, item, code, facts, *, held) -> None:
-        self.moves[item.document].append(f"{'HELD' if held else 'REJECTED'} {code}")
+    async def record_early_decision(self, item: WorkItem, decision: EarlyDecision) -> None:
+        state = "HELD" if decision.is_held else "REJECTED"
+        self.moves[item.document].append(f"{state} {decision.code}")
 
-    async def over(self, item: WorkItem) -> None:
+    def finish(self, item: WorkItem) -> None:
         self.ended.append(item.document)
         self.one_ended.set()
 
     async def has_ended(self, number: int) -> None:
-        """Until so many documents are out of hand."""
+        """Wait until so many documents are finished."""
         while len(self.ended) < number:
             self.one_ended.clear()
             await self.one_ended.wait()
 
 
 class FakeReader:
-    """Reads at once, or raises what it was told to for a document's path."""
+    """Reads at once, or raises the error that a test set for the path."""
 
     def __init__(self) -> None:
         self.faults: dict[Path, Exception] = {}
@@ -136,13 +142,17 @@ class FakeReader:
 class House:
     """The real core with fakes at its edges: `await House().ingest(items)`."""
 
-    def __init__(self, limits: Limits = LIMITS, breaker: BreakerTerms = WELL) -> None:
+    def __init__(self, limits: Limits = LIMITS, breaker: BreakerSettings = NEVER_OPENS) -> None:
         self.breaker = breaker
-        self.gates: dict[str, LocalGate] = {}
-        self.portal, self.desk, self.reader = FakePortal(), FakeDesk(), FakeReader()
-        self.lanes: Lanes[WorkItem] = Lanes(limits.lane_depth)
+        self.portal_limits: dict[str, LocalPortalLimit] = {}
+        self.portal, self.recorder, self.reader = FakePortal(), FakeRecorder(), FakeReader()
+        self.queues: PortalQueues[WorkItem] = PortalQueues(limits.queue_depth)
         self.core = Ingest(
-            self.lanes, portal=self.portal, desk=self.desk, reader=self.reader, limits=limits
+            self.queues,
+            fetcher=self.portal,
+            recorder=self.recorder,
+            reader=self.reader,
+            limits=limits,
         )
 
     async def ingest(self, items: Iterable[WorkItem]) -> None:
@@ -151,16 +161,16 @@ class House:
             for item in items:
                 self.open(item)
                 await self.core.feed(item)
-            self.lanes.close()
+            self.queues.close()
             await working
 
     def open(self, item: WorkItem) -> None:
-        """As a shift does: one gate for each portal."""
-        if item.terms and item.lane not in self.gates:
+        """Open the queue of the item, with one limit for each portal, as a shift does."""
+        if item.terms and item.queue not in self.portal_limits:
             rate, burst = item.terms.rate_per_second, item.terms.burst
-            self.gates[item.lane] = LocalGate(rate, burst, self.breaker)
+            self.portal_limits[item.queue] = LocalPortalLimit(rate, burst, self.breaker)
         in_flight = item.terms.max_in_flight if item.terms else 2
-        self.lanes.open(item.lane, self.gates.get(item.lane), in_flight)
+        self.queues.open(item.queue, self.portal_limits.get(item.queue), in_flight)
 
     def fail(self, document: int, *errors: IngestionError) -> None:
         self.portal.faults[document] += errors

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.core.breaker import Breaker, BreakerState, BreakerTerms
-from ingestion.core.portal_limits import LocalGate, Outcome
+from ingestion.core.breaker import Breaker, BreakerSettings, BreakerState
+from ingestion.core.portal_limits import LocalPortalLimit, RequestOutcome
 
-TERMS = BreakerTerms(failures=3, window_seconds=60, cooldown_seconds=300)
+TERMS = BreakerSettings(failures=3, window_seconds=60, cooldown_seconds=300)
 CLOSED, OPEN, HALF_OPEN = BreakerState
 # Seconds since the one before, and what happens.
 HISTORIES = st.lists(
@@ -17,7 +17,7 @@ HISTORIES = st.lists(
 
 def after(*failures, breaker=Breaker()):  # noqa: B008 - immutable
     for at in failures:
-        breaker = breaker.failed(at, TERMS)
+        breaker = breaker.after_failure(at, TERMS)
     return breaker
 
 
@@ -31,28 +31,28 @@ def test_failures_that_lie_far_apart_do_not_open_it():
 
 
 def test_an_answer_between_them_begins_the_count_again():
-    assert after(3, 4, breaker=after(1, 2).answered()).state is CLOSED
+    assert after(3, 4, breaker=after(1, 2).after_answer()).state is CLOSED
 
 
 def test_after_the_cool_down_one_probe_goes_and_no_other():
     breaker = after(1, 2, 3)
-    assert not breaker.ask(302, TERMS)[1]
-    breaker, may_ask = breaker.ask(303, TERMS)
+    assert not breaker.request_permission(302, TERMS)[1]
+    breaker, may_ask = breaker.request_permission(303, TERMS)
     assert (breaker.state, may_ask) == (HALF_OPEN, True)
-    assert not breaker.ask(304, TERMS)[1]
+    assert not breaker.request_permission(304, TERMS)[1]
 
 
 def test_a_probe_that_fails_opens_it_again_and_one_that_is_answered_closes_it():
-    probing, _ = after(1, 2, 3).ask(303, TERMS)
-    assert probing.failed(310, TERMS).until == 610
-    assert probing.broke_off(310, TERMS).state is OPEN
-    assert probing.answered() == Breaker()
+    probing, _ = after(1, 2, 3).request_permission(303, TERMS)
+    assert probing.after_failure(310, TERMS).until == 610
+    assert probing.after_interruption(310, TERMS).state is OPEN
+    assert probing.after_answer() == Breaker()
 
 
 def test_a_probe_that_never_came_back_is_replaced_after_another_cool_down():
-    probing, _ = after(1, 2, 3).ask(303, TERMS)
-    assert not probing.ask(602, TERMS)[1]
-    assert probing.ask(603, TERMS)[1]
+    probing, _ = after(1, 2, 3).request_permission(303, TERMS)
+    assert not probing.request_permission(602, TERMS)[1]
+    assert probing.request_permission(603, TERMS)[1]
 
 
 @given(HISTORIES)
@@ -62,17 +62,17 @@ def test_whatever_happens_an_open_portal_sees_one_request_in_a_cool_down(history
         now += gap
         if event == "ask":
             was = breaker.state
-            breaker, may_ask = breaker.ask(now, TERMS)
+            breaker, may_ask = breaker.request_permission(now, TERMS)
             assert may_ask or was is not CLOSED
             if may_ask and was is not CLOSED:
                 assert probed_at is None or now - probed_at >= TERMS.cooldown_seconds
                 probed_at = now
         elif event == "failed":
-            breaker = breaker.failed(now, TERMS)
+            breaker = breaker.after_failure(now, TERMS)
         elif event == "broke off":
-            breaker = breaker.broke_off(now, TERMS)
+            breaker = breaker.after_interruption(now, TERMS)
         else:
-            breaker, probed_at = breaker.answered(), None
+            breaker, probed_at = breaker.after_answer(), None
             assert breaker.state is CLOSED
         assert len(breaker.failures) <= TERMS.failures
         assert breaker.state is not OPEN or breaker.until <= now + TERMS.cooldown_seconds
@@ -80,26 +80,26 @@ def test_whatever_happens_an_open_portal_sees_one_request_in_a_cool_down(history
 
 async def test_a_gate_in_memory_shuts_probes_and_opens_again():
     now = [1000.0]
-    gate = LocalGate(10, 5, TERMS, clock=lambda: now[0])
-    assert not (await gate.tell(Outcome.BROKEN_OFF)).gives
-    assert (await gate.tell(Outcome.GIVEN)).gives
+    portal_limit = LocalPortalLimit(10, 5, TERMS, clock=lambda: now[0])
+    assert not (await portal_limit.report_outcome(RequestOutcome.INTERRUPTED)).is_healthy
+    assert (await portal_limit.report_outcome(RequestOutcome.DELIVERED)).is_healthy
     for _ in range(3):
-        standing = await gate.tell(Outcome.FAILED)
-    assert not standing.gives
-    assert gate.breaker.until == 1300
-    assert (await gate.reserve(4)).is_shut
+        standing = await portal_limit.report_outcome(RequestOutcome.FAILED)
+    assert not standing.is_healthy
+    assert portal_limit.breaker.until == 1300
+    assert (await portal_limit.reserve(4)).is_portal_down
     now[0] += 300
-    probe = await gate.reserve(4)
+    probe = await portal_limit.reserve(4)
     assert probe.is_probe
     assert len(probe.slots) == 1
-    await gate.tell(Outcome.ANSWERED)
-    assert len((await gate.reserve(4)).slots) == 4
+    await portal_limit.report_outcome(RequestOutcome.ANSWERED)
+    assert len((await portal_limit.reserve(4)).slots) == 4
 
 
 async def test_what_a_gate_in_memory_takes_back_goes_at_once_to_the_next():
-    gate = LocalGate(1, 2, clock=lambda: 1000.0)
-    grant = await gate.reserve(3)
-    await gate.give_back(grant, 2)
-    assert (await gate.reserve(1)).slots[0] == grant.slots[1]
-    await gate.give_back(grant, 2)  # somebody reserved after it: kept
-    assert (await gate.reserve(1)).slots[0].go_at > grant.slots[1].go_at
+    portal_limit = LocalPortalLimit(1, 2, clock=lambda: 1000.0)
+    reservation = await portal_limit.reserve(3)
+    await portal_limit.give_back(reservation, 2)
+    assert (await portal_limit.reserve(1)).slots[0] == reservation.slots[1]
+    await portal_limit.give_back(reservation, 2)  # somebody reserved after it: kept
+    assert (await portal_limit.reserve(1)).slots[0].earliest_at > reservation.slots[1].earliest_at

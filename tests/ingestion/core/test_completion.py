@@ -6,38 +6,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.core.completion import Patience, Polled, Scenario, delay, look
+from ingestion.core.completion import (
+    PollOutcome,
+    PollState,
+    StallLimit,
+    decide_next_poll,
+    poll_delay_seconds,
+)
 
-PATIENCE = Patience(1200.0)  # ten retries of 120 s
+PATIENCE = StallLimit(1200.0)  # ten retries of 120 s
 counts = st.integers(1, 20_000)
-patiences = st.floats(1, 200_000).map(Patience)
+patiences = st.floats(1, 200_000).map(StallLimit)
 
 
 def looks(counted, patience=PATIENCE, **towards):
     """Every look, each with what the one before left to it."""
-    polled = Polled()
+    polled = PollState()
     for count in counted:
-        seen = look(count, polled, patience, **towards)
-        polled = seen.polled
+        seen = decide_next_poll(count, polled, patience, **towards)
+        polled = seen.state
         yield seen
 
 
 def scenarios(counted, patience=PATIENCE, **towards):
-    return [seen.scenario for seen in looks(counted, patience, **towards)]
+    return [seen.outcome for seen in looks(counted, patience, **towards)]
 
 
 @pytest.mark.parametrize(
     ("counted", "last"),
     [
-        ([7], Scenario.PROGRESS_MADE),
-        ([0], Scenario.ALL_PROCESSED),
-        ([7, 6], Scenario.PROGRESS_MADE),
-        ([7, 7], Scenario.RETRY_NEEDED),
-        ([7, 9], Scenario.RETRY_NEEDED),
-        ([7, 9, 8], Scenario.PROGRESS_MADE),
-        ([7] * 11, Scenario.RETRY_NEEDED),
-        ([7] * 12, Scenario.RETRIES_EXHAUSTED),
-        ([7] * 11 + [0], Scenario.ALL_PROCESSED),
+        ([7], PollOutcome.PROGRESS_MADE),
+        ([0], PollOutcome.ALL_PROCESSED),
+        ([7, 6], PollOutcome.PROGRESS_MADE),
+        ([7, 7], PollOutcome.RETRY_NEEDED),
+        ([7, 9], PollOutcome.RETRY_NEEDED),
+        ([7, 9, 8], PollOutcome.PROGRESS_MADE),
+        ([7] * 11, PollOutcome.RETRY_NEEDED),
+        ([7] * 12, PollOutcome.RETRIES_EXHAUSTED),
+        ([7] * 11 + [0], PollOutcome.ALL_PROCESSED),
     ],
 )
 def test_what_a_look_makes_of_the_counts_so_far(counted, last):
@@ -52,26 +58,26 @@ def test_counting_up_to_a_target_is_counting_down_what_is_left(left, target):
 
 @given(counts, st.integers(0, 10_000))
 def test_more_than_the_target_is_enough(target, beyond):
-    assert scenarios([target + beyond], target=target) == [Scenario.ALL_PROCESSED]
+    assert scenarios([target + beyond], target=target) == [PollOutcome.ALL_PROCESSED]
 
 
 @given(counts, patiences)
 def test_what_stands_still_is_given_up_after_its_time_and_not_before(count, patience):
-    waited, polled = 0.0, Polled()
+    waited, polled = 0.0, PollState()
     while True:
-        seen = look(count, polled, patience)
-        if seen.scenario is Scenario.RETRIES_EXHAUSTED:
+        seen = decide_next_poll(count, polled, patience)
+        if seen.outcome is PollOutcome.RETRIES_EXHAUSTED:
             break
         if polled.previous is not None:  # since the last progress, which was the first look
-            waited += seen.delay
-        polled = seen.polled
+            waited += seen.delay_seconds
+        polled = seen.state
     assert patience.seconds <= waited < patience.seconds + patience.retry_delay
 
 
 @given(st.lists(st.integers(1, 500), min_size=2, unique=True), st.integers(0, 10))
 def test_progress_starts_the_retries_afresh(left, stalls):
     falling = [count for count in sorted(left, reverse=True) for _ in range(stalls + 1)]
-    assert Scenario.RETRIES_EXHAUSTED not in scenarios([*falling, 0])
+    assert PollOutcome.RETRIES_EXHAUSTED not in scenarios([*falling, 0])
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=60))
@@ -79,7 +85,7 @@ def test_whoever_gave_up_does_not_hope_again_because_giving_up_moves_the_count(c
     given_up = [7] * 12
     after = scenarios([*given_up, *counted])[12:]
     for count, scenario in zip(counted, after, strict=True):
-        assert scenario is (Scenario.RETRIES_EXHAUSTED if count else Scenario.ALL_PROCESSED)
+        assert scenario is (PollOutcome.RETRIES_EXHAUSTED if count else PollOutcome.ALL_PROCESSED)
         if not count:
             break
 
@@ -88,19 +94,19 @@ def test_whoever_gave_up_does_not_hope_again_because_giving_up_moves_the_count(c
 def test_a_look_that_was_interrupted_is_made_again_as_if_nothing_had_happened(counted, at):
     seen = list(looks(counted))
     at = min(at, len(counted) - 1)
-    before = seen[at - 1].polled if at else Polled()
-    carried = Polled(previous=before.previous, retries=before.retries)  # from the row
-    assert look(counted[at], carried, PATIENCE) == seen[at]
+    before = seen[at - 1].state if at else PollState()
+    carried = PollState(previous=before.previous, retries=before.retries)  # from the row
+    assert decide_next_poll(counted[at], carried, PATIENCE) == seen[at]
 
 
 @given(counts)
 def test_no_count_is_waited_for_without_end(count):
     """Whatever the work does, a batch whose count never falls is given up in bounded looks."""
     found = scenarios([count] * (PATIENCE.retries + 2))
-    assert found[-1] is Scenario.RETRIES_EXHAUSTED
+    assert found[-1] is PollOutcome.RETRIES_EXHAUSTED
 
 
 def test_the_more_is_left_the_later_is_the_next_look():
-    delays = [delay(left) for left in (1, 499, 500, 1000, 2000, 5000, 1_000_000)]
+    delays = [poll_delay_seconds(left) for left in (1, 499, 500, 1000, 2000, 5000, 1_000_000)]
     assert delays == [60, 60, 120, 180, 240, 300, 300]
     assert all(shorter <= longer for shorter, longer in pairwise(delays))

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from ingestion.core.breaker import BreakerTerms
+from ingestion.core.breaker import BreakerSettings
 from ingestion.core.errors import (
     LeaseLost,
     NotServed,
@@ -14,46 +14,46 @@ from ingestion.core.errors import (
     PortalUnreachable,
     StorageUnavailable,
 )
-from ingestion.core.ports import Filed
+from ingestion.core.ports import FiledVersion
 from tests.ingestion.core.fakes import LIMITS, House, make_item, terms
 
 
 async def test_a_document_is_fetched_checked_and_filed():
     house = House()
     await house.ingest([make_item(1)])
-    assert house.desk.moves == {1: ["VALIDATING", "ARCHIVED"]}
+    assert house.recorder.moves == {1: ["VALIDATING", "ARCHIVED"]}
 
 
 async def test_every_document_of_many_sites_is_over_exactly_once():
     house = House()
     await house.ingest([make_item(n, site=str(n % 7)) for n in range(200)])
-    assert sorted(house.desk.ended) == list(range(200))
-    assert all(moves[-1] == "ARCHIVED" for moves in house.desk.moves.values())
+    assert sorted(house.recorder.ended) == list(range(200))
+    assert all(moves[-1] == "ARCHIVED" for moves in house.recorder.moves.values())
 
 
 async def test_no_more_documents_are_fetched_at_once_than_there_are_fetchers():
     house = House()
     house.portal.turns = 5
     await house.ingest([make_item(n, site=str(n)) for n in range(40)])
-    assert house.portal.most_at_once == 4
+    assert house.portal.max_at_once == 4
 
 
 async def test_bytes_that_are_on_file_are_not_read_again():
     house = House()
-    house.desk.on_file.add("sha-of-1")
+    house.recorder.on_file.add("sha-of-1")
     await house.ingest([make_item(1)])
-    assert house.desk.moves[1] == ["DEDUPED"]
+    assert house.recorder.moves[1] == ["DEDUPED"]
 
 
 async def test_what_is_unchanged_is_not_read_and_what_left_the_files_meanwhile_is_fetched():
     house = House()
-    house.desk.on_file.add("a")
-    unchanged = make_item(1, filed=Filed('"1"', "a"))
-    withdrawn = make_item(2, filed=Filed('"2"', "b"))
-    await house.ingest([unchanged, withdrawn])
-    assert house.desk.moves[1] == ["DEDUPED"]
-    assert house.desk.moves[2] == ["not on file", "VALIDATING", "ARCHIVED"]
-    assert sorted(house.desk.ended) == [1, 2]
+    house.recorder.on_file.add("a")
+    record_unchanged = make_item(1, filed=FiledVersion('"1"', "a"))
+    withdrawn = make_item(2, filed=FiledVersion('"2"', "b"))
+    await house.ingest([record_unchanged, withdrawn])
+    assert house.recorder.moves[1] == ["DEDUPED"]
+    assert house.recorder.moves[2] == ["not on file", "VALIDATING", "ARCHIVED"]
+    assert sorted(house.recorder.ended) == [1, 2]
 
 
 async def test_a_portal_that_recovers_costs_a_retry_and_not_the_document():
@@ -62,14 +62,14 @@ async def test_a_portal_that_recovers_costs_a_retry_and_not_the_document():
     await house.ingest([make_item(1)])
     assert house.portal.asked == [1, 1, 1]
     failed = "again DOWNLOAD_FAILED"
-    assert house.desk.moves[1] == [failed, failed, "VALIDATING", "ARCHIVED"]
+    assert house.recorder.moves[1] == [failed, failed, "VALIDATING", "ARCHIVED"]
 
 
 async def test_a_document_that_its_portal_never_gives_is_rejected_after_the_last_try():
     house = House()
     house.fail(2, *[PortalFailing() for _ in range(3)])
     await house.ingest([make_item(1), make_item(2)])
-    assert house.desk.moves[2][-1] == "REJECTED DOWNLOAD_FAILED"
+    assert house.recorder.moves[2][-1] == "REJECTED DOWNLOAD_FAILED"
     assert house.portal.asked.count(2) == 3
 
 
@@ -77,14 +77,14 @@ async def test_a_portal_that_gives_nothing_at_all_condemns_no_document():
     house = House()
     house.fail(1, *[PortalFailing() for _ in range(3)])
     await house.ingest([make_item(1)])
-    assert house.desk.moves[1][-1] == "ARCHIVED"
+    assert house.recorder.moves[1][-1] == "ARCHIVED"
 
 
 async def test_a_document_is_asked_for_as_long_as_it_takes_when_the_fault_is_the_portals():
     house = House()
     house.fail(1, PortalUnreachable(), *[PortalThrottled() for _ in range(5)])
     await house.ingest([make_item(1), make_item(2)])
-    assert house.desk.moves[1][-1] == "ARCHIVED"
+    assert house.recorder.moves[1][-1] == "ARCHIVED"
 
 
 @pytest.mark.parametrize("error", [PortalUnreachable(), PortalThrottled(), PortalFailing()])
@@ -92,7 +92,7 @@ async def test_past_its_deadline_a_document_is_held_and_never_rejected(error):
     house = House()
     house.fail(1, error)
     await house.ingest([make_item(1, deadline=time.monotonic())])
-    assert house.desk.moves[1] == ["HELD PORTAL_UNAVAILABLE"]
+    assert house.recorder.moves[1] == ["HELD PORTAL_UNAVAILABLE"]
 
 
 async def test_a_long_wait_gives_the_worker_back_and_a_short_one_does_not():
@@ -100,34 +100,34 @@ async def test_a_long_wait_gives_the_worker_back_and_a_short_one_does_not():
     long.retry_after = 60
     house.fail(1, PortalThrottled(), long)
     await house.ingest([make_item(1)])
-    assert house.desk.moves[1] == ["again DOWNLOAD_FAILED", "later DOWNLOAD_FAILED"]
-    assert house.desk.ended == [1]
+    assert house.recorder.moves[1] == ["again DOWNLOAD_FAILED", "later DOWNLOAD_FAILED"]
+    assert house.recorder.ended == [1]
 
 
 async def test_the_tries_of_an_earlier_shift_count():
     house = House()
     house.fail(2, PortalFailing())
     await house.ingest([make_item(1), make_item(2, tries=2, counted_tries=2)])
-    assert house.desk.moves[2] == ["REJECTED DOWNLOAD_FAILED"]
+    assert house.recorder.moves[2] == ["REJECTED DOWNLOAD_FAILED"]
 
 
 async def test_what_failed_while_its_portal_was_down_never_counts_against_a_document():
     house = House()
     house.fail(2, PortalUnreachable(), PortalUnreachable(), PortalFailing())
     await house.ingest([make_item(1), make_item(2)])
-    assert len(house.portal.asked) > LIMITS.fetch_tries + 1
-    assert house.desk.moves[2][-1] == "ARCHIVED"
+    assert len(house.portal.asked) > LIMITS.retry.fetch_tries + 1
+    assert house.recorder.moves[2][-1] == "ARCHIVED"
 
 
 async def test_a_portal_that_is_down_is_not_asked_and_its_documents_leave_the_shift():
-    house = House(breaker=BreakerTerms(failures=2))
+    house = House(breaker=BreakerSettings(failures=2))
     for document in range(1, 21):
         house.fail(document, *[PortalUnreachable() for _ in range(9)])
     await house.ingest([*[make_item(n) for n in range(1, 21)], make_item(21, site="2")])
     assert len(house.portal.asked) <= LIMITS.fetchers + 2
-    assert house.desk.moves[20] == ["postponed"]
-    assert house.desk.moves[21][-1] == "ARCHIVED"
-    assert sorted(house.desk.ended) == list(range(1, 22))
+    assert house.recorder.moves[20] == ["postponed"]
+    assert house.recorder.moves[21][-1] == "ARCHIVED"
+    assert sorted(house.recorder.ended) == list(range(1, 22))
 
 
 async def test_a_slow_portal_is_not_waited_for_by_the_documents_of_fast_ones():
@@ -135,11 +135,11 @@ async def test_a_slow_portal_is_not_waited_for_by_the_documents_of_fast_ones():
     slow = [make_item(n, site="slow", terms=terms("slow", rate=0.001, burst=1)) for n in range(3)]
     fast = [make_item(n, site=str(n % 4)) for n in range(3, 100)]
     working = asyncio.create_task(house.ingest([*slow, *fast]))
-    await house.desk.has_ended(len(fast) + 1)
-    assert set(house.desk.ended) == {0, *(item.document for item in fast)}
-    house.lanes.abandon()
+    await house.recorder.has_ended(len(fast) + 1)
+    assert set(house.recorder.ended) == {0, *(item.document for item in fast)}
+    house.queues.abandon()
     await working
-    assert {item.document for item in house.lanes.left} == {1, 2}
+    assert {item.document for item in house.queues.waiting_items} == {1, 2}
 
 
 async def test_a_refusal_is_final_at_once():
@@ -147,7 +147,7 @@ async def test_a_refusal_is_final_at_once():
     house.fail(1, NotServed("404"))
     await house.ingest([make_item(1)])
     assert house.portal.asked == [1]
-    assert house.desk.moves[1] == ["REJECTED DOWNLOAD_FAILED"]
+    assert house.recorder.moves[1] == ["REJECTED DOWNLOAD_FAILED"]
 
 
 @pytest.mark.parametrize("error", [StorageUnavailable(), RuntimeError("a bug"), MemoryError()])
@@ -155,28 +155,28 @@ async def test_our_own_failure_holds_the_document_and_never_rejects_it(error):
     house = House()
     house.reader.faults[(await house.portal.fetch(make_item(1))).path] = error
     await house.ingest([make_item(1), make_item(2)])
-    assert house.desk.moves[1][-1].startswith("HELD ")
-    assert house.desk.moves[2][-1] == "ARCHIVED"
+    assert house.recorder.moves[1][-1].startswith("HELD ")
+    assert house.recorder.moves[2][-1] == "ARCHIVED"
 
 
 async def test_a_poisoned_document_is_held_and_its_neighbours_go_on():
     house = House()
-    house.desk.poison.add(1)
+    house.recorder.poison.add(1)
     await house.ingest([make_item(n) for n in range(1, 5)])
-    assert house.desk.moves[1] == ["HELD POISON"]
+    assert house.recorder.moves[1] == ["HELD POISON"]
     assert 1 not in house.portal.asked
-    assert [house.desk.moves[n][-1] for n in (2, 3, 4)] == ["ARCHIVED"] * 3
+    assert [house.recorder.moves[n][-1] for n in (2, 3, 4)] == ["ARCHIVED"] * 3
 
 
 async def test_a_worker_that_lost_its_lease_writes_nothing_more():
     house = House()
     house.portal.faults[1] = [LeaseLost()]
     await house.ingest([make_item(1), make_item(2)])
-    assert house.desk.moves[1] == []
-    assert house.desk.moves[2][-1] == "ARCHIVED"
+    assert house.recorder.moves[1] == []
+    assert house.recorder.moves[2][-1] == "ARCHIVED"
 
 
 async def test_an_upload_waits_for_no_portal():
     house = House()
     await house.ingest([make_item(1, url="", terms=None, spooled="uploads/x")])
-    assert house.desk.moves[1] == ["VALIDATING", "ARCHIVED"]
+    assert house.recorder.moves[1] == ["VALIDATING", "ARCHIVED"]

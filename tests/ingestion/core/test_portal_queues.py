@@ -4,294 +4,305 @@ import asyncio
 import time
 from contextlib import asynccontextmanager
 
-from ingestion.core.portal_limits import LocalGate, Outcome, Standing
-from ingestion.core.portal_queues import Lanes
-from ingestion.core.reservations import Grant, Slot
+from ingestion.core.portal_limits import LocalPortalLimit, PortalHealth, RequestOutcome
+from ingestion.core.portal_queues import PortalQueues
+from ingestion.core.reservations import Slot, SlotReservation
 
 
-def open_lanes(*keys, depth=100, max_in_flight=100):
-    lanes = Lanes(depth)
+def open_queues(*keys, depth=100, max_in_flight=100):
+    queues = PortalQueues(depth)
     for key in keys:
-        lanes.open(key, None, max_in_flight)
-    return lanes
+        queues.open(key, None, max_in_flight)
+    return queues
 
 
 @asynccontextmanager
-async def paced(lanes):
-    """What a gate that is shut sends away comes to nobody. Ends with the lanes abandoned."""
-    pacing = asyncio.create_task(lanes.pace(lambda *_: None))
+async def paced(queues):
+    """Reserve slots while the block runs, and drop what a portal that is down sends away."""
+    pacing = asyncio.create_task(queues.reserve_slots(lambda *_: None))
     yield
-    lanes.abandon()
-    assert await lanes.take() is None
+    queues.abandon()
+    assert await queues.take() is None
     await pacing
 
 
-class ScriptedGate:
+class ScriptedPortalLimit:
     """Answers what it was given, in this order, and remembers what it was asked."""
 
-    def __init__(self, *grants):
-        self.grants, self.wanted, self.given_back = list(grants), [], 0
+    def __init__(self, *reservations):
+        self.reservations, self.wanted, self.given_back = list(reservations), [], 0
 
     async def reserve(self, wanted):
         self.wanted.append(wanted)
-        return self.grants.pop(0) if self.grants else Grant(again_seconds=60)
+        return (
+            self.reservations.pop(0)
+            if self.reservations
+            else SlotReservation(retry_after_seconds=60)
+        )
 
-    async def give_back(self, grant, unused):
+    async def give_back(self, reservation, unused):
         self.given_back += unused
 
-    async def tell(self, outcome):
-        return Standing()
+    async def report_outcome(self, outcome):
+        return PortalHealth()
 
 
-def grant(*offsets, lasts=60.0, **options):
+def make_reservation(*offsets, lasts=60.0, **options):
     now = time.monotonic()
-    return Grant(slots=tuple(Slot(now + at, now + at + lasts) for at in offsets), **options)
+    return SlotReservation(
+        slots=tuple(Slot(now + at, now + at + lasts) for at in offsets), **options
+    )
 
 
-async def gated(gate, *items, max_in_flight=100):
-    lanes = Lanes(100)
-    lanes.open("a", gate, max_in_flight)
+async def with_limit(limit, *items, max_in_flight=100):
+    queues = PortalQueues(100)
+    queues.open("a", limit, max_in_flight)
     for item in items:
-        await lanes.put("a", item)
-    return lanes
+        await queues.put("a", item)
+    return queues
 
 
 async def test_what_people_sent_gets_every_other_turn_beside_many_portals():
-    lanes = open_lanes("sent")
+    queues = open_queues("sent")
     for key in ("a", "b", "c"):
-        lanes.open(key, ScriptedGate(grant(0, 0)), 100)
+        queues.open(key, ScriptedPortalLimit(make_reservation(0, 0)), 100)
         for number in range(2):
-            await lanes.put(key, f"{key}{number}")
-    async with paced(lanes):
-        assert await lanes.take() == "a0"  # each portal has given its slots by now
+            await queues.put(key, f"{key}{number}")
+    async with paced(queues):
+        assert await queues.take() == "a0"  # each portal has given its slots by now
         for number in range(3):
-            await lanes.put("sent", f"sent{number}")
-        taken = [await lanes.take() for _ in range(8)]
+            await queues.put("sent", f"sent{number}")
+        taken = [await queues.take() for _ in range(8)]
     assert taken == ["sent0", "b0", "sent1", "c0", "sent2", "a1", "b1", "c1"]
 
 
 async def test_portals_take_turns():
-    lanes = open_lanes("a", "b")
+    queues = open_queues("a", "b")
     for item in ("a1", "a2", "a3"):
-        await lanes.put("a", item)
-    await lanes.put("b", "b1")
-    assert [await lanes.take() for _ in range(4)] == ["a1", "b1", "a2", "a3"]
+        await queues.put("a", item)
+    await queues.put("b", "b1")
+    assert [await queues.take() for _ in range(4)] == ["a1", "b1", "a2", "a3"]
 
 
 async def test_a_portal_without_a_token_holds_nobody_back():
-    lanes = open_lanes("fast")
-    lanes.open("slow", LocalGate(0.001, 1), 10)
+    queues = open_queues("fast")
+    queues.open("slow", LocalPortalLimit(0.001, 1), 10)
     for number in range(3):
-        await lanes.put("slow", f"slow{number}")
-        await lanes.put("fast", f"fast{number}")
-    async with paced(lanes):
-        taken = [await lanes.take() for _ in range(4)]
+        await queues.put("slow", f"slow{number}")
+        await queues.put("fast", f"fast{number}")
+    async with paced(queues):
+        taken = [await queues.take() for _ in range(4)]
     assert sorted(taken) == ["fast0", "fast1", "fast2", "slow0"]
 
 
 async def test_a_portal_serves_no_more_at_once_than_it_allows():
-    lanes = open_lanes("a", max_in_flight=1)
-    await lanes.put("a", 1)
-    await lanes.put("a", 2)
-    assert await lanes.take() == 1
-    second = asyncio.create_task(lanes.take())
+    queues = open_queues("a", max_in_flight=1)
+    await queues.put("a", 1)
+    await queues.put("a", 2)
+    assert await queues.take() == 1
+    second = asyncio.create_task(queues.take())
     await asyncio.sleep(0.01)
     assert not second.done()
-    lanes.done("a")
+    queues.finish_request("a")
     assert await second == 2
 
 
 async def test_the_feed_of_a_full_lane_waits_and_others_do_not():
-    lanes = open_lanes("full", "empty", depth=2)
-    feeding = [asyncio.create_task(lanes.put("full", number)) for number in range(3)]
+    queues = open_queues("full", "empty", depth=2)
+    feeding = [asyncio.create_task(queues.put("full", number)) for number in range(3)]
     await asyncio.sleep(0.01)
     assert [task.done() for task in feeding] == [True, True, False]
-    await lanes.put("empty", "goes in")
-    await lanes.take()
+    await queues.put("empty", "goes in")
+    await queues.take()
     await asyncio.gather(*feeding)
 
 
 async def test_an_item_whose_feed_was_cancelled_is_not_lost():
-    lanes = open_lanes("a", depth=1)
-    await lanes.put("a", 1)
-    feeding = asyncio.create_task(lanes.put("a", 2))
+    queues = open_queues("a", depth=1)
+    await queues.put("a", 1)
+    feeding = asyncio.create_task(queues.put("a", 2))
     await asyncio.sleep(0.01)
     feeding.cancel()
-    assert lanes.left == [1, 2]
+    assert queues.waiting_items == [1, 2]
 
 
 async def test_an_item_that_was_put_back_goes_again_after_its_wait():
-    lanes = open_lanes("a")
-    await lanes.put("a", "again")
-    await lanes.take()
-    lanes.put_back("a", "again", 0.01)
-    lanes.close()
-    assert await lanes.take() == "again"
+    queues = open_queues("a")
+    await queues.put("a", "again")
+    await queues.take()
+    queues.put_back("a", "again", 0.01)
+    queues.close()
+    assert await queues.take() == "again"
 
 
 async def test_workers_leave_when_the_last_item_is_over_and_not_before():
-    lanes = open_lanes("a")
-    await lanes.put("a", 1)
-    await lanes.take()
-    lanes.close()
-    leaving = asyncio.create_task(lanes.take())
+    queues = open_queues("a")
+    await queues.put("a", 1)
+    await queues.take()
+    queues.close()
+    leaving = asyncio.create_task(queues.take())
     await asyncio.sleep(0.01)
     assert not leaving.done()  # what is in flight may still be put back
-    lanes.done("a")
+    queues.finish_request("a")
     assert await leaving is None
 
 
 async def test_after_a_stop_nothing_is_handed_out_and_nothing_is_lost():
-    lanes = open_lanes("a")
+    queues = open_queues("a")
     for number in range(3):
-        await lanes.put("a", number)
-    await lanes.take()
-    lanes.abandon()
-    assert await lanes.take() is None
-    lanes.put_back("a", "retry", 60)
-    assert lanes.left == [1, 2, "retry"]
+        await queues.put("a", number)
+    await queues.take()
+    queues.abandon()
+    assert await queues.take() is None
+    queues.put_back("a", "retry", 60)
+    assert queues.waiting_items == [1, 2, "retry"]
 
 
 async def test_slots_are_reserved_for_what_waits_and_has_room():
-    gate = ScriptedGate(grant(0, 0))
-    lanes = await gated(gate, 1, 2, 3, max_in_flight=2)
-    async with paced(lanes):
-        assert [await lanes.take(), await lanes.take()] == [1, 2]
-    assert gate.wanted == [2]
+    limit = ScriptedPortalLimit(make_reservation(0, 0))
+    queues = await with_limit(limit, 1, 2, 3, max_in_flight=2)
+    async with paced(queues):
+        assert [await queues.take(), await queues.take()] == [1, 2]
+    assert limit.wanted == [2]
 
 
 async def test_a_slot_that_was_not_used_in_time_is_thrown_away():
-    gate = ScriptedGate(grant(-1, lasts=0.5), grant(0))
-    lanes = await gated(gate, 1)
-    async with paced(lanes):
-        assert await lanes.take() == 1
-    assert gate.wanted == [1, 1]
+    limit = ScriptedPortalLimit(make_reservation(-1, lasts=0.5), make_reservation(0))
+    queues = await with_limit(limit, 1)
+    async with paced(queues):
+        assert await queues.take() == 1
+    assert limit.wanted == [1, 1]
 
 
 async def test_an_item_goes_when_its_slot_says_and_no_sooner():
-    lanes = await gated(ScriptedGate(grant(0.05)), 1)
+    queues = await with_limit(ScriptedPortalLimit(make_reservation(0.05)), 1)
     started = time.monotonic()
-    async with paced(lanes):
-        await lanes.take()
+    async with paced(queues):
+        await queues.take()
     assert time.monotonic() - started >= 0.05
 
 
 async def test_slots_that_nobody_used_are_given_back():
-    gate = ScriptedGate(grant(0, 60, 120))
-    lanes = await gated(gate, 1, 2, 3)
-    async with paced(lanes):
-        await lanes.take()
-    assert gate.given_back == 2
+    limit = ScriptedPortalLimit(make_reservation(0, 60, 120))
+    queues = await with_limit(limit, 1, 2, 3)
+    async with paced(queues):
+        await queues.take()
+    assert limit.given_back == 2
 
 
 async def test_slots_that_keep_are_reserved_many_at_once_and_not_given_back():
-    gate = ScriptedGate(grant(0, keeps=True), grant(*[0] * 8, keeps=True))
-    lanes = await gated(gate, "one", "two")
-    async with paced(lanes):
-        assert [await lanes.take() for _ in range(2)] == ["one", "two"]
-    assert (gate.wanted, gate.given_back) == ([2, 8], 0)
+    limit = ScriptedPortalLimit(
+        make_reservation(0, is_delay_tolerant=True),
+        make_reservation(*[0] * 8, is_delay_tolerant=True),
+    )
+    queues = await with_limit(limit, "one", "two")
+    async with paced(queues):
+        assert [await queues.take() for _ in range(2)] == ["one", "two"]
+    assert (limit.wanted, limit.given_back) == ([2, 8], 0)
 
 
 async def test_slots_that_keep_are_not_used_once_the_portal_failed():
-    gate = ScriptedGate(grant(0, 0, keeps=True), Grant(is_shut=True))
-    lanes, sent_away = await gated(gate, "one", "two"), asyncio.Event()
-    pacing = asyncio.create_task(lanes.pace(lambda *_: sent_away.set()))
-    assert await lanes.take() == "one"
-    await lanes.tell("a", Outcome.FAILED)
-    second = asyncio.create_task(lanes.take())
+    limit = ScriptedPortalLimit(
+        make_reservation(0, 0, is_delay_tolerant=True), SlotReservation(is_portal_down=True)
+    )
+    queues, sent_away = await with_limit(limit, "one", "two"), asyncio.Event()
+    pacing = asyncio.create_task(queues.reserve_slots(lambda *_: sent_away.set()))
+    assert await queues.take() == "one"
+    await queues.report_outcome("a", RequestOutcome.FAILED)
+    second = asyncio.create_task(queues.take())
     await sent_away.wait()
-    lanes.abandon()
+    queues.abandon()
     assert await second is None
     await pacing
 
 
 async def test_a_gate_that_cannot_be_reached_is_asked_again_later():
-    gate = ScriptedGate(Grant(again_seconds=0.01), grant(0))
-    lanes = await gated(gate, 1)
-    async with paced(lanes):
-        assert await lanes.take() == 1
+    limit = ScriptedPortalLimit(SlotReservation(retry_after_seconds=0.01), make_reservation(0))
+    queues = await with_limit(limit, 1)
+    async with paced(queues):
+        assert await queues.take() == 1
 
 
 async def test_a_gate_is_left_alone_while_no_worker_waits():
-    gate = ScriptedGate()
-    lanes = await gated(gate, 1)
-    async with paced(lanes):
+    limit = ScriptedPortalLimit()
+    queues = await with_limit(limit, 1)
+    async with paced(queues):
         await asyncio.sleep(0.01)
-        assert gate.wanted == []
+        assert limit.wanted == []
 
 
 async def test_while_a_probe_is_out_nothing_else_goes():
-    gate = ScriptedGate(grant(0, is_probe=True), grant(0))
-    lanes = await gated(gate, 1, 2)
-    async with paced(lanes):
-        assert await lanes.take() == 1
-        second = asyncio.create_task(lanes.take())
+    limit = ScriptedPortalLimit(make_reservation(0, is_probe=True), make_reservation(0))
+    queues = await with_limit(limit, 1, 2)
+    async with paced(queues):
+        assert await queues.take() == 1
+        second = asyncio.create_task(queues.take())
         await asyncio.sleep(0.01)
         assert not second.done()
-        lanes.done("a")
+        queues.finish_request("a")
         assert await second == 2
 
 
-async def test_what_waits_for_a_portal_that_is_shut_is_sent_away():
+async def test_what_waits_for_a_portal_that_is_portal_down_is_sent_away():
     away = []
-    lanes = await gated(ScriptedGate(Grant(is_shut=True)), 1, 2)
-    lanes.open("other", None, 1)
-    pacing = asyncio.create_task(lanes.pace(lambda *sent: away.append(sent)))
-    taking = asyncio.create_task(lanes.take())
+    queues = await with_limit(ScriptedPortalLimit(SlotReservation(is_portal_down=True)), 1, 2)
+    queues.open("other", None, 1)
+    pacing = asyncio.create_task(queues.reserve_slots(lambda *sent: away.append(sent)))
+    taking = asyncio.create_task(queues.take())
     await asyncio.sleep(0.01)
     assert away == [("a", [1, 2])]
-    await lanes.put("other", 3)
+    await queues.put("other", 3)
     assert await taking == 3
-    lanes.done("other")
-    lanes.close()
-    assert await lanes.take() is None
+    queues.finish_request("other")
+    queues.close()
+    assert await queues.take() is None
     await pacing
 
 
 async def test_five_thousand_documents_wait_outside_while_nobody_takes_them():
-    lanes = open_lanes(*map(str, range(10)), depth=4)
+    queues = open_queues(*map(str, range(10)), depth=4)
 
     async def produce(key):
         for number in range(500):
-            await lanes.put(key, (key, number))
+            await queues.put(key, (key, number))
 
     feeding = [asyncio.create_task(produce(str(key))) for key in range(10)]
     await asyncio.sleep(0.01)
-    assert len(lanes) == 10 * (4 + 1)
+    assert len(queues) == 10 * (4 + 1)
     assert not any(task.done() for task in feeding)
     for _ in range(5000):
-        key, _ = await lanes.take()
-        lanes.done(key)
-        assert len(lanes) <= 10 * (4 + 1)
+        key, _ = await queues.take()
+        queues.finish_request(key)
+        assert len(queues) <= 10 * (4 + 1)
     await asyncio.gather(*feeding)
-    assert len(lanes) == 0
+    assert len(queues) == 0
 
 
 async def test_a_redirect_waits_for_a_slot_of_its_own():
-    lanes = Lanes(10)
-    lanes.open("a", LocalGate(1000.0, 1), 10)
-    assert await lanes.another_slot("a")
-    lanes.open("uploads", None, 10)
-    assert await lanes.another_slot("uploads")
+    queues = PortalQueues(10)
+    queues.open("a", LocalPortalLimit(1000.0, 1), 10)
+    assert await queues.wait_for_extra_slot("a")
+    queues.open("uploads", None, 10)
+    assert await queues.wait_for_extra_slot("uploads")
 
 
 async def test_what_is_withdrawn_comes_to_nobody_and_the_rest_keeps_its_order():
-    lanes = open_lanes("a")
+    queues = open_queues("a")
     for number in range(6):
-        await lanes.put("a", number)
-    assert await lanes.take() == 0
-    lanes.put_back("a", 0, 0.0)
-    assert lanes.withdraw("a", lambda number: number % 2 == 0) == [2, 4, 0]
-    assert [await lanes.take() for _ in range(3)] == [1, 3, 5]
-    assert len(lanes) == 0
+        await queues.put("a", number)
+    assert await queues.take() == 0
+    queues.put_back("a", 0, 0.0)
+    assert queues.withdraw("a", lambda number: number % 2 == 0) == [2, 4, 0]
+    assert [await queues.take() for _ in range(3)] == [1, 3, 5]
+    assert len(queues) == 0
 
 
 async def test_a_feed_that_waits_for_a_full_lane_goes_on_when_its_items_are_withdrawn():
-    lanes = open_lanes("a", depth=1)
-    await lanes.put("a", 1)
-    feeding = asyncio.create_task(lanes.put("a", 2))
+    queues = open_queues("a", depth=1)
+    await queues.put("a", 1)
+    feeding = asyncio.create_task(queues.put("a", 2))
     await asyncio.sleep(0)
     assert not feeding.done()
-    lanes.withdraw("a", lambda number: number == 1)
+    queues.withdraw("a", lambda number: number == 1)
     await feeding
-    assert await lanes.take() == 2
+    assert await queues.take() == 2

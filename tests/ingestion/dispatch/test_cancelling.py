@@ -10,7 +10,7 @@ from django.db import connections
 from audit.ledger.actors import in_full, in_short
 from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState, ChunkState, DocumentState
-from ingestion.dispatch import fetch_failures, leases
+from ingestion.dispatch import leases, worker_steps
 from ingestion.dispatch.shift import work_shift
 from ingestion.documents import batches
 from ingestion.documents.transitions import By
@@ -107,7 +107,7 @@ def test_a_shift_that_fails_names_its_batch_and_documents_and_is_logged_by_its_t
             raise failure
         return set()
 
-    monkeypatch.setattr(leases, "being_cancelled", fail_once)
+    monkeypatch.setattr(leases, "find_chunks_being_cancelled", fail_once)
     with caplog.at_level(logging.ERROR), pytest.raises(ExceptionGroup) as failed:
         work_shift()
     [note] = failed.value.__notes__
@@ -121,11 +121,11 @@ def test_a_document_that_fails_unexpectedly_is_logged_once_with_its_batch(monkey
     def fail(*args, **options):
         raise OSError("disk full")
 
-    monkeypatch.setattr(fetch_failures, "fetch_failed", fail)
+    monkeypatch.setattr(worker_steps.RecordFetchFailure, "apply", fail)
     work_shift()
     told = [record for record in caplog.records if record.levelno >= logging.ERROR]
     name = f"doc-1 of site {batch.documents.get().site.site_id} in batch {batch.reference}"
-    assert [record.getMessage() for record in told] == [f"held {name}, unexpected"]
+    assert [record.getMessage() for record in told] == [f"held {name} after an unexpected error"]
     assert batch.documents.get().code == "INTERNAL_ERROR"
 
 
@@ -165,14 +165,14 @@ def test_a_sites_next_chunk_is_taken_while_the_end_of_its_last_one_is_read(
     one_site, submit, settings, monkeypatch
 ):
     settings.CHUNK_SIZE, settings.SITE_MAX_CHUNKS = 1, 3
-    take, running = leases.take, []
+    take, running = leases.claim_due_chunks, []
 
     def taken(*args, **options):
         leased = take(*args, **options)
         running.append(Chunk.objects.running().count())
         return leased
 
-    monkeypatch.setattr(leases, "take", taken)
+    monkeypatch.setattr(leases, "claim_due_chunks", taken)
     with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0) as portal:
         batch = submit(one_site, portal)
         work_shift()

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from ingestion.dispatch.processes import host_heartbeat
-from ingestion.dispatch.processes.host_heartbeat import Heartbeat
+from ingestion.dispatch.processes.host_heartbeat import HostHeartbeat
 from ingestion.models import WorkerHost
 from tests.ingestion.hosts import eventually, stop_host, worker_host
 
@@ -19,36 +19,36 @@ def age(seconds):
 
 def test_a_host_gives_a_sign_every_heartbeat_and_no_oftener(settings):
     at = [0.0]
-    beat = Heartbeat(clock=lambda: at[0])
+    beat = HostHeartbeat(clock=lambda: at[0])
     beat.beat(0)
     age(100)
     at[0] = settings.HEARTBEAT_SECONDS - 0.1
     beat.beat(1)
-    [host] = host_heartbeat.hosts()
-    assert not host_heartbeat.is_alive(host)
+    [host] = host_heartbeat.list_hosts()
+    assert not host_heartbeat.is_host_alive(host)
     at[0] = settings.HEARTBEAT_SECONDS
     beat.beat(1)
-    [host] = host_heartbeat.hosts()
-    assert host_heartbeat.is_alive(host)
+    [host] = host_heartbeat.list_hosts()
+    assert host_heartbeat.is_host_alive(host)
     assert (host.at_work, host.workers) == (1, settings.WORKERS)
 
 
 def test_hosts_of_one_machine_are_told_apart_and_leave_alone():
-    one, other = Heartbeat(), Heartbeat()
+    one, other = HostHeartbeat(), HostHeartbeat()
     one.beat(0)
     other.beat(0)
-    assert len(host_heartbeat.hosts()) == 2
+    assert len(host_heartbeat.list_hosts()) == 2
     one.leave()
-    assert len(host_heartbeat.hosts()) == 1
+    assert len(host_heartbeat.list_hosts()) == 1
 
 
 def test_one_that_was_killed_is_listed_for_a_day_and_then_forgotten():
-    Heartbeat().beat(0)
-    age(host_heartbeat.FORGOTTEN.total_seconds() - 60)
-    assert len(host_heartbeat.hosts()) == 1
-    age(host_heartbeat.FORGOTTEN.total_seconds() + 60)
-    assert host_heartbeat.hosts() == []
-    Heartbeat().beat(0)
+    HostHeartbeat().beat(0)
+    age(host_heartbeat.FORGET_AFTER.total_seconds() - 60)
+    assert len(host_heartbeat.list_hosts()) == 1
+    age(host_heartbeat.FORGET_AFTER.total_seconds() + 60)
+    assert host_heartbeat.list_hosts() == []
+    HostHeartbeat().beat(0)
     assert WorkerHost.objects.count() == 1
 
 
@@ -57,7 +57,7 @@ def test_one_that_was_killed_is_listed_for_a_day_and_then_forgotten():
 def test_a_real_host_is_there_while_it_runs(settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
     with worker_host(settings) as process:
-        [host] = eventually(host_heartbeat.hosts)
-        assert host_heartbeat.is_alive(host)
+        [host] = eventually(host_heartbeat.list_hosts)
+        assert host_heartbeat.is_host_alive(host)
         assert stop_host(process) == 0
-    assert host_heartbeat.last_seen() is None
+    assert host_heartbeat.last_heartbeat_at() is None

@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from audit.ledger.log import ledger
 from audit.ledger.queries import timeline
-from ingestion.core.ports import Filed
+from ingestion.core.ports import FiledVersion
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.documents import transitions
-from ingestion.models import Chunk, Document, PortalGate
+from ingestion.models import Chunk, Document, PortalLimitState
 from ingestion.storage import spool
 from tests import steps
 from tests.factories import make_batch, make_site, verdict
@@ -26,7 +26,7 @@ def _folders(settings, tmp_path):
 
 
 def take(room=10, by="here:1:1", **options):
-    return leases.take(room, by=by, **options)
+    return leases.claim_due_chunks(room, by=by, **options)
 
 
 def expire(chunk_id):
@@ -79,7 +79,7 @@ def test_a_batch_is_completed_with_its_last_document(settings):
     for _ in range(2):
         [lease] = take()
         settle(lease)
-        leases.close(lease.chunk, lease.lease_id)
+        leases.return_chunk(lease.chunk, lease.lease_id)
     batch.refresh_from_db()
     assert batch.state == BatchState.COMPLETED
     assert batch.finished_at
@@ -89,8 +89,8 @@ def test_a_chunk_that_is_given_back_is_due_again_and_charges_nobody():
     batch = make_batch(documents=2)
     [lease] = take()
     document = lease.items[0].document
-    steps.take_up(document, lease.lease_id, budget=5)
-    leases.close(lease.chunk, lease.lease_id, untouched=[document])
+    steps.start_attempt(document, lease.lease_id, budget=5)
+    leases.return_chunk(lease.chunk, lease.lease_id, untouched=[document])
     assert Document.objects.get(pk=document).attempts == 0
     assert len(take()) == 1
     batch.refresh_from_db()
@@ -101,7 +101,7 @@ def test_a_heartbeat_keeps_the_lease_and_tells_which_are_lost():
     make_batch()
     [lease] = take()
     lost = uuid.uuid4()
-    assert leases.beat([lease.lease_id, lost]) == {lease.lease_id}
+    assert leases.renew([lease.lease_id, lost]) == {lease.lease_id}
 
 
 def test_the_chunk_of_a_silent_worker_is_worked_by_another():
@@ -111,7 +111,7 @@ def test_the_chunk_of_a_silent_worker_is_worked_by_another():
     steps.start_checking(lost.items[0].document, lost.lease_id, sha256=sha256, size=1)
     (spool.attempt_folder(lost.lease_id) / "half").write_bytes(b"x")
     expire(lost.chunk)
-    assert leases.recover() == 1
+    assert leases.recover_expired() == 1
     assert not spool.path_of(f"attempts/{lost.lease_id}").exists()
     [lease] = take(by="there:2:2")
     assert [item.document for item in lease.items] == [lost.items[0].document]
@@ -123,8 +123,8 @@ def test_what_a_dead_worker_had_in_hand_is_due_at_once_and_nobody_elses():
     make_batch(documents=1)
     [lost] = take(room=1, by="here:1:1")
     [kept] = take(room=1, by="here:1:2")  # a later process with the same number
-    assert leases.recover_from("here:1:1") == 1
-    assert leases.beat([lost.lease_id, kept.lease_id]) == {kept.lease_id}
+    assert leases.recover_leases_of("here:1:1") == 1
+    assert leases.renew([lost.lease_id, kept.lease_id]) == {kept.lease_id}
     assert Chunk.objects.due(timezone.now()).get().pk == lost.chunk
 
 
@@ -137,19 +137,19 @@ def test_a_chunk_that_kills_one_worker_after_the_other_is_given_to_the_next_ever
         [lease] = take()
         expire(lease.chunk)
         before = timezone.now()
-        leases.recover()
+        leases.recover_expired()
         due_at = Chunk.objects.get().next_dispatch_at
         waits.append((due_at - before).total_seconds())
     assert waits[0] < 0.1
     assert Chunk.objects.get().losses == 8
-    assert max(waits) <= leases.LONGEST_PAUSE + 0.1
+    assert max(waits) <= leases.MAX_RECOVERY_DELAY_SECONDS + 0.1
 
 
 def test_pauses_grow_to_a_bound_and_are_drawn_so_that_nothing_comes_back_together():
-    drawn = [{leases._pause(losses) for _ in range(200)} for losses in range(1, 20)]
+    drawn = [{leases._draw_recovery_delay(losses) for _ in range(200)} for losses in range(1, 20)]
     assert all(len(pauses) > 150 for pauses in drawn)
     assert max(drawn[0]) <= 1.0
-    assert all(max(pauses) <= leases.LONGEST_PAUSE for pauses in drawn)
+    assert all(max(pauses) <= leases.MAX_RECOVERY_DELAY_SECONDS for pauses in drawn)
     assert max(drawn[-1]) > 10
 
 
@@ -157,9 +157,9 @@ def test_a_chunk_that_is_given_back_in_order_starts_its_losses_afresh():
     make_batch()
     [lost] = take()
     expire(lost.chunk)
-    leases.recover()
+    leases.recover_expired()
     [lease] = take()
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     assert Chunk.objects.get().losses == 0
 
 
@@ -167,9 +167,9 @@ def test_a_worker_that_comes_back_late_can_write_nothing():
     make_batch()
     [lost] = take()
     expire(lost.chunk)
-    leases.recover()
+    leases.recover_expired()
     [mine] = take(by="there:2:2")
-    leases.close(lost.chunk, lost.lease_id)
+    leases.return_chunk(lost.chunk, lost.lease_id)
     chunk = Chunk.objects.get()
     assert (chunk.state, chunk.lease_id) == (ChunkState.RUNNING, mine.lease_id)
 
@@ -177,7 +177,7 @@ def test_a_worker_that_comes_back_late_can_write_nothing():
 def test_a_worker_that_beats_is_not_robbed():
     make_batch()
     take()
-    assert leases.recover() == 0
+    assert leases.recover_expired() == 0
 
 
 def test_a_chunk_whose_portal_is_down_is_due_at_the_next_probe():
@@ -185,7 +185,7 @@ def test_a_chunk_whose_portal_is_down_is_due_at_the_next_probe():
     [lease] = take()
     at = timezone.now() + timedelta(minutes=4)
     shut(batch, at)
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     chunk = Chunk.objects.get()
     assert abs(chunk.next_dispatch_at - at) < timedelta(milliseconds=1)
     assert batch.documents.get().failing_since
@@ -196,14 +196,16 @@ def test_an_upload_does_not_wait_for_a_portal_that_is_down():
     batch.documents.update(url="", spooled="uploads/x")
     [lease] = take()
     shut(batch, timezone.now() + timedelta(minutes=4))
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     assert len(take()) == 1
 
 
 def shut(batch, until):
     """The breaker of its portal is open until then."""
     portal = batch.chunks.get().site.portal
-    PortalGate.objects.create(portal=portal, breaker="OPEN", shut_until=until.timestamp() * 1e6)
+    PortalLimitState.objects.create(
+        portal=portal, breaker="OPEN", shut_until=until.timestamp() * 1e6
+    )
 
 
 @pytest.fixture
@@ -226,7 +228,7 @@ def again(filed, **columns):
 
 
 def test_a_worker_is_told_which_version_is_on_file(filed):
-    assert again(filed).filed == Filed('"v1"', "a" * 64)
+    assert again(filed).filed == FiledVersion('"v1"', "a" * 64)
 
 
 @pytest.mark.parametrize(
@@ -254,4 +256,4 @@ def test_the_last_version_on_file_counts(filed):
     lease = Chunk.objects.get(pk=newer.chunk).lease_id
     steps.start_checking(newer.document, lease, sha256="b" * 64, size=1, etag='"v2"')
     steps.conclude(newer.document, lease, verdict(), pages=1)
-    assert again(filed).filed == Filed('"v2"', "b" * 64)
+    assert again(filed).filed == FiledVersion('"v2"', "b" * 64)

@@ -18,7 +18,7 @@ MANY = 4_000
 
 
 def take(room=1, **options):
-    return leases.take(room, by="here:1:1", **options)
+    return leases.claim_due_chunks(room, by="here:1:1", **options)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def plan(query):
 def test_the_next_chunks_are_found_through_their_index(backlog):
     for number in range(30):
         make_site(f"other-{number}")
-    found = leases.next_of_each_site(timezone.now(), {backlog.pk}, urgent=False)[:8]
+    found = leases.next_chunk_of_each_site(timezone.now(), {backlog.pk}, urgent=False)[:8]
     told = plan(found.query)
     assert "chunks_due" in told
     assert "Seq Scan on ingestion_chunk" not in told
@@ -84,7 +84,7 @@ def test_a_look_asks_the_same_questions_however_much_waits(backlog):
 
 def test_a_look_for_both_queues_is_one_statement_that_probes_an_index(backlog):
     with CaptureQueriesContext(connection) as asked:
-        assert leases.queues_due([True, False]) == [False]
+        assert leases.due_queues([True, False]) == [False]
     [look] = asked
     with connection.cursor() as cursor:
         explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
@@ -97,22 +97,22 @@ def test_a_look_for_both_queues_is_one_statement_that_probes_an_index(backlog):
 def test_a_look_goes_by_the_clock_of_the_database(backlog):
     soon = database_now() + timedelta(seconds=60)
     Chunk.objects.update(next_dispatch_at=soon)
-    assert leases.queues_due([False]) == []
+    assert leases.due_queues([False]) == []
     Chunk.objects.update(next_dispatch_at=soon - timedelta(seconds=61))
-    assert leases.queues_due([False]) == [False]
+    assert leases.due_queues([False]) == [False]
 
 
 def test_no_more_of_a_site_run_than_allowed_over_all_shifts(settings):
     settings.CHUNK_SIZE, settings.SITE_MAX_CHUNKS = 1, 2
     make_batch(documents=5)
-    taken = [leases.take(5, by=f"host-{number}:1:1") for number in range(4)]
+    taken = [leases.claim_due_chunks(5, by=f"host-{number}:1:1") for number in range(4)]
     assert [len(leased) for leased in taken] == [1, 1, 0, 0]
 
 
 def test_a_look_takes_a_few_and_leaves_the_rest_to_others():
     for _ in range(12):
         make_batch()
-    assert len(take(room=100)) == leases.MOST_AT_ONCE
+    assert len(take(room=100)) == leases.MAX_CHUNKS_PER_CLAIM
 
 
 def test_an_urgent_chunk_does_not_wait_for_room_that_its_site_fills(settings):
@@ -145,7 +145,7 @@ def test_many_hosts_at_once_keep_a_sites_cap_and_claim_each_chunk_once(settings)
         start.wait(10)
         try:
             for _ in range(4):
-                taken.extend(leases.take(8, by=f"host-{number}:1:1"))
+                taken.extend(leases.claim_due_chunks(8, by=f"host-{number}:1:1"))
         finally:
             connections.close_all()
 

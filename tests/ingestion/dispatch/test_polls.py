@@ -30,7 +30,7 @@ def poll_until(at, *, since=None):
     now = since or timezone.now()
     while now < at:
         now += timedelta(minutes=1)
-        completion_polls.poll_due(now)
+        completion_polls.poll_due_batches(now)
     return now
 
 
@@ -53,10 +53,10 @@ def test_what_nobody_had_room_for_is_held_as_capacity_at_the_deadline_and_not_be
 def test_a_batch_that_was_begun_completes_with_its_unfinished_documents_named(settings):
     settings.CHUNK_SIZE = 1
     batch = make_batch(documents=2)
-    [lease] = leases.take(1, by="here:1:1")
+    [lease] = leases.claim_due_chunks(1, by="here:1:1")
     [item] = lease.items
     steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
     assert states(batch)[0] == BatchState.COMPLETED
     entry = timeline(batch.subject)[-1]
@@ -68,9 +68,9 @@ def test_progress_gives_the_whole_time_again(settings):
     settings.CHUNK_SIZE = 1
     batch = make_batch(documents=2)
     now = poll_until(batch.created_at + DEADLINE - timedelta(minutes=10))
-    [lease] = leases.take(1, by="here:1:1")
+    [lease] = leases.claim_due_chunks(1, by="here:1:1")
     steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     poll_until(now + DEADLINE - timedelta(minutes=10), since=now)
     assert states(batch)[0] == BatchState.IN_PROGRESS
 
@@ -84,11 +84,11 @@ def test_what_waits_for_its_portal_is_held_in_the_portals_name():
 
 def test_what_a_shift_has_in_hand_is_left_to_it():
     batch = make_batch()
-    leases.take(1, by="here:1:1")
+    leases.claim_due_chunks(1, by="here:1:1")
     now = poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
     assert states(batch) == (BatchState.IN_PROGRESS, {DocumentState.RECEIVED: 1})
     Chunk.objects.update(lease_expires_at=timezone.now() - DEADLINE)
-    leases.recover()
+    leases.recover_expired()
     poll_until(now + timedelta(minutes=5), since=now)
     assert states(batch) == (BatchState.COMPLETED, {DocumentState.HELD: 1})
 
@@ -110,7 +110,7 @@ def test_a_look_that_dies_half_way_through_giving_up_goes_on_where_it_was(settin
         poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
     assert states(batch)[1] == {DocumentState.HELD: 2, DocumentState.RECEIVED: 4}
     now = Batch.objects.get(pk=batch.pk).next_poll_at
-    completion_polls.poll_due(now + timedelta(seconds=1))
+    completion_polls.poll_due_batches(now + timedelta(seconds=1))
     assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 6})
 
 
@@ -124,7 +124,7 @@ def test_two_hosts_that_look_at_once_make_one_look():
 
 def test_a_batch_whose_end_was_missed_is_ended_by_the_next_look():
     batch = make_batch()
-    [lease] = leases.take(1, by="here:1:1")
+    [lease] = leases.claim_due_chunks(1, by="here:1:1")
     steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
     assert states(batch)[0] == BatchState.IN_PROGRESS
     poll_until(batch.created_at + timedelta(minutes=5))
@@ -142,10 +142,10 @@ def test_documents_that_are_tried_again_get_a_deadline_again():
 
 
 def test_many_due_batches_are_looked_at_a_few_at_a_time():
-    for _ in range(completion_polls.MOST_AT_ONCE + 3):
+    for _ in range(completion_polls.MAX_BATCHES_PER_POLL + 3):
         make_batch()
     now = timezone.now() + timedelta(hours=1)
-    assert [completion_polls.poll_due(now), completion_polls.poll_due(now)] == [
-        completion_polls.MOST_AT_ONCE,
+    assert [completion_polls.poll_due_batches(now), completion_polls.poll_due_batches(now)] == [
+        completion_polls.MAX_BATCHES_PER_POLL,
         3,
     ]

@@ -1,4 +1,4 @@
-"""The bucket and the breaker of a portal, as everybody's row."""
+"""Tests of the row that holds a portal's token bucket and breaker."""
 
 from datetime import timedelta
 from itertools import pairwise
@@ -8,21 +8,21 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from audit.ledger.queries import timeline
-from ingestion.core.breaker import BreakerState, BreakerTerms
-from ingestion.core.limiter import Pace
-from ingestion.core.portal_limits import Outcome
-from ingestion.core.reservations import Grant
+from ingestion.core.breaker import BreakerSettings, BreakerState
+from ingestion.core.limiter import RequestRate
+from ingestion.core.portal_limits import RequestOutcome
+from ingestion.core.reservations import SlotReservation
 from ingestion.dispatch import portal_limit_rows
 from ingestion.dispatch.clock import DatabaseClock, database_now
-from ingestion.dispatch.database_thread import Door
-from ingestion.dispatch.shared_portal_limits import SharedGate
-from ingestion.dispatch.work_items import portal_terms
-from ingestion.models import Chunk, PortalGate
+from ingestion.dispatch.database_thread import DatabaseThread
+from ingestion.dispatch.shared_portal_limits import SharedPortalLimit
+from ingestion.dispatch.work_items import portal_terms_of
+from ingestion.models import Chunk, PortalLimitState
 from tests.factories import make_batch, make_site
 
 pytestmark = pytest.mark.django_db
-PACE = Pace.of(10.0, 5)
-TERMS = BreakerTerms(failures=2, window_seconds=60, cooldown_seconds=300)
+RATE = RequestRate.of(10.0, 5)
+BREAKER = BreakerSettings(failures=2, window_seconds=60, cooldown_seconds=300)
 
 
 @pytest.fixture
@@ -31,77 +31,77 @@ def portal(db):
 
 
 def fail(portal, times=2):
-    portal_limit_rows.reserve(portal, PACE, 1)
+    portal_limit_rows.reserve_tokens(portal, RATE, 1)
     for _ in range(times):
-        told = portal_limit_rows.tell(portal, Outcome.FAILED, TERMS)
-    return told
+        recorded = portal_limit_rows.record_outcome(portal, RequestOutcome.FAILED, BREAKER)
+    return recorded
 
 
 def cool_down(portal):
-    PortalGate.objects.filter(portal=portal).update(shut_until=0)
+    PortalLimitState.objects.filter(portal=portal).update(shut_until=0)
 
 
 def test_the_row_does_the_same_arithmetic_as_the_core(portal):
     tat = 0.0
     for tokens in (1, 4, 8, 2):
-        reserved = portal_limit_rows.reserve(portal, PACE, tokens, lead=0.01)
-        tat = PACE.spend(tat, reserved.now + 0.01, tokens)
+        reserved = portal_limit_rows.reserve_tokens(portal, RATE, tokens, lead=0.01)
+        tat = RATE.spend(tat, reserved.now + 0.01, tokens)
         # The clock is read once more for the answer.
         assert reserved.tat == pytest.approx(tat, abs=0.005)
 
 
 def test_tokens_follow_one_another_whoever_reserves_them(portal):
-    receipts = [portal_limit_rows.reserve(portal, PACE, 3).receipt for _ in range(4)]
-    assert {after - before for before, after in pairwise(receipts)} == {round(3e6 * PACE.interval)}
+    receipts = [portal_limit_rows.reserve_tokens(portal, RATE, 3).receipt for _ in range(4)]
+    assert {after - before for before, after in pairwise(receipts)} == {round(3e6 * RATE.interval)}
 
 
 def test_what_is_given_back_goes_to_the_next_and_only_if_nobody_came_between(portal):
-    first = portal_limit_rows.reserve(portal, PACE, 8)
-    assert portal_limit_rows.give_back(portal, first.receipt, PACE, 3)
-    assert portal_limit_rows.reserve(portal, PACE, 3).receipt == first.receipt
-    portal_limit_rows.reserve(portal, PACE, 1)
-    assert not portal_limit_rows.give_back(portal, first.receipt, PACE, 3)
+    first = portal_limit_rows.reserve_tokens(portal, RATE, 8)
+    assert portal_limit_rows.return_tokens(portal, first.receipt, RATE, 3)
+    assert portal_limit_rows.reserve_tokens(portal, RATE, 3).receipt == first.receipt
+    portal_limit_rows.reserve_tokens(portal, RATE, 1)
+    assert not portal_limit_rows.return_tokens(portal, first.receipt, RATE, 3)
 
 
 def test_every_portal_has_its_own_bucket(portal):
-    portal_limit_rows.reserve(portal, PACE, 100)
-    other = portal_limit_rows.reserve(make_site("1002").portal_id, PACE, 1)
+    portal_limit_rows.reserve_tokens(portal, RATE, 100)
+    other = portal_limit_rows.reserve_tokens(make_site("1002").portal_id, RATE, 1)
     assert other.tat - other.now < 1
 
 
 def test_a_portal_that_fails_again_and_again_is_not_asked(portal):
-    told = fail(portal)
-    assert not told.standing.gives
-    until = PortalGate.objects.get().next_probe_at
+    recorded = fail(portal)
+    assert not recorded.health.is_healthy
+    until = PortalLimitState.objects.get().next_probe_at
     assert (until - timezone.now()).total_seconds() == pytest.approx(300, abs=2)
-    assert portal_limit_rows.reserve(portal, PACE, 1) is None
-    breaker, reserved = portal_limit_rows.probe(portal, PACE, TERMS)
+    assert portal_limit_rows.reserve_tokens(portal, RATE, 1) is None
+    breaker, reserved = portal_limit_rows.start_probe(portal, RATE, BREAKER)
     assert (breaker.state, reserved) == (BreakerState.OPEN, None)
 
 
 def test_after_the_cool_down_one_probe_goes_whoever_asks(portal):
     fail(portal)
     cool_down(portal)
-    probes = [portal_limit_rows.probe(portal, PACE, TERMS)[1] for _ in range(3)]
+    probes = [portal_limit_rows.start_probe(portal, RATE, BREAKER)[1] for _ in range(3)]
     assert [probe is not None for probe in probes] == [True, False, False]
 
 
 def test_a_portal_that_answers_its_probe_is_asked_again_and_its_chunks_are_due(portal):
-    make_batch(documents=1, site=PortalGate(portal_id=portal).portal.sites.get())
+    make_batch(documents=1, site=PortalLimitState(portal_id=portal).portal.sites.get())
     Chunk.objects.update(next_dispatch_at=timezone.now() + timedelta(hours=1))
     fail(portal)
     cool_down(portal)
-    portal_limit_rows.probe(portal, PACE, TERMS)
-    portal_limit_rows.tell(portal, Outcome.GIVEN, TERMS)
-    assert portal_limit_rows.reserve(portal, PACE, 1)
+    portal_limit_rows.start_probe(portal, RATE, BREAKER)
+    portal_limit_rows.record_outcome(portal, RequestOutcome.DELIVERED, BREAKER)
+    assert portal_limit_rows.reserve_tokens(portal, RATE, 1)
     assert Chunk.objects.due(database_now()).exists()
 
 
 def test_every_switch_of_a_breaker_is_in_the_ledger(portal):
     fail(portal)
     cool_down(portal)
-    portal_limit_rows.probe(portal, PACE, TERMS)
-    portal_limit_rows.tell(portal, Outcome.ANSWERED, TERMS)
+    portal_limit_rows.start_probe(portal, RATE, BREAKER)
+    portal_limit_rows.record_outcome(portal, RequestOutcome.ANSWERED, BREAKER)
     entries = timeline(f"breaker:{portal}")
     assert [entry.event for entry in entries] == [
         "portal.breaker_opened",
@@ -114,57 +114,59 @@ def test_every_switch_of_a_breaker_is_in_the_ledger(portal):
 
 def test_failures_of_several_workers_add_up_and_an_answer_to_any_begins_again(portal):
     fail(portal, times=1)
-    portal_limit_rows.tell(portal, Outcome.ANSWERED, TERMS)
-    portal_limit_rows.tell(portal, Outcome.FAILED, TERMS)
-    assert portal_limit_rows.reserve(portal, PACE, 1).is_troubled
+    portal_limit_rows.record_outcome(portal, RequestOutcome.ANSWERED, BREAKER)
+    portal_limit_rows.record_outcome(portal, RequestOutcome.FAILED, BREAKER)
+    assert portal_limit_rows.reserve_tokens(portal, RATE, 1).has_failures
 
 
-class BrokenDoor(Door):
+class BrokenDatabaseThread(DatabaseThread):
     async def __call__(self, work, *args, **kwargs):
         raise DatabaseError("gone")
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_shared_gate_gives_slots_that_lie_ahead_and_its_unused_ones_back(offered):
-    async with Door() as door:
-        gate = SharedGate(door, DatabaseClock(), offered, TERMS)
-        grant = await gate.reserve(3)
-        assert len(grant.slots) == 3
-        await gate.give_back(grant, 3)
-        assert (await gate.reserve(3)).receipt == pytest.approx(grant.receipt, abs=2e6)
+async def test_a_shared_limit_reserves_slots_in_advance_and_takes_unused_ones_back(offered):
+    async with DatabaseThread() as database:
+        portal_limit = SharedPortalLimit(database, DatabaseClock(), offered, BREAKER)
+        reservation = await portal_limit.reserve(3)
+        assert len(reservation.slots) == 3
+        await portal_limit.give_back(reservation, 3)
+        assert (await portal_limit.reserve(3)).receipt == pytest.approx(
+            reservation.receipt, abs=2e6
+        )
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_shared_gate_writes_no_news_that_is_none(offered):
-    async with Door() as door:
-        gate = SharedGate(door, DatabaseClock(), offered, TERMS)
-        await gate.reserve(1)
-        assert (await gate.tell(Outcome.GIVEN)).gives
-        before = await door(PortalGate.objects.values().get)
-        assert (await gate.tell(Outcome.GIVEN)).gives
-        assert await door(PortalGate.objects.values().get) == before
+async def test_a_shared_limit_skips_the_write_if_the_portal_was_marked_healthy(offered):
+    async with DatabaseThread() as database:
+        portal_limit = SharedPortalLimit(database, DatabaseClock(), offered, BREAKER)
+        await portal_limit.reserve(1)
+        assert (await portal_limit.report_outcome(RequestOutcome.DELIVERED)).is_healthy
+        before = await database(PortalLimitState.objects.values().get)
+        assert (await portal_limit.report_outcome(RequestOutcome.DELIVERED)).is_healthy
+        assert await database(PortalLimitState.objects.values().get) == before
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_shared_gate_is_shut_for_the_cool_down_and_lets_one_probe_through(offered):
-    async with Door() as door:
-        gate = SharedGate(door, DatabaseClock(), offered, TERMS)
-        await gate.reserve(1)
+async def test_a_shared_limit_stops_requests_for_the_cooldown_and_permits_one_probe(offered):
+    async with DatabaseThread() as database:
+        portal_limit = SharedPortalLimit(database, DatabaseClock(), offered, BREAKER)
+        await portal_limit.reserve(1)
         for _ in range(2):
-            assert not (await gate.tell(Outcome.FAILED)).gives
-        assert (await gate.reserve(1)).is_shut
-        await door(cool_down, offered.portal)
-        assert (await gate.reserve(1)).is_probe
-        assert (await gate.reserve(1)).is_shut
+            assert not (await portal_limit.report_outcome(RequestOutcome.FAILED)).is_healthy
+        assert (await portal_limit.reserve(1)).is_portal_down
+        await database(cool_down, offered.portal)
+        assert (await portal_limit.reserve(1)).is_probe
+        assert (await portal_limit.reserve(1)).is_portal_down
 
 
 async def test_a_database_that_fails_is_a_wait_and_no_error(offered):
-    gate = SharedGate(BrokenDoor(), DatabaseClock(), offered, TERMS)
-    assert await gate.reserve(3) == Grant(again_seconds=1.0)
-    await gate.give_back(Grant(), 1)
-    assert not (await gate.tell(Outcome.FAILED)).gives
+    portal_limit = SharedPortalLimit(BrokenDatabaseThread(), DatabaseClock(), offered, BREAKER)
+    assert await portal_limit.reserve(3) == SlotReservation(retry_after_seconds=1.0)
+    await portal_limit.give_back(SlotReservation(), 1)
+    assert not (await portal_limit.report_outcome(RequestOutcome.FAILED)).is_healthy
 
 
 @pytest.fixture
 def offered(transactional_db):
-    return portal_terms(make_site("1003").portal)
+    return portal_terms_of(make_site("1003").portal)

@@ -1,4 +1,4 @@
-"""The sweep after workers that died, and the heartbeat that keeps one from being swept."""
+"""The sweep after workers that died, and the heartbeat that prevents it."""
 
 import asyncio
 import dataclasses
@@ -13,10 +13,11 @@ from django_q.models import Schedule
 
 from ingestion import tasks
 from ingestion.core.errors import LeaseLost
-from ingestion.core.portal_queues import Lanes
+from ingestion.core.portal_queues import PortalQueues
+from ingestion.core.retry import RetryRules
 from ingestion.core.states import ChunkState
 from ingestion.dispatch import leases, recovery, schedules
-from ingestion.dispatch.database_thread import Door
+from ingestion.dispatch.database_thread import DatabaseThread
 from ingestion.dispatch.processes import worker_presence
 from ingestion.dispatch.shift import Shift
 from ingestion.models import Chunk
@@ -31,7 +32,7 @@ def test_folders_of_leases_that_nobody_holds_are_removed_and_those_in_use_are_no
     _, held = make_leased()
     mine, leftover = spool.attempt_folder(held), spool.attempt_folder(uuid.uuid4())
     (leftover / "1.part").write_bytes(b"half a document")
-    swept = recovery.sweep()
+    swept = recovery.recover_orphans()
     assert (swept.chunks, swept.folders) == (0, 1)
     assert mine.exists()
     assert not leftover.exists()
@@ -62,33 +63,33 @@ def test_a_worker_that_cannot_write_its_heartbeat_stops_before_its_lease_can_be_
     make_batch()
     answers = threading.Event()
 
-    async def beat_against_a_wall():
-        async with Door() as door:
-            shift = Shift(door, Lanes(4), LeaseFolders())
-            assert await shift._due()
-            hanging = asyncio.create_task(door(answers.wait, 30))
+    async def renew_against_a_database_that_hangs():
+        async with DatabaseThread() as database:
+            shift = Shift(database, PortalQueues(4), LeaseFolders())
+            assert await shift._claim_due_chunks()
+            hanging = asyncio.create_task(database(answers.wait, 30))
             with pytest.raises(LeaseLost):
-                await shift._beat()
+                await shift._renew_leases()
             answers.set()
             await hanging
 
-    asyncio.run(beat_against_a_wall())
-    assert leases.recover() == 0
+    asyncio.run(renew_against_a_database_that_hangs())
+    assert leases.recover_expired() == 0
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's cannot be dropped")
 def test_a_connection_that_the_server_dropped_is_not_used_again():
-    """django-q2 mends its own thread's connections; the door's is ours to mend."""
+    """django-q2 repairs its own thread's connections; this one is repaired by us."""
 
     def drop_it():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
     async def look_again():
-        async with Door() as door:
+        async with DatabaseThread() as database:
             with pytest.raises(OperationalError):
-                await door(drop_it)
-            return await door(Chunk.objects.count)
+                await database(drop_it)
+            return await database(Chunk.objects.count)
 
     assert asyncio.run(look_again()) == 0
 
@@ -106,14 +107,16 @@ def test_a_task_leaves_no_connection_open_and_none_in_use_that_the_server_droppe
 
 
 def test_a_shift_that_fails_names_the_chunks_it_had_in_hand(settings, monkeypatch):
-    settings.INGEST_LIMITS = dataclasses.replace(settings.INGEST_LIMITS, deadline_seconds=0)
+    settings.INGEST_LIMITS = dataclasses.replace(
+        settings.INGEST_LIMITS, retry=RetryRules(deadline_seconds=0)
+    )
     chunk = make_batch().chunks.get()
 
     def broken(*_, **__):
         message = "a bug of ours"
         raise ValueError(message)
 
-    monkeypatch.setattr(leases, "close", broken)
+    monkeypatch.setattr(leases, "return_chunk", broken)
     with pytest.raises(ExceptionGroup) as failed:
         tasks.work_shift()
     assert f"It had in hand: chunk {chunk.pk}" in "".join(traceback.format_exception(failed.value))
@@ -123,16 +126,16 @@ def test_the_schedules_are_installed_once_and_those_that_are_gone_are_removed():
     Schedule.objects.create(name=f"{schedules.PREFIX}what we used to do", func="gone")
     other = Schedule.objects.create(name="somebody else's", func="theirs")
     for _ in range(2):
-        schedules.install()
+        schedules.install_schedules()
     ours = Schedule.objects.filter(name__startswith=schedules.PREFIX)
     assert ours.count() == len(schedules.SCHEDULES)
     assert Schedule.objects.filter(pk=other.pk).exists()
 
 
 def test_installing_again_leaves_the_next_run_alone():
-    schedules.install()
+    schedules.install_schedules()
     first = Schedule.objects.order_by("pk").values_list("name", "next_run").first()
-    schedules.install()
+    schedules.install_schedules()
     assert Schedule.objects.order_by("pk").values_list("name", "next_run").first() == first
 
 
@@ -146,12 +149,12 @@ def test_what_is_scheduled_can_be_run(name):
 
 def test_a_worker_is_at_work_from_its_first_sign_to_the_end_of_its_shift(tmp_path, monkeypatch):
     monkeypatch.setattr(worker_presence, "_folder", tmp_path)
-    with worker_presence.at_work():
-        [first] = worker_presence.read(tmp_path)
-        worker_presence.sign()
-        [second] = worker_presence.read(tmp_path)
-        assert worker_presence.owner() == second.owner
-    assert (first.began, first.owner) == (second.began, second.owner)
-    assert first.seen <= second.seen
-    assert worker_presence.read(tmp_path) == []
-    assert worker_presence.owner() != second.owner  # the next shift is somebody else
+    with worker_presence.mark_busy():
+        [first] = worker_presence.read_busy_workers(tmp_path)
+        worker_presence.record_heartbeat()
+        [second] = worker_presence.read_busy_workers(tmp_path)
+        assert worker_presence.current_owner() == second.owner
+    assert (first.began_at, first.owner) == (second.began_at, second.owner)
+    assert first.seen_at <= second.seen_at
+    assert worker_presence.read_busy_workers(tmp_path) == []
+    assert worker_presence.current_owner() != second.owner  # the next shift is somebody else

@@ -216,7 +216,7 @@ def far_host(machine, s3, settings, terms):
 def test_a_host_cut_off_from_the_database_stops_before_its_leases_can_be_reused(
     one_site, submit, settings, s3, buckets, folders
 ):
-    """Its way to the portal stays open, so that nothing but itself keeps it from going on."""
+    """Its way to the portal stays open, so that only the host itself can stop."""
     settings.CHUNK_SIZE = 50
     patient = {"LEASE_SECONDS": "12", "HEARTBEAT_SECONDS": "3"}
     with (

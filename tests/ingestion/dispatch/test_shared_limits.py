@@ -3,7 +3,7 @@
 import pytest
 
 from bench.limits import ask_together, portal_with
-from ingestion.models import PortalGate
+from ingestion.models import PortalLimitState
 from samples.portal import SiteLimit
 from tests.factories import make_site
 from tests.ingestion.hosts import environment
@@ -17,4 +17,4 @@ def test_four_processes_together_never_ask_more_than_the_portal_allows(settings)
         ask_together(site.portal.key, url, 48, environment=environment(settings))
     assert len(portal.requests) == 48
     assert portal.violations.total() == 0
-    assert PortalGate.objects.get().portal == site.portal
+    assert PortalLimitState.objects.get().portal == site.portal

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from audit.ledger.queries import timeline
+from ingestion.core.retry import RetryRules
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.dispatch.processes import drain
@@ -131,8 +132,8 @@ def test_a_portal_that_is_asked_again_gives_what_changed_and_the_rest_is_on_file
             source.write_bytes(before)
     assert again.documents.count() == first.documents.count()
     assert again.documents.get(doc_id=changed.doc_id).state == DocumentState.ARCHIVED
-    unchanged = again.documents.filter(doc_id__in=[each.doc_id for each in others])
-    assert {document.state for document in unchanged} == {DocumentState.DEDUPED}
+    record_unchanged = again.documents.filter(doc_id__in=[each.doc_id for each in others])
+    assert {document.state for document in record_unchanged} == {DocumentState.DEDUPED}
 
 
 def test_a_portal_that_is_not_there_leaves_its_documents_held_and_blames_nobody(settings):
@@ -146,7 +147,7 @@ def test_a_portal_that_is_not_there_leaves_its_documents_held_and_blames_nobody(
 
 def impatient(limits):
     """The same limits, and no patience with a portal that does not answer."""
-    return dataclasses.replace(limits, deadline_seconds=0)
+    return dataclasses.replace(limits, retry=RetryRules(deadline_seconds=0))
 
 
 def test_nothing_due_is_a_short_shift():
@@ -157,7 +158,7 @@ def test_nothing_due_is_a_short_shift():
 def test_a_draining_worker_takes_nothing_and_the_next_start_goes_on(settings):
     settings.INGEST_LIMITS = impatient(settings.INGEST_LIMITS)
     batch = make_batch(documents=2)
-    drain.start()
+    drain.start_draining()
     try:
         work_shift()
     finally:
@@ -179,9 +180,9 @@ def test_a_shift_leaves_no_lease_and_no_spool_behind(few, submit, settings):
 def test_a_document_whose_worker_died_in_the_middle_is_filed_once_by_the_next(few, submit):
     with SamplePortal(few.directory, read_limits(few.sites), faults=0) as portal:
         batch = submit(few, portal)
-        [lost] = leases.take(1, by="dead:1:1")
+        [lost] = leases.claim_due_chunks(1, by="dead:1:1")
         Chunk.objects.update(lease_expires_at=datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC))
-        leases.recover()
+        leases.recover_expired()
         work_shift()
     document = Document.objects.get(pk=lost.items[0].document)
     events = [entry.event for entry in timeline(document.subject)]

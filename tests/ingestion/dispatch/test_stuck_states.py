@@ -13,7 +13,7 @@ from django.core.files.base import ContentFile
 from django_q.models import Failure, OrmQ
 from django_q.tasks import async_task
 
-from ingestion.dispatch.processes.process_session import sweep_folders
+from ingestion.dispatch.processes.process_session import remove_orphaned_folders
 from ingestion.intake import registration
 from ingestion.models import Chunk
 from tests.factories import make_site, make_user
@@ -179,7 +179,7 @@ def test_a_host_that_is_killed_itself_leaves_no_processes_and_loses_nothing(
             family = descendants(host.pid)
             os.kill(host.pid, signal.SIGKILL)
             host.wait()
-            sweep_folders()
+            remove_orphaned_folders()
             assert folders_of(host)  # its cluster still drains, and needs it
             eventually(lambda: not [pid for pid in family if is_running(pid)])
         with worker_host(settings) as next_host:

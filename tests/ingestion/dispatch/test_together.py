@@ -3,15 +3,19 @@
 import asyncio
 import threading
 import uuid
+from pathlib import Path
 
 import pytest
 
 from audit.ledger.queries import timeline
 from ingestion.core.errors import LeaseLost
+from ingestion.core.ports import Fetched
 from ingestion.core.states import DocumentState
-from ingestion.dispatch.database_thread import Door, Together
+from ingestion.dispatch.database_thread import DatabaseThread
+from ingestion.dispatch.step_batcher import StepBatcher
 from ingestion.dispatch.worker_steps import Conclude, StartChecking
 from ingestion.models import Document
+from ingestion.rules.checks.verdict import Checked
 from tests.factories import make_leased, make_site, verdict
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(60)]
@@ -19,9 +23,9 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(60)]
 
 async def while_the_thread_is_busy(steps):
     """Every step is asked for while the thread has other work, so that they wait together."""
-    async with Door() as door:
-        busy, take = threading.Event(), Together(door)
-        working = asyncio.create_task(door(busy.wait, 30))
+    async with DatabaseThread() as database:
+        busy, take = threading.Event(), StepBatcher(database)
+        working = asyncio.create_task(database(busy.wait, 30))
         asked = [asyncio.create_task(take(step)) for step in steps]
         await asyncio.sleep(0)
         busy.set()
@@ -32,7 +36,7 @@ async def while_the_thread_is_busy(steps):
 def starting(documents, lease, *, shas=None):
     shas = shas or [f"{number:064x}" for number, _ in enumerate(documents)]
     return [
-        StartChecking(document=document.pk, lease=lease, sha256=sha, size=1)
+        StartChecking(document=document.pk, lease=lease, fetched=Fetched(Path(), sha, 1))
         for document, sha in zip(documents, shas, strict=True)
     ]
 
@@ -52,8 +56,8 @@ def test_what_is_ready_together_is_recorded_in_one_transaction():
 
 async def one_after_the_other(steps):
     """Each is asked for when the thread has been idle for a while."""
-    async with Door() as door:
-        take, asked = Together(door), []
+    async with DatabaseThread() as database:
+        take, asked = StepBatcher(database), []
         for step in steps:
             asked.append(asyncio.create_task(take(step)))
             await asyncio.sleep(0.05)
@@ -61,7 +65,7 @@ async def one_after_the_other(steps):
 
 
 def test_a_lone_step_is_taken_at_once_and_those_that_follow_it_closely_together(monkeypatch):
-    monkeypatch.setattr("ingestion.dispatch.database_thread.APART_SECONDS", 1.0)
+    monkeypatch.setattr("ingestion.dispatch.step_batcher.BATCHING_SECONDS", 1.0)
     chunk, lease = make_leased(documents=3)
     documents = list(chunk.documents.all())
     assert asyncio.run(one_after_the_other(starting(documents, lease))) == [True, True, True]
@@ -70,8 +74,8 @@ def test_a_lone_step_is_taken_at_once_and_those_that_follow_it_closely_together(
 
 
 def test_enough_of_them_wait_for_nobody_else(monkeypatch):
-    monkeypatch.setattr("ingestion.dispatch.database_thread.APART_SECONDS", 3600.0)
-    monkeypatch.setattr("ingestion.dispatch.database_thread.ENOUGH", 2)
+    monkeypatch.setattr("ingestion.dispatch.step_batcher.BATCHING_SECONDS", 3600.0)
+    monkeypatch.setattr("ingestion.dispatch.step_batcher.FULL_GROUP_STEPS", 2)
     chunk, lease = make_leased(documents=3)
     documents = list(chunk.documents.all())
     waiting = one_after_the_other(starting(documents, lease))
@@ -103,7 +107,7 @@ def test_two_documents_with_the_same_bytes_in_one_group_are_filed_once():
     ]
     assert asyncio.run(while_the_thread_is_busy(steps)) == [True, True]
     deciding = [
-        Conclude(document=document.pk, lease=lease, verdict=verdict(), read=None)
+        Conclude(document=document.pk, lease=lease, checked=Checked(verdict()))
         for (_, lease), document in zip(pairs, documents, strict=True)
     ]
     answers = asyncio.run(while_the_thread_is_busy(deciding))
@@ -120,7 +124,7 @@ def test_two_uploads_of_the_same_bytes_under_two_names_are_filed_once():
     steps = starting(documents, lease, shas=["a" * 64] * 2)
     assert asyncio.run(while_the_thread_is_busy(steps)) == [True, True]
     deciding = [
-        Conclude(document=document.pk, lease=lease, verdict=verdict(), read=None)
+        Conclude(document=document.pk, lease=lease, checked=Checked(verdict()))
         for document in documents
     ]
     answers = asyncio.run(while_the_thread_is_busy(deciding))

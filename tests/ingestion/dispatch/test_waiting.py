@@ -7,11 +7,12 @@ import pytest
 from django.utils import timezone
 
 from audit.ledger.queries import timeline
-from ingestion.core.breaker import BreakerTerms
+from ingestion.core.breaker import BreakerSettings
+from ingestion.core.retry import RetryRules
 from ingestion.core.states import ChunkState
 from ingestion.dispatch import leases
 from ingestion.dispatch.shift import work_shift
-from ingestion.models import Chunk, Document, PortalGate
+from ingestion.models import Chunk, Document, PortalLimitState
 from samples.portal import SamplePortal
 from tests.factories import make_batch, make_site
 
@@ -22,11 +23,9 @@ LONG_AGO = timezone.now() - timedelta(days=2)
 @pytest.fixture(autouse=True)
 def _every_wait_is_a_long_one(settings):
     # The whole wait is drawn: of an hour it outlasts the shift.
-    hour = {"backoff_base_seconds": 3600, "backoff_cap_seconds": 3600}
-    settings.INGEST_LIMITS = dataclasses.replace(
-        settings.INGEST_LIMITS, reschedule_seconds=0, **hour
-    )
-    settings.BREAKER = BreakerTerms(failures=3)
+    hour = RetryRules(reschedule_seconds=0, backoff_base_seconds=3600, backoff_cap_seconds=3600)
+    settings.INGEST_LIMITS = dataclasses.replace(settings.INGEST_LIMITS, retry=hour)
+    settings.BREAKER = BreakerSettings(failures=3)
 
 
 def batch_at_a_portal_that_is_down(documents=1):
@@ -37,7 +36,7 @@ def time_passes(batch):
     """All that waited has waited long enough."""
     batch.documents.update(next_attempt_at=LONG_AGO)
     batch.chunks.update(next_dispatch_at=LONG_AGO)
-    PortalGate.objects.update(shut_until=0)
+    PortalLimitState.objects.update(shut_until=0)
 
 
 def requests(batch):
@@ -62,7 +61,7 @@ def test_a_document_is_not_asked_for_before_its_time():
     batch = batch_at_a_portal_that_is_down(documents=2)
     first, second = batch.documents.order_by("pk")
     Document.objects.filter(pk=first.pk).update(next_attempt_at=timezone.now() + timedelta(hours=1))
-    [lease] = leases.take(1, by="here:1:1")
+    [lease] = leases.claim_due_chunks(1, by="here:1:1")
     assert [item.document for item in lease.items] == [second.pk]
 
 
@@ -94,7 +93,7 @@ def test_documents_are_fetched_when_their_portal_is_back(few, submit):
         time_passes(batch)
         work_shift()  # one probe, and with its answer all are due again
     assert not batch.documents.unsettled().exists()
-    assert [entry.event for entry in timeline(PortalGate.objects.get().subject)] == [
+    assert [entry.event for entry in timeline(PortalLimitState.objects.get().subject)] == [
         "portal.breaker_opened",
         "portal.breaker_half_opened",
         "portal.breaker_closed",

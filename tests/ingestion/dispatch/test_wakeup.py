@@ -30,20 +30,20 @@ def carrier(request, settings, monkeypatch):
 
 
 def test_a_ring_is_unanswered_until_a_cluster_takes_it(carrier):
-    assert wakeup.unanswered() == ""
-    wakeup.ring()
-    assert wakeup.unanswered()
+    assert wakeup.find_pending_wakeup() == ""
+    wakeup.wake_worker()
+    assert wakeup.find_pending_wakeup()
     assert get_broker().dequeue()
-    assert wakeup.unanswered() == ""
+    assert wakeup.find_pending_wakeup() == ""
 
 
 def test_the_oldest_ring_is_named_and_goes_by_the_same_name_until_it_is_taken(carrier):
-    wakeup.ring()
-    first = wakeup.unanswered()
-    wakeup.ring()
-    assert wakeup.unanswered() == first
+    wakeup.wake_worker()
+    first = wakeup.find_pending_wakeup()
+    wakeup.wake_worker()
+    assert wakeup.find_pending_wakeup() == first
     get_broker().dequeue()
-    assert wakeup.unanswered() not in {"", first}
+    assert wakeup.find_pending_wakeup() not in {"", first}
 
 
 def test_a_broker_that_cannot_be_reached_costs_no_submission_and_no_dispatcher(
@@ -53,7 +53,7 @@ def test_a_broker_that_cannot_be_reached_costs_no_submission_and_no_dispatcher(
     monkeypatch.setattr(Conf, "ORM", None)
     monkeypatch.setattr(Conf, "REDIS", settings.REDIS_URL)
     assert make_batch().chunks.exists()
-    assert wakeup.unanswered() == ""
+    assert wakeup.find_pending_wakeup() == ""
 
 
 def test_rings_are_purged_when_they_are_old_whether_a_dead_cluster_took_them_or_nobody():

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ingestion.dispatch.processes.watchdog import Patience, Watchdog
-from ingestion.dispatch.processes.worker_presence import AtWork
+from ingestion.dispatch.processes.watchdog import Watchdog, WatchdogTimeouts
+from ingestion.dispatch.processes.worker_presence import BusyWorker
 
-PATIENCE = Patience(ring=10.0, silence=55.0, work=930.0)
+TIMEOUTS = WatchdogTimeouts(wakeup=10.0, silence=55.0, shift=930.0)
 
 
 class Watched:
@@ -13,13 +13,13 @@ class Watched:
 
     def __init__(self, workers=1):
         self.now = 1000.0
-        self.dog = Watchdog(PATIENCE, workers, clock=lambda: self.now)
-        self.dog.started()
+        self.dog = Watchdog(TIMEOUTS, workers, clock=lambda: self.now)
+        self.dog.note_start()
         self.now += 10.0
 
     def looks(self, ring, *, at_work=0, after=1.0):
         self.now += after
-        busy = [AtWork(pid, began=self.now, seen=self.now) for pid in range(at_work)]
+        busy = [BusyWorker(pid, began_at=self.now, seen_at=self.now) for pid in range(at_work)]
         return self.dog.is_stuck(ring, busy)
 
 
@@ -50,7 +50,7 @@ def test_rings_that_are_answered_one_after_the_other_are_no_reason():
 
 def test_a_cluster_that_was_just_started_gets_time_to_boot():
     host = Watched()
-    host.dog.started()
+    host.dog.note_start()
     assert not host.looks("ring 1", after=5.0)
     assert not host.looks("ring 1", after=20.0)
 
@@ -58,7 +58,7 @@ def test_a_cluster_that_was_just_started_gets_time_to_boot():
 def test_each_start_that_did_not_help_gives_the_next_one_longer():
     host, waits = Watched(), []
     for _ in range(4):
-        host.dog.started()
+        host.dog.note_start()
         began = host.now
         while not host.looks("ring 1"):
             pass
@@ -70,10 +70,10 @@ def test_each_start_that_did_not_help_gives_the_next_one_longer():
 def test_a_worker_that_was_seen_at_work_ends_the_series():
     host = Watched()
     for _ in range(5):
-        host.dog.started()
-    assert host.dog.rest_seconds > 10
+        host.dog.note_start()
+    assert host.dog.restart_delay_seconds > 10
     host.looks("", at_work=1)
-    assert host.dog.rest_seconds == 0
+    assert host.dog.restart_delay_seconds == 0
 
 
 @pytest.mark.parametrize(
@@ -85,5 +85,5 @@ def test_a_worker_is_killed_when_it_is_silent_for_as_long_as_a_lease_lasts_or_ov
     began, seen, is_overdue
 ):
     host = Watched()
-    worker = AtWork(7, began=host.now + began, seen=host.now + seen)
-    assert host.dog.overdue([worker]) == ([7] if is_overdue else [])
+    worker = BusyWorker(7, began_at=host.now + began, seen_at=host.now + seen)
+    assert host.dog.find_overdue([worker]) == ([7] if is_overdue else [])

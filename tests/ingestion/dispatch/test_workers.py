@@ -112,6 +112,6 @@ def test_housekeeping_is_done_by_whoever_runs(settings):
     # A cluster that died had taken it half an hour ago.
     until = timezone.now() + datetime.timedelta(seconds=Conf.RETRY, minutes=-30)
     stale = OrmQ.objects.create(key=Conf.CLUSTER_NAME, payload="a ring", lock=until)
-    schedules.install()
+    schedules.install_schedules()
     with worker_host(settings):
         eventually(lambda: not OrmQ.objects.filter(pk=stale.pk).exists(), seconds=90)

@@ -29,7 +29,7 @@ def _folders(settings, tmp_path):
 
 
 def take():
-    [lease] = leases.take(1, by="here:1:1")
+    [lease] = leases.claim_due_chunks(1, by="here:1:1")
     return lease
 
 
@@ -53,7 +53,7 @@ def test_every_state_is_saved_and_on_record():
     lease = take()
     assert state_of(batch) == BatchState.IN_PROGRESS
     settle(lease)
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     assert state_of(batch) == BatchState.COMPLETED
     assert events(batch) == [
         ("batch.submitted", "SUBMITTED"),
@@ -69,7 +69,7 @@ def test_what_waits_is_cancelled_at_once_and_the_batch_with_it():
     assert batch.state == BatchState.CANCELLED
     assert batch.counts() == {CANCELLED: 3}
     assert set(batch.chunks.values_list("state", flat=True)) == {ChunkState.DONE}
-    assert leases.take(10, by="here:1:1") == []
+    assert leases.claim_due_chunks(10, by="here:1:1") == []
 
 
 def test_who_cancelled_is_on_record_with_each_document():
@@ -86,7 +86,7 @@ def test_what_was_settled_before_stays_as_it_is(settings):
     batch = make_batch(documents=3)
     lease = take()
     settle(lease)
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     batches.cancel(batch, by=MARA)
     assert batch.counts() == {CANCELLED: 2, DocumentState.REJECTED: 1}
     assert batch.state == BatchState.CANCELLED
@@ -97,9 +97,9 @@ def test_what_a_shift_has_in_hand_ends_there_and_the_rest_of_its_chunk_is_cancel
     lease = take()
     batches.cancel(batch, by=MARA)
     assert batch.state == BatchState.IN_PROGRESS
-    assert leases.being_cancelled([lease.lease_id]) == {lease.chunk}
+    assert leases.find_chunks_being_cancelled([lease.lease_id]) == {lease.chunk}
     settle(lease, lease.items[:1])
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     assert state_of(batch) == BatchState.CANCELLED
     assert batch.counts() == {CANCELLED: 2, DocumentState.REJECTED: 1}
 
@@ -109,7 +109,7 @@ def test_a_worker_that_ends_late_never_makes_a_cancelled_batch_completed():
     lease = take()
     batches.cancel(batch, by=MARA)
     settle(lease)
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     assert state_of(batch) == BatchState.CANCELLED
     assert "batch.completed" not in dict(events(batch))
 
@@ -129,8 +129,8 @@ def test_a_cancelled_chunk_whose_worker_dies_is_cancelled_by_the_next_tick():
     steps.start_checking(lease.items[0].document, lease.lease_id, sha256="a" * 64, size=1)
     batches.cancel(batch, by=MARA)
     Chunk.objects.update(lease_expires_at="2026-01-01T00:00:00Z")
-    leases.recover()
-    assert leases.take(1, by="there:2:2") == []
+    leases.recover_expired()
+    assert leases.claim_due_chunks(1, by="there:2:2") == []
     assert batches.carry_out_cancelling() == 1
     assert state_of(batch) == BatchState.CANCELLED
     assert batch.counts() == {CANCELLED: 2}
@@ -142,7 +142,7 @@ def test_what_was_moved_under_the_ticks_hands_waits_for_the_next_tick(monkeypatc
         lease = take()
         batches.cancel(batch, by=MARA)
         Chunk.objects.filter(pk=lease.chunk).update(lease_expires_at="2026-01-01T00:00:00Z")
-    leases.recover()
+    leases.recover_expired()
     end = batches.end_if_settled
 
     def moved_meanwhile(batch_id):
@@ -163,7 +163,7 @@ def test_cancelling_twice_changes_nothing_more():
     for _ in range(2):
         batches.cancel(batch, by=MARA)
     assert [name for name, _ in events(batch)].count("batch.cancel_requested") == 1
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     with pytest.raises(batches.AlreadyFinal, match="is CANCELLED already"):
         batches.cancel(batch, by=MARA)
 
@@ -172,7 +172,7 @@ def test_a_completed_batch_cannot_be_cancelled():
     batch = make_batch()
     lease = take()
     settle(lease)
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     with pytest.raises(batches.AlreadyFinal, match="is COMPLETED already"):
         batches.cancel(batch, by=MARA)
 
@@ -196,13 +196,13 @@ def test_a_held_document_of_a_cancelled_batch_can_still_be_tried_again():
     lease = take()
     steps.give_up(lease.items[0].document, lease.lease_id, "INTERNAL_ERROR", {}, held=True)
     batches.cancel(batch, by=MARA)
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     assert batch.counts() == {CANCELLED: 1, DocumentState.HELD: 1}
     retrying.try_again(Document.objects.all(), by=By("system:tests", "ops"))
     again = take()
     steps.start_checking(again.items[0].document, again.lease_id, sha256="a" * 64, size=1)
     steps.conclude(again.items[0].document, again.lease_id, verdict(), pages=1)
-    leases.close(again.chunk, again.lease_id)
+    leases.return_chunk(again.chunk, again.lease_id)
     assert batch.counts() == {CANCELLED: 1, DocumentState.ARCHIVED: 1}
     assert state_of(batch) == BatchState.CANCELLED
 

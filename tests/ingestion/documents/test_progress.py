@@ -27,7 +27,7 @@ def _folders(settings, tmp_path):
 
 
 def take():
-    [lease] = leases.take(1, by="here:1:1")
+    [lease] = leases.claim_due_chunks(1, by="here:1:1")
     return lease
 
 
@@ -36,7 +36,7 @@ def end(lease, item, code="DOWNLOAD_FAILED", *, held=False):
 
 
 def close(lease):
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
 
 
 def test_progress_grows_with_every_document_and_is_whole_only_at_the_end():
@@ -136,7 +136,7 @@ def test_a_wait_that_is_over_before_the_batch_leaves_it_alone():
     batch = make_batch()
     lease = take()
     assert progress.wait_until_final(batch, 0.1).state == BatchState.IN_PROGRESS
-    assert leases.beat([lease.lease_id]) == {lease.lease_id}
+    assert leases.renew([lease.lease_id]) == {lease.lease_id}
 
 
 def test_the_result_names_each_document_with_what_happened_and_what_to_do(settings):

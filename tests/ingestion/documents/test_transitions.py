@@ -1,6 +1,7 @@
 """State and ledger entry move together, once, and only for the worker that holds the lease."""
 
 import uuid
+from pathlib import Path
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -8,10 +9,12 @@ from django.db import IntegrityError, transaction
 from audit.ledger.log import ledger
 from audit.ledger.queries import timeline
 from ingestion.core.errors import LeaseLost
+from ingestion.core.ports import EarlyDecision, Fetched
 from ingestion.core.states import DocumentState, IllegalMove
 from ingestion.dispatch import worker_steps
 from ingestion.documents import transitions
 from ingestion.models import Chunk, Document
+from ingestion.rules.checks.verdict import Checked
 from ingestion.rules.findings import Finding
 from tests import steps
 from tests.factories import make_filed, make_leased, make_site, verdict
@@ -121,7 +124,11 @@ def test_a_redelivered_step_is_refused_and_leaves_one_entry():
 
 def test_a_document_that_was_taken_up_too_often_is_held_as_poison():
     document, lease = leased_document()
-    assert [steps.take_up(document.pk, lease, budget=2) for _ in range(3)] == [True, True, False]
+    assert [steps.start_attempt(document.pk, lease, budget=2) for _ in range(3)] == [
+        True,
+        True,
+        False,
+    ]
     document.refresh_from_db()
     assert (document.state, document.code) == ("HELD", "POISON")
 
@@ -160,7 +167,9 @@ def test_what_a_portal_showed_of_itself_is_in_the_ledgers_detail():
 
 def arriving(chunk, lease, sha256=SHA):
     return [
-        worker_steps.StartChecking(document=document.pk, lease=lease, sha256=sha256, size=10)
+        worker_steps.StartChecking(
+            document=document.pk, lease=lease, fetched=Fetched(Path(), sha256, 10)
+        )
         for document in chunk.documents.order_by("pk")
     ]
 
@@ -170,9 +179,9 @@ def test_steps_of_several_documents_are_taken_in_one_transaction_or_none_is():
     other, _ = make_leased()
     strangers = arriving(other, uuid.uuid4())
     with pytest.raises(LeaseLost):
-        worker_steps.take([*arriving(chunk, lease), *strangers])
+        worker_steps.apply_steps([*arriving(chunk, lease), *strangers])
     assert set(chunk.documents.values_list("state", flat=True)) == {"RECEIVED"}
-    assert worker_steps.take(arriving(chunk, lease)) == [True, True]
+    assert worker_steps.apply_steps(arriving(chunk, lease)) == [True, True]
     assert set(chunk.documents.values_list("state", flat=True)) == {"VALIDATING"}
 
 
@@ -180,16 +189,14 @@ def test_a_group_takes_steps_of_every_kind():
     chunk, lease = make_leased(documents=3)
     first, second, third = chunk.documents.order_by("pk")
     checked(first, lease)
-    answers = worker_steps.take(
+    answers = worker_steps.apply_steps(
         [
-            worker_steps.Conclude(document=first.pk, lease=lease, verdict=verdict(), read=None),
-            worker_steps.TakeUp(document=second.pk, lease=lease, budget=5),
-            worker_steps.GiveUp(
+            worker_steps.Conclude(document=first.pk, lease=lease, checked=Checked(verdict())),
+            worker_steps.StartAttempt(document=second.pk, lease=lease, max_attempts=5),
+            worker_steps.RecordEarlyDecision(
                 document=third.pk,
                 lease=lease,
-                code="DOWNLOAD_FAILED",
-                facts={"tries": 1},
-                held=False,
+                decision=EarlyDecision(code="DOWNLOAD_FAILED", facts={"tries": 1}, is_held=False),
             ),
         ]
     )
@@ -202,7 +209,7 @@ def test_a_lease_of_one_chunk_is_none_of_another():
     chunk, lease = make_leased()
     other, _ = make_leased()
     with pytest.raises(LeaseLost):
-        worker_steps.take([*arriving(chunk, lease), *arriving(other, lease)])
+        worker_steps.apply_steps([*arriving(chunk, lease), *arriving(other, lease)])
 
 
 def test_what_its_portal_says_is_unchanged_is_a_duplicate_of_what_is_on_file():

@@ -75,7 +75,7 @@ def test_what_is_settled_makes_room(settings):
     make_batch(documents=4)
     with pytest.raises(registration.AtCapacity):
         make_batch()
-    for lease in leases.take(1, by="here:1:1"):
+    for lease in leases.claim_due_chunks(1, by="here:1:1"):
         steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
     assert make_batch()
 

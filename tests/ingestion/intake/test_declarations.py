@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from audit.ledger.queries import timeline
-from ingestion.dispatch.work_items import to_do
+from ingestion.dispatch.work_items import list_work_items
 from ingestion.documents.transitions import By
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declared, NotRedeclared
@@ -82,7 +82,7 @@ def test_a_site_corrects_type_and_person_and_its_document_is_checked_again(sent,
 
 def test_a_worker_finds_the_same_bytes_and_what_is_declared_now(sent, mara):
     document = correct(sent(OTHER_TYPE), mara)
-    (item,) = to_do(document.chunk, document.received_at)
+    (item,) = list_work_items(document.chunk, document.received_at)
     assert (item.declared_type, item.doc_id, item.terms) == ("cv", "cv.ana-ruiz", None)
     assert item.expected_sha256 == hashlib.sha256(CONTENT).hexdigest()
     assert spool.path_of(item.spooled).read_bytes() == CONTENT
@@ -99,7 +99,7 @@ def test_what_came_from_a_portal_is_checked_again_without_asking_its_portal(site
     declarations.archive().put(tmp_path / "incoming", hashlib.sha256(CONTENT).hexdigest())
     document = correct(fresh(document), mara, "medical-licence")
     assert (document.document_type, document.doc_id) == ("medical-licence", "doc-1")
-    (item,) = to_do(document.chunk, document.received_at)
+    (item,) = list_work_items(document.chunk, document.received_at)
     assert item.terms is None
     assert spool.path_of(item.spooled).read_bytes() == CONTENT
 

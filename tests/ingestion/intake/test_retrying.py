@@ -7,8 +7,9 @@ from django.utils import timezone
 
 from audit.ledger.queries import timeline
 from ingestion.core.errors import LeaseLost
+from ingestion.core.ports import FetchFailure
 from ingestion.core.states import BatchState, ChunkState
-from ingestion.dispatch import fetch_failures, leases
+from ingestion.dispatch import leases, worker_steps
 from ingestion.documents.transitions import By
 from ingestion.intake import retrying
 from ingestion.models import Chunk, Document
@@ -26,18 +27,27 @@ def _folders(settings, tmp_path):
 
 def settle(batch, code="PORTAL_UNAVAILABLE", *, held=True):
     """As a worker does whose portal gives nothing. The batch is over then."""
-    for lease in leases.take(10, by="here:1:1"):
+    for lease in leases.claim_due_chunks(10, by="here:1:1"):
         for item in lease.items:
-            steps.take_up(item.document, lease.lease_id, budget=5)
+            steps.start_attempt(item.document, lease.lease_id, budget=5)
             steps.give_up(item.document, lease.lease_id, code, {"tries": 4}, held=held)
-        leases.close(lease.chunk, lease.lease_id)
+        leases.return_chunk(lease.chunk, lease.lease_id)
     return batch.documents.all()
 
 
 def fail(document, lease, **changes):
-    told = {"tries": 2, "counted_tries": 1, "now": timezone.now(), "wait": 60.0, "later": True}
-    fetch_failures.fetch_failed(
-        document.pk, lease, "DOWNLOAD_FAILED", {"status": 503}, **told | changes
+    values = {
+        "code": "DOWNLOAD_FAILED",
+        "facts": {"status": 503},
+        "tries": 2,
+        "counted_tries": 1,
+        "deadline": 0.0,
+        "wait_seconds": 60.0,
+        "leaves_shift": True,
+    }
+    failure = FetchFailure(**values | changes)
+    worker_steps.apply_step(
+        worker_steps.RecordFetchFailure(document=document.pk, lease=lease, failure=failure)
     )
     document.refresh_from_db()
 
@@ -49,7 +59,7 @@ def test_a_held_document_goes_back_into_the_queue_with_new_budgets():
     document = Document.objects.first()
     assert (document.state, document.code, document.settled_at) == ("RECEIVED", "", None)
     assert (document.attempts, document.fetch_tries, document.failing_since) == (0, 0, None)
-    [lease] = leases.take(10, by="here:1:1")
+    [lease] = leases.claim_due_chunks(10, by="here:1:1")
     assert {item.document for item in lease.items} == set(held.values_list("pk", flat=True))
 
 
@@ -103,8 +113,8 @@ def test_a_document_that_leaves_in_good_order_is_not_charged_an_attempt():
     chunk, lease = make_leased()
     document = chunk.documents.get()
     for later, attempts in ((False, 1), (True, 1)):
-        steps.take_up(document.pk, lease, budget=5)
-        fail(document, lease, later=later)
+        steps.start_attempt(document.pk, lease, budget=5)
+        fail(document, lease, leaves_shift=later)
         assert document.attempts == attempts
 
 

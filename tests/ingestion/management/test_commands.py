@@ -8,12 +8,12 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from ingestion.core.limiter import Pace
+from ingestion.core.limiter import RequestRate
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import leases, portal_limit_rows
 from ingestion.documents import progress
 from ingestion.management import waiting
-from ingestion.models import Batch, Chunk, Document, PortalGate
+from ingestion.models import Batch, Chunk, Document, PortalLimitState
 from ingestion.operations import work_status
 from tests import steps
 from tests.factories import make_batch, make_filed, make_site
@@ -51,10 +51,10 @@ def manifest(tmp_path):
 
 def reject_all(code="DOWNLOAD_FAILED", *, held=False):
     """What a worker does whose portal gives nothing."""
-    for lease in leases.take(10, by="here:1:1"):
+    for lease in leases.claim_due_chunks(10, by="here:1:1"):
         for item in lease.items:
             steps.give_up(item.document, lease.lease_id, code, {}, held=held)
-        leases.close(lease.chunk, lease.lease_id)
+        leases.return_chunk(lease.chunk, lease.lease_id)
 
 
 @pytest.fixture
@@ -152,14 +152,16 @@ def test_a_portal_that_gave_nothing_or_does_not_answer_is_not_asked_again():
     with pytest.raises(CommandError, match="gave nothing yet"):
         call_command("pull", "1001")
     make_filed(site, "doc-1", "a" * 64)
-    PortalGate.objects.create(portal=site.portal, breaker="OPEN", shut_until=1_900_000_000_000_000)
+    PortalLimitState.objects.create(
+        portal=site.portal, breaker="OPEN", shut_until=1_900_000_000_000_000
+    )
     with pytest.raises(CommandError, match="does not answer; it is tried next at"):
         call_command("pull", "1001")
 
 
 def test_status_counts_what_waits_and_who_works(capsys):
     make_batch(documents=3)
-    leases.take(1, by="here:17:1")
+    leases.claim_due_chunks(1, by="here:17:1")
     call_command("status", as_json=True)
     status = json.loads(capsys.readouterr().out)
     assert (status["chunks_running"], status["documents_unsettled"]) == (1, 3)
@@ -171,7 +173,7 @@ def test_status_counts_what_waits_and_who_works(capsys):
 
 def test_recover_says_how_many_chunks_were_orphaned(capsys):
     make_batch()
-    leases.take(1, by="dead:1:1")
+    leases.claim_due_chunks(1, by="dead:1:1")
     Chunk.objects.update(lease_expires_at="2026-01-01T00:00:00Z")
     call_command("recover")
     assert capsys.readouterr().out.startswith("Made 1 chunk of silent workers due again")
@@ -181,8 +183,10 @@ def test_recover_says_how_many_chunks_were_orphaned(capsys):
 def test_status_names_the_portals_that_are_down_and_those_that_are_in_use(capsys):
     down, busy = (make_site(number).portal for number in ("1001", "1002"))
     until = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC).timestamp()
-    PortalGate.objects.create(portal=down, breaker="OPEN", shut_until=until * 1e6)
-    portal_limit_rows.reserve(busy.pk, Pace.of(busy.rate_per_second, busy.burst), 5000)
+    PortalLimitState.objects.create(portal=down, breaker="OPEN", shut_until=until * 1e6)
+    portal_limit_rows.reserve_tokens(
+        busy.pk, RequestRate.of(busy.rate_per_second, busy.burst), 5000
+    )
     call_command("status", as_json=True)
     status = json.loads(capsys.readouterr().out)
     assert status["portals_down"] == ["site-1001 (OPEN, next probe 2026-12-01 00:00:00 UTC)"]
@@ -268,12 +272,12 @@ def test_whoever_waits_can_be_killed_and_the_work_does_not_notice(manifest, sett
     command = [sys.executable, "manage.py", "ingest_manifest", manifest({}, {}), "--wait"]
     with subprocess.Popen(command, env=environment(settings)) as waiter:
         batch = eventually(Batch.objects.first)
-        [lease] = leases.take(1, by="here:1:1")
+        [lease] = leases.claim_due_chunks(1, by="here:1:1")
         waiter.kill()
-    assert leases.beat([lease.lease_id]) == {lease.lease_id}
+    assert leases.renew([lease.lease_id]) == {lease.lease_id}
     for item in lease.items:
         steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
-    leases.close(lease.chunk, lease.lease_id)
+    leases.return_chunk(lease.chunk, lease.lease_id)
     batch.refresh_from_db()
     assert batch.state == BatchState.COMPLETED
 

@@ -32,10 +32,10 @@ def _folders(settings, tmp_path):
 
 
 def finish(batch, *, held=False):
-    for lease in leases.take(8, by="here:1:1"):
+    for lease in leases.claim_due_chunks(8, by="here:1:1"):
         for item in lease.items:
             steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=held)
-        leases.close(lease.chunk, lease.lease_id)
+        leases.return_chunk(lease.chunk, lease.lease_id)
     Batch.objects.filter(pk=batch.pk).update(finished_at=LONG_AGO)
     batch.refresh_from_db()
     assert batch.state == BatchState.COMPLETED
@@ -47,7 +47,7 @@ def batch():
     """Finished long ago. A later one keeps the virtual time."""
     batch = finish(make_batch(documents=3))
     make_batch()
-    leases.take(1, by="here:1:1")
+    leases.claim_due_chunks(1, by="here:1:1")
     return batch
 
 

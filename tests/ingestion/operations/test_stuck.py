@@ -37,32 +37,32 @@ def test_a_lease_that_nobody_renews_is_released_by_a_person_on_record():
     chunk, lease = silent_chunk()
     [found] = stuck.expired_leases()
     assert (found, found.unsettled) == (chunk, 2)
-    assert recovery.release(found, by=OPS)
+    assert recovery.release_lease(found, by=OPS)
     chunk.refresh_from_db()
     assert (chunk.state, chunk.lease_id) == (ChunkState.WAITING, None)
     [entry] = queries.timeline(f"chunk:{chunk.pk}")
     assert (entry.event, entry.actor, entry.role) == ("chunk.released", *(OPS.actor, OPS.role))
     assert entry.detail["lease_owner"] == "here:1:1"
-    assert leases.beat([lease]) == set(), "its old worker has lost it"
+    assert leases.renew([lease]) == set(), "its old worker has lost it"
 
 
 def test_a_lease_that_is_renewed_meanwhile_is_left_alone():
     chunk, lease = silent_chunk()
     [found] = stuck.expired_leases()
-    leases.beat([lease])
-    assert not recovery.release(found, by=OPS)
+    leases.renew([lease])
+    assert not recovery.release_lease(found, by=OPS)
     assert queries.timeline(f"chunk:{chunk.pk}") == []
-    assert not recovery.release(found, by=OPS)
+    assert not recovery.release_lease(found, by=OPS)
 
 
 def test_the_same_chunk_is_released_more_than_once():
     chunk, _ = silent_chunk()
     for times in (1, 2):
         [found] = stuck.expired_leases()
-        assert recovery.release(found, by=OPS)
+        assert recovery.release_lease(found, by=OPS)
         assert len(queries.timeline(f"chunk:{chunk.pk}")) == times
         Chunk.objects.update(next_dispatch_at=timezone.now())
-        leases.take(1, by="here:2:2")
+        leases.claim_due_chunks(1, by="here:2:2")
         Chunk.objects.update(lease_expires_at=timezone.now() - timedelta(minutes=1))
 
 
@@ -78,7 +78,7 @@ def test_what_waits_past_its_deadline_is_due_at_once_when_a_person_says_so():
     Chunk.objects.update(next_dispatch_at=now + timedelta(hours=1))
     assert list(stuck.past_deadline(now)) == [late]
     assert retrying.at_once(stuck.past_deadline(now), by=OPS) == 1
-    [lease] = leases.take(1, by="here:1:1")
+    [lease] = leases.claim_due_chunks(1, by="here:1:1")
     assert late.pk in {item.document for item in lease.items}
     last = queries.timeline(late.subject)[-1]
     assert (last.event, last.actor) == ("document.tried_at_once", OPS.actor)

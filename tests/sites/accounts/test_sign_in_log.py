@@ -85,9 +85,9 @@ def test_the_next_sign_in_enters_what_is_over(client, mara):
 @pytest.mark.requirement("R19")
 def test_the_worker_hosts_enter_what_nobody_comes_back_for(mara):
     sign_in_log.count_failure("mara", "192.0.2.7", NOON)
-    worker_host.tick()
+    worker_host.run_tick()
     assert [entry.event for entry in latest()] == ["signin.failed"]
-    worker_host.tick()
+    worker_host.run_tick()
     assert len(latest()) == 1
 
 

@@ -150,8 +150,8 @@ def test_each_page_is_in_the_auditors_own_log(auditor, vera, packet):
 @pytest.mark.requirement("R34")
 def test_the_worker_hosts_enter_what_an_auditor_opened_last(vera):
     auditor_access_log.count(vera, "200 GET /admin/", NOON)
-    worker_host.tick()
-    worker_host.tick()
+    worker_host.run_tick()
+    worker_host.run_tick()
     assert [entry.event for entry in timeline(vera.actor)] == ["user.pages_opened"]
 
 

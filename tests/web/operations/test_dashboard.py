@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from audit.verification import runs
 from audit.verification.start import Mode
-from ingestion.models import Document, PortalGate, WorkerHost
+from ingestion.models import Document, PortalLimitState, WorkerHost
 from ingestion.operations import alerts
 from tests.audit.signers import Notary
 from tests.audit.support import write_many
@@ -96,12 +96,12 @@ def test_with_one_there_is_no_red_banner(ops, host):
 def test_a_site_at_its_limit_is_named_with_what_waits(ops, host):
     site = make_site("0204", rate_per_second=1.0, burst=5)
     make_batch(site, 14)
-    PortalGate.objects.create(portal=site.portal, tat=int((time.time() + 60) * 1e6))
+    PortalLimitState.objects.create(portal=site.portal, tat=int((time.time() + 60) * 1e6))
     shown = text(ops.get(PAGE))
     assert "Site 0204: the portal has reached its request limit." in shown
     assert "14 documents are waiting." in shown
     assert "100%, limit reached" in shown
-    PortalGate.objects.update(tat=int((time.time() + 2.5) * 1e6))
+    PortalLimitState.objects.update(tat=int((time.time() + 2.5) * 1e6))
     shown = text(ops.get(PAGE))
     assert "has reached its request limit" not in shown
     assert re.search(r">(4\d|50)%<", shown)
@@ -109,7 +109,7 @@ def test_a_site_at_its_limit_is_named_with_what_waits(ops, host):
 
 def test_a_portal_that_does_not_answer_is_listed_with_its_next_probe(ops, host, site):
     later = int((time.time() + 300) * 1e6)
-    PortalGate.objects.create(portal=site.portal, breaker="OPEN", shut_until=later)
+    PortalLimitState.objects.create(portal=site.portal, breaker="OPEN", shut_until=later)
     assert "Not responding" in text(ops.get(PAGE))
 
 
@@ -147,14 +147,14 @@ def test_it_takes_as_many_queries_for_much_as_for_little(ops, host, site):
 
     hold(site)
     make_batch(site)
-    PortalGate.objects.create(portal=site.portal, tat=int((time.time() + 60) * 1e6))
+    PortalLimitState.objects.create(portal=site.portal, tat=int((time.time() + 60) * 1e6))
     few = queries()
     for number in range(4):
         more = make_site()
         make_batch(more, 3)
         hold(more, 2, "PORTAL_UNAVAILABLE")
         make_read(more, "cv")
-        PortalGate.objects.create(portal=more.portal, tat=int((time.time() + 60) * 1e6))
+        PortalLimitState.objects.create(portal=more.portal, tat=int((time.time() + 60) * 1e6))
         WorkerHost.objects.create(name=f"h{number}", host="h", workers=1, software="1")
     Document.objects.filter(state="ARCHIVED").update(code="")
     assert queries() == few

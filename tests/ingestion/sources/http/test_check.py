@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ingestion.core.breaker import BreakerState
-from ingestion.core.limiter import Pace
+from ingestion.core.limiter import RequestRate
 from ingestion.dispatch import portal_limit_rows
-from ingestion.models import PortalGate
+from ingestion.models import PortalLimitState
 from ingestion.sources.http.check import look
 from tests.factories import make_site
 from tests.ingestion.sources.http.conftest import LIMITS, here, make_item
@@ -146,23 +146,23 @@ def test_the_command_says_that_a_portal_is_ready(portal, capsys):
 def test_the_command_takes_slots_of_the_bucket_that_workers_use(portal, capsys):
     portal.on("/1001/", give(b"", 405), give())
     site = make_site("1001", base_url=portal.url("/1001/"), rate_per_second=10, burst=1)
-    pace = Pace.of(10, 1)
-    before = portal_limit_rows.reserve(site.portal_id, pace, 25)
+    pace = RequestRate.of(10, 1)
+    before = portal_limit_rows.reserve_tokens(site.portal_id, pace, 25)
     call_command("portal_check", "1001")
     assert "It is busy: its next slot is in " in capsys.readouterr().out
     assert [method for method, *_ in portal.seen] == ["HEAD", "GET"]
     assert time.time() >= before.tat + pace.interval
-    assert PortalGate.objects.get().tat == before.receipt + round(2e6 * pace.interval)
+    assert PortalLimitState.objects.get().tat == before.receipt + round(2e6 * pace.interval)
 
 
 @pytest.mark.django_db
 def test_the_command_asks_a_portal_that_workers_do_not_ask_and_says_so(portal, capsys):
     portal.on("/1001/", give())
     site = make_site("1001", base_url=portal.url("/1001/"))
-    PortalGate.objects.create(portal=site.portal, breaker=BreakerState.OPEN, shut_until=2**52)
+    PortalLimitState.objects.create(portal=site.portal, breaker=BreakerState.OPEN, shut_until=2**52)
     call_command("portal_check", "1001")
     assert "Its breaker is open: workers do not ask it just now." in capsys.readouterr().out
-    assert PortalGate.objects.get().breaker == BreakerState.OPEN
+    assert PortalLimitState.objects.get().breaker == BreakerState.OPEN
 
 
 @pytest.mark.django_db

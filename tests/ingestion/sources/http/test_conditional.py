@@ -5,12 +5,12 @@ import hashlib
 import pytest
 
 from ingestion.core.errors import NotServed
-from ingestion.core.ports import Filed, Unchanged
+from ingestion.core.ports import FiledVersion, NotModified
 from tests.ingestion.sources.http.conftest import make_item
 from tests.ingestion.sources.http.servers import give, redirect, serve
 
 BODY = b"%PDF-1.7 " + b"x" * 2000
-FILED = Filed('"v1"', hashlib.sha256(BODY).hexdigest())
+FILED = FiledVersion('"v1"', hashlib.sha256(BODY).hexdigest())
 
 
 def conditional(body=BODY, etag='"v1"', said=None):
@@ -44,7 +44,7 @@ def ask(portal, portals):
 async def test_a_portal_whose_document_is_unchanged_sends_no_bytes(portal, ask, tmp_path):
     portal.on("/cv.pdf", conditional())
     answer, tokens = await ask()
-    assert isinstance(answer, Unchanged)
+    assert isinstance(answer, NotModified)
     assert (answer.facts["answer"], tokens) == ("304 unchanged", 0)
     assert portal.headers("/cv.pdf")[0]["If-None-Match"] == '"v1"'
     assert not list(tmp_path.iterdir())
