@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -14,6 +15,7 @@ from ingestion.operations import work_status
 from ingestion.storage import disk_space
 
 
+@login_not_required
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -21,6 +23,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"status": "ok"})
 
 
+@login_not_required
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:

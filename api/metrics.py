@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -31,6 +32,7 @@ from ingestion.storage import disk_space
 from sites.models import Scope
 
 
+@login_not_required
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:

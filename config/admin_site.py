@@ -8,10 +8,12 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.decorators import method_decorator
 
 
 class SiteLedgerAdmin(admin.AdminSite):
@@ -20,6 +22,7 @@ class SiteLedgerAdmin(admin.AdminSite):
     site_url = None
     enable_nav_sidebar = False  # the header has the navigation, and lists get the width
 
+    @method_decorator(login_not_required)
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:

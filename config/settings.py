@@ -49,7 +49,6 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
-    "axes",
     "django_otp",
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
@@ -70,6 +69,7 @@ MIDDLEWARE = [
     "web.shell.request_limits.BodyBounds",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "web.account.session_limits.SessionLimits",
     "web.account.auditors.ReadOnlyAuditors",
@@ -137,7 +137,7 @@ CACHES = {
 # --- people ---------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "clinical_sites.User"
-AUTHENTICATION_BACKENDS = ["sites.backends.Doorkeeper", "sites.backends.People"]
+AUTHENTICATION_BACKENDS = ["sites.backends.LockoutBackend", "sites.backends.People"]
 PASSWORD_HASHERS = [
     f"django.contrib.auth.hashers.{name}"
     for name in ("Argon2PasswordHasher", "PBKDF2PasswordHasher")  # the second: from before
@@ -168,12 +168,6 @@ OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = (
 LOCKOUT_FAILURES = env.int("LOCKOUT_FAILURES", default=5)  # of a name
 LOCKOUT_ADDRESS_FAILURES = env.int("LOCKOUT_ADDRESS_FAILURES", default=50)  # whatever the names
 LOCKOUT_MINUTES = env.float("LOCKOUT_MINUTES", default=15.0)
-AXES_HANDLER = "sites.accounts.lockout.Handler"
-AXES_CLIENT_IP_CALLABLE = "audit.ledger.middleware.address_of"
-AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # the time that the page names stays true
-AXES_ENABLE_ADMIN = AXES_VERBOSE = False  # the ledger has it
-# axes' own middleware would answer in the place of our sign-in page, which says when.
-SILENCED_SYSTEM_CHECKS = ["axes.W002"]
 
 SESSION_IDLE_MINUTES = env.float("SESSION_IDLE_MINUTES", default=15.0)
 SESSION_HOURS = env.float("SESSION_HOURS", default=12.0)  # however busy

@@ -17,6 +17,7 @@ class SitesConfig(AppConfig):
         from sites import portal_approval
         from sites.accounts import (
             identity,
+            lockout,
             sessions,
             sign_in_log,
             token_approval,
@@ -31,5 +32,6 @@ class SitesConfig(AppConfig):
             kind.register()
         sign_in_log.connect()
         sessions.connect()
+        lockout.connect()
         checks.register(our_checks.check_settings)
         checks.register(our_checks.check_studies, checks.Tags.database)

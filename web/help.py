@@ -5,18 +5,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_safe
 
 from ingestion import notifications
 from ingestion.core.states import DocumentState
 from ingestion.models import Draft
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import Sentences, reason, sentences
+from web.shell.access import READ, page
 
 HEADINGS: Mapping[Disposition, Promise] = MappingProxyType(
     {
@@ -55,8 +54,7 @@ STATES: Mapping[DocumentState, Promise] = MappingProxyType(
 )
 
 
-@login_required
-@require_safe
+@page(READ, may_be_stored=True)
 def help_page(request: HttpRequest) -> HttpResponse:
     context = {
         "states": STATES.items(),
@@ -67,8 +65,7 @@ def help_page(request: HttpRequest) -> HttpResponse:
     return render(request, "help/page.html", context)
 
 
-@login_required
-@require_safe
+@page(READ, may_be_stored=True)
 def rejections(request: HttpRequest) -> HttpResponse:
     return render(request, "help/rejections.html", {"groups": list(_groups())})
 

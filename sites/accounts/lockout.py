@@ -1,4 +1,4 @@
-"""Who fails too often has to wait (21 CFR 11.300(d); R19). The handler behind django-axes.
+"""Lock out names, browsers, addresses and people after too many failures (21 CFR 11.300(d); R19).
 
 What is counted, each for LOCKOUT_MINUTES from its first failure:
 
@@ -23,8 +23,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from axes.handlers.base import AbstractAxesHandler, AxesBaseHandler
 from django.conf import settings
+from django.contrib.auth import signals
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import F, Q
 from django.dispatch import Signal
@@ -64,6 +65,17 @@ class Lock:
     address: str  # from where
     user: str  # an actor; "" where nobody has that name
     until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """How an attempt to sign in ended: the attribute `lockout` of its request.
+
+    `is_unchecked`: the password was not looked at.
+    """
+
+    until: datetime | None
+    is_unchecked: bool = False
 
 
 class Refused(Exception):
@@ -201,35 +213,50 @@ def _rows(counts: Iterable[Count]) -> Any:
     return Tries.objects.filter(wanted)
 
 
-class Handler(AxesBaseHandler, AbstractAxesHandler):  # type: ignore[misc] # axes has no types
-    """What django-axes asks. It writes nothing of its own: the ledger has it."""
-
-    def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
-        raise NotImplementedError("is_locked() answers by itself: there is no one number")
-
-    def is_locked(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> bool:
-        """Whether the attempt is refused. If not, it is counted; axes asks once for each."""
-        counts, person = counts_of(_name(credentials), request)
-        until = begin_attempt(counts, person)
-        vars(request)["locked_until"] = until
-        return until is not None
-
-    def user_login_failed(
-        self, sender: Any, credentials: dict[str, Any], request: Any = None, **signal: Any
-    ) -> None:
-        if request is None or request.axes_locked_out:
-            return
-        name = _name(credentials)
-        counts, person = counts_of(name, request)
-        vars(request)["locked_until"] = record_failure(counts, name, person)
-
-    def user_logged_in(self, sender: Any, request: Any, user: User, **signal: Any) -> None:
-        counts, _person = counts_of(user.get_username(), request)
-        forget(*counts, of_person(user))
-
-    def user_logged_out(self, sender: Any, request: Any, user: Any, **signal: Any) -> None:
-        pass
+def connect() -> None:
+    """Count failed sign-ins and forget them after a sign-in. Called once, when the app is ready."""
+    signals.user_login_failed.connect(_sign_in_failed, dispatch_uid="sites.lockout_failed")
+    signals.user_logged_in.connect(_signed_in, dispatch_uid="sites.lockout_signed_in")
 
 
-def _name(credentials: dict[str, Any] | None) -> str:
-    return sign_in_log.as_typed((credentials or {}).get("username"))
+def refuse_if_locked(request: HttpRequest, name: str) -> None:
+    """Count an attempt to sign in before its password is looked at.
+
+    Raises PermissionDenied, which ends Django's authentication, if the name, the browser or the
+    address is locked. `refused_until` then returns until when.
+    """
+    counts, person = counts_of(sign_in_log.as_typed(name), request)
+    until = begin_attempt(counts, person)
+    _set_refusal(request, Refusal(until, is_unchecked=until is not None))
+    if until is not None:
+        raise PermissionDenied
+
+
+def refused_until(request: HttpRequest) -> datetime | None:
+    """Return until when the attempt in this request was refused, or None if it was not."""
+    refusal = _refusal_of(request)
+    return refusal.until if refusal else None
+
+
+def _set_refusal(request: HttpRequest, refusal: Refusal) -> None:
+    request.lockout = refusal  # type: ignore[attr-defined] # as Django's middleware sets `user`
+
+
+def _refusal_of(request: HttpRequest) -> Refusal | None:
+    return getattr(request, "lockout", None)
+
+
+def _sign_in_failed(
+    sender: Any, credentials: dict[str, Any], request: HttpRequest | None = None, **_signal: Any
+) -> None:
+    refusal = _refusal_of(request) if request else None
+    if request is None or refusal is None or refusal.is_unchecked:
+        return
+    name = sign_in_log.as_typed(credentials.get("username"))
+    counts, person = counts_of(name, request)
+    _set_refusal(request, Refusal(record_failure(counts, name, person)))
+
+
+def _signed_in(sender: Any, request: HttpRequest, user: User, **_signal: Any) -> None:
+    counts, _person = counts_of(user.get_username(), request)
+    forget(*counts, of_person(user))

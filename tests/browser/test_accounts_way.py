@@ -142,8 +142,14 @@ def code(later=0):
 
 
 def seen_by_a_phone(picture):
+    """Return what the QR code says. A phone tries many frames, so several sizes are tried here."""
     seen = cv2.imdecode(np.frombuffer(picture.screenshot(), np.uint8), cv2.IMREAD_GRAYSCALE)
-    return cv2.QRCodeDetector().detectAndDecode(cv2.resize(seen, None, fx=3, fy=3))[0]
+    for scale in (3, 2, 4, 2.5, 5):
+        frame = cv2.resize(seen, None, fx=scale, fy=scale, interpolation=cv2.INTER_NEAREST)
+        for detector in (cv2.QRCodeDetector(), cv2.QRCodeDetectorAruco()):
+            if text := detector.detectAndDecode(frame)[0]:
+                return text
+    return ""
 
 
 @pytest.mark.requirement("R20")

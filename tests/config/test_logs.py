@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
 from django.http import Http404
 from django.test.client import Client
@@ -17,6 +18,7 @@ from config.urls import urlpatterns as pages
 
 
 def fail_with(error):
+    @login_not_required
     def view(_request):
         raise error
 

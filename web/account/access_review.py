@@ -7,11 +7,10 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_safe
 
 from audit.change_tracking.change_reasons import LEAST
 from sites.accounts import access_review
-from web.shell.access import SignedIn, for_staff_with
+from web.shell.access import FORM, READ, SignedIn, page
 from web.shell.forms import SignedForm
 
 SEE_PEOPLE = "clinical_sites.view_user"
@@ -31,9 +30,8 @@ class ReviewForm(SignedForm):
     )
 
 
-@for_staff_with(SEE_PEOPLE)
+@page(FORM, permission=SEE_PEOPLE)
 @sensitive_post_parameters("password")
-@require_http_methods(["GET", "HEAD", "POST"])
 def review(request: SignedIn) -> HttpResponse:
     may_sign = request.user.has_perm(SIGN) and not request.user.is_auditor
     form = ReviewForm(request.POST or None) if may_sign else None
@@ -63,8 +61,7 @@ def review(request: SignedIn) -> HttpResponse:
     )
 
 
-@for_staff_with(SEE_PEOPLE)
-@require_safe
+@page(READ, permission=SEE_PEOPLE)
 def table(request: SignedIn) -> HttpResponse:
     answer = HttpResponse(
         access_review.table(access_review.accounts()), content_type="text/csv; charset=utf-8"

@@ -3,17 +3,14 @@
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from audit.ledger.log import ledger
 from sites import account_changes, eligibility
 from sites.accounts import identity, second_factor
 from sites.eligibility import Missing
-from web.shell.access import SignedIn
+from web.shell.access import CHANGE, FORM, READ, SignedIn, page
 from web.shell.current_person import wanted
 
 _THANKS = {
@@ -31,9 +28,7 @@ class Need:
     blocks_upload: bool
 
 
-@never_cache
-@login_required
-@require_safe
+@page(READ)
 def account(request: SignedIn) -> HttpResponse:
     person = request.user
     context = {
@@ -56,17 +51,13 @@ def _needs(request: SignedIn) -> list[Need]:
     ]
 
 
-@never_cache
-@login_required
-@require_POST
+@page(CHANGE)
 def training(request: SignedIn) -> HttpResponse:
     """The person says that they have been trained (R36)."""
     return _acknowledged(request, Missing.TRAINING)
 
 
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page(FORM)
 def policy(request: SignedIn) -> HttpResponse:
     """The text, and that it was read (R37)."""
     if request.method == "POST":
@@ -74,9 +65,7 @@ def policy(request: SignedIn) -> HttpResponse:
     return render(request, "account/policy.html", {"next": wanted(request)})
 
 
-@never_cache
-@login_required
-@require_POST
+@page(CHANGE)
 def ask_for_identity(request: SignedIn) -> HttpResponse:
     """Ask the administrators to verify one's own identity (R27)."""
     person = request.user

@@ -9,13 +9,12 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_safe
 
 from sites import approvals
 from sites.accounts.identity import Cause
 from sites.models import User
 from web.account.password import prove_password
-from web.shell.access import SignedIn, for_staff_with
+from web.shell.access import FORM, READ, SignedIn, page
 from web.shell.forms import PlainForm
 
 SEE = "clinical_sites.change_portal"  # operations and administrators, who ask and decide
@@ -55,8 +54,7 @@ class DecisionForm(PlainForm):
         return prove_password(self._person, self.cleaned_data["password"])
 
 
-@for_staff_with(SEE)
-@require_safe
+@page(READ, permission=SEE)
 def requests(request: SignedIn) -> HttpResponse:
     rows = approvals.visible_to(request.user).select_related("asked_by")
     waiting = list(rows.open())
@@ -65,9 +63,8 @@ def requests(request: SignedIn) -> HttpResponse:
     return render(request, "account/approvals.html", context)
 
 
-@for_staff_with(SEE)
+@page(FORM, permission=SEE)
 @sensitive_post_parameters("password")
-@require_http_methods(["GET", "HEAD", "POST"])
 def one_request(request: SignedIn, pk: int) -> HttpResponse:
     row = get_object_or_404(approvals.visible_to(request.user), pk=pk)
     act = request.POST.get("act", "")

@@ -1,19 +1,14 @@
 """A person's own settings of this app: mail."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from ingestion import notifications
-from web.shell.access import SignedIn
+from web.shell.access import FORM, SignedIn, page
 
 
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page(FORM)
 def account_mail(request: SignedIn) -> HttpResponse:
     if request.method == "POST":
         on = request.POST.get("wanted") == "on"

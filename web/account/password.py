@@ -5,18 +5,15 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.contrib.auth import password_validation, update_session_auth_hash
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
 from audit.change_tracking import form_errors
 from sites.accounts import lockout, password_changes
 from sites.models import User
-from web.shell.access import SignedIn
+from web.shell.access import FORM, SignedIn, page
 from web.shell.current_person import wanted
 from web.shell.forms import PlainForm
 from web.shell.landing import start_page
@@ -75,10 +72,8 @@ def _said(refused: lockout.Refused) -> str:
     return "This is not your present password."
 
 
-@never_cache
-@login_required
+@page(FORM)
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
 def password(request: SignedIn) -> HttpResponse:
     person = request.user
     form = PasswordForm(person, request.POST or None)

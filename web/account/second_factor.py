@@ -5,20 +5,17 @@ from typing import Any
 
 import segno
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString, mark_safe
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 from django_otp import login as keep_in_session
 
 from sites.accounts import second_factor
 from sites.models import User
 from web.account.password import prove_password
-from web.shell.access import SignedIn
+from web.shell.access import FORM, SignedIn, page
 from web.shell.current_person import wanted
 from web.shell.forms import PlainForm
 from web.shell.landing import start_page
@@ -42,10 +39,8 @@ class SetUpForm(PlainForm):
         return prove_password(self._person, self.cleaned_data["password"])
 
 
-@never_cache
-@login_required
+@page(FORM)
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
 def set_up(request: SignedIn) -> HttpResponse:
     person = request.user
     form = SetUpForm(person, request.POST or None)

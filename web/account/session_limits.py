@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import get_token
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from sites.accounts import sessions, sign_in_log
 from sites.models import User
+from web.shell.access import FORM, page
 from web.shell.current_person import FOR_PROGRAMS, person_of
 
 _WHY = {
@@ -54,8 +54,8 @@ def _keep_or_end(request: HttpRequest, person: User) -> None:
         sessions.touch(request.session, now)
 
 
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@login_not_required
+@page(FORM)
 def session(request: HttpRequest) -> HttpResponse:
     """Who is signed in here, for how long, and a fresh token for forms; for people, a page.
 

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib.auth import REDIRECT_FIELD_NAME, login
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.core.exceptions import ValidationError
@@ -17,9 +18,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
 from sites.accounts import (
     known_browsers,
@@ -28,6 +27,7 @@ from sites.accounts import (
     sign_in_log,
 )
 from sites.models import User
+from web.shell.access import FORM, page
 from web.shell.current_person import wanted
 from web.shell.forms import PlainForm
 from web.shell.landing import start_page
@@ -86,7 +86,7 @@ class SignIn(LoginView):
         return response
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        if until := vars(self.request).get("locked_until"):
+        if until := lockout.refused_until(self.request):
             return locked(self.request, until)
         return super().form_invalid(form)
 
@@ -113,9 +113,9 @@ class CodeForm(PlainForm):
         self.fields["code"].widget.attrs |= usual
 
 
-@never_cache
+@login_not_required
+@page(FORM)
 @sensitive_post_parameters("code")
-@require_http_methods(["GET", "HEAD", "POST"])
 def code(request: HttpRequest) -> HttpResponse:
     """The second step of signing in."""
     person = _half_way(request)

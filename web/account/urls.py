@@ -1,5 +1,6 @@
 """Signing in and out, and one's own account."""
 
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
@@ -17,7 +18,7 @@ from web.account.sign_in import SignIn, code
 urlpatterns = [
     path("login/", SignIn.as_view(), name="login"),
     path("login/code/", code, name="login_code"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("logout/", login_not_required(LogoutView.as_view()), name="logout"),
     path("session/", session_limits.session, name="session"),
     path("password/", password.password, name="password"),
     path(

@@ -5,14 +5,11 @@ from contextlib import ExitStack
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods
 
 from audit.change_tracking.change_reasons import LEAST, MOST
 from ingestion.certified_copies import certification
@@ -24,7 +21,7 @@ from ingestion.certified_copies.certification import (
 from ingestion.documents.transitions import By
 from ingestion.models import Document
 from web.documents.lookup import visible
-from web.shell.access import SignedIn
+from web.shell.access import DOWNLOAD, FORM, SignedIn, page
 from web.shell.forms import SignedForm
 
 
@@ -38,10 +35,8 @@ class CopyForm(SignedForm):
     )
 
 
-@never_cache
-@login_required
+@page(FORM)
 @sensitive_post_parameters("password")
-@require_http_methods(["GET", "HEAD", "POST"])
 def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
     document = visible(request.user, pk)
     form = CopyForm(request.POST or None)
@@ -55,9 +50,7 @@ def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
     return _shown(request, document, form=form, status=400 if form.errors else 200)
 
 
-@never_cache
-@login_required
-@require_GET
+@page(DOWNLOAD)
 def certified_copy(request: SignedIn, pk: int, seq: int) -> HttpResponse | FileResponse:
     """The package, for whoever signed it."""
     document = visible(request.user, pk)

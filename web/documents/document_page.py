@@ -1,14 +1,11 @@
 """One document: `/documents/<id>/`, and its original as a download."""
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
 
 from audit.change_tracking.change_reasons import LEAST, MOST
 from ingestion.core.states import UNSETTLED, DocumentState
@@ -26,7 +23,7 @@ from web.documents.lookup import visible
 from web.documents.outcomes import outcome
 from web.documents.page_images import pictured
 from web.documents.timeline import steps
-from web.shell.access import SignedIn
+from web.shell.access import FORM, READ, SignedIn, page
 from web.shell.forms import PlainForm
 
 _PLAIN_OUTCOMES = {
@@ -38,9 +35,7 @@ _PLAIN_OUTCOMES = {
 }
 
 
-@never_cache
-@login_required
-@require_safe
+@page(READ)
 def document_page(request: SignedIn, pk: int) -> HttpResponse:
     document = visible(request.user, pk)
     afterwards = choices(request.user, document, AFTERWARDS)
@@ -88,9 +83,7 @@ class DownloadForm(PlainForm):
     )
 
 
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page(FORM)
 def original(request: SignedIn, pk: int) -> HttpResponseBase:
     """The bytes as they were sent: always an attachment, never shown inside our own pages.
 

@@ -4,11 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_safe
 
 from ingestion.documents import downloads, page_previews
 from ingestion.documents.transitions import By
@@ -17,7 +15,7 @@ from ingestion.reading.preview_images import WIDTH
 from sites.models import User
 from web.documents.lookup import visible
 from web.documents.outcomes import Outcome
-from web.shell.access import SignedIn
+from web.shell.access import READ, SignedIn, page
 
 KEPT_SECONDS = 300  # by the person's own browser
 _SIGNED = ("SIGNATURE_", "SIGNER_")  # how codes begin that are about the signature
@@ -62,9 +60,8 @@ class PagePicture:
         return sentence.format(page=self.number, type=self.document.type_name)
 
 
-@login_required
+@page(READ, may_be_stored=True)
 @cache_control(private=True, max_age=KEPT_SECONDS)
-@require_safe
 def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
     """404 where there is nothing to see for this person, also where it cannot be drawn."""
     document = visible(request.user, pk)

@@ -4,13 +4,10 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 
 from audit.change_tracking.change_reasons import LEAST
 from ingestion.documents.transitions import By
@@ -21,7 +18,7 @@ from ingestion.review import review_requests
 from sites import eligibility
 from web.documents.lookup import of_own_site
 from web.documents.outcomes import outcome
-from web.shell.access import SignedIn
+from web.shell.access import CHANGE, FORM, SignedIn, page
 from web.shell.forms import PlainForm, person_field, type_field
 
 MOST_REASON = 500  # characters
@@ -72,9 +69,7 @@ class DeclarationForm(PlainForm):
         return Declared(given.get("document_type", ""), given.get("person", "").strip())
 
 
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page(FORM)
 def redeclare(request: SignedIn, pk: int) -> HttpResponse:
     """Correct what the document was sent as; 409 where that cannot be done any more."""
     document = of_own_site(request.user, pk)
@@ -103,9 +98,7 @@ def redeclare(request: SignedIn, pk: int) -> HttpResponse:
     )
 
 
-@never_cache
-@login_required
-@require_POST
+@page(CHANGE)
 def retry(request: SignedIn, pk: int) -> HttpResponse:
     """Ask its portal once more, for what the portal would not give."""
     document = of_own_site(request.user, pk)
@@ -119,9 +112,7 @@ def retry(request: SignedIn, pk: int) -> HttpResponse:
     return redirect("document", pk)
 
 
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page(FORM)
 def ask(request: SignedIn, pk: int) -> HttpResponse:
     document = of_own_site(request.user, pk)
     form = Question(request.POST if request.method == "POST" else None)

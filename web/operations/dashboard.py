@@ -16,7 +16,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 from django_q.models import Failure
 
 from audit.signing import anchors
@@ -37,7 +36,7 @@ from ingestion.rules.finding_texts import reason
 from ingestion.storage import disk_space
 from web.operations import portals
 from web.shell import charts
-from web.shell.access import SignedIn, for_staff_with
+from web.shell.access import READ, SignedIn, page
 from web.shell.charts import Columns, Line, Series
 
 SEE, OPERATE = "ingestion.view_chunk", "ingestion.retry_document"
@@ -45,8 +44,7 @@ POLL_MILLISECONDS = 10_000
 WEEK = timedelta(days=7)
 
 
-@for_staff_with(SEE)
-@require_safe
+@page(READ, permission=SEE)
 def dashboard(request: SignedIn) -> HttpResponse:
     is_fragment = bool(request.headers.get("X-Fragment"))
     context = {"poll": POLL_MILLISECONDS, **_numbers(timezone.now())}

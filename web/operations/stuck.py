@@ -12,7 +12,6 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_POST, require_safe
 
 from audit.change_tracking.change_reasons import LEAST, MOST
 from audit.ledger.context import because
@@ -22,7 +21,7 @@ from ingestion.intake import retrying
 from ingestion.operations import stuck as stuck_items
 from ingestion.rules.finding_texts import reason as words_of
 from web.operations.dashboard import OPERATE, SEE
-from web.shell.access import SignedIn, for_staff_with
+from web.shell.access import CHANGE, READ, SignedIn, page
 from web.shell.forms import PlainForm
 from web.shell.request_limits import whole_number
 
@@ -57,14 +56,12 @@ class ReasonForm(PlainForm):
         return given
 
 
-@for_staff_with(SEE)
-@require_safe
+@page(READ, permission=SEE)
 def stuck(request: SignedIn) -> HttpResponse:
     return _page(request)
 
 
-@for_staff_with(OPERATE)
-@require_POST
+@page(CHANGE, permission=OPERATE)
 def retry(request: SignedIn) -> HttpResponse:
     """Held documents go back into the queue: those that are chosen, or all of a code."""
     form = ReasonForm(request.POST, name="retry")
@@ -84,8 +81,7 @@ def retry(request: SignedIn) -> HttpResponse:
     return _done(request, form, act)
 
 
-@for_staff_with(OPERATE)
-@require_POST
+@page(CHANGE, permission=OPERATE)
 def at_once(request: SignedIn) -> HttpResponse:
     """Documents past their deadline need not wait for their next attempt."""
     form = ReasonForm(request.POST, name="now")
@@ -100,8 +96,7 @@ def at_once(request: SignedIn) -> HttpResponse:
     return _done(request, form, act)
 
 
-@for_staff_with(OPERATE)
-@require_POST
+@page(CHANGE, permission=OPERATE)
 def release(request: SignedIn) -> HttpResponse:
     """Release expired leases. The documents of their chunks are due again."""
     form = ReasonForm(request.POST, name="release")

@@ -13,15 +13,12 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 
 from audit.change_tracking import form_errors
 from ingestion.intake import drafts, upload_sessions
@@ -30,7 +27,7 @@ from ingestion.models import Document, Draft, DraftFile, Upload
 from sites import eligibility
 from web.documents.lookup import of_own_site
 from web.packets.drafts import left_out, unacceptable
-from web.shell.access import SignedIn
+from web.shell.access import CHANGE, FORM, SignedIn, page
 from web.shell.request_limits import whole_number
 
 _UPLOAD = re.compile(r"[0-9a-f]{32}").fullmatch
@@ -46,9 +43,7 @@ class Part:
     whole: int  # bytes of the whole file
 
 
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page(FORM)
 def files(request: SignedIn) -> JsonResponse:
     """What has come; or, with POST, one more file: 201, and 200 for what had come already."""
     if request.method == "POST":
@@ -58,9 +53,7 @@ def files(request: SignedIn) -> JsonResponse:
     return JsonResponse({"files": [_out(file) for file in kept]})
 
 
-@never_cache
-@login_required
-@require_POST
+@page(CHANGE)
 def file(request: SignedIn, pk: int) -> HttpResponse:
     """What its person says that it is."""
     said = request.POST
@@ -68,9 +61,7 @@ def file(request: SignedIn, pk: int) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@never_cache
-@login_required
-@require_POST
+@page(CHANGE)
 def guess(request: SignedIn, pk: int) -> JsonResponse:
     """What its pages say that it is. Takes seconds; `looked` is false where there was no time."""
     own = _own(request, pk)
@@ -78,9 +69,7 @@ def guess(request: SignedIn, pk: int) -> JsonResponse:
     return JsonResponse(_out(own))
 
 
-@never_cache
-@login_required
-@require_POST
+@page(CHANGE)
 def remove(request: SignedIn, pk: int) -> HttpResponse:
     """Idempotent."""
     for own in _mine(request).filter(pk=pk).select_related("draft"):

@@ -3,13 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.processes import host_heartbeat
@@ -18,15 +15,13 @@ from ingestion.operations import work_status
 from sites.models import Site
 from web.documents.outcomes import needed
 from web.packets.progress import Progress
-from web.shell.access import SignedIn
+from web.shell.access import READ, SignedIn, page
 from web.shell.landing import start_page
 
 PACKETS_ON_A_PAGE = 15
 
 
-@never_cache
-@login_required
-@require_safe
+@page(READ)
 def home(request: SignedIn) -> HttpResponse:
     if request.user.is_staff:
         return redirect(start_page(request.user))

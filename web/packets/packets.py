@@ -4,13 +4,10 @@ The page and its fragment are one view: `poll.js` asks the same address with
 `X-Fragment: 1` and gets the live parts alone, or 304 while nothing has changed.
 """
 
-from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.cache import get_conditional_response
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from ingestion import notifications
 from ingestion.core.states import DocumentState
@@ -23,16 +20,14 @@ from sites.models import User
 from web.documents.outcomes import ACTED_ON, Outcome, outcome
 from web.documents.page_images import pictured
 from web.packets.progress import Progress
-from web.shell.access import SignedIn
+from web.shell.access import READ, SignedIn, page
 from web.sites.required_documents import Disagreement, disagreements
 
 POLL_MILLISECONDS = 2000
 MOST_PICTURES = 40  # on one page; a document's own page has the others
 
 
-@never_cache
-@login_required
-@require_safe
+@page(READ)
 def packet_page(request: SignedIn, reference: str) -> HttpResponse:
     packet = _visible(request.user, reference)
     has_worker = host_heartbeat.is_any_running()
@@ -49,9 +44,7 @@ def packet_page(request: SignedIn, reference: str) -> HttpResponse:
     return response
 
 
-@never_cache
-@login_required
-@require_safe
+@page(READ)
 def receipt(request: SignedIn, reference: str) -> HttpResponse:
     """What was received, as a PDF. That somebody has it is on record."""
     packet = _visible(request.user, reference)

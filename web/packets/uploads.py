@@ -7,12 +7,10 @@ One form, with JavaScript and without. Its script sends each file as it is chose
 from collections.abc import Sequence
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
 
 from audit.change_tracking import form_errors
 from ingestion.documents.site_readiness import readiness_of
@@ -25,13 +23,11 @@ from sites.models import ApiToken, Site
 from web.documents.lookup import of_own_site
 from web.documents.outcomes import person_of
 from web.packets.drafts import ACCEPTED, Form, Row
-from web.shell.access import SignedIn
+from web.shell.access import FORM, READ, SignedIn, page
 from web.sites.required_documents import lines
 
 
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page(FORM)
 def upload(request: SignedIn) -> HttpResponse:
     if missing := eligibility.may_upload(request.user):
         return _upload_not_allowed(request, missing)
@@ -43,8 +39,8 @@ def upload(request: SignedIn) -> HttpResponse:
     return _drawn(request, form)
 
 
-@never_cache
-@require_safe
+@login_not_required
+@page(READ)
 def allowed(request: HttpRequest) -> HttpResponse:
     """204 if whoever sent this request may upload, else 401: nginx asks before it reads a body."""
     kind, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -55,9 +51,7 @@ def allowed(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=204 if is_known else 401)
 
 
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page(FORM)
 def correct(request: SignedIn, pk: int) -> HttpResponse:
     """The same form for one document, with its site, type and person filled in.
 

@@ -13,25 +13,23 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_POST
 
+from ingestion.documents import downloads
 from ingestion.models import Action, Document
 from ingestion.review import assignments, decisions
 from ingestion.review.decision_rules import RULES, open_to
 from ingestion.review.decisions import DecisionRefused
 from ingestion.rules.finding_texts import reason
 from web.review.forms import DecisionForm
-from web.review.queue import for_reviewers
 from web.review.sign import signature
-from web.shell.access import SignedIn
+from web.shell.access import CHANGE, SignedIn, page
 from web.shell.request_limits import whole_number
 
 MOST = 50  # documents at a time: what one page of the queue shows
 
 
-@for_reviewers
+@page(CHANGE, permission=downloads.REVIEWS)
 @sensitive_post_parameters("password")
-@require_POST
 def together(request: SignedIn) -> HttpResponse:
     chosen = _chosen(request)
     if not chosen:

@@ -4,9 +4,9 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from ingestion.core.states import DocumentState
+from ingestion.documents import downloads
 from ingestion.intake import corrections
 from ingestion.models import Document
 from ingestion.review import assignments, decisions
@@ -18,19 +18,17 @@ from web.documents.page_images import marked_picture
 from web.review.forms import FilterForm
 from web.review.names import compared_names
 from web.review.queue import (
-    for_reviewers,
     neighbours,
     row,
     without_page,
 )
-from web.shell.access import SignedIn
+from web.shell.access import CHANGE, READ, SignedIn, page
 from web.shell.request_limits import whole_number
 
 WAITS = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
 
 
-@for_reviewers
-@require_safe
+@page(READ, permission=downloads.REVIEWS)
 def review(request: SignedIn, pk: int) -> HttpResponse:
     document = reviewed(pk)
     page, pages = _page(request, document)
@@ -67,8 +65,7 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
     return render(request, "review/page.html", context)
 
 
-@for_reviewers
-@require_POST
+@page(CHANGE, permission=downloads.REVIEWS)
 def take(request: SignedIn, pk: int) -> HttpResponse:
     document = reviewed(pk)
     if assignments.assign(document, request.user, by=request.user):

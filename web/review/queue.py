@@ -7,7 +7,6 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from ingestion.documents import downloads
 from ingestion.models import Document, ReviewRequest
@@ -16,10 +15,9 @@ from ingestion.review.assignments import Wanted
 from ingestion.rules.finding_texts import reason
 from sites.models import User
 from web.review.forms import FilterForm
-from web.shell.access import SignedIn, for_staff_with
+from web.shell.access import READ, SignedIn, page
 
 ON_A_PAGE = 50
-for_reviewers = for_staff_with(downloads.REVIEWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +32,7 @@ class Row:
     assigned_to: User | None
 
 
-@for_reviewers
-@require_safe
+@page(READ, permission=downloads.REVIEWS)
 def queue(request: SignedIn) -> HttpResponse:
     form = FilterForm(request.GET)
     wanted = form.wanted(request.user)

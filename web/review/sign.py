@@ -11,9 +11,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
 from audit.electronic_signatures import Signature
+from ingestion.documents import downloads
 from ingestion.intake import corrections
 from ingestion.models import Action, Decision, Document
 from ingestion.review import assignments, decisions
@@ -22,13 +22,11 @@ from ingestion.review.decision_rules import AFTERWARDS, RULES, open_to
 from ingestion.review.decisions import DecisionConflict, DecisionRefused
 from web.review.forms import DecisionForm
 from web.review.page import reviewed
-from web.review.queue import for_reviewers
-from web.shell.access import SignedIn
+from web.shell.access import FORM, SignedIn, page
 
 
-@for_reviewers
+@page(FORM, permission=downloads.REVIEWS)
 @sensitive_post_parameters("password")
-@require_http_methods(["GET", "HEAD", "POST"])
 def sign(request: SignedIn, pk: int) -> HttpResponse:
     document, action = reviewed(pk), _action(request)
     made_on = request.GET.get("made_on") or decisions.get_version(document)

@@ -1,38 +1,55 @@
-"""Who asks, and for what. Views behind `login_required` take a SignedIn request."""
+"""Access to pages: one decorator states the methods and the permission of each view.
 
-from collections.abc import Callable
+Django's `LoginRequiredMiddleware` demands sign-in for every view. A view that people can open
+without it is marked with `login_not_required` where it is defined.
+"""
+
+from collections.abc import Callable, Sequence
 from functools import wraps
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 
 from sites.models import User
 
 View = Callable[..., HttpResponseBase]
 
+READ = ("GET", "HEAD")
+FORM = ("GET", "HEAD", "POST")
+CHANGE = ("POST",)
+DOWNLOAD = ("GET",)  # a HEAD request would be recorded as a download
+
 
 class SignedIn(HttpRequest):
-    """For type checking: after `login_required` the user is a person, never anonymous."""
+    """The request of a signed-in person, for type checking: the user is never anonymous."""
 
     user: User
 
 
-def for_staff_with(permission: str) -> Callable[[View], View]:
-    """Decorator. Strangers are sent to the sign-in; everybody else without it is refused."""
+def page(
+    methods: Sequence[str], *, permission: str = "", may_be_stored: bool = False
+) -> Callable[[View], View]:
+    """Return a decorator that restricts a view to HTTP methods and staff with a permission.
 
-    def guarded(view: View) -> View:
-        @never_cache
-        @login_required
+    Without `permission`, the view is open to every person who is signed in, and limits itself to
+    what they can see. Other methods are answered with 405, missing permissions with 403. Browsers
+    do not store the response unless `may_be_stored`.
+    """
+
+    def restricted(view: View) -> View:
+        by_method = require_http_methods(methods)(view)
+
         @wraps(view)
-        def opened(request: HttpRequest, *args: object, **named: object) -> HttpResponseBase:
-            user = request.user
-            if not (isinstance(user, User) and user.is_staff and user.has_perm(permission)):
-                raise PermissionDenied
-            return view(request, *args, **named)
+        def checked(request: HttpRequest, *args: object, **named: object) -> HttpResponseBase:
+            if permission:
+                user = request.user
+                if not (isinstance(user, User) and user.is_staff and user.has_perm(permission)):
+                    raise PermissionDenied
+            return by_method(request, *args, **named)
 
-        return opened
+        return checked if may_be_stored else never_cache(checked)
 
-    return guarded
+    return restricted

@@ -3,13 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from ingestion.core.states import DocumentState
 from ingestion.documents.site_readiness import Readiness, readiness_of
@@ -21,7 +18,7 @@ from ingestion.rules.site_file.cross_checks import Gap
 from ingestion.rules.site_file.requirements import Requirement, Standing
 from sites.models import Site
 from web.documents.outcomes import needed
-from web.shell.access import SignedIn
+from web.shell.access import READ, SignedIn, page
 from web.shell.state_display import LOOKS, STANDING_LOOKS, Look, state_label
 from web.shell.wording import day
 
@@ -60,9 +57,7 @@ class Disagreement:
     other: Document | None
 
 
-@never_cache
-@login_required
-@require_safe
+@page(READ)
 def required_of(request: SignedIn, site_id: str) -> HttpResponse:
     """Another site does not exist."""
     visible = Site.objects.visible_to(request.user).select_related("study")

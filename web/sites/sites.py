@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.db.models import Count, F, Q, QuerySet, Sum
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from ingestion.documents.site_readiness import kinds
 from ingestion.models import Document, SiteSummary
@@ -21,7 +18,7 @@ from ingestion.operations import metrics as counted
 from ingestion.rules.finding_texts import reason
 from sites.models import Site
 from web.shell import charts
-from web.shell.access import SignedIn
+from web.shell.access import READ, SignedIn, page
 from web.shell.charts import Bar
 from web.shell.request_limits import whole_number
 from web.sites.matrix import (
@@ -37,9 +34,7 @@ PERIODS = (30, 90, 365)  # days
 MOST = 10  # sites in one chart
 
 
-@never_cache
-@login_required
-@require_safe
+@page(READ)
 def required(request: SignedIn) -> HttpResponse:
     visible = Site.objects.visible_to(request.user)
     if not request.GET and len(only := list(visible[:2])) == 1:
@@ -59,9 +54,7 @@ def required(request: SignedIn) -> HttpResponse:
     return render(request, "sites/list.html", context)
 
 
-@never_cache
-@login_required
-@require_safe
+@page(READ)
 def required_csv(request: SignedIn) -> StreamingHttpResponse:
     visible = Site.objects.visible_to(request.user)
     wishes = Wishes(request.GET, visible)
@@ -73,9 +66,7 @@ def required_csv(request: SignedIn) -> StreamingHttpResponse:
     return answer
 
 
-@never_cache
-@login_required
-@require_safe
+@page(READ)
 def figures(request: SignedIn) -> HttpResponse:
     visible = Site.objects.visible_to(request.user)
     wishes = Wishes(request.GET, visible)

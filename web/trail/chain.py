@@ -3,7 +3,6 @@
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
 
 from audit import background_jobs
 from audit.signing import anchors
@@ -11,14 +10,13 @@ from audit.verification import runs
 from audit.verification.ledger_status import current_verdict, standing
 from web.permissions import CHECK, SEE
 from web.shell import event_labels
-from web.shell.access import SignedIn, for_staff_with
+from web.shell.access import CHANGE, READ, SignedIn, page
 from web.trail.jobs import is_done, watched
 
 CHECKS_SHOWN = 5
 
 
-@for_staff_with(SEE)
-@require_safe
+@page(READ, permission=SEE)
 def chain(request: SignedIn) -> HttpResponse:
     checks = runs.latest(CHECKS_SHOWN)
     names = event_labels.names(each.asked_by for each in checks)
@@ -34,14 +32,12 @@ def chain(request: SignedIn) -> HttpResponse:
     return render(request, "trail/verification_overview.html", context)
 
 
-@for_staff_with(CHECK)
-@require_POST
+@page(CHANGE, permission=CHECK)
 def check_now(request: SignedIn) -> HttpResponse:
     return redirect("trail_check", runs.check_now(request.user.actor).pk)
 
 
-@for_staff_with(SEE)
-@require_safe
+@page(READ, permission=SEE)
 def check(request: HttpRequest, pk: int) -> HttpResponse:
     """How far a check is that somebody asked for, and then what came of it."""
     job = background_jobs.find(runs.KIND, pk)

@@ -11,7 +11,6 @@ from uuid import uuid4
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
 
 from audit import background_jobs
 from audit.background_jobs import AuditJob
@@ -23,7 +22,7 @@ from ingestion.models import Packet
 from sites.models import User
 from web.permissions import EXPORT
 from web.shell import event_labels
-from web.shell.access import SignedIn, for_staff_with
+from web.shell.access import FORM, READ, SignedIn, page
 from web.trail import export_package
 from web.trail.forms import ExportForm, midnight, midnight_after
 from web.trail.jobs import is_done, watched
@@ -32,8 +31,7 @@ from web.trail.timelines import subjects_of
 EXPORTS_SHOWN = 20
 
 
-@for_staff_with(EXPORT)
-@require_safe
+@page(READ, permission=EXPORT)
 def exports(request: SignedIn) -> HttpResponse:
     made = background_jobs.latest(KIND, EXPORTS_SHOWN)
     names = event_labels.names(job.asked_by for job in made)
@@ -41,8 +39,7 @@ def exports(request: SignedIn) -> HttpResponse:
     return render(request, "trail/exports.html", {"rows": rows})
 
 
-@for_staff_with(EXPORT)
-@require_safe
+@page(READ, permission=EXPORT)
 def choose(request: SignedIn) -> HttpResponse:
     """Step 1. What is in the address is chosen already."""
     return render(
@@ -50,8 +47,7 @@ def choose(request: SignedIn) -> HttpResponse:
     )
 
 
-@for_staff_with(EXPORT)
-@require_http_methods(["GET", "HEAD", "POST"])
+@page(FORM, permission=EXPORT)
 def confirm(request: SignedIn) -> HttpResponse:
     """Step 2: how much that is. Posted, it is asked for."""
     form = ExportForm(request.GET)
@@ -69,16 +65,14 @@ def confirm(request: SignedIn) -> HttpResponse:
     return render(request, "trail/export_confirm.html", context)
 
 
-@for_staff_with(EXPORT)
-@require_safe
+@page(READ, permission=EXPORT)
 def export(request: HttpRequest, pk: int) -> HttpResponse:
     job = _job(pk)
     made = export_package.opened(Path(job.result["path"])) if is_done(job) else None
     return watched(request, job, "trail/export", {"made": made, "chosen": chosen(job)})
 
 
-@for_staff_with(EXPORT)
-@require_safe
+@page(READ, permission=EXPORT)
 def download(request: SignedIn, pk: int) -> FileResponse:
     """Streamed. What was removed since, or is not ready, is not there."""
     job = _job(pk)

@@ -5,14 +5,13 @@ from dataclasses import replace
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
 
 from audit.ledger import queries
 from audit.ledger.queries import Recorded, Search
 from ingestion.models import Document, Packet
 from sites.models import Site
 from web.permissions import SEE
-from web.shell.access import SignedIn, for_staff_with
+from web.shell.access import READ, SignedIn, page
 from web.shell.request_limits import whole_number
 from web.trail.entries import Line, lines
 from web.trail.forms import SearchForm
@@ -20,8 +19,7 @@ from web.trail.forms import SearchForm
 ON_A_PAGE = 50
 
 
-@for_staff_with(SEE)
-@require_safe
+@page(READ, permission=SEE)
 def trail(request: SignedIn) -> HttpResponse:
     """Everything, or what the search asks for; the newest first."""
     form = SearchForm(request.GET or None)
@@ -32,8 +30,7 @@ def trail(request: SignedIn) -> HttpResponse:
     return render(request, "trail/entries.html", context)
 
 
-@for_staff_with(SEE)
-@require_safe
+@page(READ, permission=SEE)
 def of_document(request: SignedIn, pk: int) -> HttpResponse:
     """All versions of it: what is filed under the same identifier of the same site."""
     visible = Document.objects.visible_to(request.user).select_related("site", "packet")
@@ -43,8 +40,7 @@ def of_document(request: SignedIn, pk: int) -> HttpResponse:
     return render(request, "trail/document.html", context)
 
 
-@for_staff_with(SEE)
-@require_safe
+@page(READ, permission=SEE)
 def of_packet(request: SignedIn, reference: str) -> HttpResponse:
     visible = Packet.objects.visible_to(request.user).select_related("site", "batch")
     packet = get_object_or_404(visible, reference=reference)
@@ -52,8 +48,7 @@ def of_packet(request: SignedIn, reference: str) -> HttpResponse:
     return render(request, "trail/packet.html", context)
 
 
-@for_staff_with(SEE)
-@require_safe
+@page(READ, permission=SEE)
 def of_site(request: SignedIn, site_id: str) -> HttpResponse:
     visible = Site.objects.visible_to(request.user).select_related("study")
     site = get_object_or_404(visible, site_id=site_id)

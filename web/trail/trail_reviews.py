@@ -7,21 +7,19 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_safe
 
 from audit import trail_reviews
 from audit.trail_reviews import DAY, Outcome
 from sites.roles import label
 from web.permissions import REVIEW, SEE_REVIEWS
-from web.shell.access import SignedIn, for_staff_with
+from web.shell.access import FORM, READ, SignedIn, page
 from web.trail.forms import ReviewForm
 
 ON_A_PAGE = 20
 MEANING = "review"  # what the signature means, 21 CFR 11.50(a)(3)
 
 
-@for_staff_with(SEE_REVIEWS)
-@require_safe
+@page(READ, permission=SEE_REVIEWS)
 def listed(request: SignedIn) -> HttpResponse:
     due = trail_reviews.due()
     page = Paginator(trail_reviews.listed(), ON_A_PAGE).get_page(request.GET.get("page"))
@@ -36,8 +34,7 @@ def listed(request: SignedIn) -> HttpResponse:
     return render(request, "trail/reviews.html", context)
 
 
-@for_staff_with(SEE_REVIEWS)
-@require_safe
+@page(READ, permission=SEE_REVIEWS)
 def review(request: SignedIn, pk: int) -> HttpResponse:
     found = trail_reviews.one(pk)
     if found is None:
@@ -51,9 +48,8 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
     return render(request, "trail/review.html", context)
 
 
-@for_staff_with(REVIEW)
+@page(FORM, permission=REVIEW)
 @sensitive_post_parameters("password")
-@require_http_methods(["GET", "HEAD", "POST"])
 def new(request: SignedIn) -> HttpResponse:
     form = ReviewForm(request.POST or None, initial=_next_period())
     if form.is_valid() and (signature := form.signed(request.user, MEANING, REVIEW)):

@@ -173,7 +173,7 @@ def test_an_administrator_takes_a_code_away_with_a_reason_on_record(client, mara
 
 def test_nobody_looks_at_keys_in_the_admin(client, db):
     client.force_login(make_user("ada", is_staff=True, is_superuser=True))
-    for page in ("otp_totp/totpdevice", "otp_static/staticdevice", "axes/accessattempt"):
+    for page in ("otp_totp/totpdevice", "otp_static/staticdevice"):
         assert client.get(f"/admin/{page}/").status_code == 404
 
 

@@ -1,0 +1,56 @@
+"""Every view demands sign-in unless it says otherwise."""
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.test import RequestFactory
+from django.urls import include, path
+
+from tests.factories import make_user
+from web.shell.access import CHANGE, READ, page
+
+pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R15")]
+
+
+def forgotten(request):
+    return HttpResponse("secret")
+
+
+urlpatterns = [path("forgotten/", forgotten), path("", include("config.urls"))]
+
+
+@pytest.fixture
+def with_forgotten_view(settings):
+    settings.ROOT_URLCONF = __name__
+
+
+@pytest.mark.usefixtures("with_forgotten_view")
+def test_a_view_without_any_decorator_demands_sign_in(client):
+    answer = client.get("/forgotten/")
+    assert answer.url == "/login/?next=/forgotten/"
+    client.force_login(make_user("mara"))
+    assert client.get("/forgotten/").content == b"secret"
+
+
+@pytest.mark.parametrize("is_staff", [True, False])
+def test_staff_and_others_without_the_permission_are_refused(is_staff):
+    view = page(READ, permission="audit.view_entry")(forgotten)
+    request = RequestFactory().get("/")
+    request.user = make_user("ada", is_staff=is_staff)
+    with pytest.raises(PermissionDenied):
+        view(request)
+    request.user = AnonymousUser()
+    with pytest.raises(PermissionDenied):
+        view(request)
+
+
+def test_other_methods_are_refused_with_those_that_are_allowed():
+    answer = page(CHANGE)(forgotten)(RequestFactory().get("/"))
+    assert (answer.status_code, answer["Allow"]) == (405, "POST")
+
+
+def test_a_page_is_not_stored_unless_it_may_be():
+    request = RequestFactory().get("/")
+    assert "no-store" in page(READ)(forgotten)(request)["Cache-Control"]
+    assert "Cache-Control" not in page(READ, may_be_stored=True)(forgotten)(request)
