@@ -1,4 +1,4 @@
-"""What django-q2 is asked to run. Each delegates at once."""
+"""Defines the tasks that django-q2 runs. Each delegates at once."""
 
 import asyncio
 import signal
@@ -18,91 +18,91 @@ from ingestion.documents import expiries
 from ingestion.operations import retention, site_summaries
 from ingestion.storage import archive_verification, object_locks
 
-# A ring that is so old is of no use, for others were rung since. Sooner than `retry`, at which the
-# broker would deliver those that a dead cluster had taken.
-STALE = timedelta(minutes=15)
+# After this time others were sent, so a wakeup is useless. It is shorter than `retry`, after which
+# the broker would deliver the wakeups of a dead cluster again.
+WAKEUP_LIFETIME = timedelta(minutes=15)
 
 
 def work_shift() -> None:
-    """Work the chunks that are due. Ends the worker if it was told to leave meanwhile.
+    """Work on the chunks that are due. Ends the worker if it received SIGTERM meanwhile.
 
-    A CancelledError that left the task would kill the worker without a trace (it is no Exception).
+    A CancelledError that left the task would kill the worker silently (it is no Exception).
     """
-    with _connections_of_its_own(), worker_presence.mark_busy():
+    with _own_connections(), worker_presence.mark_busy():
         try:
             shift.work_shift()
         except asyncio.CancelledError as error:
             if not drain.is_asked_to_leave():
                 raise RuntimeError("the shift was cancelled") from error
     if drain.is_asked_to_leave():
-        raise SystemExit(128 + signal.SIGTERM)  # as a shell would name it
+        raise SystemExit(128 + signal.SIGTERM)  # as a shell reports it
 
 
-def purge_rings() -> None:
-    """Rings that a killed cluster had taken stay in the broker's table otherwise."""
-    with _connections_of_its_own():
-        wakeup.purge_wakeups(STALE)
+def purge_wakeups() -> None:
+    """Delete wakeups that a killed cluster had taken, which the broker's table keeps otherwise."""
+    with _own_connections():
+        wakeup.purge_wakeups(WAKEUP_LIFETIME)
 
 
 def summarise_sites() -> None:
-    """Whatever changed of them. Its host sees the worker at work, for it may take a while."""
-    with _connections_of_its_own(), worker_presence.mark_busy():
+    """Refresh the summaries of sites that changed. The worker counts as busy meanwhile."""
+    with _own_connections(), worker_presence.mark_busy():
         site_summaries.refresh()
 
 
 def prune() -> None:
-    """What finished batches needed while they were worked, by the policy of retention."""
-    with _connections_of_its_own():
+    """Remove what finished batches no longer need, by the retention policy."""
+    with _own_connections():
         retention.prune()
 
 
 def note_expiries() -> None:
-    """Which documents on file run out soon, and which have."""
-    with _connections_of_its_own():
+    """Record which documents on file expire soon, and which have expired."""
+    with _own_connections():
         expiries.note()
 
 
 def do_job() -> None:
-    """The next of `audit.background_jobs`. Its host sees the worker at work, as in a shift."""
-    with _connections_of_its_own(), worker_presence.mark_busy():
+    """Work on the next job of `audit.background_jobs`. The worker counts as busy, as in a shift."""
+    with _own_connections(), worker_presence.mark_busy():
         background_jobs.work_next(
             worker=worker_presence.current_owner(), sign=worker_presence.record_heartbeat
         )
 
 
 def verify_ledger() -> None:
-    """What is new, and a seventh of what is older, by a job of its own."""
-    with _connections_of_its_own():
+    """Start a job that verifies the new entries, and a seventh of the older ones."""
+    with _own_connections():
         runs.nightly()
 
 
 def verify_archive() -> None:
-    """A part of the archive, so that each file is read once a month, by a job of its own."""
-    with _connections_of_its_own():
+    """Start a job that verifies a part of the archive. Each file is read once a month."""
+    with _own_connections():
         archive_verification.nightly()
 
 
 def follow_locks() -> None:
-    """What a bucket locks is what the ledger says: whatever changed, and a part of the rest."""
-    with _connections_of_its_own():
+    """Start a job that adjusts the bucket's locks to what changed, and to a part of the rest."""
+    with _own_connections():
         object_locks.nightly(archive_verification.of_the_night())
 
 
 def send_digests() -> None:
-    """What people of the sites are to be told. A mail server that is away fails this alone."""
-    with _connections_of_its_own():
+    """Send the digests that are due. If the mail server fails, no other task does."""
+    with _own_connections():
         notifications.send_due()
 
 
 def clear_sessions() -> None:
-    """Sign-ins that have expired."""
-    with _connections_of_its_own():
+    """Delete expired sessions."""
+    with _own_connections():
         call_command("clearsessions")
 
 
 @contextmanager
-def _connections_of_its_own() -> Iterator[None]:
-    """None that the server dropped meanwhile; and none left open while the worker is idle."""
+def _own_connections() -> Iterator[None]:
+    """Drop connections that the server closed, and leave none open while the worker is idle."""
     close_old_connections()
     try:
         yield

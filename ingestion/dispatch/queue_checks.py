@@ -1,4 +1,4 @@
-"""System checks of what carries the work: django-q2, its broker, leases, and the database."""
+"""Checks the settings of django-q2, its broker, the leases and the database."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ def _cluster() -> Iterator[CheckMessage]:
     cluster = settings.Q_CLUSTER
     if cluster["daemonize_workers"]:
         yield Error(
-            "Workers that parse need child processes, which daemons may not have.",
+            "Workers need child processes to parse, which daemons may not have.",
             hint='Set Q_CLUSTER["daemonize_workers"] to False.',
             id="ingestion.E003",
         )
@@ -36,45 +36,55 @@ def _cluster() -> Iterator[CheckMessage]:
     if settings.REDIS_URL and not settings.REDIS_URL.startswith(("redis://", "rediss://", "unix:")):
         yield Error(
             "REDIS_URL is not an address of a Redis server.",
-            hint="Write redis://host:6379/0, or leave it out: the database carries the rings.",
+            hint="Write redis://host:6379/0, or leave it out: the database carries the wakeups.",
             id="ingestion.E006",
         )
 
 
 def _broker() -> Iterator[CheckMessage]:
-    """What django-q2 would do by itself, and must not: our rows carry the guarantees."""
-    for name, value, number, why in _CLUSTER_TERMS:
+    """Check the options with which django-q2 leaves the guarantees to the rows of SiteLedger."""
+    for name, value, number, reason in _CLUSTER_OPTIONS:
         if settings.Q_CLUSTER.get(name) != value:
             yield Error(
-                f'Q_CLUSTER["{name}"] is {settings.Q_CLUSTER.get(name)!r}: {why}.',
+                f'Q_CLUSTER["{name}"] is {settings.Q_CLUSTER.get(name)!r}: {reason}.',
                 hint=f"Set it to {value!r}.",
                 id=f"ingestion.E{number}",
             )
 
 
-_CLUSTER_TERMS = (
-    ("queue_limit", 1, "050", "rings would wait with a busy host while another has time"),
-    ("bulk", 1, "051", "rings would wait with a busy host while another has time"),
+_CLUSTER_OPTIONS = (
+    ("queue_limit", 1, "050", "wakeups would wait at a busy host while another host is idle"),
+    ("bulk", 1, "051", "wakeups would wait at a busy host while another host is idle"),
     ("max_attempts", 1, "052", "a shift that fails would be delivered again and again"),
     ("ack_failures", True, "053", "a shift that fails would be delivered again and again"),
-    ("save_limit", -1, "054", "every shift would be kept, and the oldest looked for each time"),
-    ("catch_up", False, "055", "housekeeping missed in a stop would be done many times over"),
-    ("sync", False, "056", "submissions would work their batches themselves"),
+    (
+        "save_limit",
+        -1,
+        "054",
+        "every shift would be stored",
+    ),
+    (
+        "catch_up",
+        False,
+        "055",
+        "missed housekeeping would be repeated many times",
+    ),
+    ("sync", False, "056", "submissions would work on their batches themselves"),
 )
 
 
 def _shared() -> Iterator[CheckMessage]:
-    """What the processes of a host have to see alike."""
+    """Check what the processes of a host share."""
     backend = str(settings.CACHES["default"]["BACKEND"]).rpartition(".")[2]
     if backend in {"LocMemCache", "DummyCache"}:
         yield Error(
-            f"CACHES: each process would have a {backend} of its own, and see no other's.",
+            f"CACHES: each process would have its own {backend} and not see the others.",
             hint="Use the database, a folder, Redis or memcached.",
             id="ingestion.E057",
         )
     if settings.DATABASES["default"].get("CONN_MAX_AGE") == 0:
         yield Error(
-            "CONN_MAX_AGE is 0: the broker would connect anew for each of its looks.",
+            "CONN_MAX_AGE is 0: the broker would open a connection each time it looks for tasks.",
             hint="Set it to 60.",
             id="ingestion.E058",
         )
@@ -89,8 +99,8 @@ def _leases() -> Iterator[CheckMessage]:
         )
     if settings.WATCHDOG_SECONDS < 3:
         yield Error(
-            "WATCHDOG_SECONDS is less than a busy machine takes to answer a ring.",
-            hint="Set it to 3 or more; 15 leaves a broker time to come back.",
+            "WATCHDOG_SECONDS is less than a busy machine needs to answer a wakeup.",
+            hint="Set it to 3 or more; 15 leaves a broker time to restart.",
             id="ingestion.E059",
         )
     if settings.SHIFT_SECONDS > 3600:
@@ -117,7 +127,7 @@ def _database() -> Iterator[CheckMessage]:
             )
     elif "pool" in options:
         yield Error(
-            "A psycopg pool shares its sockets with forked workers, which mix up their answers.",
+            "A psycopg pool shares its sockets with forked workers, which would mix up answers.",
             hint='Remove "pool" from the database OPTIONS.',
             id="ingestion.E009",
         )

@@ -1,12 +1,11 @@
-"""The sweep after workers that died: their chunks are due again, their folders go.
+"""Recovers from workers that died: makes their chunks due again, and removes their spool folders.
 
-At the start of every host and at its every tick, and by `manage.py recover`. Any number may sweep
-at once: each chunk is freed by one conditional UPDATE, and a folder can only go once. A person may
-release a single one where no host lives, and that is on record.
+Every host does it when it starts and in each tick, and so does `manage.py recover`. Any number of
+processes may do it at the same time: a conditional UPDATE frees each chunk, and a folder is removed
+once. An operator may release a single chunk if no host runs, and the ledger records that.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db import transaction
 
@@ -19,8 +18,10 @@ from ingestion.storage import spool
 
 @dataclass(frozen=True, slots=True)
 class RecoveryResult:
-    chunks: int  # of workers that fell silent; their folders go with them
-    folders: int  # left over from leases that ended in another way
+    """Counts what was recovered. It is true if anything was."""
+
+    chunks: int  # of silent workers; their folders were removed too
+    folders: int  # left by leases that had ended in another way
 
     def __bool__(self) -> bool:
         return bool(self.chunks or self.folders)
@@ -29,52 +30,52 @@ class RecoveryResult:
         if not self:
             return "Nothing to recover: no worker fell silent, and no spool folder was left over."
         return (
-            f"Made {_several(self.chunks, 'chunk')} of silent workers due again and removed "
-            f"{_several(self.folders, 'spool folder')} that nobody holds."
+            f"Made {_count(self.chunks, 'chunk')} of silent workers due again and removed "
+            f"{_count(self.folders, 'spool folder')} that nobody holds."
         )
 
 
 def recover_orphans() -> RecoveryResult:
-    return RecoveryResult(chunks=leases.recover_expired(), folders=_drop_leftovers())
+    """Make the chunks of silent workers due again, and remove folders that belong to no lease."""
+    return RecoveryResult(chunks=leases.recover_expired(), folders=_remove_leftover_folders())
 
 
 def release_lease(chunk: Chunk, *, by: By) -> bool:
-    """Take a lease away that nobody renews. False: it is renewed, or given back, meanwhile."""
+    """End an expired lease. Returns False if it was renewed or returned meanwhile."""
     with ledger():
         if not leases.recover_expired_chunk(chunk.pk):
             return False
+        if chunk.lease_expires_at is None:
+            raise ValueError(f"chunk {chunk.pk} has no lease")
         record(
             "chunk.released",
             subject=f"chunk:{chunk.pk}",
-            n=chunk.attempts,  # each lease is one more
+            n=chunk.attempts,  # each lease adds one
             site=chunk.site.site_id,
             correlation_id=chunk.batch.reference,
             actor=by.actor,
             role=by.role,
-            detail={"lease_owner": chunk.lease_owner, "expired": written(_expiry(chunk))},
+            detail={
+                "lease_owner": chunk.lease_owner,
+                "expired": written(chunk.lease_expires_at),
+            },
         )
         transaction.on_commit(wakeup.wake_worker)
     return True
 
 
-def _expiry(chunk: Chunk) -> datetime:
-    if chunk.lease_expires_at is None:
-        raise ValueError(f"nobody has a lease of chunk {chunk.pk}")
-    return chunk.lease_expires_at
+def _remove_leftover_folders() -> int:
+    """Remove folders of workers that were killed after their lease had ended in another way.
 
-
-def _drop_leftovers() -> int:
-    """Folders of workers that were killed after their lease had ended in some other way.
-
-    A folder is made after its lease, so that what is listed and not held has no owner any more.
+    A folder is created after its lease, so a listed folder without a lease has no owner.
     """
-    there = set(spool.attempts())
-    held = Chunk.objects.filter(lease_id__in=there).values_list("lease_id", flat=True)
-    leftovers = there.difference(held) if there else set()
+    existing = set(spool.attempts())
+    held = Chunk.objects.filter(lease_id__in=existing).values_list("lease_id", flat=True)
+    leftovers = existing.difference(held) if existing else set()
     for lease in leftovers:
         spool.drop_attempt(lease)
     return len(leftovers)
 
 
-def _several(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,7 +1,8 @@
-"""What is done again and again beside the work. django-q2 looks at it every 30 seconds.
+"""Defines the periodic housekeeping tasks, which django-q2 starts.
 
-Housekeeping only: whatever the work itself relies on is done by the hosts' own loop. To add a job,
-write a function in `ingestion.tasks` and a line here; the next `migrate` puts it in place.
+django-q2 looks for due tasks every 30 seconds. What the work itself relies on is done by the loop
+of the hosts instead. To add a task, write a function in `ingestion.tasks` and a line here; the next
+`migrate` installs it.
 """
 
 from collections.abc import Mapping
@@ -9,11 +10,11 @@ from collections.abc import Mapping
 from django.db import connection
 from django_q.models import Schedule
 
-PREFIX = "siteledger: "  # what carries it and is not listed is removed
+PREFIX = "siteledger: "  # schedules with this prefix that are not listed are removed
 
-# A function, and every how many minutes it is called.
+# A function, and the minutes between two calls.
 SCHEDULES: Mapping[str, tuple[str, int]] = {
-    "purge rings": ("ingestion.tasks.purge_rings", 15),
+    "purge wakeups": ("ingestion.tasks.purge_wakeups", 15),
     "count what sites lack": ("ingestion.tasks.summarise_sites", 5),
     "prune finished batches": ("ingestion.tasks.prune", 24 * 60),
     "note what runs out": ("ingestion.tasks.note_expiries", 24 * 60),
@@ -26,9 +27,9 @@ SCHEDULES: Mapping[str, tuple[str, int]] = {
 
 
 def install_schedules() -> None:
-    """Idempotent, and leaves the next run of what is there alone."""
+    """Install the schedules. Those that exist keep the time of their next run."""
     if Schedule._meta.db_table not in connection.introspection.table_names():
-        return  # a partial migration: the next one calls again
+        return  # The migration is partial, and the next one calls this again.
     names = [f"{PREFIX}{name}" for name in SCHEDULES]
     Schedule.objects.filter(name__startswith=PREFIX).exclude(name__in=names).delete()
     for name, (function, minutes) in SCHEDULES.items():

@@ -1,7 +1,8 @@
-"""The doorbell: tells some worker that chunks are due. The rows are the truth.
+"""Wakes a worker while chunks are due. The rows say what is due; a wakeup saves time only.
 
-A ring may be lost (the dispatcher rings again) or doubled (the shift finds nothing and ends), so
-any `transport` will do, and one that cannot be reached is trouble for the log and for nobody else.
+A wakeup may be lost, because the dispatcher sends the next one, or doubled, because a shift that
+finds nothing ends. So any `WakeupTransport` will do, and one that cannot be reached causes an entry
+in the log and no error.
 """
 
 import logging
@@ -15,24 +16,24 @@ logger = logging.getLogger(__name__)
 
 
 def wake_worker() -> None:
-    """Ask for a shift. A broker that cannot be reached is no loss: the loop rings again."""
+    """Ask some worker for a shift. If the broker cannot be reached, the dispatcher tries again."""
     try:
-        get_transport().ring()
-    except Exception:  # whatever the broker's library raises
-        logger.exception("the bell does not ring; the dispatcher will try again")
+        get_transport().wake_worker()
+    except Exception:  # Each broker's library raises errors of its own.
+        logger.exception("no worker could be woken; the dispatcher will try again")
 
 
 def find_pending_wakeup() -> str:
-    """The oldest ring that no cluster has taken, or "". Raises DatabaseError."""
+    """Return the oldest wakeup that no cluster has taken, or "". Raises DatabaseError."""
     try:
-        return get_transport().unanswered()
+        return get_transport().find_pending_wakeup()
     except DatabaseError:
         raise
-    except Exception:  # as above; then there is nobody to ring for, either
-        logger.exception("the broker does not say what is unanswered")
+    except Exception:  # As above. Then no worker can be woken either.
+        logger.exception("the broker did not answer")
         return ""
 
 
 def purge_wakeups(older_than: timedelta) -> int:
-    """Forget rings that nobody will answer any more. Answers how many there were."""
+    """Delete wakeups that no worker will answer. Returns how many there were."""
     return get_transport().purge(older_than)

@@ -1,7 +1,7 @@
-"""What carries a ring to a worker: django-q2's broker, in the database or in Redis.
+"""Sends wakeups to workers with django-q2's broker, in the database or in Redis.
 
-So small that another engine could ring instead (Celery, procrastinate, Django's own tasks): a ring
-that is lost or doubled does no harm, for the rows are the truth.
+The interface is small, so another engine could replace the broker (Celery, procrastinate, Django's
+tasks): a wakeup that is lost or doubled does no harm.
 """
 
 from datetime import timedelta
@@ -17,60 +17,65 @@ from django_q.tasks import async_task
 
 
 class WakeupTransport(Protocol):
-    def ring(self) -> None:
-        """Ask for a shift. Raises whatever the broker's library does."""
+    """The interface of a broker. Every method raises what the broker's library raises."""
+
+    def wake_worker(self) -> None:
+        """Ask some worker for a shift."""
         ...
 
-    def unanswered(self) -> str:
-        """The oldest ring that no cluster has taken: a name for it, or "" when there is none."""
+    def find_pending_wakeup(self) -> str:
+        """Return a name for the oldest wakeup that no cluster has taken, or ""."""
         ...
 
     def purge(self, older_than: timedelta) -> int:
-        """Forget rings that nobody will answer any more. Answers how many there were."""
+        """Delete wakeups that no worker will answer. Returns how many there were."""
         ...
 
 
 class DatabaseTransport:
-    """Rows of django-q2's ORM broker. A row is locked, and not gone, while its shift runs."""
+    """Uses rows of django-q2's ORM broker. A row is locked while its shift runs, then deleted."""
 
-    def ring(self) -> None:
+    def wake_worker(self) -> None:
         _enqueue_shift()
 
-    def unanswered(self) -> str:
-        waiting = self._rings().filter(lock__lte=timezone.now())
+    def find_pending_wakeup(self) -> str:
+        waiting = self._wakeups().filter(lock__lte=timezone.now())
         return str(waiting.order_by("pk").values_list("pk", flat=True).first() or "")
 
     def purge(self, older_than: timedelta) -> int:
         now = timezone.now()
-        # `lock` is when it was rung; once taken, when the broker would deliver it again.
+        # `lock` is the time of the wakeup. Once it is taken, it is the time at which the broker
+        # would deliver it again.
         taken = Q(lock__gt=now, lock__lt=now + timedelta(seconds=Conf.RETRY) - older_than)
-        deleted, _ = self._rings().filter(Q(lock__lt=now - older_than) | taken).delete()
+        deleted, _ = self._wakeups().filter(Q(lock__lt=now - older_than) | taken).delete()
         return int(deleted)
 
-    def _rings(self) -> Any:
+    def _wakeups(self) -> Any:
         return OrmQ.objects.using(Conf.ORM).filter(key=Conf.CLUSTER_NAME)
 
 
 class RedisTransport:
-    """A list in Redis. A ring is gone once it is taken, and lost with the worker that took it."""
+    """Uses a list in Redis. A worker removes the wakeup that it takes: if it dies, it is lost."""
 
-    def ring(self) -> None:
+    def wake_worker(self) -> None:
         _enqueue_shift()
 
-    def unanswered(self) -> str:
+    def find_pending_wakeup(self) -> str:
         broker = get_broker()
-        return "".join(ring.decode() for ring in broker.connection.lrange(broker.list_key, 0, 0))
+        oldest = broker.connection.lrange(broker.list_key, 0, 0)
+        return "".join(wakeup.decode() for wakeup in oldest)
 
     def purge(self, older_than: timedelta) -> int:
         return 0
 
 
 def get_transport() -> WakeupTransport:
+    """Return the transport that the settings choose."""
     return RedisTransport() if settings.REDIS_URL else DatabaseTransport()
 
 
 def wake_worker_for_job() -> None:
-    """Wake a worker for the next background job. Raises what the broker's client raises."""
+    """Wake a worker for the next background job. Raises what the broker's library raises."""
     async_task("ingestion.tasks.do_job", task_name="job", save=False, ack_failure=True)
 
 

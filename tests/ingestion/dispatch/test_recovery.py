@@ -96,7 +96,7 @@ def test_a_connection_that_the_server_dropped_is_not_used_again():
 
 def test_a_task_leaves_no_connection_open_and_none_in_use_that_the_server_dropped():
     def task():
-        tasks.purge_rings()
+        tasks.purge_wakeups()
         open_ones.extend(each for each in connections.all() if each.connection is not None)
 
     open_ones = []

@@ -61,7 +61,7 @@ def test_rings_are_purged_when_they_are_old_whether_a_dead_cluster_took_them_or_
     for lock in (now - LONG_AGO, now, now + again - LONG_AGO, now + again):
         OrmQ.objects.create(key=Conf.CLUSTER_NAME, payload="", lock=lock)
     OrmQ.objects.create(key="another cluster's", payload="", lock=now - LONG_AGO)
-    tasks.purge_rings()
+    tasks.purge_wakeups()
     kept = set(OrmQ.objects.filter(key=Conf.CLUSTER_NAME).values_list("lock", flat=True))
     assert kept == {now, now + again}
     assert OrmQ.objects.count() == 3

@@ -30,7 +30,7 @@ def test_a_failed_shift_leads_to_the_batches_it_had_in_hand(as_role):
 
 
 def test_a_failure_that_had_nothing_in_hand_is_shown_as_well(as_role):
-    failed("no table : Traceback ...", name="purge rings")
+    failed("no table : Traceback ...", name="purge wakeups")
     client = as_role("Operations")
     assert "no table" in client.get(PAGE).content.decode()
     [row] = Failure.objects.all()
