@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from api import problems
 from api.problems import Problem
 from ingestion.intake.registration import Submission
-from ingestion.models import Source
+from ingestion.models import BatchSource
 from sites.models import ApiToken
 
 _VISIBLE = r"[!#-\[\]-~]{1,128}"
@@ -40,7 +40,7 @@ def of_owner(token: ApiToken, key: str) -> str:
 
 
 def submission(
-    token: ApiToken, source: Source, *, key: str, priority: int = 5, asks_for: str = ""
+    token: ApiToken, source: BatchSource, *, key: str, priority: int = 5, asks_for: str = ""
 ) -> Submission:
     return Submission(
         source,

@@ -48,7 +48,7 @@ from ingestion.intake.registration import (
     UploadedDocument,
     refuse_faulty,
 )
-from ingestion.models import Batch, OpenPacket, Source, Upload
+from ingestion.models import Batch, BatchSource, OpenPacket, Upload
 from ingestion.reading.results import SUFFIXES
 from sites.models import ApiToken, Scope
 
@@ -216,7 +216,7 @@ def _submit(request: ApiRequest, packet_id: str) -> Batch:
             return batch
         raise
     submission = keys.submission(
-        request.auth, Source.UPLOAD, priority=packet.priority, key=_key(packet_id)
+        request.auth, BatchSource.UPLOAD, priority=packet.priority, key=_key(packet_id)
     )
     try:
         return open_packets.submit(packet, submission=submission).batch

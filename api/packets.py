@@ -28,7 +28,7 @@ from api.schemas import (
 )
 from ingestion.intake import manifest
 from ingestion.intake.registration import register_files, register_manifest
-from ingestion.models import Batch, Source
+from ingestion.models import Batch, BatchSource
 from sites.models import Scope
 
 router = Router()
@@ -107,7 +107,9 @@ def _of_lines(request: ApiRequest, body: Any, key: str) -> Batch:
     # The lines go to the reader of manifests as they are: it names all their faults at once.
     envelope = request_bodies.shaped(PacketIn, {**body, "documents": [_A_LINE]})
     lines = manifest.read(orjson.dumps(documents).decode(), sites=visibility.sites(request.auth))
-    submission = keys.submission(request.auth, Source.MANIFEST, priority=envelope.priority, key=key)
+    submission = keys.submission(
+        request.auth, BatchSource.MANIFEST, priority=envelope.priority, key=key
+    )
     return register_manifest(lines, submission)
 
 
@@ -120,5 +122,7 @@ def _of_files(request: ApiRequest, key: str) -> Batch:
     )
     packet = request_bodies.shaped(FilesIn, request_bodies.parsed(files.described(request)))
     site = files.site_of(request.auth, packet.site_id)
-    submission = keys.submission(request.auth, Source.UPLOAD, priority=packet.priority, key=key)
+    submission = keys.submission(
+        request.auth, BatchSource.UPLOAD, priority=packet.priority, key=key
+    )
     return register_files(site, files.named(request, packet, site), submission).batch

@@ -29,7 +29,7 @@ from api.schemas import (
 from ingestion.core.breaker import BreakerState
 from ingestion.documents.site_readiness import readiness_of
 from ingestion.intake.portal_pull import NothingToPull, PortalSilent, pull
-from ingestion.models import Source
+from ingestion.models import BatchSource
 from ingestion.models.requirements import type_name
 from ingestion.rules.finding_texts import sentences
 from ingestion.rules.site_file.cross_checks import Gap
@@ -84,7 +84,7 @@ def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut
 def pull_site(request: ApiRequest, response: HttpResponse, site_id: Path[SiteId]) -> Any:
     """202 with the batch to watch. What the portal says is unchanged ends as already on file."""
     site, key = _site(request, site_id), keys.sent_key(request)
-    submission = keys.submission(request.auth, Source.PULL, key=key, asks_for=site.site_id)
+    submission = keys.submission(request.auth, BatchSource.PULL, key=key, asks_for=site.site_id)
     try:
         batch = pull(site, submission)
     except PortalSilent as error:

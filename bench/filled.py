@@ -90,11 +90,11 @@ def _people(places: Sequence[Any]) -> None:
 def _packets(places: Sequence[Any], at: datetime) -> Iterator[Any]:
     """One of each site, with its batch and its portion of work."""
     from audit.ledger.log import ledger, record
-    from ingestion.models import Batch, Chunk, Packet, Source
+    from ingestion.models import Batch, BatchSource, Chunk, Packet
 
     batches = Batch.objects.bulk_create(
         Batch(
-            reference=f"BAT-{uuid.uuid4().hex[:12]}", source=Source.UPLOAD, state="COMPLETED",
+            reference=f"BAT-{uuid.uuid4().hex[:12]}", source=BatchSource.UPLOAD, state="COMPLETED",
             created_at=at, finished_at=at,
         )
         for _ in places

@@ -78,10 +78,10 @@ def until(answer: Callable[[], Any], look_seconds: float = LOOK_SECONDS) -> Any:
 def submit(offer: Path) -> Any:
     from ingestion.intake import manifest
     from ingestion.intake.registration import Submission, register_manifest
-    from ingestion.models import Source
+    from ingestion.models import BatchSource
 
     lines = manifest.read((offer / "manifest.ndjson").read_text())
-    return register_manifest(lines, Submission(Source.MANIFEST, "system:bench", OPERATIONS))
+    return register_manifest(lines, Submission(BatchSource.MANIFEST, "system:bench", OPERATIONS))
 
 
 def is_final(batch: Any) -> bool:
@@ -115,7 +115,7 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
     """
     from ingestion.intake.manifest import read
     from ingestion.intake.registration import Submission, register_manifest
-    from ingestion.models import Source
+    from ingestion.models import BatchSource
     from samples.portal import SamplePortal, read_limits
 
     lines = read((offer / "manifest.ndjson").read_text())[: rounds * IDLE_BATCHES]
@@ -127,7 +127,7 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
             bare.append(_bare_task())
             start = time.monotonic()
             batch = register_manifest(
-                [line], Submission(Source.MANIFEST, "system:bench", OPERATIONS)
+                [line], Submission(BatchSource.MANIFEST, "system:bench", OPERATIONS)
             )
             waits.append(until(partial(_asked_at, portal, number)) - start)
             until(partial(is_final, batch))

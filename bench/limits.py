@@ -2,7 +2,7 @@
 
 `python -m bench.limits [--quick]` has two rows for each limit: requests a second as the portal
 counted them, beside what it allows; and how many it refused, beside processes that have a bucket
-each, which is the usual way. The sample portal is_delay_tolerant its own bucket by its own clock.
+each, which is the usual way. The sample portal keeps its own bucket by its own clock.
 `python -m bench.limits ask KEY URL N` is one of our processes, `each RATE BURST URL N` of the
 others.
 """

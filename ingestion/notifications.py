@@ -26,7 +26,7 @@ from django.utils import timezone
 
 from audit.ledger.log import ledger, record
 from ingestion.core.states import NEEDS_SITE, UNSETTLED, DocumentState
-from ingestion.models import Document, Mailbox, Packet, Told
+from ingestion.models import Document, Mailbox, MailedPacket, Packet
 from ingestion.rules.finding_texts import reason
 from sites.models import Membership, User
 
@@ -121,7 +121,7 @@ def _news(person: int | None = None) -> dict[int, list[News]]:
     needing = dict(asked.values_list("packet").annotate(Max("settled_at")))
     told = {
         (row.mailbox.user_id, row.packet_id): row.as_of
-        for row in Told.objects.filter(packet__in=packets).select_related("mailbox")
+        for row in MailedPacket.objects.filter(packet__in=packets).select_related("mailbox")
     }
     found: defaultdict[int, list[News]] = defaultdict(list)
     for packet in packets.values():
@@ -196,7 +196,7 @@ def _claim(person: int) -> tuple[Mailbox, list[News]] | None:
             return None
         for each in news:
             row = {"as_of": each.as_of, "told_at": now}
-            Told.objects.update_or_create(mailbox=box, packet=each.packet, defaults=row)
+            MailedPacket.objects.update_or_create(mailbox=box, packet=each.packet, defaults=row)
         Mailbox.objects.filter(pk=box.pk).update(tried_at=now)
     return box, news
 
@@ -204,7 +204,7 @@ def _claim(person: int) -> tuple[Mailbox, list[News]] | None:
 def _take_back(box: Mailbox, news: list[News]) -> None:
     with transaction.atomic():
         for each in news:
-            row = Told.objects.filter(mailbox=box, packet=each.packet)
+            row = MailedPacket.objects.filter(mailbox=box, packet=each.packet)
             if each.told:
                 row.update(as_of=each.told)
             else:

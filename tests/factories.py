@@ -13,7 +13,7 @@ from audit.verification.row_check import record_as_found
 from ingestion.core.states import ChunkState, DocumentState
 from ingestion.intake import registration
 from ingestion.intake.manifest import Descriptor
-from ingestion.models import Batch, Chunk, Document, Source
+from ingestion.models import Batch, BatchSource, Chunk, Document
 from ingestion.rules.checks.validity import runs_out
 from ingestion.rules.checks.verdict import SiteFacts, Verdict
 from ingestion.rules.document_types import TYPES
@@ -94,7 +94,7 @@ def make_batch(site: Site | None = None, documents: int = 1, **columns) -> Batch
         for number in range(1, documents + 1)
     ]
     submission = registration.Submission(
-        Source.MANIFEST,
+        BatchSource.MANIFEST,
         *OPS,
         priority=columns.get("priority", 5),
         idempotency_key=columns.get("idempotency_key", ""),

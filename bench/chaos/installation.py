@@ -19,7 +19,7 @@ from bench.chaos.offer import PORTAL, Offer
 from bench.chaos.way import Way
 from bench.process import free_port
 from ingestion.intake import manifest, registration
-from ingestion.models import Source
+from ingestion.models import BatchSource
 from samples.portal import SamplePortal, read_limits
 
 ROOT = Path(__file__).parents[2]
@@ -137,5 +137,5 @@ def make_portal(offer: Offer, *, seed: int, port: int) -> SamplePortal:
 
 def submit(offer: Offer) -> None:
     call_command("load_sites", str(offer.sites), verbosity=0)
-    submission = registration.Submission(Source.MANIFEST, "system:chaos", OPERATIONS)
+    submission = registration.Submission(BatchSource.MANIFEST, "system:chaos", OPERATIONS)
     registration.register_manifest(manifest.read(offer.manifest), submission)

@@ -105,7 +105,7 @@ def _leases() -> Iterator[CheckMessage]:
         )
     if settings.SHIFT_SECONDS > 3600:
         yield checks.Warning(
-            "A shift of more than an hour is_delay_tolerant a worker from being recycled.",
+            "A shift of more than an hour keeps a worker from being recycled.",
             hint="Set SHIFT_SECONDS to 3600 or less.",
             id="ingestion.W001",
         )

@@ -9,7 +9,7 @@ from django.utils import timezone
 from ingestion.core.states import NEEDS_SITE, DocumentState
 from ingestion.documents import transitions
 from ingestion.documents.transitions import By
-from ingestion.models import Desk, Document
+from ingestion.models import Document, ReviewAssignment
 
 CORRECTED = "document.corrected"
 REPLACED = "document.replaced"
@@ -69,4 +69,4 @@ def record(old: Document, new: Document, *, by: By) -> None:
         return
     transitions.move(old, DocumentState.WITHDRAWN, event=REPLACED, detail=detail, by=by)
     old.review_requests.open().update(answered_at=timezone.now())
-    Desk.objects.filter(document=old).delete()
+    ReviewAssignment.objects.filter(document=old).delete()

@@ -16,7 +16,7 @@ from ingestion.intake.admission import AtCapacity
 from ingestion.intake.declarations import Declared
 from ingestion.intake.manifest import Descriptor, Fault, Refused
 from ingestion.intake.submission import KeyReused, Submission, enter, known
-from ingestion.models import Batch, Document, Packet, Source
+from ingestion.models import Batch, BatchSource, Document, Packet
 from ingestion.rules.checks.verdict import SCHEMA_VERSIONS
 from ingestion.rules.classification.classify import guess_type
 from ingestion.rules.document_types import TYPES
@@ -107,7 +107,7 @@ def upload_packet(
     And KeyReused and AtCapacity, as for a manifest, and NotToCorrect.
     """
     submission = Submission(
-        Source.UPLOAD,
+        BatchSource.UPLOAD,
         user.actor,
         user.role,
         user=user,
@@ -136,7 +136,7 @@ def register_again(
 ) -> Document:
     """The bytes of a filed document, sent in for another site. Raises as `upload_packet` does."""
     submission = Submission(
-        Source.UPLOAD, user.actor, user.role, user=user, priority=2, idempotency_key=key
+        BatchSource.UPLOAD, user.actor, user.role, user=user, priority=2, idempotency_key=key
     )
     _admit([site.site_id], submission)
     again = _spooled(site, content, filed.filename, filed.doc_id, filed.document_type)

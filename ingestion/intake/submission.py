@@ -22,7 +22,7 @@ from ingestion.documents import batches, transitions
 from ingestion.documents.transitions import By
 from ingestion.intake import admission, corrections
 from ingestion.intake.admission import AtCapacity
-from ingestion.models import Batch, Chunk, Document, Packet, Source
+from ingestion.models import Batch, BatchSource, Chunk, Document, Packet
 from ingestion.storage import spool
 from sites.models import Site, User
 
@@ -35,7 +35,7 @@ class KeyReused(Exception):
 class Submission:
     """Who submits, by which way, and how urgent it is."""
 
-    source: Source
+    source: BatchSource
     actor: str
     role: str
     user: User | None = None

@@ -14,16 +14,16 @@ from ingestion.models.batches import (
     URGENT,
     Batch,
     BatchQuerySet,
+    BatchSource,
     Chunk,
     ChunkQuerySet,
     Packet,
     PacketQuerySet,
-    Source,
 )
 from ingestion.models.documents import Document, DocumentQuerySet, Finding
 from ingestion.models.drafts import Draft, DraftFile, DraftQuerySet
 from ingestion.models.extractions import Extraction
-from ingestion.models.mail import Mailbox, Told
+from ingestion.models.mail import Mailbox, MailedPacket
 from ingestion.models.operations import (
     AlarmMessage,
     AlarmRow,
@@ -41,9 +41,9 @@ from ingestion.models.requirements import (
 )
 from ingestion.models.reviews import (
     Action,
-    Appended,
     Decision,
-    Desk,
+    DecisionUnchangeable,
+    ReviewAssignment,
     ReviewRequest,
     ReviewRequestQuerySet,
 )
@@ -55,14 +55,14 @@ __all__ = [
     "Action",
     "AlarmMessage",
     "AlarmRow",
-    "Appended",
     "Batch",
     "BatchQuerySet",
+    "BatchSource",
     "Channel",
     "Chunk",
     "ChunkQuerySet",
     "Decision",
-    "Desk",
+    "DecisionUnchangeable",
     "Document",
     "DocumentQuerySet",
     "Draft",
@@ -72,6 +72,7 @@ __all__ = [
     "Finding",
     "LockChange",
     "Mailbox",
+    "MailedPacket",
     "OpenPacket",
     "Packet",
     "PacketQuerySet",
@@ -79,12 +80,11 @@ __all__ = [
     "PortalLimitStateQuerySet",
     "ReceivedPart",
     "RequiredDocument",
+    "ReviewAssignment",
     "ReviewRequest",
     "ReviewRequestQuerySet",
     "SiteRequirement",
     "SiteSummary",
-    "Source",
-    "Told",
     "Upload",
     "ValidityOverride",
     "Waiver",

@@ -18,7 +18,7 @@ PRIORITIES = range(1, 11)  # 1 is the most urgent
 URGENT = 3  # up to this priority, a chunk does not wait for room that others fill
 
 
-class Source(models.TextChoices):
+class BatchSource(models.TextChoices):
     MANIFEST = "manifest", "Manifest"
     FOLDER = "folder", "Folder"
     UPLOAD = "upload", "Web upload"
@@ -39,7 +39,7 @@ class BatchQuerySet(models.QuerySet["Batch"]):
 
 class Batch(models.Model):
     reference = models.CharField(max_length=20, unique=True)
-    source = models.CharField(max_length=20, choices=Source)
+    source = models.CharField(max_length=20, choices=BatchSource)
     submitted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True
     )

@@ -1,4 +1,4 @@
-"""Who is mailed, and what they were told."""
+"""Stores who receives mail, and about what they were notified."""
 
 from django.db import models
 from django.utils import timezone
@@ -8,12 +8,12 @@ from sites.models import User
 
 
 class Mailbox(models.Model):
-    """A person's mail. There is no row for who never was mailed and never switched it off."""
+    """Stores the mail settings of a person. Without a row, mail is wanted and none was sent."""
 
     user = models.OneToOneField(User, on_delete=models.PROTECT, related_name="mailbox")
     is_wanted = models.BooleanField(default=True)
-    tried_at = models.DateTimeField(null=True)  # the last digest, sent or not
-    error = models.CharField(max_length=200, blank=True)  # why the last one did not get out
+    tried_at = models.DateTimeField(null=True)  # the time of the last digest, sent or not
+    error = models.CharField(max_length=200, blank=True)  # why the last digest was not sent
     transitions = models.PositiveIntegerField(default=0)  # the n of its next ledger entry
 
     def __str__(self) -> str:
@@ -21,19 +21,20 @@ class Mailbox(models.Model):
 
     @property
     def subject(self) -> str:
-        """How the ledger names it."""
+        """Return how the ledger names this mailbox."""
         return f"mailbox:{self.pk}"
 
 
-class Told(models.Model):
-    """Up to which change a person was told of a packet: never the same thing twice."""
+class MailedPacket(models.Model):
+    """Stores which changes of a packet a person was notified about, so that no mail repeats one."""
 
-    mailbox = models.ForeignKey(Mailbox, on_delete=models.PROTECT, related_name="told")
-    packet = models.ForeignKey(Packet, on_delete=models.PROTECT, related_name="told")
-    as_of = models.DateTimeField()  # the last `settled_at` of its documents that was told
+    mailbox = models.ForeignKey(Mailbox, on_delete=models.PROTECT, related_name="packets")
+    packet = models.ForeignKey(Packet, on_delete=models.PROTECT, related_name="mailed")
+    as_of = models.DateTimeField()  # the last `settled_at` of its documents in the mail
     told_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "ingestion_told"
         constraints = [
             models.UniqueConstraint(
                 fields=["mailbox", "packet"], name="a_person_is_told_of_a_packet_in_one_place"

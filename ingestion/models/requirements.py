@@ -17,7 +17,7 @@ from ingestion.rules.site_file import requirements
 from sites.models import Site, Study, User
 
 
-class Each(models.TextChoices):
+class RequiredOf(models.TextChoices):
     SITE = requirements.Each.SITE.value, "once for the site"
     INVESTIGATOR = requirements.Each.INVESTIGATOR.value, "the principal investigator"
     TEAM = requirements.Each.TEAM.value, "the investigator and every sub-investigator"
@@ -40,7 +40,7 @@ class RequiredDocument(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="required_documents")
     document_type = models.CharField("document", max_length=40, validators=[known_type])
-    each = models.CharField("needed of", max_length=20, choices=Each, default=Each.SITE)
+    each = models.CharField("needed of", max_length=20, choices=RequiredOf, default=RequiredOf.SITE)
     required_from = models.DateField(
         null=True, blank=True, help_text="Not needed before this day. Empty: from the start."
     )
@@ -64,7 +64,7 @@ class SiteRequirement(models.Model):
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="requirements")
     document_type = models.CharField("document", max_length=40, validators=[known_type])
     is_required = models.BooleanField("is needed here", default=True)
-    each = models.CharField("needed of", max_length=20, choices=Each, default=Each.SITE)
+    each = models.CharField("needed of", max_length=20, choices=RequiredOf, default=RequiredOf.SITE)
     reason = models.CharField(max_length=300)
     revision = models.PositiveIntegerField(default=0, editable=False)
 

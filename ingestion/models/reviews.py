@@ -1,7 +1,6 @@
-"""What people decide about documents: who asked, who has it in hand, and what came of it.
+"""Stores the decisions of people about documents, requests for review, and assignments.
 
-Decisions are added and never changed; each names its entry in the ledger. They are made in
-`ingestion.review` only.
+Decisions are added and never changed. Only `ingestion.review` adds them.
 """
 
 from typing import Any, NoReturn, Self
@@ -18,7 +17,7 @@ from sites.models import User
 
 
 class Action(models.TextChoices):
-    """What QA may do with a document. `ingestion.review` says from which states, and how."""
+    """Lists what QA may do with a document. `ingestion.review` says from which states, and how."""
 
     CONFIRM = "confirm", _("Rejection confirmed")
     RETURN = "return", _("Returned to the site")
@@ -31,31 +30,31 @@ class Action(models.TextChoices):
     REHOME = "rehome", _("Moved to another site")
 
 
-class Appended(Exception):
+class DecisionUnchangeable(Exception):
     """Decisions are added, and never changed or deleted."""
 
 
 class Decision(models.Model):
-    """One decision of a person. `meaning` is empty where no signature was asked for."""
+    """Stores one decision of a person. `meaning` is empty if no signature was required."""
 
     document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="qa_decisions")
     action = models.CharField(max_length=20, choices=Action)
     from_state = models.CharField(max_length=20, choices=of_states(DocumentState))
     to_state = models.CharField(max_length=20, choices=of_states(DocumentState))
-    judged = models.PositiveIntegerField(default=0)  # the attempt whose findings it is about
+    judged = models.PositiveIntegerField(default=0)  # the attempt whose findings were decided about
     reason_code = models.CharField(max_length=40, blank=True)
-    reason = models.CharField(max_length=500, blank=True)  # stays with us
-    note = models.TextField(blank=True)  # the site reads it word for word
+    reason = models.CharField(max_length=500, blank=True)  # not shown to the site
+    note = models.TextField(blank=True)  # the site reads it verbatim
     # The newer version, or the document at the right site.
     other = models.ForeignKey(
         Document, on_delete=models.PROTECT, null=True, blank=True, related_name="decided_with"
     )
-    # What the document was sent as, when it was decided about; and what it became by REDECLARE.
+    # What the document was sent as at the time of the decision, and what it became by REDECLARE.
     document_type = models.CharField(max_length=40, blank=True, db_default="")
     doc_id = models.CharField(max_length=120, blank=True, db_default="")
     new_document_type = models.CharField(max_length=40, blank=True, db_default="")
     new_doc_id = models.CharField(max_length=120, blank=True, db_default="")
-    sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that were looked at
+    sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that were reviewed
     decided_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="decisions")
     printed_name = models.CharField(max_length=150)
     role = models.CharField(max_length=200)
@@ -82,11 +81,11 @@ class Decision(models.Model):
 
     def save(self, *args: Any, **options: Any) -> None:
         if not self._state.adding:
-            raise Appended(Appended.__doc__)
+            raise DecisionUnchangeable(DecisionUnchangeable.__doc__)
         super().save(*args, **options)
 
     def delete(self, *_args: Any, **_options: Any) -> NoReturn:
-        raise Appended(Appended.__doc__)
+        raise DecisionUnchangeable(DecisionUnchangeable.__doc__)
 
 
 class ReviewRequestQuerySet(models.QuerySet["ReviewRequest"]):
@@ -95,12 +94,12 @@ class ReviewRequestQuerySet(models.QuerySet["ReviewRequest"]):
 
 
 class ReviewRequest(models.Model):
-    """A site asks a person to look again at what the machine rejected."""
+    """Stores the request of a site that a person reviews an automatic rejection."""
 
     document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="review_requests")
     asked_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     asked_at = models.DateTimeField(default=timezone.now)
-    words = models.TextField()  # QA reads them word for word
+    words = models.TextField()  # QA reads them verbatim
     answered_at = models.DateTimeField(null=True, blank=True)
 
     objects = ReviewRequestQuerySet.as_manager()
@@ -124,10 +123,13 @@ class ReviewRequest(models.Model):
         return self.answered_at is None
 
 
-class Desk(models.Model):
-    """Who in QA has a document in hand, and who has its page open. Holds nobody back."""
+class ReviewAssignment(models.Model):
+    """Stores which reviewer a document is assigned to, and who opened its page last.
 
-    document = models.OneToOneField(Document, on_delete=models.CASCADE, related_name="desk")
+    It prevents no other reviewer from deciding.
+    """
+
+    document = models.OneToOneField(Document, on_delete=models.CASCADE, related_name="assignment")
     assigned_to = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
@@ -136,6 +138,9 @@ class Desk(models.Model):
         User, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
     opened_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "ingestion_desk"
 
     def __str__(self) -> str:
         return f"{self.document} with {self.assigned_to or 'nobody'}"

@@ -12,7 +12,7 @@ from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
 from ingestion.documents import transitions
 from ingestion.documents.transitions import By
-from ingestion.models import Action, Decision, Desk, Document, ReviewRequest
+from ingestion.models import Action, Decision, Document, ReviewAssignment, ReviewRequest
 from sites.models import User
 
 LOOKING = timedelta(minutes=10)  # for so long somebody who opened a page may still be at it
@@ -33,19 +33,21 @@ class Wanted:
 
 
 def queue(wanted: Wanted) -> "QuerySet[Document]":
-    """The longest wait first. With site, packet, desk and findings."""
+    """The longest wait first. With site, packet, assignment and findings."""
     rows = _rejected() if wanted.rejected else Document.objects.filter(state=_D.IN_REVIEW)
     given: dict[str, Any] = {
         "code": wanted.code,
         "site__site_id": wanted.site,
-        "desk__assigned_to": wanted.mine,
+        "assignment__assigned_to": wanted.mine,
     }
     rows = rows.filter(**{name: value for name, value in given.items() if value})
     if wanted.overdue:
         rows = rows.filter(settled_at__lte=overdue_before(timezone.now()))
     if wanted.asked:
         rows = rows.filter(Exists(ReviewRequest.objects.open().filter(document=OuterRef("pk"))))
-    related = rows.select_related("site", "packet", "batch__submitted_by", "desk__assigned_to")
+    related = rows.select_related(
+        "site", "packet", "batch__submitted_by", "assignment__assigned_to"
+    )
     return related.prefetch_related("findings", "review_requests").order_by("settled_at", "pk")
 
 
@@ -94,12 +96,14 @@ def assign(document: Document, person: User, *, by: User) -> bool:
     """Give it to somebody, on record. False: they have it already, or it does not wait any more."""
     with ledger():
         row = transitions.locked(document)
-        desk, _ = Desk.objects.select_for_update(of=("self",)).get_or_create(document=row)
-        if row.state not in {_D.IN_REVIEW, _D.REJECTED} or desk.assigned_to_id == person.pk:
+        assignment, _ = ReviewAssignment.objects.select_for_update(of=("self",)).get_or_create(
+            document=row
+        )
+        if row.state not in {_D.IN_REVIEW, _D.REJECTED} or assignment.assigned_to_id == person.pk:
             return False
-        before = desk.assigned_to.actor if desk.assigned_to else ""
-        desk.assigned_to, desk.assigned_at = person, timezone.now()
-        desk.save(update_fields=["assigned_to", "assigned_at"])
+        before = assignment.assigned_to.actor if assignment.assigned_to else ""
+        assignment.assigned_to, assignment.assigned_at = person, timezone.now()
+        assignment.save(update_fields=["assigned_to", "assigned_at"])
         detail = {"assigned_to": person.actor, "before": before}
         transitions.enter_next(row, "document.assigned", detail=detail, by=By(by.actor, by.role))
     return True
@@ -108,8 +112,10 @@ def assign(document: Document, person: User, *, by: User) -> bool:
 def opened(document: Document, person: User) -> User | None:
     """Note that they have its page open. Answers who else opened it just now."""
     now = timezone.now()
-    desk, _ = Desk.objects.select_related("opened_by").get_or_create(document=document)
-    before, at = desk.opened_by, desk.opened_at
-    Desk.objects.filter(pk=desk.pk).update(opened_by=person, opened_at=now)
+    assignment, _ = ReviewAssignment.objects.select_related("opened_by").get_or_create(
+        document=document
+    )
+    before, at = assignment.opened_by, assignment.opened_at
+    ReviewAssignment.objects.filter(pk=assignment.pk).update(opened_by=person, opened_at=now)
     is_other = before is not None and before != person
     return before if is_other and at and now - at < LOOKING else None

@@ -21,7 +21,7 @@ from ingestion.documents import transitions
 from ingestion.documents.transitions import By
 from ingestion.intake import declarations, registration
 from ingestion.intake.declarations import Declared
-from ingestion.models import Action, Decision, Desk, Document
+from ingestion.models import Action, Decision, Document, ReviewAssignment
 from ingestion.review import signature_payload
 from ingestion.review.decision_rules import (
     FILES,
@@ -116,7 +116,7 @@ def decide(
             decision = _create_decision(row, given, other, user, by)
             _move_and_record(row, decision, by)
             row.review_requests.open().update(answered_at=by.at)
-            Desk.objects.filter(document=row).delete()
+            ReviewAssignment.objects.filter(document=row).delete()
     except IntegrityError as error:
         # A constraint allows the same file once per site.
         raise DecisionRefused(_ALREADY_ON_FILE) from error

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from audit.ledger.actors import OPERATIONS
 from ingestion.core.states import BatchState
 from ingestion.intake import manifest, registration
-from ingestion.models import Batch, Document, Source
+from ingestion.models import Batch, BatchSource, Document
 from qualification.sandbox import Sandbox
 from qualification.sandbox.programs import STOP_SECONDS, free_port
 from samples.fixed_corpus import FixedCorpus, write_fixed_corpus
@@ -46,7 +46,7 @@ def offered(
 
 def submit(text: str) -> Batch:
     """Raises AtCapacity."""
-    submission = registration.Submission(Source.MANIFEST, "system:drill", OPERATIONS)
+    submission = registration.Submission(BatchSource.MANIFEST, "system:drill", OPERATIONS)
     return registration.register_manifest(manifest.read(text), submission)
 
 

@@ -3,7 +3,7 @@
 from ingestion.core.breaker import BreakerState
 from ingestion.documents import batches
 from ingestion.documents.transitions import By
-from ingestion.models import Batch, Document, PortalLimitState, Source
+from ingestion.models import Batch, BatchSource, Document, PortalLimitState
 from sites.models import Site
 from tests import steps
 from tests.api.test_problems import problem
@@ -27,7 +27,7 @@ def test_the_same_key_is_the_same_pull_also_while_it_is_worked(ops, site):
     first, again = pull(ops, "0203"), pull(ops, "0203")
     assert first.status_code == again.status_code == 202
     assert first.json()["id"] == again.json()["id"]
-    assert Batch.objects.filter(source=Source.PULL).count() == 1
+    assert Batch.objects.filter(source=BatchSource.PULL).count() == 1
     other = make_site("0300")
     rejected(other)
     assert problem(pull(ops, "0300"), 422)["type"].endswith("key-reused")
@@ -40,7 +40,7 @@ def test_each_is_asked_for_once_and_no_upload_and_nothing_that_was_cancelled(ops
     Document.objects.filter(pk=upload.pk).update(url="", spooled="uploads/x")
     batches.cancel(make_batch(site), by=By("user:olga", "ops"))
     assert pull(ops, "0203").status_code == 202
-    (asked,) = Document.objects.filter(batch__source=Source.PULL)
+    (asked,) = Document.objects.filter(batch__source=BatchSource.PULL)
     assert (asked.doc_id, asked.expected_sha256) == ("doc-7", "")
 
 
@@ -74,7 +74,7 @@ def test_a_silent_portal_is_not_asked_and_the_answer_says_when(ops, site):
     answer = pull(ops, "0203")
     assert "does not answer" in problem(answer, 409)["detail"]
     assert int(answer["Retry-After"]) > 0
-    assert Batch.objects.filter(source=Source.PULL).count() == 0
+    assert Batch.objects.filter(source=BatchSource.PULL).count() == 0
 
 
 def test_only_operations_pull(program, ops, site):

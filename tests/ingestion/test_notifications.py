@@ -13,7 +13,7 @@ from audit.ledger.queries import timeline
 from ingestion import notifications
 from ingestion.core.states import DocumentState
 from ingestion.documents import transitions
-from ingestion.models import Mailbox, Told
+from ingestion.models import Mailbox, MailedPacket
 from ingestion.operations import alarms
 from ingestion.tasks import send_digests
 from sites.models import Membership
@@ -185,7 +185,7 @@ def test_without_a_server_or_an_address_of_ours_there_is_no_mail(site, mara, set
     setattr(settings, name, "" if name != "DIGEST_MINUTES" else 0)
     make_packet(site, mara, REJECTED)
     assert notifications.send_due() == 0
-    assert not Told.objects.exists()
+    assert not MailedPacket.objects.exists()
 
 
 def test_that_somebody_was_told_is_on_record_without_their_address(site, mara):
@@ -231,7 +231,7 @@ def test_a_server_that_is_busy_gets_it_later_and_once(site, mara, jo, server):
     server.is_busy = True
     with pytest.raises(SMTPException):
         notifications.send_due()
-    assert not Told.objects.exists()
+    assert not MailedPacket.objects.exists()
     server.is_busy = False
     assert notifications.send_due() == 2
     assert len(server.taken) == 2
@@ -286,7 +286,7 @@ def test_a_server_that_is_not_there_loses_nothing(site, mara, settings):
     make_packet(site, mara, FILED)
     with pytest.raises(OSError, match="refused"):
         notifications.send_due()
-    assert not Told.objects.exists()
+    assert not MailedPacket.objects.exists()
 
 
 def test_what_was_on_its_way_when_we_died_is_not_sent_again(site, mara, monkeypatch):

@@ -17,7 +17,6 @@ import pytest
 from django.utils import timezone
 
 from bench import plain, process
-from ingestion.core import retry
 from ingestion.core.errors import (
     BodyTruncated,
     PortalFailing,
@@ -27,7 +26,7 @@ from ingestion.core.errors import (
 from ingestion.core.limiter import RequestRate
 from ingestion.core.portal_limits import LocalPortalLimit
 from ingestion.core.portal_queues import PortalQueues
-from ingestion.core.retry import RetryRules
+from ingestion.core.retry import RetryRules, decide
 from ingestion.dispatch import leases
 from ingestion.dispatch.shift import work_shift
 from ingestion.models import Chunk, Document
@@ -36,7 +35,7 @@ from ingestion.reading.processes.parser_processes import Children, Killed
 from tests import steps
 from tests.factories import make_batch, make_leased, make_site, verdict
 from tests.ingestion import deadly
-from tests.ingestion.core.fakes import LIMITS, House, make_item
+from tests.ingestion.core.fakes import House, make_item
 
 ITEM = plain.Item("1001", "cv", "https://portal.example/cv.pdf")
 PATIENCE = 0.5  # seconds given to what never comes
@@ -124,7 +123,7 @@ async def naive_wait_before_the_next_request():
 async def our_wait_before_the_next_request():
     error = PortalThrottled()
     error.retry_after = 60
-    return retry.delay(error, 1, LIMITS, counted=None)
+    return decide(error, make_item(), RetryRules(), is_portal_down=False, now=0.0).wait_seconds
 
 
 @asked_of_both(naive_wait_before_the_next_request, our_wait_before_the_next_request)
@@ -346,7 +345,7 @@ async def ours_after_a_stop():
         await queues.put("a", number)
     in_hand = [await queues.take()]
     queues.abandon()
-    return len(in_hand + queues.left)
+    return len(in_hand + queues.waiting_items)
 
 
 @asked_of_both(naively_after_a_stop, ours_after_a_stop)

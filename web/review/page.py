@@ -75,7 +75,7 @@ def take(request: SignedIn, pk: int) -> HttpResponse:
 
 def reviewed(pk: int) -> Document:
     rows = Document.objects.select_related(
-        "site__study", "packet", "batch__submitted_by", "duplicate_of", "desk__assigned_to"
+        "site__study", "packet", "batch__submitted_by", "duplicate_of", "assignment__assigned_to"
     )
     return get_object_or_404(rows.prefetch_related("findings", "review_requests"), pk=pk)
 

@@ -55,7 +55,7 @@ def row(document: Document) -> Row:
     since = document.settled_at or document.received_at
     due = assignments.due_at(since)
     open_requests = [each for each in document.review_requests.all() if not each.answered_at]
-    held = getattr(document, "desk", None)
+    held = getattr(document, "assignment", None)
     return Row(
         document,
         reason(document.code) if document.code else "",

@@ -19,7 +19,7 @@ _role = ""  # of the child
 
 
 def name_process(role: str) -> None:
-    """Name this process; the kernel is_delay_tolerant 15 letters."""
+    """Set the name of this process, of which the kernel keeps 15 letters."""
     _libc.prctl(PR_SET_NAME, f"sl-{role}".encode()[:15], 0, 0, 0)
 
 

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from audit.ledger.actors import OPERATIONS
 from ingestion.intake import registration
 from ingestion.management import waiting
-from ingestion.models import PRIORITIES, Source
+from ingestion.models import PRIORITIES, BatchSource
 from sites.models import Site
 
 
@@ -31,7 +31,7 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"there is no site {site!r}; load it with load_sites first")
         submission = registration.Submission(
-            Source.FOLDER,
+            BatchSource.FOLDER,
             "system:ingest_folder",
             OPERATIONS,
             priority=options["priority"],

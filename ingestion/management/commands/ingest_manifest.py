@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from audit.ledger.actors import OPERATIONS
 from ingestion.intake import manifest, registration
 from ingestion.management import waiting
-from ingestion.models import PRIORITIES, Source
+from ingestion.models import PRIORITIES, BatchSource
 
 
 class Command(BaseCommand):
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{len(descriptors)} documents would be registered.")
             return
         submission = registration.Submission(
-            Source.MANIFEST,
+            BatchSource.MANIFEST,
             "system:ingest_manifest",
             OPERATIONS,
             priority=options["priority"],

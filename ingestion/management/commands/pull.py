@@ -9,7 +9,7 @@ from audit.ledger.actors import OPERATIONS
 from ingestion.intake.portal_pull import NothingToPull, PortalSilent, pull
 from ingestion.intake.submission import Submission
 from ingestion.management import waiting
-from ingestion.models import PRIORITIES, Source
+from ingestion.models import PRIORITIES, BatchSource
 from sites.models import Site
 
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"there is no site {site!r}; load it with load_sites first")
         submission = Submission(
-            Source.PULL,
+            BatchSource.PULL,
             "system:pull",
             OPERATIONS,
             priority=options["priority"],

@@ -20,7 +20,7 @@ from audit.signing import key_rotation, keys
 from audit.verification.verify import EXIT_CODES, Result
 from ingestion.documents import progress
 from ingestion.intake import manifest, registration
-from ingestion.models import Batch, Source
+from ingestion.models import Batch, BatchSource
 from qualification import demo_output
 from qualification.sandbox.programs import (
     free_port,
@@ -115,7 +115,7 @@ def _ingest(console: Console, title: str, file: Path) -> Batch:
     """Register a manifest and show the batch's progress until it is final."""
     descriptors = manifest.read(file.read_text(encoding="utf-8"))
     batch = registration.register_manifest(
-        descriptors, registration.Submission(Source.MANIFEST, "system:demo", OPERATIONS)
+        descriptors, registration.Submission(BatchSource.MANIFEST, "system:demo", OPERATIONS)
     )
     columns = (
         TextColumn("{task.description:<10}"),

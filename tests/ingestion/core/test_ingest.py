@@ -48,9 +48,9 @@ async def test_bytes_that_are_on_file_are_not_read_again():
 async def test_what_is_unchanged_is_not_read_and_what_left_the_files_meanwhile_is_fetched():
     house = House()
     house.recorder.on_file.add("a")
-    record_unchanged = make_item(1, filed=FiledVersion('"1"', "a"))
+    unchanged = make_item(1, filed=FiledVersion('"1"', "a"))
     withdrawn = make_item(2, filed=FiledVersion('"2"', "b"))
-    await house.ingest([record_unchanged, withdrawn])
+    await house.ingest([unchanged, withdrawn])
     assert house.recorder.moves[1] == ["DEDUPED"]
     assert house.recorder.moves[2] == ["not on file", "VALIDATING", "ARCHIVED"]
     assert sorted(house.recorder.ended) == [1, 2]

@@ -8,11 +8,11 @@ import pytest
 from django.core.management import call_command
 
 from ingestion.intake import manifest, registration
-from ingestion.models import Source
+from ingestion.models import BatchSource
 from samples.corpus import write_corpus
 from tests.ingestion.brokers import redis_server
 
-SUBMISSION = registration.Submission(Source.MANIFEST, "system:tests", "ops")
+SUBMISSION = registration.Submission(BatchSource.MANIFEST, "system:tests", "ops")
 NOWHERE = "http://127.0.0.1:1"
 
 

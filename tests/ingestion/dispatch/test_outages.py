@@ -12,7 +12,7 @@ from django_q.models import OrmQ
 from django_q.tasks import async_task
 
 from ingestion.intake import manifest, registration
-from ingestion.models import Batch, Document, Source
+from ingestion.models import Batch, BatchSource, Document
 from tests.ingestion.brokers import redis_server
 from tests.ingestion.hosts import eventually, find, worker_host
 from tests.ingestion.scenes import (
@@ -124,7 +124,7 @@ def test_twenty_equal_submissions_at_once_make_one_batch(one_site):
     call_command("load_sites", str(one_site.sites), verbosity=0)
     lines = manifest.read(one_site.manifest.read_text())
     submission = registration.Submission(
-        Source.MANIFEST, "system:tests", "ops", idempotency_key="a packet"
+        BatchSource.MANIFEST, "system:tests", "ops", idempotency_key="a packet"
     )
     answers, start = [], threading.Barrier(20)
 

@@ -16,7 +16,7 @@ from ingestion.dispatch.processes import drain
 from ingestion.dispatch.shift import work_shift
 from ingestion.documents.site_readiness import readiness_of
 from ingestion.intake import portal_pull, registration
-from ingestion.models import Chunk, Document, Source, ValidityOverride
+from ingestion.models import BatchSource, Chunk, Document, ValidityOverride
 from ingestion.rules.fields.dates import months_later
 from ingestion.storage.archive import archive
 from samples.documents import make_sample
@@ -125,15 +125,15 @@ def test_a_portal_that_is_asked_again_gives_what_changed_and_the_rest_is_on_file
         try:
             source.write_bytes(before + b"%a new version\n")
             again = portal_pull.pull(
-                changed.site, registration.Submission(Source.PULL, "user:olga", "ops")
+                changed.site, registration.Submission(BatchSource.PULL, "user:olga", "ops")
             )
             work_shift()
         finally:
             source.write_bytes(before)
     assert again.documents.count() == first.documents.count()
     assert again.documents.get(doc_id=changed.doc_id).state == DocumentState.ARCHIVED
-    record_unchanged = again.documents.filter(doc_id__in=[each.doc_id for each in others])
-    assert {document.state for document in record_unchanged} == {DocumentState.DEDUPED}
+    unchanged = again.documents.filter(doc_id__in=[each.doc_id for each in others])
+    assert {document.state for document in unchanged} == {DocumentState.DEDUPED}
 
 
 def test_a_portal_that_is_not_there_leaves_its_documents_held_and_blames_nobody(settings):

@@ -10,7 +10,7 @@ from audit.verification.verify import verify
 from ingestion.documents import downloads
 from ingestion.documents.transitions import By
 from ingestion.intake.declarations import Declared
-from ingestion.models import Action, Appended, Decision, Document
+from ingestion.models import Action, Decision, DecisionUnchangeable, Document
 from ingestion.review import assignments, decisions, review_requests, signature_payload
 from ingestion.review.decision_rules import RULES, open_to
 from ingestion.review.decisions import (
@@ -282,9 +282,9 @@ def test_other_bytes_in_the_archive_are_not_what_was_signed(sent, ines, tmp_path
 
 def test_decisions_are_added_and_never_changed(sent, rafael):
     decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
-    with pytest.raises(Appended):
+    with pytest.raises(DecisionUnchangeable):
         decision.save()
-    with pytest.raises(Appended):
+    with pytest.raises(DecisionUnchangeable):
         decision.delete()
 
 
@@ -347,7 +347,7 @@ def test_a_reviewer_corrects_type_and_person_and_the_checks_run_again(sent, rafa
     settle(document.packet, IN_REVIEW)
     document = Document.objects.get()
     assert document.state == "IN_REVIEW"
-    assert document.desk.assigned_to == rafael, "it comes back to whoever has it in hand"
+    assert document.assignment.assigned_to == rafael, "it comes back to whoever has it in hand"
     assert signature_payload.changed(decision) == []
 
 

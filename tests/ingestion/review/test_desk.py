@@ -105,7 +105,7 @@ class TestQueue:
         assert assignments.opened(document, rafael) is None
         assert assignments.opened(document, rafael) is None
         assert assignments.opened(document, ines) == rafael
-        document.desk.refresh_from_db()
+        document.assignment.refresh_from_db()
         long_ago = timezone.now() - timedelta(hours=1)
-        type(document.desk).objects.update(opened_at=long_ago)
+        type(document.assignment).objects.update(opened_at=long_ago)
         assert assignments.opened(document, rafael) is None
