@@ -21,6 +21,7 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.cache import patch_cache_control
 from django.utils.http import http_date
+from django.utils.translation import gettext as _
 from django.views import View
 
 from api import auth, problems
@@ -103,7 +104,8 @@ class Uploads(View):
     def _create(self) -> HttpResponse:
         length = _number(self.request, "Upload-Length")
         if length > settings.MAX_DOCUMENT_MB * MEGABYTE:
-            raise Refusal(413, f"A file has {settings.MAX_DOCUMENT_MB} MB at most.")
+            message = _("A file can have at most {limit} MB.")
+            raise Refusal(413, message.format(limit=settings.MAX_DOCUMENT_MB))
         header = self.request.headers.get("Upload-Metadata", "")
         brings_bytes = self._body_length() > 0
         if brings_bytes and self.request.content_type != MEDIA_TYPE:
@@ -222,7 +224,7 @@ class UploadsOfPeople(Uploads):
 
     def identify(self) -> None:
         if not isinstance(self.request.user, User):
-            raise Refusal(401, "You were signed out. Sign in again.")
+            raise Refusal(401, _("You were signed out. Sign in again."))
         self.person = self.request.user
         if self.request.method not in {"GET", "HEAD", "OPTIONS"} and (
             missing := eligibility.may_upload(self.person)
@@ -256,7 +258,7 @@ class UploadsOfPeople(Uploads):
         """Raise Refusal 422. That the file was not taken is on record, as for the form (R08)."""
         by = (self.person.actor, self.person.role)
         form_errors.form_came_back("packet", wrong={"file": [code]}, typed={"file": name}, by=by)
-        raise Refusal(422, message[0].upper() + message[1:])
+        raise Refusal(422, message)
 
     def address(self, upload: Upload) -> str:
         return reverse("resumable_upload", args=[upload.pk])
@@ -299,7 +301,7 @@ def _metadata(header: str) -> dict[str, str]:
     if len(header) > MAX_METADATA:
         raise Refusal(400, f"Upload-Metadata has {MAX_METADATA} characters at most.")
     try:
-        return {key: base64.b64decode(value, validate=True).decode() for key, _, value in pairs}
+        return {key: base64.b64decode(value, validate=True).decode() for key, _sep, value in pairs}
     except (binascii.Error, ValueError):
         message = "Upload-Metadata has to be pairs of a key and a value in base64 (UTF-8)."
         raise Refusal(400, message) from None

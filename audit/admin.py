@@ -13,6 +13,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.change_reasons import FIELD
 from audit.change_tracking.undeletable import KeptAdmin, OnlyLookedAt
@@ -61,9 +64,12 @@ class EntryAdmin(OnlyLookedAt, KeptAdmin, admin.ModelAdmin):
     ]  # fmt: skip
     list_filter = [("recorded_at", admin.DateFieldListFilter)]
     search_fields = ["subject", "doc_id", "correlation_id"]  # as `get_search_results` does
-    search_help_text = (
-        "A subject (document:17), a document's identifier or a correlation id, in full. "
-        f"Of very many entries the newest {MOST:,} are listed; Audit trail searches by more."
+    search_help_text = format_lazy(
+        _(
+            "Enter a complete subject (document:17), document identifier or correlation ID. At "
+            "most {limit} entries are listed. The page Audit trail has more filters."
+        ),
+        limit=f"{MOST:,}",
     )
     show_full_result_count = False
     list_per_page = 100
@@ -77,7 +83,7 @@ class EntryAdmin(OnlyLookedAt, KeptAdmin, admin.ModelAdmin):
     readonly_fields = ["recorded", "move", "recorded_detail"]
 
     def kept_because(self, obj: Any) -> str:
-        return "Nobody deletes an entry: what is on record stays, and all later ones prove it."
+        return gettext("Entries cannot be deleted: the hashes of all later entries prove them.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Entry]:
         return super().get_queryset(request).select_related("detail")
@@ -96,19 +102,19 @@ class EntryAdmin(OnlyLookedAt, KeptAdmin, admin.ModelAdmin):
         looks = (queryset.filter(**{column: term}) for column in self.search_fields)
         return next((found for found in looks if found.exists()), queryset.none()), False
 
-    @admin.display(description="recorded (UTC)", ordering="recorded_at")
+    @admin.display(description=_("recorded (UTC)"), ordering="recorded_at")
     def recorded(self, entry: Entry) -> str:
         return f"{entry.recorded_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
-    @admin.display(description="from → to")
+    @admin.display(description=_("from → to"))
     def move(self, entry: Entry) -> str:
         return " → ".join(state for state in (entry.from_state, entry.to_state) if state)
 
-    @admin.display(description="hash")
+    @admin.display(description=_("hash"))
     def short_hash(self, entry: Entry) -> str:
         return f"{entry.hash[:4]}…{entry.hash[-4:]}"
 
-    @admin.display(description="detail")
+    @admin.display(description=_("detail"))
     def recorded_detail(self, entry: Entry) -> str:
         if hasattr(entry, "detail"):
             return entry.detail.detail
@@ -116,13 +122,15 @@ class EntryAdmin(OnlyLookedAt, KeptAdmin, admin.ModelAdmin):
         if taken_out is None:
             return ""
         address = reverse("admin:audit_entry_change", args=[taken_out.pk])
-        said = 'Taken out on {} UTC, see <a href="{}">entry {}</a>'
-        return format_html(said, self.recorded(taken_out), address, taken_out.pk)
+        sentence = gettext('Redacted on {date} UTC. See <a href="{address}">entry {number}</a>.')
+        return format_html(
+            sentence, date=self.recorded(taken_out), address=address, number=taken_out.pk
+        )
 
     def has_redact_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("audit.redact")
 
-    @admin.action(description="Take out the detail (personal data)", permissions=["redact"])
+    @admin.action(description=_("Redact the detail (personal data)"), permissions=["redact"])
     def take_out(self, request: HttpRequest, chosen: QuerySet[Entry]) -> None:
         """All of the choice or nothing."""
         person: Any = request.user
@@ -133,6 +141,9 @@ class EntryAdmin(OnlyLookedAt, KeptAdmin, admin.ModelAdmin):
                 for entry in chosen.order_by("seq"):
                     redact(entry.pk, reason=reason, **by)
         except NotRedacted as error:
-            self.message_user(request, f"Nothing was taken out: {error}.", messages.ERROR)
+            sentence = gettext("No detail was redacted: {error}.").format(error=error)
+            self.message_user(request, sentence, messages.ERROR)
         else:
-            self.message_user(request, "Taken out. That it was done is on record, with the reason.")
+            self.message_user(
+                request, _("The details were redacted. The reason is recorded in the audit trail.")
+            )

@@ -3,6 +3,7 @@ from importlib import import_module
 from django.apps import AppConfig
 from django.core import checks
 from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy as _
 
 from audit.ledger import append_only, database_roles
 
@@ -11,7 +12,7 @@ class AuditConfig(AppConfig):
     """What happened, provably. Knows nothing of documents or sites: subjects are strings."""
 
     name = "audit"
-    verbose_name = "Audit trail"
+    verbose_name = _("Audit trail")
 
     def ready(self) -> None:
         # On SQLite a migration that alters a table rebuilds it, silently without its triggers.

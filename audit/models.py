@@ -47,27 +47,27 @@ class _AppendOnlyModel(models.Model):
 class Entry(_AppendOnlyModel):
     # Not an identity column: a transaction that is rolled back leaves no gap, so that a gap
     # always means that somebody removed something.
-    seq = models.BigIntegerField("no.", primary_key=True)
+    seq = models.BigIntegerField(_("no."), primary_key=True)
     prev = models.CharField(max_length=64)
     hash = models.CharField(max_length=64)
     event_id = models.CharField(max_length=64)
-    recorded_at = models.DateTimeField("recorded (UTC)")
+    recorded_at = models.DateTimeField(_("recorded (UTC)"))
     event = models.TextField()
     subject = models.TextField()
     site = models.TextField()
-    doc_id = models.TextField("document")
+    doc_id = models.TextField(_("document"))
     from_state = models.TextField()
     to_state = models.TextField()
     code = models.TextField()
     correlation_id = models.TextField()
     actor = models.TextField()
-    body = models.TextField("line")  # text, never jsonb, which re-prints what it is given
+    body = models.TextField(_("line"))  # text, never jsonb, which re-prints what it is given
 
     objects: ClassVar[models.Manager["Entry"]] = AppendOnlyQuerySet.as_manager()
 
     class Meta:
         ordering = ["-seq"]
-        verbose_name_plural = "entries"
+        verbose_name_plural = _("entries")
         permissions = [
             ("check_ledger", "Can have the ledger checked"),
             ("export_ledger", "Can export from the ledger"),
@@ -117,13 +117,13 @@ class EntryDetail(_AppendOnlyModel):
 class Checkpoint(_AppendOnlyModel):
     """A signed head: the first `size` entries, under one root. Written by `signing.checkpoints`."""
 
-    size = models.BigIntegerField("entries", primary_key=True)
+    size = models.BigIntegerField(_("entries"), primary_key=True)
     head = models.CharField(max_length=64)  # the hash of entry `size`
     root = models.CharField(max_length=64)  # of RFC 6962's tree over the lines, in hex
     frontier = models.TextField()  # audit.ledger.merkle_tree.Frontier, from which the tree grows on
     # signing.signed_note: signed by one key, or by two when keys change
     note = models.TextField()
-    created_at = models.DateTimeField("signed (UTC)")
+    created_at = models.DateTimeField(_("signed (UTC)"))
 
     objects: ClassVar[models.Manager["Checkpoint"]] = AppendOnlyQuerySet.as_manager()
 
@@ -141,7 +141,7 @@ class Receipt(_AppendOnlyModel):
     anchor = models.TextField()  # audit.signing.places: "file", "s3" or "rfc3161"
     place = models.TextField()  # a path, s3://bucket/key, or the address of a time stamp authority
     proof = models.TextField()  # an object's version, or RFC 3161's response in base64
-    anchored_at = models.DateTimeField("anchored (UTC)")
+    anchored_at = models.DateTimeField(_("anchored (UTC)"))
 
     objects: ClassVar[models.Manager["Receipt"]] = AppendOnlyQuerySet.as_manager()
 
@@ -163,7 +163,7 @@ class AnchorOutage(models.Model):
     """
 
     anchor = models.TextField(primary_key=True)
-    since = models.DateTimeField("since (UTC)")
+    since = models.DateTimeField(_("since (UTC)"))
     tries = models.PositiveIntegerField()
     next_try_at = models.DateTimeField()
     error = models.TextField()
@@ -199,17 +199,20 @@ class CheckRun(_Added):
     """
 
     class Mode(models.TextChoices):
-        INCREMENTAL = "incremental", "what was entered since the last check"
-        SINCE_ANCHOR = "since_anchor", "what was entered since the last anchored checkpoint"
-        ROLLING = "rolling", "a part of what is older, and what was entered since the last check"
-        FULL = "full", "all of it"
+        INCREMENTAL = "incremental", _("entries since the last verification")
+        SINCE_ANCHOR = "since_anchor", _("entries since the last anchored checkpoint")
+        ROLLING = (
+            "rolling",
+            _("entries since the last verification, and a part of the older entries"),
+        )
+        FULL = "full", _("all entries")
 
     class Result(models.TextChoices):
-        INTACT = "intact", "intact, and vouched for from outside"
-        UNANCHORED = "unanchored", "consistent, but only by this installation's own word"
-        BROKEN = "broken", "broken"
+        INTACT = "intact", _("intact, confirmed by an independent anchor")
+        UNANCHORED = "unanchored", _("consistent, not confirmed by an independent anchor")
+        BROKEN = "broken", _("broken")
 
-    began_at = models.DateTimeField("began (UTC)")
+    began_at = models.DateTimeField(_("began (UTC)"))
     seconds = models.FloatField()
     mode = models.CharField(max_length=20, choices=Mode)
     from_seq = models.BigIntegerField()  # the first entry that was read
@@ -228,8 +231,8 @@ class CheckRun(_Added):
 
     class Meta:
         ordering = ["-pk"]
-        verbose_name = "check of the ledger"
-        verbose_name_plural = "checks of the ledger"
+        verbose_name = _("verification of the ledger")
+        verbose_name_plural = _("verifications of the ledger")
 
     def __str__(self) -> str:
         return f"{self.mode} check {self.pk}: {self.result}"
@@ -248,9 +251,9 @@ class AuditReview(_Added):
     """
 
     class Outcome(models.TextChoices):
-        NOTHING_FOUND = "nothing_found", _("Nothing that needs an answer")
-        ANSWERED = "answered", _("Something was found, and it is answered")
-        OPEN = "open", _("Something was found, and it is being followed up")
+        NOTHING_FOUND = "nothing_found", _("No findings")
+        ANSWERED = "answered", _("Findings, resolved")
+        OPEN = "open", _("Findings, follow-up open")
 
     period_from = models.DateField()  # days of UTC, both included
     period_to = models.DateField()
@@ -263,14 +266,14 @@ class AuditReview(_Added):
     reviewer = models.TextField()  # an actor, as in the ledger
     printed_name = models.TextField()
     meaning = models.CharField(max_length=40)  # of the signature: 21 CFR 11.50(a)(3)
-    signed_at = models.DateTimeField("signed (UTC)")
+    signed_at = models.DateTimeField(_("signed (UTC)"))
 
     objects: ClassVar[models.Manager["AuditReview"]] = _AddedQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]
-        verbose_name = "review of the trail"
-        verbose_name_plural = "reviews of the trail"
+        verbose_name = _("audit trail review")
+        verbose_name_plural = _("audit trail reviews")
 
     def __str__(self) -> str:
         return f"review {self.pk}: {self.period_from} to {self.period_to}"
@@ -280,10 +283,10 @@ class AuditJob(models.Model):
     """A verification or an export that a worker runs. Only `audit.background_jobs` changes it."""
 
     class State(models.TextChoices):
-        WAITING = "waiting", "waits for a worker"
-        RUNNING = "running", "is being done"
-        DONE = "done", "done"
-        FAILED = "failed", "failed"
+        WAITING = "waiting", _("waiting for a worker")
+        RUNNING = "running", _("in progress")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
 
     kind = models.CharField(max_length=40)
     arguments = models.JSONField(default=dict)

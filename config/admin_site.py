@@ -14,11 +14,12 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext_lazy as _
 
 
 class SiteLedgerAdmin(admin.AdminSite):
     site_header = site_title = "SiteLedger"
-    index_title = "Records and settings"
+    index_title = _("Records and settings")
     site_url = None
     enable_nav_sidebar = False  # the header has the navigation, and lists get the width
 

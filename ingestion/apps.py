@@ -1,11 +1,12 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class IngestionConfig(AppConfig):
     """Documents: fetched, read, checked, filed, reviewed."""
 
     name = "ingestion"
-    verbose_name = "Documents"
+    verbose_name = _("Documents")
 
     def ready(self) -> None:
         from ingestion import registrations

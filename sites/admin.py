@@ -11,6 +11,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django_otp.plugins.otp_static.admin import StaticDevice
 from django_otp.plugins.otp_totp.admin import TOTPDevice
 
@@ -42,7 +44,7 @@ class MembersInline(admin.TabularInline):
     """Who belongs to a site. Edited on the person's page."""
 
     model = Membership
-    verbose_name_plural = "people of this site"
+    verbose_name_plural = _("people of this site")
     extra = 0
     can_delete = False
     fields = ["user"]
@@ -58,8 +60,8 @@ class SitesInline(admin.StackedInline):
     """Stacked: the inputs of a tabular inline have no labels (Django ticket 36509)."""
 
     model = Membership
-    verbose_name = "site"
-    verbose_name_plural = "sites this person works for"
+    verbose_name = _("site")
+    verbose_name_plural = _("sites of this person")
     extra = 0
 
 
@@ -78,37 +80,43 @@ class StudyAdmin(KeptAdmin, LedgerAdminMixin, admin.ModelAdmin):
     def kept_because(self, obj: Any) -> str:
         if not is_referred_to(obj):
             return ""
-        return f"Sites or other records refer to this study, so it stays. {retention.said(obj)}"
+        sentence = gettext(
+            "This study cannot be deleted, because sites or other records refer to it. {retention}"
+        )
+        return sentence.format(retention=retention.said(obj))
 
     def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
         shown = ["kept", "holds"] if obj else []
         why = super().get_fieldsets(request, obj)[1:]
         return [
             (None, {"fields": ["protocol_number", "protocol_version", "title"]}),
-            ("How long it is kept", {"fields": ["ended_on", "retention_years", *shown]}),
+            (_("Retention"), {"fields": ["ended_on", "retention_years", *shown]}),
             *why,
         ]
 
-    @admin.display(description="kept until", ordering="ended_on")
+    @admin.display(description=_("kept until"), ordering="ended_on")
     def kept_until(self, study: Study) -> date | str:
-        return study.retained_until or "not ended"
+        return study.retained_until or gettext("not ended")
 
-    @admin.display(description="documents and ledger")
+    @admin.display(description=_("retention"))
     def kept(self, study: Study) -> str:
         return retention.said(study)
 
-    @admin.display(description="legal holds")
+    @admin.display(description=_("legal holds"))
     def holds(self, study: Study) -> str:
         address = reverse("admin:clinical_sites_legalhold_changelist")
         return format_html(
-            '<a href="{}?study__id__exact={}">Legal holds of this study</a>', address, study.pk
+            '<a href="{}?study__id__exact={}">{}</a>',
+            address,
+            study.pk,
+            gettext("Legal holds of this study"),
         )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
         studies: QuerySet[Study] = super().get_queryset(request)
         return studies.annotate(number_of_sites=Count("sites"))
 
-    @admin.display(description="sites", ordering="number_of_sites")
+    @admin.display(description=_("sites"), ordering="number_of_sites")
     def site_count(self, study: Any) -> int:
         return int(study.number_of_sites)
 
@@ -129,10 +137,10 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
     fieldsets = [
         (None, {"fields": ["key", "base_url", "allowed_hosts", "secret_header"]}),
         (
-            "How fast it may be asked",
+            _("Rate limit"),
             {"fields": ["rate_per_second", "burst", "max_in_flight", "timeout_seconds"]},
         ),
-        ("Exceptions", {"fields": ["allow_http", "allow_private_hosts"]}),
+        (_("Exceptions"), {"fields": ["allow_http", "allow_private_hosts"]}),
     ]
 
     def ledger_site(self, obj: Any) -> str:
@@ -146,14 +154,14 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
         fieldsets = super().get_fieldsets(request, obj)
         if obj is None:
             return fieldsets
-        approval = ("Second person", {"fields": ["approved_origin", "waiting"]})
+        approval = (_("Approval"), {"fields": ["approved_origin", "waiting"]})
         return [*fieldsets[:1], approval, *fieldsets[1:]]
 
-    @admin.display(description="waiting for a second person")
+    @admin.display(description=_("waiting for approval"))
     def waiting(self, portal: Portal) -> str:
         waits = portal_approval.open_request(portal)
         if waits is None:
-            return "Nothing"
+            return gettext("None")
         return format_html('<a href="{}">{}</a>', reverse("approval", args=[waits.pk]), waits)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -178,10 +186,12 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
         self.message_user(
             request,
             format_html(
-                "The address of the portal, and its exceptions, change when a second person "
-                'approves: <a href="{}">{}</a>.',
-                reverse("approval", args=[asked.pk]),
-                asked,
+                gettext(
+                    "Changes of the portal's address and exceptions take effect after a second "
+                    'person approves them: <a href="{address}">{request}</a>.'
+                ),
+                address=reverse("approval", args=[asked.pk]),
+                request=asked,
             ),
             messages.WARNING,
         )
@@ -193,14 +203,17 @@ class SiteAdmin(KeptAdmin, LedgerAdminMixin, admin.ModelAdmin):
     list_filter = ["country", "study"]
     list_select_related = ["study", "portal"]
     search_fields = ["site_id", "name"]
-    search_help_text = "A site number or name, or part of one."
+    search_help_text = _("Enter a site number or name, or a part of it.")
     inlines = [MembersInline]
 
     def kept_because(self, obj: Any) -> str:
         if not is_referred_to(obj):
             return ""
-        said = retention.said(obj.study)
-        return f"Documents or other records refer to this site, so it stays. {said}"
+        sentence = gettext(
+            "This site cannot be deleted, because documents or other records refer to it. "
+            "{retention}"
+        )
+        return sentence.format(retention=retention.said(obj.study))
 
     def ledger_site(self, obj: Any) -> str:
         return str(obj.site_id)
@@ -252,14 +265,14 @@ class PersonAdmin(AccountKeeping, KeptAdmin, LedgerAdminMixin, UserAdmin):
     filter_horizontal = ()
     fieldsets = [
         (None, {"fields": ["username"]}),
-        ("Person", {"fields": ["printed_name", "email"]}),
-        ("May do", {"fields": ["is_active", "is_staff", "is_superuser", "groups"]}),
-        ("From when to when", {"fields": ["access_from", "access_until"]}),
+        (_("Person"), {"fields": ["printed_name", "email"]}),
+        (_("Permissions"), {"fields": ["is_active", "is_staff", "is_superuser", "groups"]}),
+        (_("Period of access"), {"fields": ["access_from", "access_until"]}),
         (
-            "Identity",
+            _("Identity"),
             {"fields": ["identity_evidence", "identity_verified_at", "signing_suspended_at"]},
         ),
-        ("On record", {"fields": _ON_RECORD}),
+        (_("History"), {"fields": _ON_RECORD}),
     ]
     add_fieldsets = [(None, {"fields": ["username", "printed_name", "email"]})]
     # Set by what people do, each on record; an identity is verified at /approvals/.
@@ -284,9 +297,9 @@ class PersonAdmin(AccountKeeping, KeptAdmin, LedgerAdminMixin, UserAdmin):
         return [url for url in super().get_urls() if url.name != "auth_user_password_change"]
 
     def kept_because(self, obj: Any) -> str:
-        return (
-            "Nobody deletes a person: entries and signatures name them, and are kept as long as "
-            "the ledger. Deactivate the account instead."
+        return gettext(
+            "Accounts cannot be deleted, because entries and signatures name their people. "
+            "Deactivate the account instead."
         )
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -310,10 +323,10 @@ class PersonAdmin(AccountKeeping, KeptAdmin, LedgerAdminMixin, UserAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    @admin.display(description="roles")
+    @admin.display(description=_("roles"))
     def roles(self, person: User) -> str:
         if person.is_superuser:
-            return "Administrator"
+            return gettext("Administrator")
         return ", ".join(group.name for group in person.groups.all())
 
 

@@ -1,5 +1,6 @@
 from django.apps import AppConfig
 from django.core import checks
+from django.utils.translation import gettext_lazy as _
 
 
 class SitesConfig(AppConfig):
@@ -8,7 +9,7 @@ class SitesConfig(AppConfig):
     name = "sites"
     # django.contrib.sites owns the label "sites": docs/adr/0001-app-label-clinical-sites.md.
     label = "clinical_sites"
-    verbose_name = "Sites and people"
+    verbose_name = _("Sites and people")
 
     def ready(self) -> None:
         from audit.ledger import bound_rows

@@ -6,6 +6,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.undeletable import KeptAdmin
@@ -19,10 +21,13 @@ class LegalHoldAdmin(KeptAdmin, LedgerAdminMixin, admin.ModelAdmin):
     list_filter = ["study", ("lifted_at", admin.EmptyFieldListFilter)]
     list_select_related = ["study", "set_by"]
     search_fields = ["study__protocol_number", "reason"]
-    search_help_text = "A protocol number, or a word of the reason."
+    search_help_text = _("Enter a protocol number, or a word of the reason.")
 
     def kept_because(self, obj: Any) -> str:
-        return "Nobody deletes a legal hold, for it says why documents were kept. Lift it instead."
+        return gettext(
+            "Legal holds cannot be deleted, because they record why documents were kept. Lift "
+            "the hold instead."
+        )
 
     def get_fields(self, request: HttpRequest, obj: LegalHold | None = None) -> list[Any]:
         set_ = ["study", "reason"]
@@ -47,6 +52,6 @@ class LegalHoldAdmin(KeptAdmin, LedgerAdminMixin, admin.ModelAdmin):
             obj.lifted_by, obj.lifted_at = request.user, timezone.now()
         super().save_model(request, obj, form, change)
 
-    @admin.display(description="in force", boolean=True)
+    @admin.display(description=_("in force"), boolean=True)
     def in_force(self, hold: LegalHold) -> bool:
         return hold.lifted_at is None

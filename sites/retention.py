@@ -10,6 +10,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import cast
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from sites.models import Study
 from sites.models.legal_holds import LegalHold
@@ -21,7 +23,9 @@ def said(study: Study) -> str:
     A hold's reason may be an inspection that a site is not to hear of.
     """
     held = [
-        f"A legal hold of {_day(hold.set_at)} keeps it whatever the date: {hold.reason}"
+        _("A legal hold since {date} overrides this date: {reason}").format(
+            date=_day(hold.set_at), reason=hold.reason
+        )
         for hold in LegalHold.objects.in_force().filter(study=study)
     ]
     return " ".join([term(study), *held])
@@ -36,13 +40,27 @@ def told(numbers: Collection[str]) -> list[str]:
 def term(study: Study, today: date | None = None) -> str:
     """Until when its documents are kept at least. For everybody."""
     today = today or timezone.now().date()
-    years = f"{study.years_kept} year{'' if study.years_kept == 1 else 's'}"
     until = study.retained_until
     if until is None:
-        return f"Kept for {years} after the end of study {study}, which has not ended."
+        sentence = ngettext(
+            "Retained for {n} year after the end of study {study}, which has not ended.",
+            "Retained for {n} years after the end of study {study}, which has not ended.",
+            study.years_kept,
+        )
+        return sentence.format(n=study.years_kept, study=study)
     if until < today:
-        return f"The {years} after the end of study {study} were over on {_day(until)}."
-    return f"Kept until {_day(until)}, {years} after the end of study {study}."
+        sentence = ngettext(
+            "The retention period ended on {date}, {n} year after the end of study {study}.",
+            "The retention period ended on {date}, {n} years after the end of study {study}.",
+            study.years_kept,
+        )
+    else:
+        sentence = ngettext(
+            "Retained until {date}, {n} year after the end of study {study}.",
+            "Retained until {date}, {n} years after the end of study {study}.",
+            study.years_kept,
+        )
+    return sentence.format(date=_day(until), n=study.years_kept, study=study)
 
 
 def locked_until(study: Study, today: date) -> date:

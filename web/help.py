@@ -21,7 +21,7 @@ HEADINGS: Mapping[Disposition, Promise] = MappingProxyType(
     {
         Disposition.REJECT: _("Rejected: correct the document and upload it again"),
         Disposition.REVIEW: _("In review: QA decides"),
-        Disposition.HOLD: _("On hold: you do not need to do anything"),
+        Disposition.HOLD: _("Held by us: you do not need to do anything"),
         Disposition.WARN: _("Filed with a remark"),
         Disposition.INFO: _("For information"),
     }
@@ -44,7 +44,10 @@ STATES: Mapping[DocumentState, Promise] = MappingProxyType(
             "QA is reviewing the document. Until QA decides, you can replace the file "
             "or correct its type or person."
         ),
-        _S.HELD: _("We or the portal have a technical problem. Your document is not the cause."),
+        _S.HELD: _(
+            "There is a technical problem on our side or at the portal. Your document is not the "
+            "cause."
+        ),
         _S.WITHDRAWN: _(
             "The document was filed in error, or you replaced it during review. The "
             "file and its history are kept."

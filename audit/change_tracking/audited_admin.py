@@ -13,6 +13,7 @@ from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import Model, QuerySet
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking import form_errors
 from audit.change_tracking.change_reasons import (
@@ -81,7 +82,7 @@ class LedgerAdminMixin(ReasonedActions):
         fieldsets = super().get_fieldsets(request, obj)
         if not self._asks_why(request, obj, flatten_fieldsets(fieldsets)):
             return fieldsets
-        return [*fieldsets, ("Why", {"fields": [FIELD]})]
+        return [*fieldsets, (_("Reason"), {"fields": [FIELD]})]
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any

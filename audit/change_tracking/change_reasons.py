@@ -17,13 +17,16 @@ from django.contrib.admin.widgets import AdminTextareaWidget, AdminTextInputWidg
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from audit.ledger.context import because
 
 FIELD = "reason_for_change"
 LEAST, MOST = 10, 1_000  # characters, not counting blanks around them
-_LABEL = "Reason for this change"
-_UNSAID = f"Nothing was changed: write why beside the action, in at least {LEAST} characters."
+_LABEL = _("Reason for this change")
+
 
 if TYPE_CHECKING:
     _Base = ModelAdmin[Any]  # generic for mypy alone
@@ -37,10 +40,10 @@ def reason_field() -> forms.CharField:
         min_length=LEAST,
         max_length=MOST,
         widget=AdminTextareaWidget(attrs={"rows": 2}),
-        help_text="It stays on record beside the change.",
+        help_text=_("Recorded in the audit trail with the change."),
         error_messages={
-            "required": "Write why you make this change.",
-            "min_length": f"Write why in at least {LEAST} characters.",
+            "required": _("Enter a reason for this change."),
+            "min_length": _("Enter a reason of at least %(limit_value)d characters."),
         },
     )
 
@@ -59,7 +62,7 @@ class ReasonForm(forms.Form):
 class ReasonedActionForm(ActionForm):
     # Not required here: Django would say that no action was selected.
     reason_for_change = forms.CharField(
-        label=f"{_LABEL}:", required=False, widget=AdminTextInputWidget
+        label=format_lazy("{}:", _LABEL), required=False, widget=AdminTextInputWidget
     )
 
 
@@ -80,7 +83,10 @@ class ReasonedActions(_Base):
         if request.POST.getlist("action") == ["delete_selected"]:
             return self._deletion(request, queryset, form)
         if not form.is_valid():
-            self.message_user(request, _UNSAID, messages.ERROR)
+            sentence = gettext(
+                "Nothing was changed. Enter a reason of at least {n} characters next to the action."
+            )
+            self.message_user(request, sentence.format(n=LEAST), messages.ERROR)
             return None
         return super().response_action(request, queryset, *location)
 

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Count, Max, Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import OPEN, BatchState, ChunkState, DocumentState
 from ingestion.models.choices import of_states
@@ -19,10 +20,10 @@ URGENT = 3  # up to this priority, a chunk does not wait for room that others fi
 
 
 class BatchSource(models.TextChoices):
-    MANIFEST = "manifest", "Manifest"
-    FOLDER = "folder", "Folder"
-    UPLOAD = "upload", "Web upload"
-    PULL = "pull", "Portal asked again"
+    MANIFEST = "manifest", _("Manifest")
+    FOLDER = "folder", _("Folder")
+    UPLOAD = "upload", _("Web upload")
+    PULL = "pull", _("Repeated portal download")
 
 
 class BatchQuerySet(models.QuerySet["Batch"]):
@@ -69,7 +70,7 @@ class Batch(models.Model):
 
     class Meta:
         ordering = ["-pk"]
-        verbose_name_plural = "batches"
+        verbose_name_plural = _("batches")
         permissions = [("cancel_batch", "Can cancel anybody's batches")]
         indexes = [
             models.Index(

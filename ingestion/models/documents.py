@@ -9,6 +9,7 @@ from typing import Any, Self
 from django.db import connection, models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from ingestion.core.states import NEEDS_SITE, UNSETTLED, DocumentState
 from ingestion.models.batches import Batch, Chunk, Packet
@@ -83,9 +84,9 @@ class Document(models.Model):
         Chunk, on_delete=models.SET_NULL, null=True, blank=True, related_name="documents"
     )
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="documents")
-    doc_id = models.CharField("document", max_length=120)
+    doc_id = models.CharField(gettext_lazy("document"), max_length=120)
     # No choices: types are data that a data manager extends, and need no migration.
-    document_type = models.CharField("type", max_length=40, blank=True)
+    document_type = models.CharField(gettext_lazy("type"), max_length=40, blank=True)
     filename = models.CharField(max_length=255, blank=True)
     url = models.URLField(max_length=2000, blank=True)  # "" for an upload
     # Its bytes' key in the spool: of an upload, or of what is checked again from the archive.

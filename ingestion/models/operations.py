@@ -8,6 +8,7 @@ from typing import Self
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from sites.models import Site, Study
 
@@ -68,8 +69,8 @@ class LockChange(models.Model):
 
 
 class Channel(models.TextChoices):
-    MAIL = "mail", "Mail"
-    WEBHOOK = "webhook", "Webhook"
+    MAIL = "mail", _("Mail")
+    WEBHOOK = "webhook", _("Webhook")
 
 
 class AlarmRow(models.Model):
@@ -84,7 +85,7 @@ class AlarmRow(models.Model):
     class Meta:
         ordering = ["-began_at"]
         db_table = "ingestion_alarm"
-        verbose_name = "alarm"
+        verbose_name = _("alarm")
 
     def __str__(self) -> str:
         return self.key
@@ -105,9 +106,9 @@ class AlarmMessage(models.Model):
     """What is to be told of an alarm on one channel: written with its change, sent later."""
 
     class Word(models.TextChoices):
-        BEGUN = "begun", "begun"
-        LASTS = "lasts", "still there"
-        OVER = "over", "over"
+        BEGUN = "begun", _("started")
+        LASTS = "lasts", _("continues")
+        OVER = "over", _("ended")
 
     alarm = models.ForeignKey(AlarmRow, on_delete=models.CASCADE, related_name="messages")
     word = models.CharField(max_length=10, choices=Word)

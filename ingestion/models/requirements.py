@@ -10,6 +10,7 @@ from django.core.validators import MaxValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from ingestion.rules.checks.validity_terms import Override
 from ingestion.rules.document_types import TYPES
@@ -18,17 +19,21 @@ from sites.models import Site, Study, User
 
 
 class RequiredOf(models.TextChoices):
-    SITE = requirements.Each.SITE.value, "once for the site"
-    INVESTIGATOR = requirements.Each.INVESTIGATOR.value, "the principal investigator"
-    TEAM = requirements.Each.TEAM.value, "the investigator and every sub-investigator"
-    DELEGATED = requirements.Each.DELEGATED.value, "these, and everybody on the delegation log"
-    LABORATORY = requirements.Each.LABORATORY.value, "every laboratory"
+    SITE = requirements.Each.SITE.value, _("the site")
+    INVESTIGATOR = requirements.Each.INVESTIGATOR.value, _("the principal investigator")
+    TEAM = requirements.Each.TEAM.value, _("the investigator and every sub-investigator")
+    DELEGATED = (
+        requirements.Each.DELEGATED.value,
+        _("the investigators and everyone on the delegation log"),
+    )
+    LABORATORY = requirements.Each.LABORATORY.value, _("every laboratory")
 
 
 def known_type(slug: str) -> None:
     """No choices: types are data that a data manager extends, and need no migration."""
     if slug not in TYPES:
-        raise ValidationError(f"There is no type of document {slug}.")
+        unknown = _("The document type %(type)s does not exist.")
+        raise ValidationError(unknown, params={"type": slug})
 
 
 def type_name(slug: str) -> str:
@@ -39,10 +44,16 @@ class RequiredDocument(models.Model):
     """A line of a study's own list; a study without any goes by `rules.requirements.USUAL`."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="required_documents")
-    document_type = models.CharField("document", max_length=40, validators=[known_type])
-    each = models.CharField("needed of", max_length=20, choices=RequiredOf, default=RequiredOf.SITE)
+    document_type = models.CharField(_("document"), max_length=40, validators=[known_type])
+    each = models.CharField(
+        _("required for"), max_length=20, choices=RequiredOf, default=RequiredOf.SITE
+    )
     required_from = models.DateField(
-        null=True, blank=True, help_text="Not needed before this day. Empty: from the start."
+        null=True,
+        blank=True,
+        help_text=_(
+            "The first day on which the document is required. If empty, it is always required."
+        ),
     )
     revision = models.PositiveIntegerField(default=0, editable=False)
 
@@ -62,16 +73,18 @@ class SiteRequirement(models.Model):
     """Where one site differs from its study's list: a document more, or one less."""
 
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="requirements")
-    document_type = models.CharField("document", max_length=40, validators=[known_type])
-    is_required = models.BooleanField("is needed here", default=True)
-    each = models.CharField("needed of", max_length=20, choices=RequiredOf, default=RequiredOf.SITE)
+    document_type = models.CharField(_("document"), max_length=40, validators=[known_type])
+    is_required = models.BooleanField(_("required at this site"), default=True)
+    each = models.CharField(
+        _("required for"), max_length=20, choices=RequiredOf, default=RequiredOf.SITE
+    )
     reason = models.CharField(max_length=300)
     revision = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta:
         ordering = ["site", "pk"]
-        verbose_name = "difference of a site"
-        verbose_name_plural = "differences of sites"
+        verbose_name = _("site-specific requirement")
+        verbose_name_plural = _("site-specific requirements")
         constraints = [
             models.UniqueConstraint(
                 fields=["site", "document_type"], name="a_site_differs_in_a_document_once"
@@ -97,25 +110,30 @@ class ValidityOverride(models.Model):
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="validity_overrides")
-    document_type = models.CharField("document", max_length=40, validators=[known_type])
+    document_type = models.CharField(_("document"), max_length=40, validators=[known_type])
     max_age_months = models.PositiveSmallIntegerField(
-        "months",
+        _("months"),
         null=True,
         blank=True,
         validators=[MaxValueValidator(600)],
-        help_text="How old it may become. 0: it does not age. Empty: as usual.",
+        help_text=_(
+            "Maximum age. 0 means no maximum. If empty, the rule of the document type applies."
+        ),
     )
     warn_days = models.CharField(
-        "days of warning",
+        _("warning days"),
         max_length=60,
         blank=True,
         validators=[RegexValidator(r"^\s*[1-9]\d{0,2}(\s*,\s*[1-9]\d{0,2})*\s*$")],
-        help_text="Before its last day, as 90, 30, 7. Empty: as usual.",
+        help_text=_(
+            "Days before the expiry date, for example 90, 30, 7. If empty, the rule of "
+            "the document type applies."
+        ),
     )
     warns_only = models.BooleanField(
-        "only warn",
+        _("warn only"),
         default=False,
-        help_text="File what has run out with a remark, instead of rejecting it.",
+        help_text=_("File expired documents with a remark instead of rejecting them."),
     )
     reason = models.CharField(max_length=300)
     revision = models.PositiveIntegerField(default=0, editable=False)
@@ -149,18 +167,21 @@ class Waiver(models.Model):
     """Somebody decided that a site does without a document. Revoked, and never deleted."""
 
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="waivers")
-    document_type = models.CharField("document", max_length=40, validators=[known_type])
+    document_type = models.CharField(_("document"), max_length=40, validators=[known_type])
     whose = models.CharField(
         max_length=120,
         blank=True,
-        help_text="The person or the laboratory. Empty: of whomever the document is needed.",
+        help_text=_(
+            "The person or the laboratory. If empty, the waiver applies to everyone who "
+            "needs the document."
+        ),
     )
-    reason = models.CharField(max_length=300, help_text="The site reads it word for word.")
+    reason = models.CharField(max_length=300, help_text=_("The site reads this text."))
     granted_by = models.ForeignKey(
         User, on_delete=models.PROTECT, editable=False, related_name="waivers"
     )
     granted_at = models.DateTimeField(default=timezone.now, editable=False)
-    revoked_because = models.CharField("reason for revoking it", max_length=300, blank=True)
+    revoked_because = models.CharField(_("reason for revoking"), max_length=300, blank=True)
     revoked_by = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, editable=False, related_name="+"
     )
@@ -194,4 +215,4 @@ class Waiver(models.Model):
             site=self.site_id, document_type=self.document_type, whose=self.whose
         )
         if self.revoked_at is None and same.exclude(pk=self.pk).exists():
-            raise ValidationError("This document is waived already.")
+            raise ValidationError(_("A waiver for this document is already in force."))

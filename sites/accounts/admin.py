@@ -8,6 +8,8 @@ from django.contrib.auth.forms import UserChangeForm, UsernameField
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.change_reasons import FIELD
@@ -38,7 +40,9 @@ class PersonForm(UserChangeForm):
         given = super().clean() or self.cleaned_data
         since, until = given.get("access_from"), given.get("access_until")
         if since and until and until < since:
-            self.add_error("access_until", "The last day lies before the first. Exchange the two.")
+            self.add_error(
+                "access_until", _("The last day is before the first day. Correct one of them.")
+            )
         groups = given.get("groups")
         if groups is not None and groups.filter(name=AUDITORS).exists():
             self._check_auditor(given)
@@ -48,19 +52,21 @@ class PersonForm(UserChangeForm):
 
     def _check_separation(self, roles: list[str]) -> None:
         if not QA_ROLES.isdisjoint(roles):
-            said = (
-                "An administrator cannot hold a role of QA: whoever makes accounts would decide "
-                "about documents with them. Choose one of the two."
+            conflict = gettext(
+                "An administrator cannot have a QA role, because one person would then create "
+                "accounts and decide about documents. Select one of the two."
             )
-            self.add_error("groups", forms.ValidationError(said, code="role_conflict"))
+            self.add_error("groups", forms.ValidationError(conflict, code="role_conflict"))
 
     def _check_auditor(self, given: dict[str, Any]) -> None:
         if given.get("access_until") is None:
-            said = "Say until when: an auditor's access ends by itself."
-            self.add_error("access_until", forms.ValidationError(said, code="required"))
+            no_end = gettext("Enter the last day of access. The access of auditors is limited.")
+            self.add_error("access_until", forms.ValidationError(no_end, code="required"))
         if not given.get("is_staff"):
-            said = "Auditors are staff: they see the records of all sites, and change none."
-            self.add_error("is_staff", forms.ValidationError(said, code="required"))
+            not_staff = gettext(
+                "Select staff status. Auditors need it to read the records of all sites."
+            )
+            self.add_error("is_staff", forms.ValidationError(not_staff, code="required"))
 
 
 class NewPersonForm(forms.ModelForm):
@@ -113,32 +119,39 @@ class AccountKeeping(_Base):
             identity.tell(person, cause, by=str(by), to=address)
         self.message_user(
             request,
-            f"{person} cannot sign until another administrator has verified the identity.",
+            gettext(
+                "{person} cannot sign until another administrator has verified the identity."
+            ).format(person=person),
             messages.WARNING,
         )
 
     def send_password_link(self, request: HttpRequest, person: User) -> None:
         """Queue the mail with the link, or say how else the person gets one. Inside `ledger()`."""
-        text = f"{request.user} asks you to choose a password for your account {person.username}."
-        about = "Choose the password of your account"
+        text = gettext("{person} asks you to choose a password for your account {username}.")
+        text = text.format(person=request.user, username=person.username)
+        about = gettext("Choose the password of your account")
         if account_notices.write(person, about, text, has_link=True):
-            self.message_user(request, f"A link for a password is sent to {person.email}.")
+            sent = gettext("A link to choose a password is sent to {address}.")
+            self.message_user(request, sent.format(address=person.email))
             return
-        missing = "has no email address" if account_notices.is_mail_on() else "gets no mail"
-        why = "" if account_notices.is_mail_on() else " (SITE_URL or EMAIL_HOST is not set)"
-        self.message_user(
-            request,
-            f"{person} {missing}{why}: whoever runs the server prints the link with "
-            f"manage.py account_link {person.username}.",
-            messages.WARNING,
+        missing = gettext(
+            "{person} has no email address. The system administrator can print the link with "
+            "manage.py account_link {username}."
         )
+        if not account_notices.is_mail_on():
+            missing = gettext(
+                "No email is sent to {person}, because SITE_URL or EMAIL_HOST is not set. The "
+                "system administrator can print the link with manage.py account_link {username}."
+            )
+        sentence = missing.format(person=person, username=person.username)
+        self.message_user(request, sentence, messages.WARNING)
 
-    @admin.action(description="Send a link for a new password", permissions=["change"])
+    @admin.action(description=_("Send a link for a new password"), permissions=["change"])
     def send_link(self, request: HttpRequest, people: QuerySet[User]) -> None:
         for person in people.select_for_update():
             if person == request.user:
-                said = "Change your own password on your account page."
-                self.message_user(request, said, messages.ERROR)
+                own = gettext("Change your own password on your account page.")
+                self.message_user(request, own, messages.ERROR)
                 continue
             before = {name: getattr(person, name) for name in _LINK_FIELDS}
             password_changes.issue_link(person)
@@ -152,7 +165,7 @@ class AccountKeeping(_Base):
             self.suspend_and_tell(request, person, Cause.PASSWORD)
             self.send_password_link(request, person)
 
-    @admin.action(description="Unlock sign-in", permissions=["change"])
+    @admin.action(description=_("Unlock sign-in"), permissions=["change"])
     def unlock(self, request: HttpRequest, people: QuerySet[User]) -> None:
         locks = lockout.locks()
         for person in people:
@@ -160,9 +173,9 @@ class AccountKeeping(_Base):
                 until = locks.get(person.pk)
                 change = {"old": str(until) if until else "counted failures", "new": None}
                 self.record_change(request, person, {"locked_until": change})
-        self.message_user(request, "Unlocked: they can try to sign in again now.")
+        self.message_user(request, _("The selected accounts are unlocked."))
 
-    @admin.action(description="Reset multi-factor authentication", permissions=["change"])
+    @admin.action(description=_("Reset multi-factor authentication"), permissions=["change"])
     def reset_second_step(self, request: HttpRequest, people: QuerySet[User]) -> None:
         for person in people.select_for_update():
             old, suspended = person.second_step_since, person.signing_suspended_at
@@ -180,24 +193,33 @@ class AccountKeeping(_Base):
                 changes["signing_suspended_at"] = since
             self.record_change(request, person, changes)
             self.suspend_and_tell(request, person, Cause.SECOND_FACTOR)
-        self.message_user(request, "The codes are taken away. They can set up new ones.")
+        self.message_user(
+            request,
+            _("Multi-factor authentication was reset. The selected people can set it up again."),
+        )
 
-    @admin.action(description="Ask for training again", permissions=["change"])
+    @admin.action(description=_("Ask for training again"), permissions=["change"])
     def train_again(self, request: HttpRequest, people: QuerySet[User]) -> None:
         for person in people.select_for_update().exclude(training_acknowledged_at=None):
             old, person.training_acknowledged_at = person.training_acknowledged_at, None
             person.save(update_fields=["training_acknowledged_at"])
             change = {"old": str(old), "new": None}
             self.record_change(request, person, {"training_acknowledged_at": change})
-        self.message_user(request, "Until they confirm it anew, they upload and sign nothing.")
+        self.message_user(
+            request,
+            _(
+                "Training was requested again. The selected people cannot upload or sign "
+                "until they confirm it."
+            ),
+        )
 
-    @admin.display(description="sign-in")
+    @admin.display(description=_("sign-in"))
     def sign_in(self, person: Any) -> str:
-        facts = ["Locked"] if person.is_locked_out else []
+        facts = [gettext("Locked")] if person.is_locked_out else []
         if person.signing_suspended_at:
-            facts.append("Signing suspended")
+            facts.append(gettext("Signing suspended"))
         if person.second_step_since:
-            facts.append("With code")
+            facts.append(gettext("Multi-factor"))
         return ", ".join(facts) or "-"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy
 from zxcvbn import zxcvbn
 
 logger = logging.getLogger(__name__)
@@ -30,8 +31,7 @@ class GuessablePasswordValidator:
         found = zxcvbn(password[:MAX_LENGTH], user_inputs=["siteledger", *words])
         if found["score"] < LEAST_SCORE:
             raise ValidationError(
-                "This password is easy to guess. Use three or more words that do not belong "
-                "together.",
+                gettext_lazy("This password is easy to guess. Use three or more unrelated words."),
                 code="password_guessable",
             )
 
@@ -51,7 +51,9 @@ class BreachedPasswordValidator:
         """Raise ValidationError for a password that was published."""
         if settings.PASSWORD_BREACH_SERVICE and self._is_published(password):
             raise ValidationError(
-                "This password was published after a break-in elsewhere. Choose another one.",
+                gettext_lazy(
+                    "This password appears in a published data breach. Choose another one."
+                ),
                 code="password_published",
             )
 

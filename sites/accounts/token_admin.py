@@ -9,7 +9,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.change_reasons import FIELD
@@ -25,7 +26,7 @@ class ApiTokenForm(forms.ModelForm):
     )
     # A number has a label; Django's own date and time inputs have none (ticket 36203).
     days = forms.IntegerField(
-        label="Valid for (days)", min_value=1, max_value=730, initial=TOKEN_LIFE.days
+        label=_("Valid for (days)"), min_value=1, max_value=730, initial=TOKEN_LIFE.days
     )
 
     class Meta:
@@ -44,7 +45,7 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
     list_filter = ["site", ("expires_at", admin.DateFieldListFilter)]
     list_select_related = ["site", "user"]
     search_fields = ["name", "prefix", "site__site_id", "user__username"]
-    search_help_text = "A name, the part of a token that the ledger shows, a site or a person."
+    search_help_text = _("Enter a name, the prefix of a token, a site number or a user name.")
     actions = ["revoke"]
     fields: ClassVar = [
         "name", "shown_prefix", "site", "user", "scopes", "state", "created_at", "created_by",
@@ -97,30 +98,30 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
         """Show the secret in this answer alone: a message would carry it in a cookie."""
         context = {
             **self.admin_site.each_context(request),
-            "title": _("Token created"),
+            "title": gettext("Token created"),
             "opts": self.opts,
             "token": obj,
             "secret": obj.shown_once,
         }
         return TemplateResponse(request, "admin/api_token_created.html", context)
 
-    @admin.action(description="Revoke", permissions=["change"])
+    @admin.action(description=_("Revoke"), permissions=["change"])
     def revoke(self, request: HttpRequest, rows: QuerySet[ApiToken]) -> None:
         now = timezone.now()
         for token in rows.filter(revoked_at=None).select_for_update(of=("self",)):
             token.revoked_at = now
             token.save(update_fields=["revoked_at"])
             self.record_change(request, token, {"revoked_at": {"old": None, "new": str(now)}})
-        self.message_user(request, "Revoked: they open nothing from now on.")
+        self.message_user(request, _("The selected tokens are revoked."))
 
-    @admin.display(description="token")
+    @admin.display(description=_("token"))
     def shown_prefix(self, token: ApiToken) -> str:
         return f"slt_{token.prefix}_..."
 
-    @admin.display(description="state")
+    @admin.display(description=_("state"))
     def state(self, token: ApiToken) -> str:
         if token.revoked_at:
-            return "Revoked"
+            return gettext("Revoked")
         if not token.approved_at:
-            return "Waiting for approval"
-        return "In use" if token.is_usable else "Expired"
+            return gettext("Waiting for approval")
+        return gettext("Active") if token.is_usable else gettext("Expired")

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from sites import token_secrets
 
@@ -18,10 +19,13 @@ from sites import token_secrets
 class Scope(models.TextChoices):
     """What a token may do, within what its site or its person may."""
 
-    READ = "read", "Look: batches, documents and sites"
-    DOWNLOAD = "download", "Download originals"
-    SUBMIT = "submit", "Submit packets, and cancel them"
-    OPERATE = "operate", "Operate: cancel any batch, have portals asked again, see metrics (staff)"
+    READ = "read", _("Read batches, documents and sites")
+    DOWNLOAD = "download", _("Download originals")
+    SUBMIT = "submit", _("Submit and cancel packets")
+    OPERATE = (
+        "operate",
+        _("Operate: cancel any batch, repeat portal downloads, read metrics (staff)"),
+    )
 
 
 TOKEN_LIFE = timedelta(days=365)
@@ -49,7 +53,9 @@ class ApiToken(models.Model):
     Only a SHA-256 of its secret is kept. Never deleted: the ledger names it.
     """
 
-    name = models.CharField(max_length=100, help_text="Which program uses it, and where.")
+    name = models.CharField(
+        max_length=100, help_text=_("The program that uses the token, and where it runs.")
+    )
     site = models.ForeignKey(
         "Site", on_delete=models.PROTECT, null=True, blank=True, related_name="tokens"
     )
@@ -59,7 +65,7 @@ class ApiToken(models.Model):
         null=True,
         blank=True,
         related_name="tokens",
-        verbose_name="member of staff",
+        verbose_name=_("member of staff"),
     )
     scopes = models.JSONField(default=list)
     prefix = models.CharField(max_length=12, unique=True, editable=False)
@@ -82,7 +88,7 @@ class ApiToken(models.Model):
 
     class Meta:
         ordering = ["-pk"]
-        verbose_name = "API token"
+        verbose_name = _("API token")
         constraints = [
             models.CheckConstraint(
                 condition=Q(site__isnull=False, user__isnull=True)
@@ -96,11 +102,11 @@ class ApiToken(models.Model):
 
     def clean(self) -> None:
         if (self.site is None) == (self.user is None):
-            raise ValidationError("Choose a site or a member of staff, one of the two.")
+            raise ValidationError(_("Select either a site or a member of staff."))
         if self.user and (not self.user.is_staff or self.user.is_auditor):
-            raise ValidationError({"user": "Only members of staff have tokens of their own."})
+            raise ValidationError({"user": _("Only members of staff can have their own tokens.")})
         if self.site and Scope.OPERATE in self.scopes:
-            raise ValidationError({"scopes": "A site does not operate this installation."})
+            raise ValidationError({"scopes": _("A token of a site cannot have the scope operate.")})
 
     def draw_secret(self) -> str:
         """Give it a fresh secret, before it is saved. The answer is the only copy."""

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 
 class ApprovalRequestQuerySet(models.QuerySet["ApprovalRequest"]):
@@ -27,16 +28,16 @@ class ApprovalRequest(models.Model):
     """
 
     class Kind(models.TextChoices):
-        IDENTITY = "identity", "Identity of a person"
-        API_TOKEN = "api_token", "API token"
-        PORTAL_ADDRESS = "portal_address", "Address of a portal"
+        IDENTITY = "identity", _("Identity of a person")
+        API_TOKEN = "api_token", _("API token")
+        PORTAL_ADDRESS = "portal_address", _("Address of a portal")
 
     class State(models.TextChoices):
-        OPEN = "open", "Waiting"
-        APPROVED = "approved", "Approved"
-        REFUSED = "refused", "Refused"
-        WITHDRAWN = "withdrawn", "Withdrawn"
-        EXPIRED = "expired", "Expired"
+        OPEN = "open", _("Waiting")
+        APPROVED = "approved", _("Approved")
+        REFUSED = "refused", _("Refused")
+        WITHDRAWN = "withdrawn", _("Withdrawn")
+        EXPIRED = "expired", _("Expired")
 
     kind = models.CharField(max_length=30, choices=Kind.choices)
     subject = models.CharField(max_length=80)  # as the ledger names it: user:3

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from sites.roles import (
     ADMINISTRATORS,
@@ -39,30 +40,34 @@ class NameIsKept(Exception):
 
 class Person(AbstractUser):
     identity_evidence = models.TextField(
-        "how the identity was verified",
+        _("how the identity was verified"),
         blank=True,
         max_length=1000,
-        help_text="Which document an administrator saw, where and when. No one signs before that "
-        "(21 CFR 11.100(b)).",
+        help_text=_(
+            "The identity document that an administrator saw, where and when. Required "
+            "before a person can sign (21 CFR 11.100(b))."
+        ),
     )
     training_acknowledged_at = models.DateTimeField(null=True, blank=True)
     password_changed_at = models.DateTimeField(null=True, blank=True)
     password_is_temporary = models.BooleanField(
-        "has to choose a new password", default=False, editable=False
+        _("must choose a new password"), default=False, editable=False
     )
-    second_step_since = models.DateTimeField("code at sign-in since", null=True, blank=True)
+    second_step_since = models.DateTimeField(
+        _("multi-factor authentication since"), null=True, blank=True
+    )
     link_issued_at = models.DateTimeField(
-        "link for a password issued", null=True, blank=True, editable=False
+        _("password link issued"), null=True, blank=True, editable=False
     )  # null: no link is out, or it has been used
     signing_suspended_at = models.DateTimeField(
-        "signing suspended since", null=True, blank=True, editable=False
+        _("signing suspended since"), null=True, blank=True, editable=False
     )
     session_marks = models.JSONField(default=list, editable=False)  # of those that may go on
     access_from = models.DateField(
-        null=True, blank=True, help_text="The first day (UTC). Empty: from the beginning."
+        null=True, blank=True, help_text=_("The first day (UTC). If empty, access starts at once.")
     )
     access_until = models.DateField(
-        null=True, blank=True, help_text="The last day (UTC). Auditors have to have one."
+        null=True, blank=True, help_text=_("The last day (UTC). Required for auditors.")
     )
 
     class Meta(AbstractUser.Meta):

@@ -11,6 +11,7 @@ from django.core.validators import MinLengthValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 
 class LegalHoldQuerySet(models.QuerySet["LegalHold"]):
@@ -32,13 +33,13 @@ class LegalHold(models.Model):
     reason = models.CharField(
         max_length=300,
         validators=[MinLengthValidator(10)],
-        help_text="Why its documents have to stay, as an inspection that was announced.",
+        help_text=_("Why the documents have to be kept, for example an announced inspection."),
     )
     set_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, editable=False, related_name="+"
     )
-    set_at = models.DateTimeField("set (UTC)", default=timezone.now, editable=False)
-    lifted_because = models.CharField("reason for lifting it", max_length=300, blank=True)
+    set_at = models.DateTimeField(_("set (UTC)"), default=timezone.now, editable=False)
+    lifted_because = models.CharField(_("reason for lifting"), max_length=300, blank=True)
     lifted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,
@@ -46,7 +47,7 @@ class LegalHold(models.Model):
         editable=False,
         related_name="+",
     )
-    lifted_at = models.DateTimeField("lifted (UTC)", null=True, editable=False)
+    lifted_at = models.DateTimeField(_("lifted (UTC)"), null=True, editable=False)
     revision = models.PositiveIntegerField(default=0, editable=False)
 
     objects = LegalHoldQuerySet.as_manager()

@@ -4,20 +4,24 @@ from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q, Value
 from django.db.models.functions import Replace, Upper
+from django.utils.translation import gettext_lazy as _
 
 address_without_secrets = RegexValidator(
     r"^https?://[^\s/?#@]+([/?#]|$)",
-    "An address without a name or password in it: secrets are references (PORTAL_SECRET_...).",
+    _(
+        "Enter an address without a user name or password. Secrets belong in settings "
+        "(PORTAL_SECRET_...)."
+    ),
 )
 host_names = RegexValidator(
     r"^\s*([\w.-]+(:\d{1,5})?(\s+|$))*$",
-    "One host on each line, as files.example.org or host:8443.",
+    _("Enter one host per line, for example files.example.org or host:8443."),
 )
 # Not one of those that say what is asked for and how it comes: they are ours.
 header_name = RegexValidator(
     r"(?i)^(?!(host|range|if-range|connection|content-.*|accept-.*|transfer-.*)$)"
     r"[a-z0-9!#$%&'*+.^_`|~-]+$",
-    "The name of one header, as Authorization or X-Api-Key.",
+    _("Enter the name of one header, for example Authorization or X-Api-Key."),
 )
 
 
@@ -29,36 +33,45 @@ class Portal(models.Model):
     allowed_hosts = models.TextField(
         blank=True,
         validators=[host_names],
-        help_text="Further hosts that this portal may send us to, one on each line. "
-        "They never see its secret.",
+        help_text=_(
+            "Other hosts that this portal can redirect to, one per line. They never "
+            "receive its secret."
+        ),
     )
     secret_header = models.CharField(
         max_length=100,
         default="Authorization",
         validators=[header_name],
-        help_text="The header for this portal's secret. The secret itself is given to the workers "
-        "as PORTAL_SECRET_ and the key, in capitals and with _ for -.",
+        help_text=_(
+            "The header that carries the portal's secret. The workers read the secret "
+            "from the setting PORTAL_SECRET_ followed by the key in capitals, with _ "
+            "instead of -."
+        ),
     )
     rate_per_second = models.FloatField(default=1.0, validators=[MinValueValidator(0.001)])
     burst = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
     max_in_flight = models.PositiveIntegerField(
         default=2,
         validators=[MinValueValidator(1)],
-        help_text="Requests at a time of each worker process, not of all together.",
+        help_text=_("Concurrent requests of each worker process, not of all processes together."),
     )
     timeout_seconds = models.FloatField(default=30.0, validators=[MinValueValidator(0.1)])
-    allow_http = models.BooleanField(default=False, help_text="Only for tests and closed networks.")
+    allow_http = models.BooleanField(
+        default=False, help_text=_("Only for tests and isolated networks.")
+    )
     allow_private_hosts = models.BooleanField(
-        default=False, help_text="Let this portal be on a private or loopback address."
+        default=False, help_text=_("Allow a private or loopback address for this portal.")
     )
     approved_origin = models.CharField(
-        "approved scheme, host and port",
+        _("approved scheme, host and port"),
         max_length=300,
         blank=True,
         db_default="",
         editable=False,
-        help_text="A second person approved that the portal is asked there, with its secret. "
-        "Nothing is asked of another origin.",
+        help_text=_(
+            "A second person approved downloads from this origin with the portal's "
+            "secret. Other origins are never contacted."
+        ),
     )
     revision = models.PositiveIntegerField(default=0, editable=False)
 

@@ -6,12 +6,13 @@ from typing import Self
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from sites.models.portals import Portal
 from sites.models.users import User, within_reach
 
 version_number = RegexValidator(
-    r"^([vV]?\d+(\.\d+)*)?$", "A version as it is numbered on the protocol: 3.0 or v3."
+    r"^([vV]?\d+(\.\d+)*)?$", _("Enter the version number of the protocol, for example 3.0 or v3.")
 )
 
 
@@ -21,29 +22,35 @@ class Study(models.Model):
         max_length=40,
         blank=True,
         validators=[version_number],
-        help_text="The current one. Approvals and signed protocol pages have to name it; "
-        "left empty, their versions are not compared.",
+        help_text=_(
+            "The current version. Approvals and signed protocol pages have to name it. If "
+            "empty, versions are not compared."
+        ),
     )
     title = models.CharField(max_length=300, blank=True)
     ended_on = models.DateField(
-        "end of the trial",
+        _("end of the study"),
         null=True,
         blank=True,
-        help_text="In all countries. Its documents are kept for years from this day; "
-        "empty, it has not ended.",
+        help_text=_(
+            "The end of the study in all countries. The retention period starts on this "
+            "day. If empty, the study has not ended."
+        ),
     )
     retention_years = models.PositiveSmallIntegerField(
-        "years to keep it",
+        _("retention period in years"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text="From the end of the trial. Empty: as everywhere here (RETENTION_YEARS).",
+        help_text=_(
+            "Years after the end of the study. If empty, the setting RETENTION_YEARS applies."
+        ),
     )
     revision = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta:
         ordering = ["protocol_number"]
-        verbose_name_plural = "studies"
+        verbose_name_plural = _("studies")
 
     def __str__(self) -> str:
         return self.protocol_number
@@ -79,13 +86,13 @@ class Site(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="sites")
     portal = models.ForeignKey(Portal, on_delete=models.PROTECT, related_name="sites")
-    site_id = models.CharField("site number", max_length=60, unique=True)
+    site_id = models.CharField(_("site number"), max_length=60, unique=True)
     name = models.CharField(max_length=200)
     country = models.CharField(max_length=100)
     activated_on = models.DateField(
         null=True,
         blank=True,
-        help_text="The day on which it goes live. GCP certificates are judged on that day.",
+        help_text=_("The day of site activation. GCP certificates have to be valid on this day."),
     )
     revision = models.PositiveIntegerField(default=0, editable=False)
 

@@ -6,16 +6,17 @@ open.
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class Tries(models.Model):
     """How often somebody failed to prove who they are, since a while. Gone when that is over."""
 
     class Kind(models.TextChoices):
-        NAME = "name", "a user name, from browsers that its person has not used"
-        BROWSER = "browser", "a user name, from a browser that its person has used"
-        ADDRESS = "address", "an address, whatever the names"
-        PERSON = "person", "somebody whose password or session is good, and the rest is not"
+        NAME = "name", _("a user name, from a browser not used before")
+        BROWSER = "browser", _("a user name, from a known browser")
+        ADDRESS = "address", _("an address, with any user name")
+        PERSON = "person", _("a person whose password or session is valid")
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     value = models.CharField(max_length=200)
@@ -27,7 +28,7 @@ class Tries(models.Model):
     ends_at = models.DateTimeField(db_index=True)
 
     class Meta:
-        verbose_name_plural = "tries"
+        verbose_name_plural = _("sign-in attempts")
         constraints = [
             models.UniqueConstraint(fields=["kind", "value"], name="tries_are_counted_together")
         ]
@@ -46,7 +47,7 @@ class PageViews(models.Model):
     count = models.PositiveIntegerField(default=1)
 
     class Meta:
-        verbose_name_plural = "page views"
+        verbose_name_plural = _("page views")
         constraints = [
             models.UniqueConstraint(
                 fields=["user", "began_at", "client", "request"],

@@ -7,6 +7,7 @@ from django.contrib.auth.models import UserManager
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
 
 from sites import account_changes
 from sites.models.base_user import Person
@@ -38,7 +39,9 @@ class PeopleManager(UserManager["User"]):
 class User(Person):
     """A person. Never deleted and never renamed: the ledger and signatures name them (R18)."""
 
-    printed_name = models.CharField(max_length=150, blank=True, help_text="As it is signed.")
+    printed_name = models.CharField(
+        max_length=150, blank=True, help_text=_("The name in electronic signatures.")
+    )
     identity_verified_at = models.DateTimeField(null=True, blank=True)
     policy_acknowledged_at = models.DateTimeField(null=True, blank=True)
     revision = models.PositiveIntegerField(default=0, editable=False)
@@ -46,14 +49,16 @@ class User(Person):
     objects: ClassVar[PeopleManager] = PeopleManager()
 
     class Meta:
-        verbose_name = "user"
+        verbose_name = _("user")
         permissions = [("review_user", "Can sign the review of accounts")]
         constraints = [
             models.UniqueConstraint(
                 Lower("username"),
                 name="a_user_name_is_never_used_again",
-                violation_error_message="This user name is taken, or was used before: "
-                "names are never used again, in capitals or not. Choose another.",
+                violation_error_message=_(
+                    "This user name is in use or was used before. User names cannot be used again, "
+                    "in upper or lower case. Choose another one."
+                ),
             )
         ]
 

@@ -70,7 +70,7 @@ def test_an_administrator_gives_a_person_a_site_and_says_why(through_the_door, s
     page.get_by_role("link", name="nora").click()
     page.get_by_label("Email").fill("nora@example.org")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("Write why you make this change.")).to_be_visible()
+    expect(page.get_by_text("Enter a reason for this change.")).to_be_visible()
     page.get_by_label("Reason for this change").fill(WHY)
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("was changed successfully")).to_be_visible()

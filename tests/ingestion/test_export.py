@@ -20,7 +20,7 @@ def test_how_long_it_is_kept_is_told_beside_what_is_proved(settings, tmp_path):
     for name, sites in (("whole", []), ("part", ["0203"])):
         run = json.loads((exported(tmp_path / name, sites=sites) / "run.json").read_text())
         assert run["kept"] == [
-            "Kept for 25 years after the end of study SLX-301, which has not ended."
+            "Retained for 25 years after the end of study SLX-301, which has not ended."
         ]
 
 

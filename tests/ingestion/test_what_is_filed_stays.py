@@ -76,7 +76,7 @@ def test_the_archive_writes_nothing_over_what_it_holds(filed, tmp_path):
 
 
 ENDED = date(2026, 3, 2)
-UNTIL = "Kept until 2 Mar 2051, 25 years after the end of study SLX-301."
+UNTIL = "Retained until 2 Mar 2051, 25 years after the end of study SLX-301."
 WHY = "It was entered by mistake."
 KEPT = ["document", "packet", "batch", "site", "study", "user", "entry"]
 PATHS = {"site": "clinical_sites", "study": "clinical_sites", "user": "clinical_sites"}
@@ -154,8 +154,10 @@ def test_a_legal_hold_is_named_whatever_the_date(client, administrator, rows, ki
     )
     answer = client.post(f"{page_of(rows[kind])}delete/", {"post": "yes"})
     said = unescape(answer.content.decode())
-    assert "The 1 year after the end of study SLX-301 were over on 1 Jan 1991." in said
-    assert "keeps it whatever the date: A court asked for it." in said
+    assert (
+        "The retention period ended on 1 Jan 1991, 1 year after the end of study SLX-301." in said
+    )
+    assert "overrides this date: A court asked for it." in said
 
 
 @pytest.mark.parametrize("kind", ["site", "study"])

@@ -64,18 +64,18 @@ def test_a_lock_may_end_on_the_day_after_and_not_before_the_end_is_known(ended, 
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        ({}, "Kept for 25 years after the end of study SLX-1, which has not ended."),
+        ({}, "Retained for 25 years after the end of study SLX-1, which has not ended."),
         (
             {"ended_on": date(2026, 3, 2)},
-            "Kept until 2 Mar 2051, 25 years after the end of study SLX-1.",
+            "Retained until 2 Mar 2051, 25 years after the end of study SLX-1.",
         ),
         (
             {"ended_on": date(2029, 6, 1), "retention_years": 1},
-            "Kept until 1 Jun 2030, 1 year after the end of study SLX-1.",
+            "Retained until 1 Jun 2030, 1 year after the end of study SLX-1.",
         ),
         (
             {"ended_on": date(2026, 3, 2), "retention_years": 2},
-            "The 2 years after the end of study SLX-1 were over on 2 Mar 2028.",
+            "The retention period ended on 2 Mar 2028, 2 years after the end of study SLX-1.",
         ),
     ],
 )
@@ -87,7 +87,7 @@ def test_a_hold_keeps_documents_whatever_the_date_until_it_is_lifted(db):
     over = study(ended_on=date(2000, 1, 1), retention_years=1)
     first, _ = hold(over), hold(over, "A court asked for it, case 17.")
     said = retention.said(over)
-    assert f"keeps it whatever the date: {WHY}" in said
+    assert f"overrides this date: {WHY}" in said
     assert "case 17" in said
     LegalHold.objects.filter(pk=first.pk).update(
         lifted_at=timezone.now(), lifted_by=make_user(), lifted_because="The inspection is over."

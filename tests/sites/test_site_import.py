@@ -182,7 +182,7 @@ def test_a_secret_never_comes_with_the_roster_and_a_host_is_a_host(load, portal,
 def test_a_form_takes_hosts_alone(hosts):
     portal = make_site().portal
     portal.allowed_hosts = hosts
-    with pytest.raises(ValidationError, match="One host on each line"):
+    with pytest.raises(ValidationError, match="Enter one host per line"):
         portal.full_clean()
 
 

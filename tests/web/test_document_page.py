@@ -40,7 +40,7 @@ def test_a_site_learns_how_long_its_document_is_kept_and_not_why_it_is_held(
     LegalHold.objects.create(study=site.study, reason="An unannounced inspection.", set_by=ines)
     document = document_of(make_packet(site, mara, FILED))
     text = shown(signed_in, document)
-    assert "Kept for 25 years after the end of study SLX-301" in text
+    assert "Retained for 25 years after the end of study SLX-301" in text
     assert "hold" not in text
     assert "inspection" not in text
     client.force_login(ines)

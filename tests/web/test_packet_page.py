@@ -67,8 +67,8 @@ def test_the_same_file_again_is_a_good_outcome(signed_in, site, mara):
 def test_what_is_held_is_not_the_sites_fault(signed_in, site, mara):
     held = verdict("HELD", Finding("INTERNAL_ERROR"))
     text = shown(signed_in, make_packet(site, mara, held))
-    assert "On hold. You do not need to do anything" in text
-    assert "We or the portal have a technical problem. You do not need to do anything." in text
+    assert "Held by us. You do not need to do anything" in text
+    assert "There is a technical problem on our side or at the portal." in text
 
 
 def test_what_is_in_review_waits_for_qa(signed_in, site, mara):

@@ -21,7 +21,7 @@ def counts():
         ({D.ARCHIVED: 3, D.REJECTED: 1}, "1 of 4 documents needs your attention", ""),
         ({D.REJECTED: 2}, "2 of 2 documents need your attention", ""),
         ({D.ARCHIVED: 1, D.DEDUPED: 1}, "All documents are on file", ", 1 already on file"),
-        ({D.HELD: 1}, "On hold. You do not need to do anything", ", 1 held by us"),
+        ({D.HELD: 1}, "Held by us. You do not need to do anything", ", 1 held by us"),
         ({D.IN_REVIEW: 1}, "Checked. QA is reviewing the remaining documents", ", 1 in review"),
         ({D.CANCELLED: 1}, "Finished", ", 1 cancelled"),
     ],

@@ -85,7 +85,7 @@ class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
     def has_retry_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ingestion.retry_document")
 
-    @admin.action(description=_("Retry"), permissions=["retry"])
+    @admin.action(description=_("Retry selected documents"), permissions=["retry"])
     def try_again(self, request: HttpRequest, chosen: QuerySet[Document]) -> None:
         """Put the held documents of the selection back into the queue; skip the others."""
         user, selected = cast("User", request.user), chosen.count()
@@ -96,8 +96,8 @@ class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
         self.message_user(request, done.format(n=retried))
         if skipped := selected - retried:
             sentence = ngettext(
-                "{n} document was skipped. Only documents on hold can be retried.",
-                "{n} documents were skipped. Only documents on hold can be retried.",
+                "{n} document was skipped. Only held documents can be retried.",
+                "{n} documents were skipped. Only held documents can be retried.",
                 skipped,
             )
             self.message_user(request, sentence.format(n=skipped), messages.WARNING)

@@ -73,7 +73,7 @@ class BatchAdmin(KeptAdmin, CountedAdmin):
     def has_cancel_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ingestion.cancel_batch")
 
-    @admin.action(description=_("Cancel"), permissions=["cancel"])
+    @admin.action(description=_("Cancel selected batches"), permissions=["cancel"])
     def cancel(self, request: HttpRequest, chosen: QuerySet[Batch]) -> None:
         """Cancel the waiting documents now, and those in progress as soon as they are settled."""
         user = cast("User", request.user)

@@ -103,7 +103,7 @@ def _way(page: Mapping[str, Any]) -> str:
     if page["uncovered"] > PASSED_OVER:
         parts.append(gettext("{percent} not read").format(percent=f"{page['uncovered']:.0%}"))
     if page["turned"]:
-        parts.append(gettext("turned by {degrees} degrees").format(degrees=page["turned"]))
+        parts.append(gettext("rotated by {degrees} degrees").format(degrees=page["turned"]))
     if page["askew"]:
         parts.append(gettext("skewed by {degrees} degrees").format(degrees=page["askew"]))
     return ", ".join(parts)

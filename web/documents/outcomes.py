@@ -115,7 +115,7 @@ _NOTES = {
         "decision here. Until QA decides, you can still correct or replace the document."
     ),
     DocumentState.HELD: _(
-        "We or the portal have a technical problem. You do not need to do anything."
+        "There is a technical problem on our side or at the portal. You do not need to do anything."
     ),
     DocumentState.WITHDRAWN: _("Filed in error. The file and its history are kept."),
     DocumentState.CANCELLED: _("Cancelled before it was checked."),
@@ -123,7 +123,8 @@ _NOTES = {
 _STAFF_NOTES = _NOTES | {
     DocumentState.IN_REVIEW: _("Waiting for a decision by QA."),
     DocumentState.HELD: _(
-        "A technical problem of SiteLedger or of the portal. Operations can retry the document."
+        "There is a technical problem in SiteLedger or at the portal. Operations can retry the "
+        "document."
     ),
 }
 _TONES = {

@@ -67,7 +67,7 @@ class Progress:
     def _final_headline(self) -> str:
         """The headline of a packet that needs nothing of its site."""
         if self.counts.get(DocumentState.HELD):
-            return _("On hold. You do not need to do anything")
+            return _("Held by us. You do not need to do anything")
         if self.counts.get(DocumentState.IN_REVIEW):
             return _("Checked. QA is reviewing the remaining documents")
         if self.on_file == self.total:

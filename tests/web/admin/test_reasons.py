@@ -34,7 +34,7 @@ def test_a_change_without_a_reason_is_not_made_and_the_form_says_so(administrato
     form = site_form(site, name="Elsewhere", reason_for_change=why)
     answer = administrator.post(address, form)
     assert answer.status_code == 200
-    assert "Write why" in text(answer)
+    assert "Enter a reason" in text(answer)
     assert "Elsewhere" in text(answer), "what was typed is not lost"
     assert Site.objects.get().name == site.name
     assert timeline(f"site:{site.pk}") == []
@@ -74,7 +74,7 @@ def test_nothing_is_deleted_without_a_reason(administrator, db, why):
     address = f"{STUDIES}{study.pk}/delete/"
     assert 'name="reason_for_change"' in text(administrator.get(address))
     answer = administrator.post(address, {"post": "yes", "reason_for_change": why})
-    assert "Write why" in text(answer)
+    assert "Enter a reason" in text(answer)
     assert Study.objects.exists()
     administrator.post(address, {"post": "yes", "reason_for_change": WHY})
     assert not Study.objects.exists()
@@ -89,7 +89,7 @@ def test_nothing_chosen_in_a_list_is_deleted_without_a_reason(administrator, db,
     asked = administrator.post(STUDIES, form | {"reason_for_change": "It is over"})
     assert "It is over</textarea>" in text(asked), "what was typed in the list is kept"
     answer = administrator.post(STUDIES, form | {"post": "yes", "reason_for_change": why})
-    assert "Write why" in text(answer)
+    assert "Enter a reason" in text(answer)
     assert Study.objects.count() == 2
     administrator.post(STUDIES, form | {"post": "yes", "reason_for_change": WHY})
     assert not Study.objects.exists()
@@ -103,7 +103,7 @@ def test_no_action_is_taken_without_a_reason(as_role, why):
     assert 'name="reason_for_change"' in text(client.get("/admin/ingestion/batch/"))
     form = {"action": "cancel", "_selected_action": [batch.pk]}
     answer = client.post("/admin/ingestion/batch/", form | {"reason_for_change": why}, follow=True)
-    assert "Nothing was changed: write why" in text(answer)
+    assert "Nothing was changed. Enter a reason" in text(answer)
     assert Batch.objects.get().state != BatchState.CANCELLED
     client.post("/admin/ingestion/batch/", form | {"reason_for_change": WHY})
     assert Batch.objects.get().state == BatchState.CANCELLED
@@ -143,7 +143,7 @@ def test_the_reason_of_a_revoked_waiver_is_its_own_field(as_role, site):
     client.post(f"{address}add/", form)
     waiver = latest(limit=1)[0].subject.partition(":")[2]
     page = client.post(f"{address}{waiver}/change/", {"revoked_because": "short"})
-    assert "Write why" in text(page) or "at least 10 characters" in text(page)
+    assert "Enter a reason" in text(page) or "at least 10 characters" in text(page)
     client.post(f"{address}{waiver}/change/", {"revoked_because": "Somebody works there now."})
     assert latest(limit=1)[0].detail["reason"] == "Somebody works there now."
 

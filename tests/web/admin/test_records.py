@@ -101,7 +101,7 @@ def test_a_document_shows_what_was_read_on_it_and_how(as_role, site):
         "page 3, read from the scan, confidence 87%",
         "&quot;IRB APPROVAL&quot; on page 1",
         "<div>Pages 1 to 2: text layer of the file</div>",
-        "<div>Page 3: scan at 200 dpi, confidence 91%, 12% not read, turned by 180 deg",
+        "<div>Page 3: scan at 200 dpi, confidence 91%, 12% not read, rotated by 180 deg",
         "<div>Page 4: could not be read (timeout)</div>",
         "<div>tesseract 5.3.0</div>",
     ]:

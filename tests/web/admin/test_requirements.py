@@ -102,7 +102,7 @@ def test_a_waiver_says_who_granted_it_and_why(as_role, site):
 def test_a_waiver_without_a_reason_or_a_second_one_is_refused(regulatory, site):
     assert waive(regulatory, site, reason="").status_code == 200
     waive(regulatory, site)
-    assert "waived already" in waive(regulatory, site).content.decode()
+    assert "already in force" in waive(regulatory, site).content.decode()
     assert waive(regulatory, site, whose="Jonas Weber").status_code == 302
     assert Waiver.objects.count() == 2
 

@@ -1,0 +1,224 @@
+"""Every sentence that the Python code shows to people can be translated.
+
+Texts for programs stay in English: problem details and descriptions of the API, metrics, logs,
+system checks, commands, headings of CSV files, and what is written into the ledger.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+NOT_YET = ROOT / "web" / "account"  # its literals are not translated yet
+SOURCES = sorted(
+    path
+    for package in ("api", "audit", "config", "ingestion", "sites", "web")
+    for path in (ROOT / package).rglob("*.py")
+    if "migrations" not in path.parts and not path.is_relative_to(NOT_YET)
+)
+PAGES = [path for path in SOURCES if path.is_relative_to(ROOT / "web") or "admin" in path.stem]
+
+WORD = re.compile(r"[^\W\d_]{2,}")
+# A capitalised word or two words in a row: not a name, a path or a query.
+SENTENCE = re.compile(r"^[A-Z][a-z]{2,}$|[^\W\d_]{2,},? [a-z(]")
+MARKUP = re.compile(r"<[^>]*>|&\w+;")
+
+GETTEXT = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext"}
+# The message of a BadRequest is for the author of the script that sent the request.
+UNREAD = GETTEXT | {"BadRequest"}
+LOGGERS = {"log", "logger", "_log", "_logger"}
+
+# Arguments that people read, by the name of the function and the position, or of the argument.
+READ_POSITIONS = {
+    "HttpResponse": 0, "HttpResponseForbidden": 0, "PermissionDenied": 0, "RegexValidator": 1,
+    "ValidationError": 0,
+    "add_error": 1, "add_message": 2, "message_user": 1,
+    "debug": 1, "error": 1, "info": 1, "success": 1, "warning": 1,  # of messages
+}  # fmt: skip
+OF_MESSAGES = {"debug", "error", "info", "success", "warning"}
+READ_KEYWORDS = {
+    "empty_label", "error_messages", "help_text", "label", "verbose_name", "verbose_name_plural",
+    "violation_error_message",
+}  # fmt: skip
+READ_ATTRIBUTES = {
+    "fieldsets", "index_title", "search_help_text", "short_description", "site_header",
+    "site_title", "title", "verbose_name", "verbose_name_plural",
+}  # fmt: skip
+
+# Strings of pages that look like sentences and are none, or are for programs.
+NO_SENTENCE = {
+    "Authorization", "User",  # a header; a type for the type checker
+    "Site", "Name", "Country", "Study", "In order", "Needed", "As of",  # headings of a CSV file
+    "counted failures",  # written into the ledger
+    "^It had in hand: (.*)$", r"\bchunk (\d+)",  # patterns for a log
+}  # fmt: skip
+# Names that are the same in every language.
+UNTRANSLATED = {"SHA-256", "SiteLedger"}
+
+
+class Literals(ast.NodeVisitor):
+    """Collects the literals of a module that people read, each with its line."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.found: list[tuple[int, str]] = []
+        self._constants = {
+            target.id: node.value
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        self.visit(tree)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = called(node)
+        position = READ_POSITIONS.get(name)
+        is_read = position is not None and len(node.args) > position
+        if is_read and (name not in OF_MESSAGES or owner(node) == "messages"):
+            self._note(node.args[position])
+        if owner(node) == "models" and name.endswith("Field") and node.args:
+            self._note(node.args[0])  # the verbose name
+        for keyword in node.keywords:
+            is_admin = keyword.arg == "description" and owner(node) == "admin"
+            if keyword.arg in READ_KEYWORDS or is_admin:
+                self._note(keyword.value)
+        self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+                 for base in node.bases}  # fmt: skip
+        for each in node.body:
+            if not isinstance(each, ast.Assign) or not isinstance(each.targets[0], ast.Name):
+                continue
+            if bases & {"TextChoices", "IntegerChoices"}:
+                self._note(each.value.elts[-1] if isinstance(each.value, ast.Tuple) else None)
+            elif each.targets[0].id == "fieldsets" and isinstance(each.value, ast.List | ast.Tuple):
+                for fieldset in each.value.elts:
+                    self._note(fieldset.elts[0] if isinstance(fieldset, ast.Tuple) else None)
+            elif each.targets[0].id in READ_ATTRIBUTES:
+                self._note(each.value)
+        self.generic_visit(node)
+
+    def _note(self, node: ast.expr | None) -> None:
+        if isinstance(node, ast.Name):
+            node = self._constants.get(node.id)
+        if isinstance(node, ast.Dict):
+            for value in node.values:
+                self._note(value)
+        elif isinstance(node, ast.IfExp):
+            self._note(node.body)
+            self._note(node.orelse)
+        elif isinstance(node, ast.BinOp):
+            self._note(node.left)
+            self._note(node.right)
+        elif isinstance(node, ast.Call) and called(node) in {"format", "join"}:
+            self._note(node.func.value if isinstance(node.func, ast.Attribute) else None)
+        elif (text := text_of(node)) not in UNTRANSLATED and WORD.search(text):
+            self.found.append((node.lineno if node else 0, text))
+
+
+def called(node: ast.Call) -> str:
+    return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
+
+
+def owner(node: ast.Call) -> str:
+    return getattr(getattr(node.func, "value", None), "id", "")
+
+
+def text_of(node: ast.AST | None) -> str:
+    """Return the text of a literal or of an f-string, without its values."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(text_of(part) for part in node.values)
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return node.value if is_text else ""
+
+
+def literals(source: str) -> list[tuple[int, str]]:
+    """Return line and text of each literal in a position whose text people read."""
+    return sorted(set(Literals(ast.parse(source)).found))
+
+
+def sentences(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each literal that reads like a sentence, wherever it stands."""
+    tree = ast.parse(source)
+    skipped = {id(part) for node in ast.walk(tree) for part in unread(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = MARKUP.sub("", node.value)
+            if id(node) not in skipped and SENTENCE.search(text) and text not in NO_SENTENCE:
+                yield node.lineno, node.value
+
+
+def unread(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a node that people do not read, or that are translated."""
+    if isinstance(node, ast.Expr):  # a docstring
+        yield node.value
+    elif isinstance(node, ast.AnnAssign | ast.arg) and node.annotation:
+        yield from ast.walk(node.annotation)
+    elif isinstance(node, ast.FunctionDef) and node.returns:
+        yield from ast.walk(node.returns)
+    elif isinstance(node, ast.Call) and (called(node) in UNREAD or owner(node) in LOGGERS):
+        yield from ast.walk(node)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_people_read_is_translated(path: Path) -> None:
+    found = literals(path.read_text())
+    assert not found, "\n".join(f"{path}:{line}: {text!r}" for line, text in found)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_pages_contain_no_literal_sentence(path: Path) -> None:
+    found = list(sentences(path.read_text()))
+    assert not found, "\n".join(f"{path}:{line}: {text!r}" for line, text in found)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ('messages.info(request, "Saved.")', "Saved."),
+        ('messages.info(request, f"{n} saved.")', " saved."),
+        ('DONE = "Saved."\nmessages.success(request, DONE)', "Saved."),
+        ('messages.error(request, "Not saved." if x else _("Saved."))', "Not saved."),
+        ('self.message_user(request, "Saved.")', "Saved."),
+        ('raise ValidationError("Select one.")', "Select one."),
+        ('raise forms.ValidationError("Select {n}.".format(n=1))', "Select {n}."),
+        ('form.add_error(None, "Select one.")', "Select one."),
+        ('forms.CharField(label="site")', "site"),
+        ('models.CharField(verbose_name="site")', "site"),
+        ('models.CharField("site")', "site"),
+        ('forms.CharField(error_messages={"required": "Select one."})', "Select one."),
+        ('@admin.display(description="state")\ndef state(): ...', "state"),
+        ('class A(TextChoices):\n    B = "b", "Bee"', "Bee"),
+        ('class A:\n    verbose_name = "site"', "site"),
+        ('class A:\n    fieldsets = [("Checks", {"fields": ["code"]})]', "Checks"),
+        ('raise PermissionDenied("Not you.")', "Not you."),
+    ],
+)
+def test_a_literal_is_found(source: str, text: str) -> None:
+    assert [found for _line, found in literals(source)] == [text]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'messages.info(request, _("Saved."))',
+        'messages.info(request, ngettext("{n} file", "{n} files", n).format(n=n))',
+        'log.info("saved", "now")',
+        'forms.CharField(label=_("site"), error_messages={"required": _("Select one.")})',
+        'class A(TextChoices):\n    B = "b", _("Bee")',
+        'class A:\n    fieldsets = [(None, {"fields": ["code"]})]',
+        'HttpResponse(status=204)',
+    ],
+)  # fmt: skip
+def test_a_translated_text_is_no_literal(source: str) -> None:
+    assert literals(source) == []
+
+
+def test_a_sentence_is_found_wherever_it_stands() -> None:
+    source = 'WHY = "The file is empty."\nNAME = "upload-file"\nLINK = \'<a href="{}">{}</a>\''
+    assert list(sentences(source)) == [(1, "The file is empty.")]
