@@ -200,7 +200,7 @@ def test_in_the_admin_it_is_refused_with_a_sentence_and_who_tried_is_on_record(c
     assert answer.status_code == 403
     last = queries.timeline(filed.subject)[-1]
     if role == "administrator":
-        assert "Nobody deletes a document" in answer.content.decode()
+        assert "Documents and their history cannot be deleted." in answer.content.decode()
         assert (last.event, last.actor) == ("document.deletion_refused", user.actor)
     else:
         assert "does not have the required permission" in answer.content.decode()
