@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("ingestion", "0022_post_drop_parts_of_uploads"),
+        ("ingestion", "0023_post_name_portal_limit_state"),
     ]
 
     operations = [
