@@ -84,3 +84,4 @@ var/%/installed:
 
 clean: ## Remove what running left behind (never .env)
 	rm -rf var .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
+	find . -path ./.venv -prune -o -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,661 @@
+"""Each defect of the designs that the project started from, demonstrated once beside SiteLedger.
+
+A test runs twice: with the code of the source, which is strictly expected to fail, and with ours.
+The source of the first part is `bench.plain`; those of the job layer stand here, shortened to the
+lines that are wrong. How SiteLedger behaves in each case in detail is tested beside its modules.
+"""
+
+import asyncio
+import contextlib
+import multiprocessing
+import threading
+import tracemalloc
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import httpx2 as httpx
+import pytest
+from django.db import connections
+from django.utils import timezone
+
+from bench import plain, process
+from ingestion.core import retry
+from ingestion.core.completion import PollOutcome, PollState, StallLimit, decide_next_poll
+from ingestion.core.errors import PortalFailing, PortalThrottled
+from ingestion.core.limiter import RequestRate
+from ingestion.core.portal_limits import LocalPortalLimit
+from ingestion.core.portal_queues import PortalQueues
+from ingestion.core.retry import RetryRules
+from ingestion.dispatch import leases
+from ingestion.dispatch.shift import work_shift
+from ingestion.documents import batches, progress
+from ingestion.documents.transitions import By
+from ingestion.intake import registration
+from ingestion.models import Batch, Chunk, Document
+from ingestion.reading.limits import ReadingLimits
+from ingestion.reading.processes.parser_processes import Children, Killed
+from tests import steps
+from tests.factories import make_batch, make_leased, make_site, make_user, verdict
+from tests.ingestion import deadly
+from tests.ingestion.core.fakes import House, make_item
+
+ITEM = plain.Item("1001", "cv", "https://portal.example/cv.pdf")
+PATIENCE = 0.5  # seconds given to what never comes
+
+
+def asked_of_both(source, ours):
+    """Run the test with `way` as each of the two. The run fails unless the source's way fails."""
+    fails = pytest.mark.xfail(strict=True, raises=AssertionError, reason="the design of the source")
+    ways = [pytest.param(source, id="source", marks=fails), pytest.param(ours, id="ours")]
+    return pytest.mark.parametrize("way", ways)
+
+
+@contextlib.asynccontextmanager
+async def source_core(
+    answer=lambda _: httpx.Response(200, content=b"%PDF-"), *, pool=None, **options
+):
+    """The whole of it over a portal that is a function, with a thread for a pool."""
+    options = {"buckets": {"1001": plain.Bucket(1e6, 1e6)}, "read": deadly.read} | options
+    transport = httpx.MockTransport(answer)
+    with pool or ThreadPoolExecutor(1) as executor:
+        async with httpx.AsyncClient(transport=transport) as client:
+            yield plain.Plain(client, executor, sleep=no_wait, **options)
+
+
+async def no_wait(seconds):
+    pass
+
+
+def state_of(core, item=ITEM):
+    record = core.chain.final.get(item)
+    return record.state if record else "no record"
+
+
+# A portal that fails once
+
+
+async def source_after_a_fault():
+    answers = [httpx.Response(503), httpx.Response(200, content=b"%PDF-")]
+
+    def answer(_request):
+        return answers.pop(0)
+
+    async with source_core(answer) as core:
+        await plain.run([ITEM], core)
+    return state_of(core)
+
+
+async def ours_after_a_fault():
+    house = House()
+    house.fail(1, PortalFailing())
+    await house.ingest([make_item(1)])
+    return house.recorder.moves[1][-1]
+
+
+@asked_of_both(source_after_a_fault, ours_after_a_fault)
+async def test_a_portal_that_fails_once_costs_no_document(way):
+    assert await way() == "ARCHIVED"
+
+
+# A portal that names the time
+
+
+async def source_wait_before_the_next_request():
+    waits = []
+
+    async def sleep(seconds):
+        waits.append(seconds)
+
+    throttled = httpx.Response(429, headers={"Retry-After": "60"})
+    async with source_core(lambda _: throttled) as core:
+        core._sleep = sleep
+        await plain.run([ITEM], core)
+    return max(waits, default=0.0)
+
+
+async def our_wait_before_the_next_request():
+    error = PortalThrottled()
+    error.retry_after = 60
+    again = retry.decide(error, make_item(1), RetryRules(), is_portal_down=False, now=0.0)
+    return again.wait_seconds
+
+
+@asked_of_both(source_wait_before_the_next_request, our_wait_before_the_next_request)
+async def test_a_portal_that_names_a_time_is_asked_again_and_no_sooner(way):
+    assert await way() >= 60
+
+
+# A herd that failed together
+
+
+def source_pause():
+    return plain.pause(3)
+
+
+def our_pause():
+    return RetryRules().document_policy.draw_backoff(3)
+
+
+@asked_of_both(source_pause, our_pause)
+def test_those_who_failed_together_come_back_at_different_times(way):
+    pauses = [way() for _ in range(200)]
+    assert min(pauses) < max(pauses) / 4
+
+
+# A slow site
+
+
+async def source_beside_a_slow_site():
+    slow = [plain.Item("slow", f"doc-{n}", ITEM.url) for n in range(6)]
+    buckets = {"slow": plain.Bucket(0.001, 1), "1001": plain.Bucket(1e6, 1e6)}
+    async with source_core(buckets=buckets, at_once=4) as core:
+        working = asyncio.create_task(plain.run([*slow, ITEM], core))
+        await asyncio.wait({working}, timeout=PATIENCE)
+        working.cancel()
+        await asyncio.wait({working})
+    return state_of(core)
+
+
+async def ours_beside_a_slow_site():
+    house = House()
+    slow = make_item(1, site="slow")
+    house.queues.open(slow.queue, LocalPortalLimit(0.001, 1), 4)
+    house.queues.open(make_item().queue, None, 4)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(house.core.run())
+        for number in range(1, 7):
+            group.create_task(house.core.feed(make_item(number, site="slow")))
+        await house.core.feed(make_item(7))
+        while 7 not in house.recorder.ended:  # noqa: ASYNC110 - a fake sets no event
+            await asyncio.sleep(0)
+        house.queues.abandon()
+    return house.recorder.moves[7][-1]
+
+
+@asked_of_both(source_beside_a_slow_site, ours_beside_a_slow_site)
+async def test_a_slow_site_takes_nobody_elses_place(way):
+    assert await way() == "ARCHIVED"
+
+
+# A crash between the first look and the archive
+
+
+def source_after_a_crash():
+    reading, release = threading.Event(), threading.Event()
+
+    def read(payload):
+        reading.set()
+        return release.wait(5)
+
+    async def crash_and_deliver_again():
+        async with source_core(read=read) as core:
+            crashing = asyncio.create_task(core.work(ITEM))
+            await asyncio.to_thread(reading.wait, 5)
+            crashing.cancel()
+            release.set()
+            await asyncio.wait({crashing})
+            await core.work(ITEM)
+        return state_of(core)
+
+    return asyncio.run(crash_and_deliver_again())
+
+
+def ours_after_a_crash():
+    chunk, lost = make_leased()
+    document = chunk.documents.get().pk
+    steps.start_checking(document, lost, sha256="a" * 64, size=1)
+    Chunk.objects.update(lease_expires_at=timezone.now() - timedelta(1))
+    leases.recover_expired()
+    [lease] = leases.claim_due_chunks(1, by="there:2:2")
+    assert steps.start_checking(document, lease.lease_id, sha256="a" * 64, size=1)
+    return steps.conclude(document, lease.lease_id, verdict(), pages=1)
+
+
+@asked_of_both(source_after_a_crash, ours_after_a_crash)
+@pytest.mark.django_db
+def test_a_document_that_is_delivered_again_after_a_crash_is_filed(way):
+    assert way() == "ARCHIVED"
+
+
+# A child that dies
+
+
+async def source_behind():
+    """Return the state of a sound document behind one that kills its process."""
+    pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+    bodies = iter([b"kills", b"%PDF-"])
+    neighbour = plain.Item("1001", "neighbour", ITEM.url)
+    async with source_core(lambda _: httpx.Response(200, content=next(bodies)), pool=pool) as core:
+        deadly_one = asyncio.create_task(core.work(ITEM))
+        while not core.chain.records:  # noqa: ASYNC110 - until it is in the pool
+            await asyncio.sleep(0.01)
+        working = asyncio.gather(deadly_one, core.work(neighbour))
+        await working
+    return state_of(core, neighbour)
+
+
+async def ours_behind():
+    children = Children(ReadingLimits(processes=1))
+    try:
+        deadly_one, neighbour = await asyncio.gather(
+            children.run(deadly.read, b"kills"), children.run(deadly.read, b"%PDF-")
+        )
+    finally:
+        await children.close()
+    assert isinstance(deadly_one, Killed)
+    return "ARCHIVED" if neighbour == 5 else neighbour
+
+
+@asked_of_both(source_behind, ours_behind)
+async def test_a_child_that_dies_over_one_document_costs_its_neighbour_nothing(way):
+    assert await way() == "ARCHIVED"
+
+
+# A large body
+
+LARGE = 24_000_000  # bytes
+
+
+async def _source_download(url):
+    async with httpx.AsyncClient() as client:
+        with ThreadPoolExecutor(1) as pool:
+            core = plain.Plain(client, pool, {"1001": plain.Bucket(1e6, 1e6)}, read=len)
+            await core.work(plain.Item("1001", "doc-1", url))
+
+
+def source_download(base_url):
+    asyncio.run(_source_download(f"{base_url}/1001/doc-1.pdf"))
+
+
+def our_download(base_url):
+    make_batch(make_site("1001", base_url=f"{base_url}/1001/"))
+    work_shift()
+    assert Document.objects.get().size == LARGE
+
+
+@asked_of_both(source_download, our_download)
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.slow  # test_answers.py counts the memory of a download without a portal's process
+def test_a_body_is_never_in_memory_as_a_whole(way, tmp_path, settings):
+    settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
+    (tmp_path / "files" / "1001").mkdir(parents=True)
+    (tmp_path / "files" / "1001" / "doc-1.pdf").write_bytes(b"%PDF-".ljust(LARGE, b"x"))
+    (tmp_path / "sites.json").write_text("[]")
+    port = process.free_port()
+    with process.portal(tmp_path, port, faults=0.0):
+        tracemalloc.start()
+        try:
+            way(f"http://127.0.0.1:{port}")
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert most < LARGE / 2
+
+
+# More tokens than the bucket holds
+
+
+def source_waits():
+    waits = []
+
+    async def sleep(seconds):
+        waits.append(seconds)
+        assert len(waits) < 1000, "it waits for ever"
+
+    asyncio.run(plain.Bucket(1e6, 1, sleep=sleep).acquire(2))
+    return waits
+
+
+def our_waits():
+    pace = RequestRate.of(1e6, 1)
+    return pace.start_times(pace.spend(0.0, 0.0, 2), 0.0, 2)[1:]
+
+
+@asked_of_both(source_waits, our_waits)
+def test_more_tokens_than_the_bucket_holds_come_after_a_wait(way):
+    assert len(way()) == 1
+
+
+# A stop
+
+
+async def source_after_a_stop():
+    stop = asyncio.Event()
+    stop.set()
+    items = [plain.Item("1001", f"doc-{n}", ITEM.url) for n in range(5)]
+    async with source_core() as core:
+        await plain.run(items, core, stop=stop)
+    return len(core.chain.final)
+
+
+async def ours_after_a_stop():
+    queues: PortalQueues[int] = PortalQueues(10)
+    queues.open("a", None, 1)
+    for number in range(5):
+        await queues.put("a", number)
+    in_hand = [await queues.take()]
+    queues.abandon()
+    return len(in_hand + queues.waiting_items)
+
+
+@asked_of_both(source_after_a_stop, ours_after_a_stop)
+async def test_after_a_stop_every_document_is_accounted_for(way):
+    assert await way() == 5
+
+
+# The job layer: what the tests below pass as the first of two ways is the code of its sources
+
+MARA = By("user:1", "site coordinator")
+
+
+@pytest.fixture(autouse=True)
+def _folders(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+
+
+@dataclass
+class Job:
+    """Source 1, down to what the sentences are about."""
+
+    id: str
+    submitter_id: str
+    priority: int = 5
+    status: str = "submitted"
+
+
+class Invoker:
+    def __init__(self):
+        self.store, self.queue = {}, asyncio.PriorityQueue()
+
+    def save(self, job):
+        self.store[job.id] = replace(job)
+
+    async def submit(self, job):
+        self.save(job)
+        await self.queue.put((job.priority, job.id))
+        job.status = "queued"
+
+    async def cancel(self, job_id, requester_id):
+        job = self.store[job_id]
+        if job.submitter_id != requester_id:
+            return False
+        job.status = "cancelled"
+        self.save(job)
+        return True
+
+    async def execute(self, job, work):
+        job.status = "in_progress"
+        self.save(job)
+        await work
+        job.status = "completed"
+        self.save(job)
+
+
+def settle(lease):
+    for item in lease.items:
+        steps.give_up(item.document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
+    leases.return_chunk(lease.chunk, lease.lease_id)
+
+
+# Source 1: a job is cancelled while it runs
+
+
+def source_cancelled_while_it_runs():
+    async def run():
+        invoker, job, work = Invoker(), Job("job", "mara"), asyncio.Event()
+        running = asyncio.create_task(invoker.execute(job, work.wait()))
+        await asyncio.sleep(0)
+        assert await invoker.cancel("job", "mara")
+        work.set()
+        await running
+        return invoker.store["job"].status
+
+    return asyncio.run(run())
+
+
+def ours_cancelled_while_it_runs():
+    batch = make_batch()
+    [lease] = leases.claim_due_chunks(1, by="here:1:1")
+    batches.cancel(batch, by=MARA)
+    settle(lease)
+    batch.refresh_from_db()
+    return batch.state.lower()
+
+
+@pytest.mark.django_db
+@asked_of_both(source_cancelled_while_it_runs, ours_cancelled_while_it_runs)
+def test_a_worker_does_not_make_completed_of_what_was_cancelled(way):
+    assert way() == "cancelled"
+
+
+# Source 1: whoever asks says who asks
+
+
+def source_stranger_cancels():
+    invoker = Invoker()
+    invoker.save(Job("job", "mara"))
+    query = "requester_id=mara"  # DELETE /jobs/job?requester_id=mara, sent by a stranger
+    return asyncio.run(invoker.cancel("job", **dict([query.split("=")])))
+
+
+def our_stranger_cancels():
+    batch = make_batch()
+    Batch.objects.update(submitted_by=make_user("mara"))
+    batch.refresh_from_db()
+    return batches.may_cancel(batch, user=make_user("stranger"))
+
+
+@pytest.mark.django_db
+@asked_of_both(source_stranger_cancels, our_stranger_cancels)
+def test_a_stranger_who_names_the_submitter_may_not_cancel(way):
+    assert not way()
+
+
+# Source 1: a stream of urgent jobs
+
+
+def source_turns_until_the_patient_one():
+    async def run():
+        invoker = Invoker()
+        await invoker.submit(Job("patient", "mara", priority=10))
+        for turn in range(MANY):
+            await invoker.submit(Job(f"stream {turn}", "jo", priority=1))
+            _, served = await invoker.queue.get()
+            if served == "patient":
+                return turn
+        return MANY
+
+    return asyncio.run(run())
+
+
+def our_turns_until_the_patient_one():
+    patient = make_batch(priority=10)
+    for turn in range(MANY):
+        make_batch(priority=1)
+        served = Chunk.objects.waiting().order_by("rank", "pk").first()
+        if served.batch == patient:
+            return turn
+        Chunk.objects.filter(pk=served.pk).update(state="DONE", attempts=1)
+    return MANY
+
+
+MANY = 50
+
+
+@pytest.mark.django_db
+@asked_of_both(source_turns_until_the_patient_one, our_turns_until_the_patient_one)
+def test_a_stream_of_the_most_urgent_does_not_starve_the_least_urgent(way):
+    assert way() <= 10
+
+
+# Source 1: a state that is only in memory
+
+
+def source_queued():
+    invoker = Invoker()
+    asyncio.run(invoker.submit(Job("job", "mara")))
+    return invoker.store["job"].status
+
+
+def ours_queued():
+    return Batch.objects.values_list("state", flat=True).get(pk=make_batch().pk).lower()
+
+
+@pytest.mark.django_db
+@asked_of_both(source_queued, ours_queued)
+def test_what_is_queued_is_saved_as_queued(way):
+    assert way() == "queued"
+
+
+# Source 2: more chunks than the limit
+
+
+def source_dispatched(documents, size, most):
+    """`documents` registered, and how many are in a chunk."""
+    chunks = [range(at, min(at + size, documents)) for at in range(0, documents, size)][:most]
+    return documents, sum(len(chunk) for chunk in chunks)
+
+
+def ours_dispatched(documents, size, most):
+    with contextlib.suppress(registration.Refused):
+        make_batch(documents=documents)
+    return Document.objects.count(), Document.objects.filter(chunk__isnull=False).count()
+
+
+@pytest.mark.django_db
+@asked_of_both(source_dispatched, ours_dispatched)
+def test_nothing_is_registered_that_no_chunk_will_work(way, settings):
+    settings.CHUNK_SIZE, settings.MAX_CHUNKS = 10, 3
+    registered, in_chunks = way(45, 10, 3)
+    assert registered == in_chunks
+
+
+# Source 2: a count that jumps over its target, and one that goes up again
+
+
+def source_scenario(current, previous, retries, target):
+    if current == target:
+        return "all_processed"
+    return "progress_made" if current > previous else "retry_needed"
+
+
+def our_scenario(current, previous, retries, target):
+    polled = PollState(previous, retries)
+    return decide_next_poll(current, polled, StallLimit(3600), target=target).outcome.name.lower()
+
+
+@asked_of_both(source_scenario, our_scenario)
+def test_more_than_was_waited_for_is_enough(way):
+    assert way(11, 9, 0, 10) == PollOutcome.ALL_PROCESSED.name.lower()
+
+
+# Source 3: a wait with a time limit
+
+
+async def source_wait_cancels():
+    job = asyncio.create_task(asyncio.sleep(60))
+    try:
+        await asyncio.wait_for(job, timeout=0.01)
+    except TimeoutError:
+        return job.cancelled()
+
+
+async def our_wait_cancels():
+    def wait():
+        batch = make_batch()
+        progress.wait_until_final(batch, 0.01)
+        gone = Chunk.objects.waiting().count() == 0
+        connections.close_all()
+        return gone
+
+    return await asyncio.to_thread(wait)
+
+
+@asked_of_both(source_wait_cancels, our_wait_cancels)
+@pytest.mark.django_db(transaction=True)
+async def test_whoever_waits_no_longer_has_not_cancelled_what_was_waited_for(way):
+    assert not await way()
+
+
+# Source 4: a ceiling, and many at once
+
+CEILING, AT_ONCE = 3, 8
+
+
+def source_admitted(start):
+    """Count, then insert, each on its own: the barrier stands where the others come in between."""
+    active, seen = [], []
+
+    def submit():
+        start.wait(10)
+        count = len(active)
+        seen.append(count)
+        start.wait(10)
+        if count < CEILING:
+            active.append("job")
+
+    in_threads(submit)
+    return len(active)
+
+
+def ours_admitted(start):
+    sites = [make_site() for _ in range(AT_ONCE)]
+
+    def submit():
+        start.wait(10)
+        try:
+            make_batch(sites.pop())
+        except registration.AtCapacity:
+            pass
+        finally:
+            connections.close_all()
+
+    in_threads(submit)
+    return Document.objects.count()
+
+
+def in_threads(work):
+    threads = [threading.Thread(target=work) for _ in range(AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+
+@asked_of_both(source_admitted, ours_admitted)
+@pytest.mark.django_db(transaction=True)
+def test_many_at_once_do_not_pass_the_ceiling_together(way, settings):
+    settings.MAX_UNFINISHED_DOCUMENTS = CEILING
+    assert way(threading.Barrier(AT_ONCE)) == CEILING
+
+
+# Source 4: the same work again, at the ceiling
+
+
+def source_asked_again():
+    active, answers = set(), []
+    for key in ("k-1", "k-1"):
+        if len(active) >= 1:  # ensure_workflow counts before it looks for the job
+            answers.append("429")
+        else:
+            active.add(key)
+            answers.append("attached")
+    return answers[-1]
+
+
+def ours_asked_again():
+    site = make_site()
+    make_batch(site, idempotency_key="k-1")
+    try:
+        make_batch(site, idempotency_key="k-1")
+    except registration.AtCapacity:
+        return "429"
+    return "attached"
+
+
+@pytest.mark.django_db
+@asked_of_both(source_asked_again, ours_asked_again)
+def test_the_same_work_attaches_although_there_is_no_room(way, settings):
+    settings.MAX_UNFINISHED_DOCUMENTS = 1
+    assert way() == "attached"
