@@ -1,8 +1,8 @@
 """The usual way: one asyncio file, a semaphore, a seen set, a process pool. Our opponent.
 
 Written for the measurement after the design that the project started from, with its weak points
-left in, and with its limits raised to ours. `tests/ingestion/test_source_defects.py` shows each weak
-point at work. Not for use.
+left in, and with its limits raised to ours. `tests/ingestion/test_source_defects.py` shows each
+weak point at work. Not for use.
 
 `python -m bench.plain OFFER RESULT` works an offer and tells what came of it. `--same-reading`: its
 pool reads as ours does, marks and form values included, which leaves the flow to compare.
