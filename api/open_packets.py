@@ -166,11 +166,7 @@ def _is_part(request: ApiRequest) -> bool:
 
 
 def _put_whole(request: ApiRequest, upload: Upload) -> Upload:
-    upload = upload_sessions.append(upload_sessions.restart(upload), 0, _blocks(request))
-    if not upload.is_complete:  # the connection broke off; what is not whole is not kept
-        upload_sessions.restart(upload)
-        raise upload_sessions.NotAsDeclared
-    return upload
+    return upload_sessions.receive_whole(upload, _blocks(request))
 
 
 def _put_part(request: ApiRequest, upload: Upload) -> Upload:

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from ingestion.intake import quotas, upload_sessions
@@ -106,12 +106,27 @@ def uploads(packet: OpenPacket) -> dict[int, Upload]:
 
 def upload_of(packet: OpenPacket, number: int, *, metadata: str = "") -> Upload:
     """Return the upload of a file, begun if need be. Raises IndexError for an unknown number."""
-    there = packet.uploads.filter(number=number).select_related("packet").first()
-    return there or begin(packet, number, metadata=metadata)
+    of_file = packet.uploads.filter(number=number).select_related("packet")
+    if found := of_file.first():
+        return found
+    try:
+        with transaction.atomic():
+            return _create_upload(packet, number, metadata)
+    except IntegrityError:  # another request began it at the same moment
+        return of_file.get()
 
 
 def begin(packet: OpenPacket, number: int, *, metadata: str = "") -> Upload:
-    """Begin the upload of a file anew. Raises IndexError, and IntegrityError if it is complete."""
+    """Begin the upload of a file again. An unfinished upload of it is terminated.
+
+    Raises IndexError for an unknown number, and IntegrityError if the file is complete.
+    """
+    for unfinished in packet.uploads.filter(number=number, spooled=""):
+        upload_sessions.terminate(unfinished)
+    return _create_upload(packet, number, metadata)
+
+
+def _create_upload(packet: OpenPacket, number: int, metadata: str) -> Upload:
     file = declared(packet)[number]
     return upload_sessions.begin(
         packet,

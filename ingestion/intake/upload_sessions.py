@@ -105,13 +105,9 @@ def begin(  # noqa: PLR0913 - the columns of its row; callers name each
 ) -> Upload:
     """Return a new upload of `length` bytes. `sha256`: of the whole file, "" if it is not known.
 
-    Quotas are the holder's matter, and are checked before. An unfinished upload of the same file of
-    a packet (`number`) is terminated; its address is gone then. Raises IntegrityError if a finished
-    one exists.
+    The caller checks the quotas of the holder before. Raises IntegrityError if the file of a packet
+    (`number`) already has an upload.
     """
-    if isinstance(holder, OpenPacket):
-        for old in Upload.objects.filter(packet=holder, number=number, spooled=""):
-            terminate(old)
     return Upload.objects.create(
         id=key or uuid.uuid4(),
         draft=holder if isinstance(holder, Draft) else None,
@@ -154,6 +150,31 @@ def append(
     else:
         row = _enter_part(upload, offset, kept)
     return finish(row) if row.offset == row.length else row
+
+
+def receive_whole(upload: Upload, chunks: Iterable[bytes]) -> Upload:
+    """Keep a whole file from one request, in place of the parts that were received before.
+
+    Nothing changes unless all bytes arrive, so that an interrupted request never disturbs another
+    one for the same file. Raises TooLong, NotAsDeclared, Gone, NoRoom and OSError.
+    """
+    quotas.refuse_without_room(upload.length)
+    kept = spool.keep(_at_most(upload.length, chunks))
+    obsolete = {kept.key}
+    try:
+        if kept.size != upload.length or upload.sha256 not in {"", kept.sha256}:
+            raise NotAsDeclared
+        with transaction.atomic():
+            row = _locked(upload)
+            if not row.is_complete:
+                obsolete = {part.spooled for part in row.parts.all()}
+                row.parts.all().delete()
+                row.offset, row.spooled, row.sha256 = row.length, kept.key, kept.sha256
+                row.save(update_fields=["offset", "spooled", "sha256"])
+    finally:
+        for key in obsolete:
+            spool.drop(key)
+    return row
 
 
 def _refuse_other_offset(upload: Upload, offset: int) -> None:
@@ -230,21 +251,6 @@ def _bytes_of(parts: list[ReceivedPart], folder: Path) -> Iterator[bytes]:
 def content(upload: Upload) -> Spooled:
     """Return the finished file, as registration takes it."""
     return Spooled(upload.spooled, upload.sha256, upload.length)
-
-
-def restart(upload: Upload) -> Upload:
-    """Drop what has come of an unfinished upload. Return it, at byte 0. Raises Gone."""
-    with transaction.atomic():
-        row = _locked(upload)
-        if row.is_complete:
-            return row
-        keys = [part.spooled for part in row.parts.all()]
-        row.parts.all().delete()
-        row.offset = 0
-        row.save(update_fields=["offset"])
-    for key in keys:
-        spool.drop(key)
-    return row
 
 
 def terminate(upload: Upload) -> None:

@@ -11,6 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from api import open_packets
+from ingestion.intake import open_packets as intake
 from ingestion.intake import upload_sessions
 from ingestion.models import Batch, Document, OpenPacket, ReceivedPart, Upload
 from ingestion.storage import spool
@@ -348,3 +349,19 @@ def test_a_full_disk_is_said_with_the_time_to_come_back(program, opened, setting
 def test_another_sites_token_drops_nothing(opened, stranger, program):
     assert stranger.ask("DELETE", path_of(opened["url"])).status_code == 404
     assert program.get(path_of(opened["url"])).status_code == 200
+
+
+def test_a_request_that_broke_off_does_not_disturb_the_one_that_follows(opened):
+    """Both were begun at the same moment: the broken one ends while the other is received."""
+    packet = OpenPacket.objects.get()
+    first, second = intake.upload_of(packet, 0), intake.upload_of(packet, 0)
+    assert first.pk == second.pk
+
+    def received():
+        yield LETTER[:3]
+        with pytest.raises(upload_sessions.NotAsDeclared):
+            upload_sessions.receive_whole(first, [LETTER[:2]])
+        yield LETTER[3:]
+
+    assert upload_sessions.receive_whole(second, received()).is_complete
+    assert spooled() == {Upload.objects.get().spooled}

@@ -322,11 +322,15 @@ class Uploading(RuleBasedStateMachine):
             append(self.upload, start, other)
         self.accepted = b""
 
-    @rule()
-    def start_again(self):
-        if not self.row.is_complete:
-            upload_sessions.restart(self.row)
-            self.accepted = b""
+    @rule(size=st.integers(0, 45))
+    def send_the_whole_file(self, size):
+        sent = self.content[:size]
+        if sent == self.content:
+            upload_sessions.receive_whole(self.row, [sent])
+            self.accepted = self.content
+        else:
+            with pytest.raises(NotAsDeclared):
+                upload_sessions.receive_whole(self.row, [sent])
 
     @invariant()
     def the_bytes_are_those_that_were_accepted(self):
