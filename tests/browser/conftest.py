@@ -8,9 +8,10 @@ import os
 import shutil
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 # --no-sandbox: tests often run as root in containers. The rest keeps Chromium from calling home.
+expect.set_options(timeout=60_000)  # milliseconds, for what never appears
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -61,9 +62,9 @@ def open_page(browser, live_server):
         context = browser.new_context(base_url=live_server.url, **usual | options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)
         # A submission first waits for a look at its files, which may take GUESS_SECONDS (15).
-        page.set_default_navigation_timeout(40_000)
+        page.set_default_navigation_timeout(90_000)
         page.on("pageerror", lambda error: bad.append(str(error)))
         page.on(
             "console",

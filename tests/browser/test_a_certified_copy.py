@@ -13,7 +13,6 @@ from tests.web.scenes import FILED, make_packet
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(120),
     pytest.mark.requirement("R29"),
 ]
 CONTENT = b"%PDF-1.7 the approval, as it came"

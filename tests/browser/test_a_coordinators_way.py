@@ -18,7 +18,6 @@ from tests.factories import make_site, make_user
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(120),
 ]
 SAMPLE = SITES[0]
 

@@ -28,7 +28,6 @@ from tests.web.scenes import (
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(180),
 ]
 NOTE = "Ask the chair to sign page 2, and send the whole letter again."
 SHOTS = os.environ.get("SHOTS")

@@ -17,7 +17,6 @@ from tests.web.scenes import FILED, make_packet
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(120),
 ]
 WHY = "She works at the site since Monday."
 

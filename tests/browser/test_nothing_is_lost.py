@@ -16,7 +16,6 @@ from tests.factories import make_site, make_user
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(120),
 ]
 SAMPLE = SITES[0]
 PATIENCE = 20_000  # milliseconds: on a busy machine a look at a file takes its time

@@ -19,7 +19,6 @@ from web.operations import dashboard
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(120),
 ]
 WHY = "The archive's disk was exchanged."
 

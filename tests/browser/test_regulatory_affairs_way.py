@@ -15,7 +15,6 @@ from tests.web.scenes import FILED, REJECTED, make_packet
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(120),
 ]
 FINDINGS = "I looked for changes of sites at night, and saw none."
 

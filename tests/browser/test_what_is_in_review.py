@@ -20,7 +20,6 @@ from tests.ingestion.review.scenes import lead
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(180),
 ]
 SAMPLE = SITES[0]
 WHY = "It was marked as a letter by mistake."
@@ -121,7 +120,7 @@ def replace(page, document, letter):
     page.goto(f"/documents/{document.pk}/")
     page.get_by_role("link", name="Replace the file").click()
     page.locator("[data-drop] input").set_input_files(letter)
-    expect(page.locator("[data-hint]")).to_contain_text("Type detected", timeout=20_000)
+    expect(page.locator("[data-hint]")).to_contain_text("Type detected")
     shoot_both(page, "replace_form")
     page.get_by_role("button", name="Replace the file").click()
     page.wait_for_url("**/packets/PKT-*/")
@@ -169,7 +168,7 @@ def test_an_open_page_is_told_that_the_last_worker_is_gone(signed_in, mara):
     expect(page.locator("h2").first).to_have_text("Checking your documents")
     host.delete()
     stopped = "Checking has stopped: no worker is running"
-    expect(page.locator("h2").first).to_have_text(stopped, timeout=15_000)
+    expect(page.locator("h2").first).to_have_text(stopped)
     shoot_both(page, "no_worker")
     page.goto("/")
     shoot_both(page, "home_no_worker")

@@ -186,7 +186,6 @@ psql -AtU siteledger -c 'SELECT current_user' siteledger
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_the_role_that_works_is_made_beside_the_one_that_owns(tmp_path):
     """As PostgreSQL's image runs it in an empty database; then `migrate` gives it its rights."""
     (tmp_path / "password").write_text("it's a 'secret'\n")

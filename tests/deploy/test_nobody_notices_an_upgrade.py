@@ -12,7 +12,7 @@ from tests.deploy.conftest import NAME, WEB
 from tests.deploy.units import lines_of
 from tests.ingestion.hosts import eventually
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 A_FILE = b"%PDF-1.7\n" + bytes(100_000)
 FILES = "/packets/new/files/"
 BOUNDARY = "between-the-parts"

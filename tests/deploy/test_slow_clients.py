@@ -61,7 +61,6 @@ def port(django_db_setup):
         process.wait(30)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "sent", [HALF_HEADERS, HALF_BODY, A_BYTE, b""], ids=["headers", "body", "byte", "nothing"]
 )
@@ -100,7 +99,6 @@ def half_upload(path, length=100_000_000, more=""):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_nginx_answers_beside_500_slow_clients_and_the_application_never_sees_them(behind_nginx):
     deployment, connect = behind_nginx
     browser = deployment.signed_in()
@@ -123,7 +121,6 @@ def test_nginx_answers_beside_500_slow_clients_and_the_application_never_sees_th
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_strangers_large_body_is_not_read(behind_nginx):
     _deployment, connect = behind_nginx
     for path, said in [
@@ -139,7 +136,6 @@ def test_a_strangers_large_body_is_not_read(behind_nginx):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_one_address_has_so_many_attempts_to_sign_in(behind_nginx):
     deployment, _connect = behind_nginx
     browser = deployment.browser()

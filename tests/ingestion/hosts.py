@@ -79,7 +79,7 @@ def stop_host(host):
     return host.wait(70)
 
 
-def eventually(answer, *, seconds=60):
+def eventually(answer, *, seconds=180):
     """Wait until `answer()` is true; what never becomes true fails with its last value."""
     until = time.monotonic() + seconds
     while not (last := answer()):

@@ -588,10 +588,10 @@ def source_admitted(start):
     active, seen = [], []
 
     def submit():
-        start.wait(10)
+        start.wait(120)
         count = len(active)
         seen.append(count)
-        start.wait(10)
+        start.wait(120)
         if count < CEILING:
             active.append("job")
 
@@ -603,7 +603,7 @@ def ours_admitted(start):
     sites = [make_site() for _ in range(AT_ONCE)]
 
     def submit():
-        start.wait(10)
+        start.wait(120)
         try:
             make_batch(sites.pop())
         except registration.AtCapacity:
@@ -620,7 +620,7 @@ def in_threads(work):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
 
 
 @asked_of_both(source_admitted, ours_admitted)

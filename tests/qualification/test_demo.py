@@ -1,10 +1,6 @@
 """The first thing that a newcomer runs, as they run it: a host, a portal, one site's packet."""
 
-import pytest
-
 from qualification.sandbox import Sandbox
-
-pytestmark = pytest.mark.timeout(300)
 
 
 def test_the_demo_does_the_main_job_and_proves_it_and_its_second_run_says_what_to_do(tmp_path):

@@ -101,7 +101,6 @@ def test_frozen_documents_are_the_same_each_time(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_the_frozen_documents_are_those_of_the_repository(tmp_path):
     assert (
         fixed_corpus.write_fixed_corpus(tmp_path, "http://127.0.0.1:1").sha256

@@ -27,7 +27,6 @@ def queries_of_each_page(*, again):
 
 
 @pytest.mark.django_db
-@pytest.mark.timeout(120)
 def test_every_list_asks_as_many_queries_for_many_rows_as_for_few():
     fill(FEW, 3 * FEW * KINDS)
     few = queries_of_each_page(again=True)

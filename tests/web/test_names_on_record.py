@@ -47,7 +47,6 @@ def page(client, document, person):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("person", ["Helena Brandt", "Jane Whitfield", "Margaret", "Whitfield"])
 def test_a_certificate_declared_for_another_person_is_not_released(client, site, person):
     document = upload(site, person)
@@ -76,7 +75,6 @@ def test_a_certificate_declared_for_another_person_is_not_released(client, site,
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.timeout(120)
 def test_the_full_name_in_any_writing_is_filed_without_a_question(site):
     assert upload(site, "Whitfield, M.").state == "ARCHIVED"
 

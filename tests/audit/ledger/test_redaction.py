@@ -66,7 +66,7 @@ class Session:
             self._error = str(error)
 
     def error(self):
-        self._thread.join(10)
+        self._thread.join(120)
         return self._error
 
     def close(self):

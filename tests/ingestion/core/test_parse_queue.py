@@ -40,7 +40,7 @@ async def test_what_people_sent_goes_first_and_is_never_held_up_by_a_full_queue(
     parse_queue = ParseQueue(max_fetched=1)
     await parse_queue.put(given(1), None)
     for number in (2, 3):
-        await asyncio.wait_for(parse_queue.put(sent(number), None), 1)
+        await asyncio.wait_for(parse_queue.put(sent(number), None), 60)
     assert await drained(parse_queue) == [2, 3, 1]
 
 

@@ -16,6 +16,12 @@ def open_queues(*keys, depth=100, max_in_flight=100):
     return queues
 
 
+async def let_tasks_run():
+    """Give every task that can go on its turns, until all of them wait."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+
+
 @asynccontextmanager
 async def paced(queues):
     """Reserve slots while the block runs, and drop what a portal that is down sends away."""
@@ -54,8 +60,8 @@ def make_reservation(*offsets, lasts=60.0, **options):
     )
 
 
-async def with_limit(limit, *items, max_in_flight=100):
-    queues = PortalQueues(100)
+async def with_limit(limit, *items, max_in_flight=100, clock=time.monotonic):
+    queues = PortalQueues(100, clock=clock)
     queues.open("a", limit, max_in_flight)
     for item in items:
         await queues.put("a", item)
@@ -101,7 +107,7 @@ async def test_a_portal_serves_no_more_at_once_than_it_allows():
     await queues.put("a", 2)
     assert await queues.take() == 1
     second = asyncio.create_task(queues.take())
-    await asyncio.sleep(0.01)
+    await let_tasks_run()
     assert not second.done()
     queues.finish_request("a")
     assert await second == 2
@@ -110,7 +116,7 @@ async def test_a_portal_serves_no_more_at_once_than_it_allows():
 async def test_the_feed_of_a_full_lane_waits_and_others_do_not():
     queues = open_queues("full", "empty", depth=2)
     feeding = [asyncio.create_task(queues.put("full", number)) for number in range(3)]
-    await asyncio.sleep(0.01)
+    await let_tasks_run()
     assert [task.done() for task in feeding] == [True, True, False]
     await queues.put("empty", "goes in")
     await queues.take()
@@ -121,7 +127,7 @@ async def test_an_item_whose_feed_was_cancelled_is_not_lost():
     queues = open_queues("a", depth=1)
     await queues.put("a", 1)
     feeding = asyncio.create_task(queues.put("a", 2))
-    await asyncio.sleep(0.01)
+    await let_tasks_run()
     feeding.cancel()
     assert queues.waiting_items == [1, 2]
 
@@ -141,7 +147,7 @@ async def test_workers_leave_when_the_last_item_is_over_and_not_before():
     await queues.take()
     queues.close()
     leaving = asyncio.create_task(queues.take())
-    await asyncio.sleep(0.01)
+    await let_tasks_run()
     assert not leaving.done()  # what is in flight may still be put back
     queues.finish_request("a")
     assert await leaving is None
@@ -175,11 +181,16 @@ async def test_a_slot_that_was_not_used_in_time_is_thrown_away():
 
 
 async def test_an_item_goes_when_its_slot_says_and_no_sooner():
-    queues = await with_limit(ScriptedPortalLimit(make_reservation(0.05)), 1)
-    started = time.monotonic()
+    now = [time.monotonic()]
+    limit = ScriptedPortalLimit(make_reservation(3600, 7200, lasts=7200))
+    queues = await with_limit(limit, 1, clock=lambda: now[0])
     async with paced(queues):
-        await queues.take()
-    assert time.monotonic() - started >= 0.05
+        taking = asyncio.create_task(queues.take())
+        await let_tasks_run()
+        assert not taking.done()
+        now[0] += 3600.1
+        await queues.put("a", 2)  # so that the queues look at the clock
+        assert await taking == 1
 
 
 async def test_slots_that_nobody_used_are_given_back():
@@ -227,7 +238,7 @@ async def test_a_gate_is_left_alone_while_no_worker_waits():
     limit = ScriptedPortalLimit()
     queues = await with_limit(limit, 1)
     async with paced(queues):
-        await asyncio.sleep(0.01)
+        await let_tasks_run()
         assert limit.wanted == []
 
 
@@ -237,7 +248,7 @@ async def test_while_a_probe_is_out_nothing_else_goes():
     async with paced(queues):
         assert await queues.take() == 1
         second = asyncio.create_task(queues.take())
-        await asyncio.sleep(0.01)
+        await let_tasks_run()
         assert not second.done()
         queues.finish_request("a")
         assert await second == 2
@@ -249,7 +260,7 @@ async def test_what_waits_for_a_portal_that_is_portal_down_is_sent_away():
     queues.open("other", None, 1)
     pacing = asyncio.create_task(queues.reserve_slots(lambda *sent: away.append(sent)))
     taking = asyncio.create_task(queues.take())
-    await asyncio.sleep(0.01)
+    await let_tasks_run()
     assert away == [("a", [1, 2])]
     await queues.put("other", 3)
     assert await taking == 3
@@ -267,7 +278,7 @@ async def test_five_thousand_documents_wait_outside_while_nobody_takes_them():
             await queues.put(key, (key, number))
 
     feeding = [asyncio.create_task(produce(str(key))) for key in range(10)]
-    await asyncio.sleep(0.01)
+    await let_tasks_run()
     assert len(queues) == 10 * (4 + 1)
     assert not any(task.done() for task in feeding)
     for _ in range(5000):

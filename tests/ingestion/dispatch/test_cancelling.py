@@ -21,7 +21,7 @@ from sites.models import Portal
 from tests.factories import make_batch, make_user
 from tests.ingestion.hosts import eventually, find, worker_host
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(150)]
+pytestmark = pytest.mark.django_db(transaction=True)
 OPS = By("system:tests", "ops")
 SLOW = 2.0  # documents a second
 

@@ -96,7 +96,7 @@ class Storm:
         total = batch.documents.count()
         for number, kind in enumerate(kinds[:strikes]):
             share = total * number // strikes
-            eventually(lambda share=share: settled(batch) >= share, seconds=120)
+            eventually(lambda share=share: settled(batch) >= share)
             time.sleep(self._dice.uniform(0, 0.5))
             if settled(batch) == total:
                 return
@@ -134,7 +134,7 @@ class Storm:
         family = {pid for host in self.hosts for pid in descendants(host.pid)}
         for host in self.hosts:
             stop_host(host)
-        eventually(lambda: not [pid for pid in family if is_running(pid)], seconds=10)
+        eventually(lambda: not [pid for pid in family if is_running(pid)])
         for host in self.hosts:
             assert not folders_of(host)
         assert not Chunk.objects.exclude(lease_id=None).exists()
@@ -171,7 +171,7 @@ def ride_out(corpus, settings, broker, *, seed, copies, strikes):
         batch = submit(corpus, portal, copies=copies)
         storm = Storm(settings, seed, stack, broker)
         storm.rage(batch, strikes)
-        eventually(lambda: is_completed(batch), seconds=180)
+        eventually(lambda: is_completed(batch))
         storm.ends_without_a_trace()
     is_as_its_generator_says(corpus, batch, copies)
     again = work_done_again(batch)
@@ -185,7 +185,6 @@ def ride_out(corpus, settings, broker, *, seed, copies, strikes):
 
 
 @seeds(1)
-@pytest.mark.timeout(240)
 def test_a_batch_outlives_a_storm(seed, broker, corpus_of, settings):
     ride_out(corpus_of(2), settings, broker, seed=seed, copies=2, strikes=4)
 

@@ -53,7 +53,6 @@ def test_one_that_was_killed_is_listed_for_a_day_and_then_forgotten():
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.timeout(120)
 def test_a_real_host_is_there_while_it_runs(settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
     with worker_host(settings) as process:

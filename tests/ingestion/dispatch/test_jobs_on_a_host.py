@@ -20,7 +20,6 @@ from tests.ingestion.storage.buckets import in_s3
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(150),
     pytest.mark.storm,
 ]
 

@@ -16,7 +16,7 @@ from ingestion.dispatch.shift import work_shift
 from ingestion.models import Document
 from samples.portal import SamplePortal, read_limits
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 PARSERS = {"cv2", "pikepdf", "PIL", "pypdf", "pypdfium2", "pytesseract", "tesserocr"}
 WRITERS = {"BufferedWriter", "FileIO"}

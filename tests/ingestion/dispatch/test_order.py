@@ -142,7 +142,7 @@ def test_many_hosts_at_once_keep_a_sites_cap_and_claim_each_chunk_once(settings)
     start, taken = threading.Barrier(6), []
 
     def host(number):
-        start.wait(10)
+        start.wait(120)
         try:
             for _ in range(4):
                 taken.extend(leases.claim_due_chunks(8, by=f"host-{number}:1:1"))
@@ -153,7 +153,7 @@ def test_many_hosts_at_once_keep_a_sites_cap_and_claim_each_chunk_once(settings)
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
     assert len({lease.chunk for lease in taken}) == len(taken) == 9
     for lease in taken:
         assert sum(1 for other in taken if other.site == lease.site) == 3

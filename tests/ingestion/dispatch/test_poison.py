@@ -14,7 +14,6 @@ from tests.ingestion.scenes import assert_as_expected, each_was_filed_once, is_c
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(150),
     pytest.mark.storm,
 ]
 BUDGET = 3

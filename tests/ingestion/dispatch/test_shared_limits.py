@@ -8,7 +8,7 @@ from samples.portal import SiteLimit
 from tests.factories import make_site
 from tests.ingestion.hosts import environment
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_four_processes_together_never_ask_more_than_the_portal_allows(settings):

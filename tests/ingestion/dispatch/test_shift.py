@@ -26,7 +26,7 @@ from sites.models import Site, Study
 from tests.factories import make_batch, make_site, make_user
 from tests.ingestion.scenes import everything_is_as_expected
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def outcomes(batch):

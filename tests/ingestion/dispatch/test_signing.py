@@ -20,7 +20,6 @@ from tests.ingestion.scenes import everything_is_as_expected, is_completed
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(150),
     pytest.mark.storm,
 ]
 

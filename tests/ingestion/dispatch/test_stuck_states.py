@@ -38,7 +38,6 @@ from tests.marks import slower
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(150),
     pytest.mark.storm,
 ]
 
@@ -60,7 +59,7 @@ def upload(one_site):
 def is_stopped_without_a_trace(host, settings):
     family = descendants(host.pid)
     code = stop_host(host)
-    eventually(lambda: not [pid for pid in family if is_running(pid)], seconds=10)
+    eventually(lambda: not [pid for pid in family if is_running(pid)])
     assert not folders_of(host)
     assert not Chunk.objects.exclude(lease_id=None).exists()
     assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
@@ -91,7 +90,7 @@ def busy_host(corpus, submit, settings, *, per_second=4.0, **broker):
     ):
         eventually(lambda: some_are_settled(batch))
         yield host, batch
-        eventually(lambda: is_completed(batch), seconds=90)
+        eventually(lambda: is_completed(batch))
         assert is_stopped_without_a_trace(host, settings)
     everything_is_as_expected(corpus, batch)
     each_was_filed_once()
@@ -196,4 +195,4 @@ def test_when_host_and_head_are_killed_together_nobody_goes_on_consuming(upload,
         family = descendants(host.pid)
         for pid in (host.pid, *find(host, "cluster")):
             os.kill(pid, signal.SIGKILL)
-        eventually(lambda: not [pid for pid in family if is_running(pid)], seconds=20)
+        eventually(lambda: not [pid for pid in family if is_running(pid)])

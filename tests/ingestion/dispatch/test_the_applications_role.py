@@ -11,8 +11,6 @@ from tests.ingestion.scenes import each_was_filed_once, everything_is_as_expecte
 
 __all__ = ["application_role"]
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.mark.requirement("R01")
 def test_a_packet_is_worked_by_a_role_that_cannot_change_the_ledger(application_role, few, submit):

@@ -18,14 +18,14 @@ from ingestion.models import Document
 from ingestion.rules.checks.verdict import Checked
 from tests.factories import make_leased, make_site, verdict
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def while_the_thread_is_busy(steps):
     """Every step is asked for while the thread has other work, so that they wait together."""
     async with DatabaseThread() as database:
         busy, take = threading.Event(), StepBatcher(database)
-        working = asyncio.create_task(database(busy.wait, 30))
+        working = asyncio.create_task(database(busy.wait, 200))
         asked = [asyncio.create_task(take(step)) for step in steps]
         await asyncio.sleep(0)
         busy.set()
@@ -65,7 +65,7 @@ async def one_after_the_other(steps):
 
 
 def test_a_lone_step_is_taken_at_once_and_those_that_follow_it_closely_together(monkeypatch):
-    monkeypatch.setattr("ingestion.dispatch.step_batcher.BATCHING_SECONDS", 1.0)
+    monkeypatch.setattr("ingestion.dispatch.step_batcher.BATCHING_SECONDS", 3.0)
     chunk, lease = make_leased(documents=3)
     documents = list(chunk.documents.all())
     assert asyncio.run(one_after_the_other(starting(documents, lease))) == [True, True, True]
@@ -79,7 +79,7 @@ def test_enough_of_them_wait_for_nobody_else(monkeypatch):
     chunk, lease = make_leased(documents=3)
     documents = list(chunk.documents.all())
     waiting = one_after_the_other(starting(documents, lease))
-    assert asyncio.run(asyncio.wait_for(waiting, 30)) == [True, True, True]
+    assert asyncio.run(asyncio.wait_for(waiting, 200)) == [True, True, True]
     first, second, third = map(recorded_at, documents)
     assert first < second == third
 

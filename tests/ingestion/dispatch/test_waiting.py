@@ -16,7 +16,7 @@ from ingestion.models import Chunk, Document, PortalLimitState
 from samples.portal import SamplePortal
 from tests.factories import make_batch, make_site
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO = timezone.now() - timedelta(days=2)
 
 

@@ -162,7 +162,7 @@ def at_once(number, work):
     start, got = threading.Barrier(number), []
 
     def run():
-        start.wait(10)
+        start.wait(120)
         try:
             got.append(work())
         except registration.AtCapacity as full:

@@ -236,7 +236,6 @@ def test_a_watchman_tells_beside_the_work_and_rests_for_a_minute(hook):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.timeout(120)
 def test_a_real_host_tells_what_rings_when_it_starts(hook, settings):
     hold(make_site())
     with worker_host(settings, ALERT_WEBHOOK=settings.ALERT_WEBHOOK):

@@ -17,8 +17,6 @@ from tests.ingestion.reading.papers import LIMITS, save, typed
 from tests.ingestion.reading.processes import groups, noted, until
 from tests.marks import slower
 
-pytestmark = pytest.mark.timeout(300)  # of a machine with much else to do
-
 SHA256 = "0" * 64
 SOON = ReadingLimits(page_seconds=1)
 INNOCENT = "and with the principles of Good Clinical Practice."

@@ -100,7 +100,6 @@ def test_a_fault_changes_only_the_values_that_it_is_about(case, typed):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("case", SCANNED, ids=case_id)
 def test_what_is_scanned_is_read_to_the_letter(case, scanned):
     verdict = verdict_on(case, scanned)

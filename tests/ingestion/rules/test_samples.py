@@ -121,7 +121,6 @@ def test_ink_suffices_where_there_is_no_digital_signature(slug, readings):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("case", SCANS, ids=case_id)
 def test_a_scanned_document_becomes_what_it_should(case, scans):
     assert_as_expected(case, scans[case])

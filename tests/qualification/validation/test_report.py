@@ -134,7 +134,6 @@ def temporary():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_the_operations_work_here_and_leave_nothing_behind(tmp_path, temporary):
     data = tmp_path / "data"
     environment = {

@@ -205,8 +205,8 @@ async def test_a_portal_that_drips_outlives_no_total_timeout(portal, fetch):
 
 
 async def test_a_large_file_has_more_time_than_a_request(portal, fetch):
-    portal.on("/cv.pdf", chunked(*[b"%PDF-" + b"x" * 1000] * 20, every=0.03))
-    fetched = await fetch(portal.url("/cv.pdf"), timeout_seconds=0.3)
+    portal.on("/cv.pdf", chunked(*[b"%PDF-" + b"x" * 1000] * 20, every=0.1))
+    fetched = await fetch(portal.url("/cv.pdf"), timeout_seconds=1.5)
     assert fetched.size == 20 * 1005
 
 

@@ -166,7 +166,7 @@ async def test_a_total_timeout_keeps_what_came(portal, portals, tmp_path):
         chunked(*pieces, every=0.02)(with_etag(handler))
 
     portal.on("/cv.pdf", slowly, ranged(BODY))
-    item = make_item(portal.url("/cv.pdf"), timeout_seconds=0.3)
+    item = make_item(portal.url("/cv.pdf"), timeout_seconds=1)
     async with portals(bytes_per_second=100_000_000) as opened:
         with pytest.raises(Exception, match="no answer within"):
             await opened.fetch(item)
