@@ -4,6 +4,7 @@ from typing import Any
 
 from django.apps import apps
 from django.db.models.signals import post_migrate, post_save
+from django.utils.translation import gettext, ngettext
 
 from audit import background_jobs
 from audit.export import job as export_job
@@ -14,6 +15,7 @@ from ingestion import checks, roles
 from ingestion.dispatch import queue_checks, schedules, wakeup_transport
 from ingestion.operations import alert_checks, finding_check, reconciliation
 from ingestion.review import signature_payload
+from ingestion.rules import finding_texts
 from ingestion.rules.document_types import RULES_VERSION
 from ingestion.storage import archive_verification, bucket_checks, object_locks
 from sites import retention
@@ -33,6 +35,7 @@ def connect() -> None:
     background_jobs.register_kind(archive_verification.KIND, archive_verification.work)
     background_jobs.register_kind(object_locks.KIND, object_locks.work)
     log.register_rules(RULES_VERSION)
+    finding_texts.use_translation(gettext, ngettext)
     package.register_retention(retention.told)
     post_save.connect(
         object_locks.study_changed, sender=Study, dispatch_uid="ingestion.storage.object_locks"

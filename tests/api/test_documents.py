@@ -4,8 +4,9 @@ import pytest
 
 from ingestion.core.breaker import BreakerState
 from ingestion.models import Document, PortalLimitState
+from ingestion.rules.findings import Finding
 from tests.api.test_problems import problem
-from tests.factories import make_batch, make_user
+from tests.factories import make_batch, make_user, verdict
 from tests.web.scenes import (
     FILED,
     IN_REVIEW,
@@ -32,6 +33,18 @@ def test_a_document_tells_what_was_found_and_what_to_do(program, packet):
     assert all(finding[part] for part in ("what", "why", "do"))
     assert said["content_url"] is None
     assert said["packet"] == packet.reference
+
+
+def test_the_findings_of_several_pages_are_listed_one_by_one(program, site):
+    found = [
+        Finding("OCR_LOW_CONFIDENCE", page, {"what": "the text", "page": page}) for page in (18, 24)
+    ]
+    document = make_packet(site, make_user(), verdict("IN_REVIEW", *found)).documents.get()
+    listed = program.get(f"documents/{document.pk}").json()["findings"]
+    assert [(each["page"], each["what"]) for each in listed] == [
+        (18, "We could not read the text on page 18 with certainty."),
+        (24, "We could not read the text on page 24 with certainty."),
+    ]
 
 
 def test_documents_are_found_by_what_they_are(program, packet):

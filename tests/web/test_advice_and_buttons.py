@@ -12,7 +12,7 @@ from ingestion.review import review_requests
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import placeholders, sentences
 from ingestion.rules.findings import Finding
-from ingestion.rules.messages import COPY
+from ingestion.rules.messages import MESSAGES
 from tests.factories import verdict
 from tests.ingestion.review.scenes import decide, lead, sender
 from tests.web.scenes import (
@@ -49,7 +49,7 @@ FILED_ALL_THE_SAME = ("EXPIRED_DOCUMENT", "STALE_DOCUMENT")  # where a study's o
 
 def wordings():
     """Every code with every wording of its advice, by the facts that lead to it."""
-    for code, copy in COPY.items():
+    for code, copy in MESSAGES.items():
         for number, wording in enumerate(copy.do, start=1):
             yield pytest.param(code, placeholders(wording) - {"type"}, id=f"{code}-{number}")
 

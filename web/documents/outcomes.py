@@ -1,8 +1,8 @@
-"""What came of a document, for its site or for staff: what happened, why, and what to do about it.
+"""The outcome of a document, for its site or for staff: what happened, why, and what to do.
 
-The sentences of the findings live in `ingestion.rules.finding_texts`. Here is which of them a state
-calls for, and which buttons answer them: advice is shown only where its button is. Documents come
-with `findings`, `corrections` and `qa_decisions` prefetched.
+`ingestion.rules.finding_texts` makes the sentences of the findings. This module decides which of
+them a state calls for, and which buttons answer them: advice is shown only where its button is.
+Callers pass documents with `findings`, `corrections` and `qa_decisions` prefetched.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from ingestion.models import Document, Finding
 from ingestion.review import review_requests
 from ingestion.review.decision_rules import FILES
 from ingestion.rules.codes import CODES, Disposition
-from ingestion.rules.finding_texts import Sentences, sentences
+from ingestion.rules.finding_texts import Sentences, grouped_sentences
 from web.shell.wording import day
 
 MAX_NEEDING_SHOWN = 25  # documents in a list; the heading gives the full number
@@ -29,15 +29,19 @@ ACTED_ON = ("corrections", "qa_decisions", "review_requests")
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One finding, said."""
+    """All findings of one code in a document, in words."""
 
     code: str
-    page: int
     said: Sentences
     tone: str  # of components.css: bad, warn, info
-    finding: Finding
+    findings: tuple[Finding, ...]
     advice: str = ""  # the heading of what to do, or to check; "" where nothing can be done
-    picture: Any = None  # of its page, for `documents/_page_image.html`
+    picture: Any = None  # of the first page, for `documents/_page_image.html`
+
+    @property
+    def pages(self) -> list[int]:
+        """Return the pages that the findings are about, in order, without the whole document."""
+        return sorted({finding.page for finding in self.findings if finding.page})
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,22 +190,31 @@ def is_overruled(document: Document) -> bool:
 def remarks(
     document: Document, *, for_staff: bool = False, advised: bool = True
 ) -> tuple[Remark, ...]:
-    """Return what was found, in words; without advice unless it is `advised`."""
+    """Return what was found, in words, with one remark for each code.
+
+    Remarks have no advice unless it is `advised`.
+    """
     heading = gettext("What to check") if for_staff else gettext("What to do")
+    by_code: dict[str, list[Finding]] = {}
+    for finding in document.current_findings:
+        by_code.setdefault(finding.code, []).append(finding)
     return tuple(
-        _remark(finding, document, for_staff=for_staff, advice=heading if advised else "")
-        for finding in document.current_findings
+        Remark(
+            code,
+            grouped_sentences(code, findings, type_name=document.type_name, for_staff=for_staff),
+            _tone(code, document),
+            tuple(findings),
+            advice=heading if advised else "",
+        )
+        for code, findings in by_code.items()
     )
 
 
-def _remark(finding: Finding, document: Document, *, for_staff: bool, advice: str) -> Remark:
-    tone = _TONES.get(DocumentState(document.state), "info")
-    name = document.type_name
-    said = sentences(finding.code, finding.facts, type_name=name, for_staff=for_staff)
-    known = CODES.get(finding.code)  # records outlive codes
+def _tone(code: str, document: Document) -> str:
+    known = CODES.get(code)  # records outlive codes
     if known and known.disposition is Disposition.INFO:
-        tone = "info"
-    return Remark(finding.code, finding.page, said, tone, finding, advice)
+        return "info"
+    return _TONES.get(DocumentState(document.state), "info")
 
 
 def _note(document: Document, state: DocumentState, *, for_staff: bool) -> str:

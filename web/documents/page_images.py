@@ -120,7 +120,7 @@ def pictured(came: Outcome, person: User, read: Extraction | None) -> Outcome:
     if not came.remarks or not came.needs_site or read is None:
         return came
     main, *others = came.remarks
-    picture = page_picture(person, came.document, main.finding, read=read)
+    picture = page_picture(person, came.document, main.findings[0], read=read)
     return replace(came, remarks=(replace(main, picture=picture), *others))
 
 

@@ -10,7 +10,7 @@ from audit.ledger import actors
 from audit.ledger.queries import Recorded
 from ingestion.core.states import DocumentState
 from ingestion.rules.finding_texts import sentences
-from ingestion.rules.messages import COPY
+from ingestion.rules.messages import MESSAGES
 from sites.models import User
 from web.shell.state_display import LOOKS, WORK_LABELS, Look, state_label
 
@@ -168,7 +168,7 @@ def look(entry: Recorded) -> Look:
 
 def meaning(entry: Recorded) -> str:
     """The sentence of its code, with what was found; "" where the code is not a finding's."""
-    if entry.code not in COPY:
+    if entry.code not in MESSAGES:
         return ""
     findings = (entry.detail or {}).get("findings", [])
     facts = [found["facts"] for found in findings if found["code"] == entry.code]

@@ -24,7 +24,7 @@ from ingestion.rules.checks.verdict import (
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import placeholders
 from ingestion.rules.findings import Finding
-from ingestion.rules.messages import COPY
+from ingestion.rules.messages import MESSAGES
 from tests.ingestion.rules.documents import CV, LICENCE, SOUND, make_document, make_signature
 from tests.ingestion.rules.pages import SITE, TODAY, checked, codes, make_page, make_reading
 
@@ -409,8 +409,8 @@ FINDINGS = {str(finding): finding for verdict in FAULTY for finding in verdict.f
 @pytest.mark.parametrize("finding", FINDINGS.values(), ids=str)
 def test_the_facts_of_every_finding_fill_its_sentence(finding):
     """The last wording is for old findings only: the rules of today know more than that."""
-    usable = [w for w in COPY[finding.code].what if placeholders(w) <= {"type", *finding.facts}]
-    assert usable[0] != COPY[finding.code].what[-1] or len(COPY[finding.code].what) == 1
+    usable = [w for w in MESSAGES[finding.code].what if placeholders(w) <= {"type", *finding.facts}]
+    assert usable[0] != MESSAGES[finding.code].what[-1] or len(MESSAGES[finding.code].what) == 1
     assert all(type(value) in {str, int} for value in finding.facts.values())
 
 

@@ -5,10 +5,18 @@ from pathlib import Path
 import pytest
 
 import ingestion
+from ingestion.rules import finding_texts
 from ingestion.rules.codes import CODES, Disposition, weight
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.finding_texts import placeholders, reason, sentences
-from ingestion.rules.messages import COPY, Copy
+from ingestion.rules.finding_texts import (
+    grouped_sentences,
+    placeholders,
+    reason,
+    sentences,
+    with_article,
+)
+from ingestion.rules.findings import Finding
+from ingestion.rules.messages import MESSAGES, PageWording
 
 PROGRAM = Path(ingestion.__file__).parent
 
@@ -92,6 +100,12 @@ VERBS = {
     "wait",
 }
 
+
+def texts(wording):
+    """A wording about pages has two texts: about one page, and about several."""
+    return (wording.one, wording.many) if isinstance(wording, PageWording) else (wording,)
+
+
 every_code = pytest.mark.parametrize("code", CODES)
 
 
@@ -101,7 +115,7 @@ def test_the_registry_holds_the_whole_taxonomy():
 
 def test_every_code_is_given_by_some_stage():
     """Its name stands in the program outside of the registry and the copy."""
-    files = [path for path in PROGRAM.rglob("*.py") if path.name not in {"codes.py", "copy.py"}]
+    files = [path for path in PROGRAM.rglob("*.py") if path.name not in {"codes.py", "messages.py"}]
     said = {
         node.value
         for path in files
@@ -113,12 +127,13 @@ def test_every_code_is_given_by_some_stage():
 
 
 def test_every_code_has_its_sentences_and_no_sentence_lacks_a_code():
-    assert set(COPY) == set(CODES)
+    assert set(MESSAGES) == set(CODES)
 
 
 @every_code
 def test_every_wording_is_a_plain_sentence(code):
-    for wording in (text for part in (*COPY[code].parts, COPY[code].check) for text in part):
+    parts = (*MESSAGES[code].parts, MESSAGES[code].check)
+    for wording in (text for part in parts for each in part for text in texts(each)):
         assert wording[-1] in ".}?"
         assert not BLAME.search(wording)
         assert len(wording) < 140
@@ -126,13 +141,13 @@ def test_every_wording_is_a_plain_sentence(code):
 
 @every_code
 def test_the_last_wording_of_a_part_needs_nothing_but_the_type(code):
-    parts = (*COPY[code].parts, COPY[code].check)
+    parts = (*MESSAGES[code].parts, MESSAGES[code].check)
     assert all(placeholders(part[-1]) <= {"type"} for part in parts)
 
 
 @every_code
 def test_what_to_do_starts_with_a_verb(code):
-    for wording in COPY[code].do:
+    for wording in MESSAGES[code].do:
         assert wording.split()[0].casefold().strip(":") in VERBS
 
 
@@ -209,5 +224,91 @@ def test_staff_read_what_to_check_and_no_advice_that_is_meant_for_sites(code):
     site, staff = sentences(code, facts), sentences(code, facts, for_staff=True)
     assert (site.what, site.why) == (staff.what, staff.why)
     assert staff.do != site.do
-    assert COPY[code].check != Copy("", (), (), ()).check, "each code has a sentence of its own"
+    assert "Compare the finding with the document." not in MESSAGES[code].check, "say what"
     assert not re.search(r"\bupload|\bscan |\bleave it with us|\bwait", staff.do, re.IGNORECASE)
+
+
+def found_on(*pages, **facts):
+    return [Finding("PHI_SUSPECTED", page, {**facts, "page": page}) for page in pages]
+
+
+@pytest.mark.parametrize(
+    ("pages", "sentence"),
+    [
+        ([3], "Page 3 seems to hold details of a study participant."),
+        ([3, 7], "2 pages seem to hold details of a study participant: 3, 7."),
+        ([7, 4, 3, 5, 9], "5 pages seem to hold details of a study participant: 3-5, 7, 9."),
+    ],
+)
+def test_a_sentence_is_about_one_page_or_lists_several(pages, sentence):
+    said = grouped_sentences("PHI_SUSPECTED", found_on(*pages))
+    assert said.what == sentence
+    assert said.do == "Check the page. If it holds such details, upload a copy without them."
+
+
+def test_staff_read_which_pages_to_look_at():
+    said = grouped_sentences("PHI_SUSPECTED", found_on(3, 7), for_staff=True)
+    assert said.do == "Look at pages 3, 7: do they hold details of a study participant?"
+
+
+def test_a_sentence_that_names_no_page_is_followed_by_the_pages_of_its_findings():
+    found = [
+        Finding("SITE_MISMATCH", page, {"named": "0417", "expected": "0203"}) for page in (2, 5)
+    ]
+    said = "This document names site 0417; it was sent for site 0203."
+    assert grouped_sentences("SITE_MISMATCH", found[:1]).what == f"{said} See page 2."
+    assert grouped_sentences("SITE_MISMATCH", found).what == f"{said} See pages 2, 5."
+
+
+def test_findings_with_different_facts_are_not_merged():
+    found = [
+        Finding("SCHEMA_MISMATCH", 1, {"box": f"box {box}", "field": field, "page": 1})
+        for box, field in ((3, "research facilities"), (4, "clinical laboratories"))
+    ]
+    said = grouped_sentences("SCHEMA_MISMATCH", found, type_name="Form FDA 1572")
+    assert "Box 3 is empty" in said.what
+    assert "Box 4 is empty" in said.what
+    assert said.why == "The Form FDA 1572 counts only when its required entries are there."
+
+
+@every_code
+def test_old_findings_without_facts_can_always_be_grouped(code):
+    for page in (0, 2):
+        said = grouped_sentences(code, [Finding(code, page), Finding(code, page + 1)])
+        assert all("{" not in text for text in (said.what, said.why, said.do))
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"),
+    [
+        ("IRB approval", "an IRB approval"),
+        ("CV", "a CV"),
+        ("Form FDA 1572", "a Form FDA 1572"),
+        ("RCR certificate", "an RCR certificate"),
+        ("GCP certificate", "a GCP certificate"),
+        (
+            "acceptance of the investigator's brochure",
+            "an acceptance of the investigator's brochure",
+        ),
+    ],
+)
+def test_nouns_have_the_article_of_their_first_sound(noun, expected):
+    assert with_article(noun) == expected
+
+
+def test_a_conflict_of_types_names_both_types_within_its_sentence():
+    facts = {"detected": "IRB approval", "declared": "Medical licence"}
+    said = sentences("DOC_TYPE_CONFLICT", facts).what
+    assert said == "This looks like an IRB approval; it was sent as a medical licence."
+    said = sentences("DOC_TYPE_UNRECOGNIZED", {"declared": "CV"}).what
+    assert said == "This does not look like a CV."
+
+
+def test_messages_are_translated_when_they_are_shown(monkeypatch):
+    monkeypatch.setattr(
+        finding_texts,
+        "_translation",
+        finding_texts._Translation(str.upper, lambda one, many, count: f"{count} {{pages}}"),
+    )
+    assert reason("PHI_SUSPECTED") == "MAY NAME A STUDY PARTICIPANT"
+    assert grouped_sentences("PHI_SUSPECTED", found_on(3, 7)).what == "2 3, 7"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.rules.finding_texts import placeholders, sentences
-from ingestion.rules.messages import COPY
+from ingestion.rules.messages import MESSAGES
 from ingestion.rules.site_file.cross_checks import gaps
 from ingestion.rules.site_file.requirements import (
     USUAL,
@@ -92,7 +92,7 @@ def test_each_difference_is_one_kind_of_gap_between_two_documents(changes, expec
 def test_a_gap_says_what_both_documents_show_and_what_would_resolve_it(gap):
     """With the wordings of gaps, which name both; never with those for one document."""
     said = sentences(gap.code, gap.facts)
-    for part in (COPY[gap.code].what, COPY[gap.code].do):
+    for part in (MESSAGES[gap.code].what, MESSAGES[gap.code].do):
         worded = next(each for each in part if placeholders(each) <= {"type", *gap.facts})
         assert "one" in placeholders(worded)
     for value in ("expected", "named", "absent"):

@@ -9,7 +9,7 @@ from ingestion.rules.checks.check_input import SiteFacts
 from ingestion.rules.checks.validity_terms import Override
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import placeholders, sentences
-from ingestion.rules.messages import COPY
+from ingestion.rules.messages import MESSAGES
 from tests.ingestion.rules.documents import make_document
 from tests.ingestion.rules.pages import TODAY, checked, codes
 
@@ -128,4 +128,4 @@ def test_the_shortest_warning_that_is_due_counts(left, step):
 
 @pytest.mark.parametrize("code", ["EXPIRED_DOCUMENT", "STALE_DOCUMENT"])
 def test_a_remark_has_its_own_words(code):
-    assert any("study" in placeholders(wording) for wording in COPY[code].do)
+    assert any("study" in placeholders(wording) for wording in MESSAGES[code].do)
