@@ -139,7 +139,7 @@ def _filled_in(
     known["type"] = _NOUNS.get(type_name, type_name) or "document"
     if code in _ABOUT_TYPES:
         for name in known.keys() & {"declared", "detected"}:
-            known[name] = with_article(_NOUNS.get(known[name], known[name]))
+            known[name] = with_article(_name_in_sentence(known[name]))
     if len(pages) > 1:
         known.pop("page", None)
         known |= {"pages": list_pages(pages), "count": str(len(pages))}
@@ -152,6 +152,12 @@ def _filled_in(
     if pages and _NAMES_PAGE.isdisjoint(_needed(what, many)):
         text = f"{text} {_fill_in(_SEE_PAGES, {'page': str(pages[0]), **known}, many)}"
     return Sentences(text, _fill_in(why, known, many), _fill_in(do, known, many))
+
+
+def _name_in_sentence(name: str) -> str:
+    """Return a type's name, which people look for in lists, without the capital of a heading."""
+    is_heading = _NOUNS.get(name, name)[:1].islower()
+    return name[:1].lower() + name[1:] if is_heading else name
 
 
 def _choose_wording(part: tuple[Wording, ...], known: Mapping[str, str], pages: int) -> Wording:

@@ -150,7 +150,7 @@ def test_a_box_whose_caption_was_not_found_is_for_a_person_to_look_at():
     )
     verdict = checked(gone, declared=FORM)
     assert (verdict.state, told(verdict)) == (
-        "IN_REVIEW", ["We could not find box 4 (clinical laboratories) for certain."],
+        "IN_REVIEW", ["We could not find box 4 (clinical laboratories) with certainty."],
     )  # fmt: skip
 
 
