@@ -1,4 +1,4 @@
-"""The same files, read and checked again: what comes of them must be the same.
+"""Read and check the same files again and compare the results.
 
 Each run has a pool of its own, and every other one takes the files in the opposite order: what
 depends on the process, the neighbour or the clock shows. The day and the site are pinned. Plain
@@ -32,13 +32,13 @@ SITE = SiteFacts("1001", "SLX-301")
 Record = Mapping[str, Any]  # plain JSON: state, type, findings, fields; of what was read also text
 
 
-class Unusable(Exception):
-    """What was recorded earlier cannot be compared with."""
+class UnusableRecord(Exception):
+    """An earlier record cannot be compared with this run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """What came of each file, by its name. Two runs are comparable if their day is the same."""
+class ReplayRun:
+    """The result of each file, by name. Two runs can be compared if their day is the same."""
 
     day: date
     files: Mapping[str, Record]
@@ -54,29 +54,29 @@ class Run:
             told = json.loads(text)
             return cls(date.fromisoformat(told["day"]), dict(told["files"]), str(told["rules"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise Unusable(f"it is not what --write wrote ({error!r})") from error
+            raise UnusableRecord(f"it is not what --write wrote ({error!r})") from error
 
 
-def run(
+def replay_files(
     files: Mapping[str, Path], limits: ReadingLimits, *, day: date = DAY, backwards: bool = False
-) -> Run:
-    """Raises ReadingFault when it is we who cannot tell."""
+) -> ReplayRun:
+    """Read and check the files. Raises ReadingFault if the software fails to read one."""
     names = sorted(files, reverse=backwards)
     records = asyncio.run(_read_all([files[name] for name in names], limits, day))
-    return Run(day, dict(sorted(zip(names, records, strict=True))))
+    return ReplayRun(day, dict(sorted(zip(names, records, strict=True))))
 
 
-def digest(record: Record) -> str:
+def record_digest(record: Record) -> str:
     return hashlib.sha256(_canonical(record)).hexdigest()
 
 
-def differences(before: Run, after: Run) -> Iterator[tuple[str, str]]:
-    """The name of each file that came to something else, and a sentence for each thing else."""
+def differences(before: ReplayRun, after: ReplayRun) -> Iterator[tuple[str, str]]:
+    """Yield the name of each file with another result, and a sentence for each difference."""
     for name in sorted({*before.files, *after.files}):
         old, new = before.files.get(name), after.files.get(name)
         if old is None or new is None:
             yield name, "is not in both"
-        elif digest(old) != digest(new):
+        elif record_digest(old) != record_digest(new):
             for key in sorted({*old, *new}):
                 yield from ((name, said) for said in _told(key, old.get(key), new.get(key)))
 
@@ -88,7 +88,7 @@ async def _read_all(paths: Sequence[Path], limits: ReadingLimits, day: date) -> 
 
 
 def _record(seen: Reading | Unreadable, *, day: date) -> Record:
-    """Called where the file is open: in the pool's child, if no page needed OCR."""
+    """Return the record of a file. Runs in the parser process if no page needed OCR."""
     verdict = check_whatever(seen, Sent(SCHEMA_VERSIONS[-1]), site=SITE, today=day).verdict
     record = {
         "state": verdict.state.value,

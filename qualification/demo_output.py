@@ -1,4 +1,4 @@
-"""How a finished batch looks in a terminal."""
+"""Print the results of the demo in a terminal."""
 
 from collections.abc import Iterable, Mapping
 
@@ -20,12 +20,12 @@ SHOWN = {
 }  # short words: the table fits 80 columns
 
 
-def in_words(states: Mapping[str, int]) -> str:
+def count_states(states: Mapping[str, int]) -> str:
     return ", ".join(f"{n} {DocumentState(name).word.lower()}" for name, n in states.items())
 
 
-def sites(console: Console, batches: Iterable[Batch]) -> None:
-    """Sites down, states across."""
+def print_sites(console: Console, batches: Iterable[Batch]) -> None:
+    """Print a table with a row for each site and a column for each state."""
     rows = (
         Document.objects.filter(batch__in=list(batches))
         .order_by("site__site_id")
@@ -48,8 +48,8 @@ def sites(console: Console, batches: Iterable[Batch]) -> None:
     console.print(table)
 
 
-def reasons(console: Console, batch: Batch) -> None:
-    """Every document that is not filed, and why, in the words that its site reads."""
+def print_reasons(console: Console, batch: Batch) -> None:
+    """Print each document that is not filed, with the reason that its site sees."""
     table = Table(title="What needs somebody, and why", title_justify="left", show_lines=True)
     table.add_column("Site", no_wrap=True)
     table.add_column("Document")
@@ -70,8 +70,8 @@ def reasons(console: Console, batch: Batch) -> None:
     console.print(table)
 
 
-def portal(console: Console, asked: SamplePortal) -> None:
-    """What the portal saw: the proof that its limits were kept."""
+def print_portal(console: Console, asked: SamplePortal) -> None:
+    """Print the requests that the portal counted, and how many exceeded its limits."""
     troubled = sum(1 for request in asked.requests if request.fault)
     console.print(
         f"The portal answered {len(asked.requests)} requests, {troubled} of them with a fault on "

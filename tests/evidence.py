@@ -15,7 +15,7 @@ import pytest
 
 from qualification.validation import identity
 from qualification.validation.marks import MARK
-from qualification.validation.results import Case, Run
+from qualification.validation.results import TestCase, TestRun
 
 WORSE = ("passed", "skipped", "failed")
 
@@ -45,7 +45,7 @@ class Evidence:
         """A test is as good as the worst of its setup, call and teardown."""
         before = self._cases.get(report.nodeid)
         ends = [report.outcome, *([before.outcome] if before else [])]
-        self._cases[report.nodeid] = Case(
+        self._cases[report.nodeid] = TestCase(
             id=report.nodeid,
             outcome=max(ends, key=WORSE.index),
             requirements=self._marks.get(report.nodeid, []),
@@ -56,7 +56,7 @@ class Evidence:
         from django.conf import settings  # noqa: PLC0415 - by now there are some
         from django.db import connection  # noqa: PLC0415
 
-        run = Run(
+        run = TestRun(
             started=self._started,
             ended=_now(),
             host=socket.gethostname(),
@@ -64,8 +64,8 @@ class Evidence:
             python=platform.python_version(),
             database=connection.vendor,
             software=settings.SOFTWARE_VERSION,
-            commit=identity.commit(settings.BASE_DIR),
-            code=identity.digest(settings.BASE_DIR),
+            commit=identity.commit_id(settings.BASE_DIR),
+            code=identity.code_digest(settings.BASE_DIR),
             arguments=sys.argv[1:],
             exit_code=int(exitstatus),
             tests=list(self._cases.values()),

@@ -1,4 +1,4 @@
-"""Somebody at a browser, with their own cookies."""
+"""A minimal browser session with its own cookies, for scripts in a sandbox."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ class Browser:
         return self._client.get(address)
 
     def post(self, address: str, form: Mapping[str, str]) -> httpx2.Response:
-        """As the page's own form sends it, with its token."""
+        """Send a form as the page does, with the CSRF token."""
         token = {"X-CSRFToken": self._client.cookies["csrftoken"]}
         return self._client.post(address, data=dict(form), headers=token)
 

@@ -1,4 +1,4 @@
-"""The environment of a sandbox: of this process's, without what leads out of the sandbox."""
+"""The environment of a sandbox: this process's without anything that leads outside."""
 
 import os
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-# Settings that name a place of the installation, or somebody outside of it.
+# Settings that name a folder of the installation, or a service outside of it.
 PLACE = re.compile(r"_(DIR|ROOT|FILE)$")
 OUTSIDE = re.compile(
     r"_(URL|BUCKET|ENDPOINT|TSA|CERTIFICATES|EMAILS|WEBHOOK|SERVER|ROLES)$|^CLAMD$"
@@ -16,17 +16,17 @@ _NAMED = re.compile(r"^#? ?([A-Z][A-Z0-9_]*)=", re.MULTILINE)  # in `.env.exampl
 
 
 def known() -> list[str]:
-    """All that operators may set: `.env.example` documents each."""
+    """Return the names of all settings that `.env.example` documents."""
     return _NAMED.findall((settings.BASE_DIR / ".env.example").read_text(encoding="utf-8"))
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """What every program of a sandbox is started with."""
+    """Return the environment with which programs of a sandbox in `folder` are started."""
     kept = {name: v for name, v in os.environ.items() if not name.startswith(_PORTALS)}
     names = known()
     used = [name for name in names if getattr(settings, name, "") and PLACE.search(name)]
     places = {name: str(folder / name.lower()) for name in used}
-    # A secret in a file would win over what is said here (config.environment).
+    # A secret in a file would override the value below (config.environment).
     secrets = [name for name in names if name.removesuffix("_FILE") in {*names} - {name}]
     outside = [name for name in names if OUTSIDE.search(name)]
     return (

@@ -1,4 +1,4 @@
-"""Programs of ours that run beside this one, and are stopped in order whatever becomes of it."""
+"""Start programs of SiteLedger beside this one, and stop them in every case."""
 
 import signal
 import socket
@@ -14,7 +14,7 @@ STOP_SECONDS = 70.0  # a worker host drains for a minute
 
 
 def manage(*arguments: str) -> list[str]:
-    """The command line of `manage.py`."""
+    """Return the command line for `manage.py` with these arguments."""
     return [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments]
 
 
@@ -22,7 +22,10 @@ def manage(*arguments: str) -> list[str]:
 def running(
     command: Sequence[str], environment: Mapping[str, str], **streams: Any
 ) -> Iterator["subprocess.Popen[str]"]:
-    """`streams` as of Popen. Its own session: a Ctrl-C reaches us alone, and we stop it."""
+    """Run a program until the block ends. `streams` are arguments of Popen.
+
+    The program has a session of its own: Ctrl-C reaches only this process, which stops it.
+    """
     program = subprocess.Popen(  # noqa: S603 - our own program
         command, env=dict(environment), text=True, start_new_session=True, **streams
     )
@@ -38,7 +41,7 @@ def running(
 
 
 def free_port() -> int:
-    """Of this machine. Whoever takes it tells others of it before."""
+    """Return a port of this machine that is free at the moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -46,7 +49,7 @@ def free_port() -> int:
 
 
 def stop_on_sigterm() -> None:
-    """As Ctrl-C does: so that what was started is stopped."""
+    """Handle SIGTERM like Ctrl-C, so that started programs are stopped."""
     signal.signal(signal.SIGTERM, _interrupt)
 
 

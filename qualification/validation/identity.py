@@ -1,4 +1,4 @@
-"""Which software this is, so that it can be told whether tests ran on the very same."""
+"""Identify the installed code, so that test results can be matched with it."""
 
 import hashlib
 import shutil
@@ -22,8 +22,8 @@ CODE = (
 FILES = ("manage.py", "requirements.txt")
 
 
-def digest(base: Path) -> str:
-    """SHA-256 of all code, in the form of `sha256sum`'s output, sorted by path."""
+def code_digest(base: Path) -> str:
+    """Return the SHA-256 over the output of `sha256sum` for all code, sorted by path."""
     lines = (
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(base).as_posix()}\n"
         for path in sorted(_files(base))
@@ -39,8 +39,8 @@ def _files(base: Path) -> Iterator[Path]:
     yield from (base / name for name in FILES if (base / name).is_file())
 
 
-def commit(base: Path) -> str:
-    """As git names it, with what is not committed told; "" where this is no checkout."""
+def commit_id(base: Path) -> str:
+    """Return git's description of the commit ("-dirty" if changed), or "" outside a checkout."""
     git = shutil.which("git")
     if git is None or not (base / ".git").exists():
         return ""

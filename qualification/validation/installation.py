@@ -1,4 +1,4 @@
-"""Installation qualification: what is installed here, as it should be? Reads only."""
+"""Installation qualification: checks what is installed here, without changing anything."""
 
 import platform
 import shutil
@@ -19,22 +19,26 @@ from audit.signing import anchors, clock, keys
 from audit.verification import ledger_status
 from ingestion.storage import disk_space
 from qualification.validation import identity, packages
-from qualification.validation.steps import Differs, Noted, Script
+from qualification.validation.steps import NeedsJudgement, Script, StepFailed
 
 PYTHON = (3, 11)
-SOME = 12  # names that are told one by one
+MAX_NAMES = 12  # names that an observation lists
 FOLDERS = ("DATA_DIR", "ARCHIVE_DIR", "SPOOL_DIR", "ANCHOR_DIR")
 SCRIPT = Script("IQ")
 
 
 @SCRIPT.step("Name the software.", "A release whose code is told by its digest and its commit.")
 def _software() -> str:
-    commit = identity.commit(settings.BASE_DIR)
-    told = f"SiteLedger {settings.SOFTWARE_VERSION}, code {identity.digest(settings.BASE_DIR)}"
+    commit = identity.commit_id(settings.BASE_DIR)
+    told = f"SiteLedger {settings.SOFTWARE_VERSION}, code {identity.code_digest(settings.BASE_DIR)}"
     if not commit:
-        raise Noted(f"{told}; this is no checkout: compare the digest with that of the release")
+        raise NeedsJudgement(
+            f"{told}; this is no checkout: compare the digest with that of the release"
+        )
     if commit.endswith("-dirty"):
-        raise Noted(f"{told}, commit {commit.removesuffix('-dirty')} with files changed since")
+        raise NeedsJudgement(
+            f"{told}, commit {commit.removesuffix('-dirty')} with files changed since"
+        )
     return f"{told}, commit {commit}"
 
 
@@ -43,24 +47,24 @@ def _python() -> str:
     told = f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}, "
     told += platform.platform()
     if sys.version_info[:2] < PYTHON:
-        raise Differs(told)
+        raise StepFailed(told)
     return told
 
 
 @SCRIPT.step("Compare the packages with requirements.txt.", "Each pinned one, in its version.")
 def _versions() -> str:
-    pins = packages.pinned(settings.BASE_DIR / "requirements.txt")
-    if found := list(packages.others(pins)):
-        raise Differs(_some(found))
+    pins = packages.read_pins(settings.BASE_DIR / "requirements.txt")
+    if found := list(packages.version_mismatches(pins)):
+        raise StepFailed(_some(found))
     return f"{len(pins)} packages are pinned; each is installed so, or is for other platforms"
 
 
 @SCRIPT.step("Hash the files of these packages.", "Each as its package's RECORD says.")
 def _files() -> str:
-    pins = packages.pinned(settings.BASE_DIR / "requirements.txt")
-    compared, differing = packages.altered(pins)
+    pins = packages.read_pins(settings.BASE_DIR / "requirements.txt")
+    compared, differing = packages.altered_files(pins)
     if differing:
-        raise Differs(f"{len(differing):,} of {compared:,} files differ: {_some(differing)}")
+        raise StepFailed(f"{len(differing):,} of {compared:,} files differ: {_some(differing)}")
     return f"{compared:,} files compared, none differs"
 
 
@@ -68,13 +72,13 @@ def _files() -> str:
 def _tesseract() -> str:
     program = shutil.which("tesseract")
     if program is None:
-        raise Differs("tesseract is not installed: scans cannot be read")
+        raise StepFailed("tesseract is not installed: scans cannot be read")
     version, languages = (_said(program, asked) for asked in ("--version", "--list-langs"))
     there = set(languages.split("\n")[1:])
     wanted = settings.READING_LIMITS.languages.split("+")
     told = f"{version.split(chr(10))[0]}, languages {', '.join(sorted(there))}"
     if missing := [name for name in wanted if name not in there]:
-        raise Differs(f"{told}; not installed: {', '.join(missing)}")
+        raise StepFailed(f"{told}; not installed: {', '.join(missing)}")
     return told
 
 
@@ -92,12 +96,12 @@ def _database() -> str:
         )
         told = f"SQLite {version}, journal_mode {journal}, synchronous {synchronous}"
         if (journal, synchronous) != ("wal", "2"):
-            raise Differs(f"{told}: a power cut may lose what was confirmed")
+            raise StepFailed(f"{told}: a power cut may lose what was confirmed")
         return told
     values = {name: _asked(f"SHOW {name}") for name in ("fsync", "full_page_writes", "TimeZone")}
     told = f"{_asked('SELECT version()')}; " + ", ".join(f"{n} {v}" for n, v in values.items())
     if "off" in values.values():
-        raise Differs(f"{told}: a power cut may lose what was confirmed")
+        raise StepFailed(f"{told}: a power cut may lose what was confirmed")
     return told
 
 
@@ -112,14 +116,14 @@ def _migrations() -> str:
     executor = MigrationExecutor(connection)
     waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if waiting:
-        raise Differs(_some([f"{each.app_label}.{each.name} waits" for each, _ in waiting]))
+        raise StepFailed(_some([f"{each.app_label}.{each.name} waits" for each, _ in waiting]))
     return f"{len(executor.loader.applied_migrations)} migrations applied, none waits"
 
 
 @SCRIPT.step("Compare the ledger's guards.", "Every trigger there, switched on, unchanged.")
 def _guards() -> str:
     if missing := append_only.missing(connection):
-        raise Differs(f"missing or changed: {', '.join(missing)}")
+        raise StepFailed(f"missing or changed: {', '.join(missing)}")
     wanted = append_only.triggers(connection.vendor)
     return f"{len(wanted)} triggers are as this release makes them"
 
@@ -132,9 +136,9 @@ def _checks() -> str:
     shown = [each for each in found if not each.is_silenced()]
     told = "\n".join(f"({each.id}) {each.msg}" for each in shown)
     if any(each.is_serious() for each in shown):
-        raise Differs(told)
+        raise StepFailed(told)
     if shown:
-        raise Noted(told)
+        raise NeedsJudgement(told)
     return "nothing is reported"
 
 
@@ -142,7 +146,7 @@ def _checks() -> str:
 def _debug() -> str:
     told = f"DEBUG {settings.DEBUG}, HTTPS_ONLY {settings.HTTPS_ONLY}"
     if settings.DEBUG or not settings.HTTPS_ONLY:
-        raise Differs(f"{told}: so it may be tried out, and not used")
+        raise StepFailed(f"{told}: so it may be tried out, and not used")
     return told
 
 
@@ -152,10 +156,10 @@ def _debug() -> str:
 def _keys() -> str:
     known = keys.known()
     if not known:
-        raise Differs("there is no key: nothing is signed. `manage.py audit_keys create`")
+        raise StepFailed("there is no key: nothing is signed. `manage.py audit_keys create`")
     told = f"{len(known)} public, in force {known[-1].verifier.text}"
     if not keys.are_there():
-        raise Noted(f"{told}; this host has no private one, and signs nothing")
+        raise NeedsJudgement(f"{told}; this host has no private one, and signs nothing")
     mode = stat.filemode(keys.private_file().stat().st_mode)
     return f"{told}; the private one is {mode}"
 
@@ -167,15 +171,15 @@ def _keys() -> str:
 def _anchors() -> str:
     last = ledger_status.standing().signed
     if last is None:
-        raise Noted("nothing is signed yet")
+        raise NeedsJudgement("nothing is signed yet")
     held = ", ".join(f"{each.anchor} ({each.place})" for each in last.held) or "no place yet"
     told = f"the checkpoint of {last.size:,} entries is held by {held}"
     oldest = timezone.now() - timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
     if waiting := [str(each) for each in anchors.unanchored() if each.since < oldest]:
-        raise Differs(f"{told}; {'; '.join(waiting)}")
+        raise StepFailed(f"{told}; {'; '.join(waiting)}")
     weaknesses = [place.weakness() for place in anchors.places()]
     if all(weaknesses):
-        raise Noted(f"{told}; no anchor is independent: {' '.join(weaknesses)}")
+        raise NeedsJudgement(f"{told}; no anchor is independent: {' '.join(weaknesses)}")
     return told
 
 
@@ -188,10 +192,10 @@ def _ledger() -> str:
 @SCRIPT.step("Look for clocks that differ.", "None on record, compared with a time server.")
 def _clock() -> str:
     if apart := clock.apart():
-        raise Differs("; ".join(map(str, apart)))
+        raise StepFailed("; ".join(map(str, apart)))
     told = f"stored in {settings.TIME_ZONE}; no difference is on record"
     if not (settings.NTP_SERVER or settings.ANCHOR_TSA):
-        raise Noted(f"{told}, and no time server is named to compare with (NTP_SERVER)")
+        raise NeedsJudgement(f"{told}, and no time server is named to compare with (NTP_SERVER)")
     return told
 
 
@@ -202,7 +206,7 @@ def _room() -> str:
         for name in disk_space.folders().values()
     ]
     if low := disk_space.low():
-        raise Differs(low)
+        raise StepFailed(low)
     return f"free: {', '.join(told)}"
 
 
@@ -210,7 +214,7 @@ def _room() -> str:
 def _folders() -> str:
     told = [f"{name} {_folder(Path(getattr(settings, name)))}" for name in FOLDERS]
     if open_ones := [line for line in told if line.endswith(("w-", "wx", "wt"))]:
-        raise Differs(f"everybody may write: {'; '.join(open_ones)}")
+        raise StepFailed(f"everybody may write: {'; '.join(open_ones)}")
     return "\n".join(told)
 
 
@@ -221,5 +225,5 @@ def _folder(path: Path) -> str:
 
 
 def _some(found: list[str]) -> str:
-    rest = len(found) - SOME
-    return "; ".join(found[:SOME]) + (f"; and {rest:,} more" if rest > 0 else "")
+    rest = len(found) - MAX_NAMES
+    return "; ".join(found[:MAX_NAMES]) + (f"; and {rest:,} more" if rest > 0 else "")

@@ -1,4 +1,4 @@
-"""Which tests say that they prove a requirement: read from their text, nothing is run.
+"""Find the tests that are marked with a requirement by reading their source code.
 
 So the matrix can be made where neither pytest nor a database for it is installed.
 """
@@ -11,7 +11,7 @@ from typing import TypeGuard
 MARK = "requirement"
 
 
-def marked(tests: Path) -> dict[str, frozenset[str]]:
+def requirements_of_tests(tests: Path) -> dict[str, frozenset[str]]:
     """Return the requirements that each test names, by the test's node id.
 
     Tests that name none are left out.
@@ -48,7 +48,7 @@ def _is_test(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _of_the_module(node: ast.stmt) -> frozenset[str]:
-    """Of `pytestmark = ...`."""
+    """Return the requirements of `pytestmark = ...`, if the statement is one."""
     if isinstance(node, ast.Assign) and any(
         isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets
     ):
@@ -57,7 +57,7 @@ def _of_the_module(node: ast.stmt) -> frozenset[str]:
 
 
 def _named(node: ast.expr) -> frozenset[str]:
-    """The requirements of all marks below an expression: a decorator, or a list of marks."""
+    """Return the requirements of all marks in an expression: a decorator or a list of marks."""
     return frozenset(
         str(argument.value)
         for call in ast.walk(node)

@@ -1,32 +1,32 @@
-"""Requirements against the tests that prove them, and how those ended."""
+"""The traceability matrix: each requirement with its tests and their outcomes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from qualification.validation.requirements import ALL, Requirement
+from qualification.validation.requirements import REQUIREMENTS, ValidationRequirement
 from qualification.validation.results import (
     NOT_RUN,
-    Read,
-    cases,
-    outcome,
+    RecordedRun,
+    all_cases,
+    combined_outcome,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class TestEvidence:
     test: str
     outcome: str  # passed, failed, skipped, or NOT_RUN
-    times: Counter[str]  # how often it ended so, over parameters and runs
+    times: Counter[str]  # number of each outcome over all parameters and runs
 
     def __str__(self) -> str:
         return ", ".join(f"{n} {how}" for how, n in sorted(self.times.items())) or NOT_RUN
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    requirement: Requirement
-    proofs: tuple[Proof, ...]
+class MatrixRow:
+    requirement: ValidationRequirement
+    proofs: tuple[TestEvidence, ...]
 
     @property
     def verdict(self) -> str:
@@ -43,30 +43,32 @@ class Row:
 
     @property
     def told(self) -> str:
-        """How many tests ended how."""
+        """The number of tests for each outcome, as a sentence."""
         ended = Counter(proof.outcome for proof in self.proofs)
         return ", ".join(f"{n} {how}" for how, n in sorted(ended.items()))
 
 
-def rows(marked: Mapping[str, frozenset[str]], runs: Iterable[Read]) -> list[Row]:
-    """A row for each requirement; its tests are those marked here, and those that ran with it."""
+def matrix_rows(
+    marked: Mapping[str, frozenset[str]], runs: Iterable[RecordedRun]
+) -> list[MatrixRow]:
+    """Return a row for each requirement, with the tests marked here and those recorded in runs."""
     times: dict[str, Counter[str]] = defaultdict(Counter)
     proving: dict[str, set[str]] = defaultdict(set)
     for test, named in marked.items():
         for row in named:
             proving[row].add(test)
-    for case in cases(runs):
+    for case in all_cases(runs):
         times[case.test][case.outcome] += 1
         for row in case.requirements:
             proving[row].add(case.test)
     return [
-        Row(
+        MatrixRow(
             requirement,
             tuple(_proof(test, times[test]) for test in sorted(proving[requirement.id])),
         )
-        for requirement in ALL.values()
+        for requirement in REQUIREMENTS.values()
     ]
 
 
-def _proof(test: str, times: Counter[str]) -> Proof:
-    return Proof(test, outcome(times), times)
+def _proof(test: str, times: Counter[str]) -> TestEvidence:
+    return TestEvidence(test, combined_outcome(times), times)

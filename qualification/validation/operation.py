@@ -1,4 +1,4 @@
-"""Operational qualification: small operations from end to end, in a sandbox."""
+"""Operational qualification: small operations from end to end in a sandbox."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from django.conf import settings
 from audit.ledger import append_only
 from qualification.sandbox import Sandbox
 from qualification.sandbox.browser import Browser
-from qualification.validation.steps import Differs, Script, Step
+from qualification.validation.steps import Script, ScriptStep, StepFailed
 from samples.corpus import write_corpus
 from samples.documents import make_sample
 from samples.faults import DocumentFault
@@ -34,14 +34,14 @@ _MADE_ON = re.compile(r'name="made_on" value="([^"]*)"')
 
 
 class Operation:
-    """The steps, and what one leaves for the next."""
+    """The steps of the script, and the state that they share."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         self._export = sandbox.folder / "export"
         self._manifest = ""
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[ScriptStep]:
         return SCRIPT.steps(self)
 
     @SCRIPT.step(
@@ -51,7 +51,7 @@ class Operation:
     )
     def isolated(self) -> str:
         if strays := self._sandbox.strays():
-            raise Differs(f"these settings point out of it: {', '.join(strays)}")
+            raise StepFailed(f"these settings point out of it: {', '.join(strays)}")
         return f"a temporary folder holds all; SQLite {sqlite3.sqlite_version}"
 
     @SCRIPT.step(
@@ -192,7 +192,7 @@ class Operation:
                     database.execute(sql)
                 except sqlite3.IntegrityError:
                     continue
-                raise Differs(f"the database took it: {sql}")
+                raise StepFailed(f"the database took it: {sql}")
         return "both refused by the database"
 
     @SCRIPT.step(
@@ -263,7 +263,7 @@ class Operation:
         observed = ", ".join(f"{n} {state}" for state, n in told["states"].items())
         observed += f" ({', '.join(told['codes'])})" if told["codes"] else ""
         if told["states"] != states or (code and code not in told["codes"]):
-            raise Differs(observed)
+            raise StepFailed(observed)
         return observed
 
     def _sign(self, person: Browser, password: str) -> int:
@@ -271,7 +271,7 @@ class Operation:
         person.sign_in(REVIEWER, PASSWORD)
         waiting = _REVIEWED.search(person.get("/admin/review/").text)
         if waiting is None:
-            raise Differs("nothing waits for a decision")
+            raise StepFailed("nothing waits for a decision")
         page = f"/admin/review/{waiting[1]}/sign/?action=release"
         made_on = _MADE_ON.search(person.get(page).text)
         form = {
@@ -294,7 +294,7 @@ class Operation:
 
 def _same(observed: str, expected: str) -> str:
     if observed != expected:
-        raise Differs(observed)
+        raise StepFailed(observed)
     return observed
 
 

@@ -1,4 +1,4 @@
-"""The pack as a folder: validation.pdf, and the tables that it is made from."""
+"""The validation pack: a folder with validation.pdf and the tables it is made from."""
 
 import hashlib
 import platform
@@ -17,9 +17,9 @@ from qualification.validation import (
     tables,
     values,
 )
-from qualification.validation.matrix import Row
-from qualification.validation.results import Read
-from qualification.validation.steps import Result, Taken
+from qualification.validation.matrix import MatrixRow
+from qualification.validation.results import RecordedRun
+from qualification.validation.steps import StepOutcome, StepResult
 
 IQ, OQ = "Installation qualification (IQ)", "Operational qualification (OQ)"
 PDF = "validation.pdf"
@@ -27,15 +27,15 @@ PDF = "validation.pdf"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
-    rows: Sequence[Row]
-    runs: Sequence[Read]
-    iq: Sequence[Taken]
-    oq: Sequence[Taken]
-    by: str  # who had it made
+    rows: Sequence[MatrixRow]
+    runs: Sequence[RecordedRun]
+    iq: Sequence[StepResult]
+    oq: Sequence[StepResult]
+    by: str  # the person who requested the pack
 
     @property
     def shortcomings(self) -> list[str]:
-        """What failed, and requirements without a proof: in words. "not run" is none."""
+        """Sentences on failed steps and on requirements without passed tests, unless not run."""
         steps = [f"{step.id} failed: {step.done}" for step in (*self.iq, *self.oq) if _failed(step)]
         rows = [
             f"{row.requirement.id} is {row.verdict}: {row.requirement.asks}"
@@ -49,31 +49,31 @@ class Pack:
         ]
 
     @property
-    def failed_runs(self) -> list[Read]:
+    def failed_runs(self) -> list[RecordedRun]:
         return [each for each in self.runs if each.run.exit_code]
 
     def write(self, folder: Path) -> None:
-        """Into a folder that is empty or not there. Raises OSError."""
-        shown = values.shown()
+        """Write the pack into a folder that is empty or does not exist. Raises OSError."""
+        shown = values.displayed_settings()
         files = {
-            "matrix.csv": tables.matrix(self.rows),
-            "iq.csv": tables.script(self.iq, self.by),
-            "oq.csv": tables.script(self.oq, self.by),
-            "settings.csv": tables.settings(shown.items()),
+            "matrix.csv": tables.matrix_csv(self.rows),
+            "iq.csv": tables.script_csv(self.iq, self.by),
+            "oq.csv": tables.script_csv(self.oq, self.by),
+            "settings.csv": tables.settings_csv(shown.items()),
         }
         scripts = {IQ: self.iq, OQ: self.oq}
-        files[PDF] = report.drawn(self._facts(files), self.rows, scripts, self.runs, shown)
+        files[PDF] = report.draw_report(self._facts(files), self.rows, scripts, self.runs, shown)
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (folder / name).write_bytes(content)
 
     def _facts(self, files: Mapping[str, bytes]) -> dict[str, str]:
         now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
-        code = identity.digest(settings.BASE_DIR)
+        code = identity.code_digest(settings.BASE_DIR)
         sums = "\n".join(f"{_sha256(content)}  {name}" for name, content in files.items())
         return {
             "Software": f"SiteLedger {settings.SOFTWARE_VERSION}",
-            "Code": "\n".join(filter(None, (code, identity.commit(settings.BASE_DIR)))),
+            "Code": "\n".join(filter(None, (code, identity.commit_id(settings.BASE_DIR)))),
             "Tests ran on": self._ran_on(code),
             "Rules": RULES_VERSION,
             "Trail": settings.AUDIT_TRAIL,
@@ -92,8 +92,8 @@ class Pack:
         return "the very code that is installed here"
 
 
-def _failed(step: Taken) -> bool:
-    return step.result is Result.FAIL
+def _failed(step: StepResult) -> bool:
+    return step.result is StepOutcome.FAIL
 
 
 def _sha256(content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Are the installed packages those that were pinned, and their files as they were packed?"""
+"""Compare the installed packages with the pinned versions and with their recorded digests."""
 
 import base64
 import hashlib
@@ -13,8 +13,8 @@ _PIN = re.compile(
 )
 
 
-def pinned(requirements: Path) -> dict[str, dict[str, bool]]:
-    """By name: the versions that may be installed, and whether they are for some platforms only."""
+def read_pins(requirements: Path) -> dict[str, dict[str, bool]]:
+    """Return the pinned versions by name, and whether each is for some platforms only."""
     found: dict[str, dict[str, bool]] = {}
     for line in requirements.read_text(encoding="utf-8").splitlines():
         if pin := _PIN.match(line):
@@ -22,8 +22,8 @@ def pinned(requirements: Path) -> dict[str, dict[str, bool]]:
     return found
 
 
-def others(pins: dict[str, dict[str, bool]]) -> Iterator[str]:
-    """Packages that are missing, or installed in another version than a pinned one."""
+def version_mismatches(pins: dict[str, dict[str, bool]]) -> Iterator[str]:
+    """Yield a sentence for each package that is missing or has a version that is not pinned."""
     for name, versions in pins.items():
         there = _installed(name)
         if there is None:
@@ -33,8 +33,8 @@ def others(pins: dict[str, dict[str, bool]]) -> Iterator[str]:
             yield f"{name} is {there.version}, pinned is {' or '.join(versions)}"
 
 
-def altered(pins: dict[str, dict[str, bool]]) -> tuple[int, list[str]]:
-    """How many files were compared with their package's RECORD, and those that differ."""
+def altered_files(pins: dict[str, dict[str, bool]]) -> tuple[int, list[str]]:
+    """Return the number of files compared with RECORD, and the files that differ."""
     compared, differing = 0, []
     for name in pins:
         there = _installed(name)
@@ -55,7 +55,10 @@ def _installed(name: str) -> Distribution | None:
 
 
 def _hash(path: Path, mode: str) -> str:
-    """As RECORD writes it (packaging.python.org, "Recording installed projects"); "" when gone."""
+    """Return the digest in the format of RECORD, or "" if the file is missing.
+
+    Source: packaging.python.org, "Recording installed projects".
+    """
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, mode).digest()

@@ -1,4 +1,4 @@
-"""validation.pdf: the pack for people to read, judge and sign."""
+"""Draw validation.pdf, which people read, judge and sign."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,10 +14,10 @@ from audit.files.pdf_layout import (
     heading,
     title,
 )
-from qualification.validation.matrix import Row
-from qualification.validation.results import Read
-from qualification.validation.steps import Result, Taken
-from qualification.validation.tables import told
+from qualification.validation.matrix import MatrixRow
+from qualification.validation.results import RecordedRun
+from qualification.validation.steps import StepOutcome, StepResult
+from qualification.validation.tables import step_columns
 
 NAME = "Raw material for validation"
 STATEMENT = (
@@ -41,17 +41,17 @@ PARTS = {
     "procedures, your people's training, and anything that the network and the hosts do.",
 }
 SIGNING = ("Prepared", "Reviewed", "Approved")
-LINE = "\n\n\n"  # room to write
+SIGNATURE_SPACE = "\n\n\n"
 
 
-def drawn(
+def draw_report(
     facts: Mapping[str, str],
-    rows: Sequence[Row],
-    scripts: Mapping[str, Sequence[Taken]],
-    runs: Sequence[Read],
+    rows: Sequence[MatrixRow],
+    scripts: Mapping[str, Sequence[StepResult]],
+    runs: Sequence[RecordedRun],
     settings: Mapping[str, str],
 ) -> bytes:
-    """`facts` are of the first page; `scripts` by their name."""
+    """Return the PDF. `facts` appear on the first page; `scripts` are results by script name."""
     sheet = Sheet(landscape(A4), title=NAME, author=facts["Software"], footer=facts["Footer"])
     shown = {name: fact for name, fact in facts.items() if name != "Footer"}
     story = [
@@ -75,8 +75,8 @@ def drawn(
 def _first_page(
     sheet: Sheet,
     facts: Mapping[str, str],
-    rows: Sequence[Row],
-    scripts: Mapping[str, Sequence[Taken]],
+    rows: Sequence[MatrixRow],
+    scripts: Mapping[str, Sequence[StepResult]],
 ) -> Iterator[Any]:
     yield title(NAME)
     yield cell(STATEMENT)
@@ -90,11 +90,13 @@ def _first_page(
 
 def _signing(sheet: Sheet) -> Iterator[Any]:
     header = ("", "Name and role", "Signature", "Date")
-    lines = [(name, "", LINE, "") for name in SIGNING]
+    lines = [(name, "", SIGNATURE_SPACE, "") for name in SIGNING]
     yield from sheet.section("For you to sign", header, (0.12, 0.38, 0.35, 0.15), lines)
 
 
-def _outcome(rows: Sequence[Row], scripts: Mapping[str, Sequence[Taken]]) -> dict[str, str]:
+def _outcome(
+    rows: Sequence[MatrixRow], scripts: Mapping[str, Sequence[StepResult]]
+) -> dict[str, str]:
     verdicts = _counted(row.verdict for row in rows)
     named = {"Requirements": f"{verdicts}, of {len(rows)}"}
     if wanting := [row.requirement.id for row in rows if row.verdict in {"OPEN", "FAILED"}]:
@@ -102,7 +104,7 @@ def _outcome(rows: Sequence[Row], scripts: Mapping[str, Sequence[Taken]]) -> dic
     for name, taken in scripts.items():
         named[name] = f"{_counted(step.result.value for step in taken)}, of {len(taken)}"
     steps = (step for taken in scripts.values() for step in taken)
-    if failed := [step.id for step in steps if step.result is Result.FAIL]:
+    if failed := [step.id for step in steps if step.result is StepOutcome.FAIL]:
         named["Failed steps"] = ", ".join(failed)
     return named
 
@@ -111,7 +113,7 @@ def _counted(words: Iterable[str]) -> str:
     return ", ".join(f"{n} {word}" for word, n in Counter(words).items())
 
 
-def _runs(sheet: Sheet, runs: Sequence[Read]) -> Iterator[Any]:
+def _runs(sheet: Sheet, runs: Sequence[RecordedRun]) -> Iterator[Any]:
     if not runs:
         yield heading("Runs of the tests")
         yield cell("None was given: no test was run for this pack. See docs/validation.md.")
@@ -130,7 +132,7 @@ def _runs(sheet: Sheet, runs: Sequence[Read]) -> Iterator[Any]:
     yield from sheet.section("Runs of the tests", header, (0.24, 0.2, 0.18, 0.24, 0.14), lines)
 
 
-def _matrix(sheet: Sheet, rows: Sequence[Row]) -> Iterator[Any]:
+def _matrix(sheet: Sheet, rows: Sequence[MatrixRow]) -> Iterator[Any]:
     header = ("No.", "What is asked", "Where", "Seen to by", "Tests", "Verdict")
     lines = [
         (
@@ -146,14 +148,14 @@ def _matrix(sheet: Sheet, rows: Sequence[Row]) -> Iterator[Any]:
     yield from sheet.section("Requirements", header, (0.05, 0.43, 0.22, 0.08, 0.12, 0.1), lines)
 
 
-def _script(sheet: Sheet, name: str, taken: Sequence[Taken]) -> Iterator[Any]:
+def _script(sheet: Sheet, name: str, taken: Sequence[StepResult]) -> Iterator[Any]:
     header = ("Step", "What is done", "Expected", "Observed", "Result", "At (UTC)")
     widths = (0.06, 0.24, 0.21, 0.32, 0.06, 0.11)
     yield PageBreak()
-    yield from sheet.section(name, header, widths, [told(step) for step in taken])
+    yield from sheet.section(name, header, widths, [step_columns(step) for step in taken])
 
 
-def _tests(sheet: Sheet, rows: Sequence[Row]) -> Iterator[Any]:
+def _tests(sheet: Sheet, rows: Sequence[MatrixRow]) -> Iterator[Any]:
     lines = [(row.requirement.id, proof.test, str(proof)) for row in rows for proof in row.proofs]
     header = ("No.", "Test", "How it ended, over parameters and runs")
     yield from sheet.section("Tests by requirement", header, (0.05, 0.7, 0.25), lines)

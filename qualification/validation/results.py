@@ -1,4 +1,4 @@
-"""What runs of the tests came to. Written by `tests/evidence.py`, a file for each run."""
+"""The results of test runs, which `tests/evidence.py` records in one file for each run."""
 
 import hashlib
 from collections import Counter
@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 NOT_RUN = "not run here"
 
 
-class Unusable(Exception):
-    """A file that is no record of a run. The message names it."""
+class UnusableTestRecord(Exception):
+    """A file does not contain the record of a test run. The message names the file."""
 
 
-class Case(BaseModel):
+class TestCase(BaseModel):
     """A test with one set of parameters."""
 
     model_config = ConfigDict(extra="forbid")
@@ -30,7 +30,7 @@ class Case(BaseModel):
         return self.id.partition("[")[0]
 
 
-class Run(BaseModel):
+class TestRun(BaseModel):
     model_config = ConfigDict(extra="forbid")
     started: str  # UTC, as 2026-08-14T09:31:07Z
     ended: str
@@ -43,7 +43,7 @@ class Run(BaseModel):
     code: str  # `identity.digest`
     arguments: list[str]
     exit_code: int
-    tests: list[Case]
+    tests: list[TestCase]
 
     @property
     def outcomes(self) -> Counter[str]:
@@ -51,16 +51,16 @@ class Run(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A run, and the file that tells of it."""
+class RecordedRun:
+    """A test run, and the file that contains its record."""
 
     name: str
     sha256: str
-    run: Run
+    run: TestRun
 
 
-def read(paths: Iterable[Path]) -> list[Read]:
-    """Of files, and of all `*.json` in folders. Raises Unusable."""
+def read_runs(paths: Iterable[Path]) -> list[RecordedRun]:
+    """Read records from files, and from all `*.json` in folders. Raises UnusableTestRecord."""
     return [_read(file) for path in paths for file in _files(path)]
 
 
@@ -69,30 +69,32 @@ def _files(path: Path) -> Sequence[Path]:
         return [path]
     if files := sorted(path.glob("*.json")):
         return files
-    raise Unusable(f"there are no results (*.json) in {path}")
+    raise UnusableTestRecord(f"there are no results (*.json) in {path}")
 
 
-def _read(file: Path) -> Read:
+def _read(file: Path) -> RecordedRun:
     try:
         content = file.read_bytes()
-        run = Run.model_validate_json(content)
+        run = TestRun.model_validate_json(content)
     except OSError as error:
-        raise Unusable(f"{file} cannot be read: {error.strerror}") from error
+        raise UnusableTestRecord(f"{file} cannot be read: {error.strerror}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise Unusable(f"{file} is no record of a run: {where}: {first['msg']}") from error
-    return Read(file.name, hashlib.sha256(content).hexdigest(), run)
+        raise UnusableTestRecord(
+            f"{file} is no record of a run: {where}: {first['msg']}"
+        ) from error
+    return RecordedRun(file.name, hashlib.sha256(content).hexdigest(), run)
 
 
-def outcome(outcomes: Counter[str]) -> str:
-    """Of a test over all its parameters and runs: one that failed anywhere has failed."""
+def combined_outcome(outcomes: Counter[str]) -> str:
+    """Return the outcome of a test over all parameters and runs. One failure means failed."""
     for worst in ("failed", "passed", "skipped"):
         if outcomes[worst]:
             return worst
     return NOT_RUN
 
 
-def cases(runs: Iterable[Read]) -> Iterator[Case]:
+def all_cases(runs: Iterable[RecordedRun]) -> Iterator[TestCase]:
     for each in runs:
         yield from each.run.tests

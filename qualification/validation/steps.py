@@ -1,4 +1,4 @@
-"""A script of steps: what is done, what is expected, and what was observed."""
+"""Scripts of qualification steps: the action, the expected result and the observed result."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -8,28 +8,28 @@ from enum import StrEnum
 from functools import partial
 from typing import TypeVar
 
-from qualification.sandbox import Failed
+from qualification.sandbox import SandboxError
 
 _Look = TypeVar("_Look", bound=Callable[..., str])
 
 
-class Result(StrEnum):
+class StepOutcome(StrEnum):
     PASS = "pass"  # noqa: S105 - no password
-    NOTE = "note"  #: neither right nor wrong by itself: for a person to judge
+    NOTE = "note"  #: neither passed nor failed: a person has to judge it
     FAIL = "FAIL"
     NOT_RUN = "not run"
 
 
-class Differs(Exception):
-    """It is not as expected. The message says what was observed."""
+class StepFailed(Exception):
+    """The result is not the expected one. The message says what was observed."""
 
 
-class Noted(Exception):
-    """It has to be judged by a person. The message says what was observed."""
+class NeedsJudgement(Exception):
+    """A person has to judge the result. The message says what was observed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptStep:
     id: str
     done: str
     expected: str
@@ -38,7 +38,7 @@ class Step:
 
 
 class Script:
-    """Steps in the order in which they are written, each under its own words."""
+    """The steps of a script, in the order in which they are defined."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -55,62 +55,66 @@ class Script:
 
         return keep
 
-    def steps(self, *given: object) -> list[Step]:
+    def steps(self, *given: object) -> list[ScriptStep]:
         """`given`: what each is called with."""
         return [
-            Step(f"{self._name}-{n:02}", done, expected, partial(look, *given), is_needed)
+            ScriptStep(f"{self._name}-{n:02}", done, expected, partial(look, *given), is_needed)
             for n, (done, expected, look, is_needed) in enumerate(self._written, start=1)
         ]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """A step that was taken, or could not be."""
+class StepResult:
+    """The result of a step that was run or skipped."""
 
     id: str
     done: str
     expected: str
     observed: str
-    result: Result
+    result: StepOutcome
     at: datetime
     seconds: float
 
 
-def take(steps: Iterable[Step], progress: Callable[[Taken], None]) -> Iterator[Taken]:
-    """One after the other; `progress` hears of each."""
+def run_steps(
+    steps: Iterable[ScriptStep], progress: Callable[[StepResult], None]
+) -> Iterator[StepResult]:
+    """Run the steps in order and yield their results. `progress` is called with each."""
     stopped_by = ""
     for step in steps:
         taken = (
             _left_out(step, f"{stopped_by} failed, which this needs") if stopped_by else _take(step)
         )
-        if step.is_needed and taken.result is Result.FAIL:
+        if step.is_needed and taken.result is StepOutcome.FAIL:
             stopped_by = step.id
         progress(taken)
         yield taken
 
 
-def left_out(steps: Iterable[Step], why: str) -> list[Taken]:
+def skip_steps(steps: Iterable[ScriptStep], why: str) -> list[StepResult]:
     return [_left_out(step, why) for step in steps]
 
 
-def _take(step: Step) -> Taken:
+def _take(step: ScriptStep) -> StepResult:
     at, started = datetime.now(UTC), time.monotonic()
     observed, result = _observed(step)
-    return Taken(
+    return StepResult(
         step.id, step.done, step.expected, observed, result, at, time.monotonic() - started
     )
 
 
-def _observed(step: Step) -> tuple[str, Result]:
+def _observed(step: ScriptStep) -> tuple[str, StepOutcome]:
     try:
-        return step.look(), Result.PASS
-    except (Differs, Failed) as difference:
-        return str(difference), Result.FAIL
-    except Noted as note:
-        return str(note), Result.NOTE
+        return step.look(), StepOutcome.PASS
+    except (StepFailed, SandboxError) as difference:
+        return str(difference), StepOutcome.FAIL
+    except NeedsJudgement as note:
+        return str(note), StepOutcome.NOTE
     except Exception as error:  # noqa: BLE001 - a step that breaks has failed, and the next ones tell more
-        return f"The step broke: {type(error).__name__}: {error}", Result.FAIL
+        return f"The step broke: {type(error).__name__}: {error}", StepOutcome.FAIL
 
 
-def _left_out(step: Step, why: str) -> Taken:
-    return Taken(step.id, step.done, step.expected, why, Result.NOT_RUN, datetime.now(UTC), 0.0)
+def _left_out(step: ScriptStep, why: str) -> StepResult:
+    return StepResult(
+        step.id, step.done, step.expected, why, StepOutcome.NOT_RUN, datetime.now(UTC), 0.0
+    )

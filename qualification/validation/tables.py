@@ -1,12 +1,12 @@
-"""The pack's CSV files: UTF-8, comma, a header line. Each is a list of rows, complete."""
+"""The CSV files of the validation pack: UTF-8, separated by commas, with a header line."""
 
 import csv
 import io
 from collections.abc import Iterable, Sequence
 
 from audit.files.csv_export import inert
-from qualification.validation.matrix import Row
-from qualification.validation.steps import Taken
+from qualification.validation.matrix import MatrixRow
+from qualification.validation.steps import StepResult
 
 MATRIX = (
     "requirement", "asks", "sources", "by", "note", "verdict", "test", "outcome", "times",
@@ -17,34 +17,40 @@ SCRIPT = (
 SETTINGS = ("setting", "value")
 
 
-def matrix(rows: Iterable[Row]) -> bytes:
-    """A line for each test of a requirement, and one for a requirement without any."""
+def matrix_csv(rows: Iterable[MatrixRow]) -> bytes:
+    """Return a line for each test of a requirement, and one for a requirement without tests."""
     return _csv(MATRIX, (line for row in rows for line in _lines(row)))
 
 
-def _lines(row: Row) -> list[Sequence[str]]:
+def _lines(row: MatrixRow) -> list[Sequence[str]]:
     asked = row.requirement
-    told = (asked.id, asked.asks, "; ".join(asked.sources), str(asked.by), asked.note or asked.open)
+    asked_columns = (
+        asked.id,
+        asked.asks,
+        "; ".join(asked.sources),
+        str(asked.by),
+        asked.note or asked.open,
+    )
     proofs = [(proof.test, proof.outcome, str(proof)) for proof in row.proofs]
-    return [(*told, row.verdict, *proof) for proof in proofs or [("", "", "")]]
+    return [(*asked_columns, row.verdict, *proof) for proof in proofs or [("", "", "")]]
 
 
-def script(taken: Iterable[Taken], by: str) -> bytes:
-    return _csv(SCRIPT, ((*told(each), f"{each.seconds:.1f}", by) for each in taken))
+def script_csv(taken: Iterable[StepResult], by: str) -> bytes:
+    return _csv(SCRIPT, ((*step_columns(each), f"{each.seconds:.1f}", by) for each in taken))
 
 
-def told(step: Taken) -> tuple[str, ...]:
-    """A step as people read it; the time in UTC."""
+def step_columns(step: StepResult) -> tuple[str, ...]:
+    """Return the columns that show a step. Times are in UTC."""
     at = f"{step.at:%Y-%m-%d %H:%M:%S}"
     return step.id, step.done, step.expected, step.observed, step.result.value, at
 
 
-def settings(values: Iterable[tuple[str, str]]) -> bytes:
+def settings_csv(values: Iterable[tuple[str, str]]) -> bytes:
     return _csv(SETTINGS, values)
 
 
 def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    """Excel takes UTF-8 for UTF-8 only with a byte order mark in front."""
+    """Return the file with a byte order mark, without which Excel does not detect UTF-8."""
     target = io.StringIO(newline="")
     writer = csv.writer(target)
     writer.writerow(header)

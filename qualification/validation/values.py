@@ -1,4 +1,4 @@
-"""The settings of this installation, for people to read: without anything secret."""
+"""The settings of this installation without secrets, for the validation report."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -22,8 +22,8 @@ _ELSEWHERE: Mapping[str, Callable[[], Any]] = {
 _SHOWN_OF_A_DATABASE = ("ENGINE", "HOST", "PORT", "NAME", "USER")
 
 
-def shown() -> dict[str, str]:
-    """As they are in force. Those that are part of something larger are left out."""
+def displayed_settings() -> dict[str, str]:
+    """Return the settings in effect, except those that are part of a larger setting."""
     return {name: _shown(name, value) for name, value in _values(known())}
 
 

@@ -48,7 +48,7 @@ def few(tmp_path):
 
 
 def run(folder, **how):
-    return corpus_replay.run({path.name: path for path in folder.iterdir()}, LIMITS, **how)
+    return corpus_replay.replay_files({path.name: path for path in folder.iterdir()}, LIMITS, **how)
 
 
 def test_the_same_files_come_to_the_same_and_each_has_its_line(folder, capsys):
@@ -66,14 +66,14 @@ def test_the_same_files_come_to_the_same_and_each_has_its_line(folder, capsys):
 
 
 def test_two_runs_that_differ_end_with_what_differs(few, monkeypatch):
-    once = corpus_replay.run
+    once = corpus_replay.replay_files
 
     def run_and_change(files, limits, **how):
         found = once(files, limits, **how)
         files["cv.pdf"].write_bytes(make("cv", where="1002"))
         return found
 
-    monkeypatch.setattr(corpus_replay, "run", run_and_change)
+    monkeypatch.setattr(corpus_replay, "replay_files", run_and_change)
     with pytest.raises(CommandError) as differing:
         call_command("replay_corpus", few)
     assert "cv.pdf, run 2: the text of page 1, 2 reads otherwise" in str(differing.value)
@@ -85,7 +85,7 @@ def test_what_was_recorded_is_compared_with_on_the_day_it_was_recorded_for(few, 
     record = tmp_path / "record.json"
     day = date(2027, 1, 4)
     call_command("replay_corpus", few, times=1, day=day, write=record)
-    assert corpus_replay.Run.from_json(record.read_text()).day == day
+    assert corpus_replay.ReplayRun.from_json(record.read_text()).day == day
     before = capsys.readouterr().out
     call_command("replay_corpus", few, times=1, against=record)
     assert capsys.readouterr().out == before

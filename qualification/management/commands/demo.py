@@ -78,9 +78,9 @@ class Command(BaseCommand):
         stack.enter_context(running(manage("workers", "--verbosity", "0"), environment))
         first = _ingest(console, "Packets", corpus.manifest)
         again = _ingest(console, "Once more", corpus.manifest_again)
-        demo_output.sites(console, [first, again])
-        demo_output.reasons(console, first)
-        demo_output.portal(console, portal)
+        demo_output.print_sites(console, [first, again])
+        demo_output.print_reasons(console, first)
+        demo_output.print_portal(console, portal)
         _verify_the_ledger(console)
         console.print(
             f"The archive, the ledger and the database of this demo are in {settings.DATA_DIR}.",
@@ -127,5 +127,5 @@ def _ingest(console: Console, title: str, file: Path) -> Batch:
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(title, total=len(descriptors), states="")
         for now in progress.until_final(batch, poll_seconds=0.3):
-            bar.update(task, completed=now.settled, states=demo_output.in_words(now.states))
+            bar.update(task, completed=now.settled, states=demo_output.count_states(now.states))
     return batch

@@ -30,7 +30,7 @@ PASSWORD = "try-siteledger"  # noqa: S105 - known on purpose, and refused outsid
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class DemoPerson:
     username: str
     printed_name: str
     group: str = ""  # of ingestion.roles; "" for coordinators and the administrator
@@ -45,15 +45,15 @@ class Person:
 
 
 PEOPLE = (
-    Person("mara", "Mara Lindqvist", sites=1),
-    Person("jonas", "Jonas Weber", sites=3),
-    Person("ines", "Ines Okafor", group=QA_REVIEWERS),
-    Person("helena", "Helena Vogt", group=QA_LEADS),
-    Person("rafael", "Rafael Duarte", group=REGULATORY_AFFAIRS),
-    Person("olu", "Olu Adeyemi", group=OPERATORS),
-    Person("vera", "Vera Novak", group=AUDITORS),
-    Person("admin", "Ada Hartmann", is_superuser=True),
-    Person("noor", "Noor Haddad", is_superuser=True),
+    DemoPerson("mara", "Mara Lindqvist", sites=1),
+    DemoPerson("jonas", "Jonas Weber", sites=3),
+    DemoPerson("ines", "Ines Okafor", group=QA_REVIEWERS),
+    DemoPerson("helena", "Helena Vogt", group=QA_LEADS),
+    DemoPerson("rafael", "Rafael Duarte", group=REGULATORY_AFFAIRS),
+    DemoPerson("olu", "Olu Adeyemi", group=OPERATORS),
+    DemoPerson("vera", "Vera Novak", group=AUDITORS),
+    DemoPerson("admin", "Ada Hartmann", is_superuser=True),
+    DemoPerson("noor", "Noor Haddad", is_superuser=True),
 )
 
 
@@ -81,7 +81,7 @@ class Command(BaseCommand):
         if not sites:
             self.stdout.write("There are no sites yet: load some, then run this again.")
 
-    def _row(self, person: Person, sites: list[Site]) -> tuple[str, ...]:
+    def _row(self, person: DemoPerson, sites: list[Site]) -> tuple[str, ...]:
         user = User.objects.filter(username=person.username).first()
         user = user or User(username=person.username)
         with account_changes.on_record(user):

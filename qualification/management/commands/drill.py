@@ -22,7 +22,7 @@ from qualification.drills import (
     shutdown,
 )
 from qualification.drills.scene import DrillFailed
-from qualification.sandbox import Failed, Sandbox
+from qualification.sandbox import Sandbox, SandboxError
 from qualification.sandbox.programs import manage, running, stop_on_sigterm
 from samples import fixed_corpus
 
@@ -61,7 +61,7 @@ class Command(BaseCommand):
                 self._work(drill, inside, options["documents"])
             else:
                 self._send(drill, options)
-        except (DrillFailed, Failed) as failed:
+        except (DrillFailed, SandboxError) as failed:
             raise CommandError(f"{drill}: {failed}") from failed
 
     def _send(self, drill: str, options: dict[str, Any]) -> None:

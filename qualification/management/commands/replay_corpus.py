@@ -46,7 +46,7 @@ class Command(BaseCommand):
         if earlier:
             self._compare([(f"since rules {earlier.rules}", earlier, runs[0])])
 
-    def _runs(self, folder: Path | None, times: int, day: date) -> list[corpus_replay.Run]:
+    def _runs(self, folder: Path | None, times: int, day: date) -> list[corpus_replay.ReplayRun]:
         with tempfile.TemporaryDirectory(prefix="siteledger-replay-") as made:
             if folder is None:
                 folder = write_corpus(Path(made), base_url="http://samples", today=day).files
@@ -56,19 +56,25 @@ class Command(BaseCommand):
                 raise CommandError(f"there are no files in {folder}")
             try:
                 return [
-                    corpus_replay.run(files, settings.READING_LIMITS, day=day, backwards=n % 2 == 1)
+                    corpus_replay.replay_files(
+                        files, settings.READING_LIMITS, day=day, backwards=n % 2 == 1
+                    )
                     for n in range(times)
                 ]
             except ReadingFault as fault:
                 raise CommandError(f"the reader itself failed: {fault}") from fault
 
-    def _show(self, run: corpus_replay.Run) -> None:
+    def _show(self, run: corpus_replay.ReplayRun) -> None:
         for name, record in run.files.items():
             codes = " ".join(code for code, *_ in record["findings"])
-            line = f"{corpus_replay.digest(record)[:16]}  {record['state']:<9}  {name}  {codes}"
+            line = (
+                f"{corpus_replay.record_digest(record)[:16]}  {record['state']:<9}  {name}  {codes}"
+            )
             self.stdout.write(line.rstrip())
 
-    def _compare(self, pairs: list[tuple[str, corpus_replay.Run, corpus_replay.Run]]) -> None:
+    def _compare(
+        self, pairs: list[tuple[str, corpus_replay.ReplayRun, corpus_replay.ReplayRun]]
+    ) -> None:
         found = [
             f"{name}, {label}: {said}"
             for label, before, after in pairs
@@ -78,8 +84,8 @@ class Command(BaseCommand):
             raise CommandError("These differ:\n" + "\n".join(found))
 
 
-def _read(file: Path) -> corpus_replay.Run:
+def _read(file: Path) -> corpus_replay.ReplayRun:
     try:
-        return corpus_replay.Run.from_json(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, corpus_replay.Unusable) as error:
+        return corpus_replay.ReplayRun.from_json(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, corpus_replay.UnusableRecord) as error:
         raise CommandError(f"{file} cannot be compared with: {error}") from error

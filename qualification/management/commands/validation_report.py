@@ -24,7 +24,7 @@ from qualification.validation import (
     steps,
 )
 from qualification.validation.operation import Operation
-from qualification.validation.steps import Taken
+from qualification.validation.steps import StepResult
 
 TESTS = "tests"
 
@@ -57,13 +57,13 @@ class Command(BaseCommand):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise CommandError(f"{target} is not an empty folder. Nothing was made.", returncode=2)
         try:
-            runs = results.read(options["results"])
-        except results.Unusable as error:
+            runs = results.read_runs(options["results"])
+        except results.UnusableTestRecord as error:
             raise CommandError(f"{error}. Nothing was made.", returncode=2) from error
         made = pack.Pack(
-            rows=matrix.rows(self._marked(), runs),
+            rows=matrix.matrix_rows(self._marked(), runs),
             runs=runs,
-            iq=list(steps.take(installation.SCRIPT.steps(), self._tell)),
+            iq=list(steps.run_steps(installation.SCRIPT.steps(), self._tell)),
             oq=self._operated(is_left_out=options["without_oq"]),
             by=options["by"],
         )
@@ -80,24 +80,24 @@ class Command(BaseCommand):
                 f"The tests are not installed here ({folder}): the matrix has those that the "
                 "results name, and no others. Take a checkout of this release to have all."
             )
-        return marks.marked(folder)
+        return marks.requirements_of_tests(folder)
 
-    def _operated(self, *, is_left_out: bool) -> list[Taken]:
+    def _operated(self, *, is_left_out: bool) -> list[StepResult]:
         with tempfile.TemporaryDirectory(prefix="sl-oq-") as folder:
             sandbox = Sandbox(Path(folder))
             script = Operation(sandbox).steps()
             if is_left_out:
-                return steps.left_out(script, "left out: --without-oq")
+                return steps.skip_steps(script, "left out: --without-oq")
             stop_on_sigterm()
             try:
-                return list(steps.take(script, self._tell))
+                return list(steps.run_steps(script, self._tell))
             except KeyboardInterrupt:
                 self.stderr.write("Stopped; nothing was made, and nothing is left running.")
                 sys.exit(130)
             finally:
                 sandbox.close()
 
-    def _tell(self, taken: Taken) -> None:
+    def _tell(self, taken: StepResult) -> None:
         self.stdout.write(f"{taken.result.value:<8} {taken.id}  {taken.done}")
         self.stdout.flush()
 

@@ -1,10 +1,10 @@
 """Runs of tests, as files tell of them."""
 
-from qualification.validation.results import Case, Read, Run
+from qualification.validation.results import RecordedRun, TestCase, TestRun
 
 
 def case(name, outcome="passed", *rows):
-    return Case(id=name, outcome=outcome, requirements=list(rows), seconds=0.1)
+    return TestCase(id=name, outcome=outcome, requirements=list(rows), seconds=0.1)
 
 
 def run(*cases, **columns):
@@ -21,8 +21,8 @@ def run(*cases, **columns):
         "arguments": [],
         "exit_code": 0,
     }
-    return Run(tests=list(cases), **told | columns)
+    return TestRun(tests=list(cases), **told | columns)
 
 
 def read(*cases, **columns):
-    return Read("run.json", "1" * 64, run(*cases, **columns))
+    return RecordedRun("run.json", "1" * 64, run(*cases, **columns))

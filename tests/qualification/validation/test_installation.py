@@ -19,10 +19,10 @@ from qualification.validation import (
     values,
 )
 from qualification.validation.steps import (
-    Differs,
-    Noted,
-    Result,
-    Step,
+    NeedsJudgement,
+    ScriptStep,
+    StepFailed,
+    StepOutcome,
 )
 
 pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R39")]
@@ -34,13 +34,13 @@ def quiet(_taken):
 
 def look(done):
     [step] = [each for each in installation.SCRIPT.steps() if each.done.startswith(done)]
-    [taken] = steps.take([step], quiet)
+    [taken] = steps.run_steps([step], quiet)
     return taken
 
 
 def test_every_step_has_an_observation_and_nothing_is_entered():
     before = queries.head()
-    taken = list(steps.take(installation.SCRIPT.steps(), quiet))
+    taken = list(steps.run_steps(installation.SCRIPT.steps(), quiet))
     assert [each.id for each in taken] == [f"IQ-{n:02}" for n in range(1, 17)]
     assert all(each.observed for each in taken)
     assert not [each for each in taken if "broke" in each.observed]
@@ -48,35 +48,35 @@ def test_every_step_has_an_observation_and_nothing_is_entered():
 
 
 def test_a_guard_that_somebody_dropped_is_named():
-    assert look("Compare the ledger's guards").result is Result.PASS
+    assert look("Compare the ledger's guards").result is StepOutcome.PASS
     name, table = next(iter(append_only.triggers(connection.vendor).items()))
     on = "" if connection.vendor == "sqlite" else f" ON {table}"
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TRIGGER {name}{on}")
     taken = look("Compare the ledger's guards")
     append_only.install(connection)
-    assert (taken.result, name in taken.observed) == (Result.FAIL, True)
+    assert (taken.result, name in taken.observed) == (StepOutcome.FAIL, True)
 
 
 def test_a_language_that_is_not_installed_is_named(settings):
 
     settings.READING_LIMITS = dataclasses.replace(settings.READING_LIMITS, languages="eng+tlh")
     taken = look("Ask tesseract")
-    assert taken.result is Result.FAIL
+    assert taken.result is StepOutcome.FAIL
     assert taken.observed.endswith("not installed: tlh")
 
 
 def test_an_installation_to_try_things_out_is_not_passed(settings):
     settings.DEBUG, settings.HTTPS_ONLY = False, True
-    assert look("Look how it is run").result is Result.PASS
+    assert look("Look how it is run").result is StepOutcome.PASS
     settings.DEBUG = True
-    assert look("Look how it is run").result is Result.FAIL
+    assert look("Look how it is run").result is StepOutcome.FAIL
 
 
 def test_code_that_is_no_release_is_noted(settings, tmp_path, monkeypatch):
     monkeypatch.setattr(installation.identity, "commit", lambda _: "0abc-dirty")
     taken = look("Name the software")
-    assert (taken.result, "files changed since" in taken.observed) == (Result.NOTE, True)
+    assert (taken.result, "files changed since" in taken.observed) == (StepOutcome.NOTE, True)
     monkeypatch.undo()
     settings.BASE_DIR = tmp_path
     assert "this is no checkout" in look("Name the software").observed
@@ -84,7 +84,7 @@ def test_code_that_is_no_release_is_noted(settings, tmp_path, monkeypatch):
 
 def test_a_python_that_is_too_old_is_told(monkeypatch):
     monkeypatch.setattr(installation, "PYTHON", (99, 0))
-    assert look("Ask for Python's version").result is Result.FAIL
+    assert look("Ask for Python's version").result is StepOutcome.FAIL
 
 
 def test_without_tesseract_no_scan_can_be_read_and_that_is_told(monkeypatch):
@@ -95,8 +95,8 @@ def test_without_tesseract_no_scan_can_be_read_and_that_is_told(monkeypatch):
 @pytest.mark.parametrize(
     ("answers", "result"),
     [
-        ({"synchronous": "2", "journal_mode": "wal", "fsync": "on"}, Result.PASS),
-        ({"synchronous": "1", "journal_mode": "wal", "fsync": "off"}, Result.FAIL),
+        ({"synchronous": "2", "journal_mode": "wal", "fsync": "on"}, StepOutcome.PASS),
+        ({"synchronous": "1", "journal_mode": "wal", "fsync": "off"}, StepOutcome.FAIL),
     ],
 )
 def test_a_database_that_loses_what_it_confirmed_is_told(monkeypatch, answers, result):
@@ -105,20 +105,23 @@ def test_a_database_that_loses_what_it_confirmed_is_told(monkeypatch, answers, r
 
 
 def test_a_migration_that_waits_is_named():
-    assert look("Compare the database's schema").result is Result.PASS
+    assert look("Compare the database's schema").result is StepOutcome.PASS
     recorder = MigrationRecorder(connection)
     last = recorder.migration_qs.filter(app="ingestion").order_by("name").last()
     recorder.record_unapplied("ingestion", last.name)
     taken = look("Compare the database's schema")
-    assert (taken.result, f"ingestion.{last.name} waits" in taken.observed) == (Result.FAIL, True)
+    assert (taken.result, f"ingestion.{last.name} waits" in taken.observed) == (
+        StepOutcome.FAIL,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
     ("found", "result"),
     [
-        ([], Result.PASS),
-        ([checks.Warning("Look.", id="here.W001")], Result.NOTE),
-        ([checks.Warning("Look."), checks.Error("No.", id="here.E001")], Result.FAIL),
+        ([], StepOutcome.PASS),
+        ([checks.Warning("Look.", id="here.W001")], StepOutcome.NOTE),
+        ([checks.Warning("Look."), checks.Error("No.", id="here.E001")], StepOutcome.FAIL),
     ],
 )
 def test_errors_of_the_checks_fail_and_warnings_are_for_a_person(monkeypatch, found, result):
@@ -140,14 +143,14 @@ def signed(settings, tmp_path):
 def test_keys_and_where_the_newest_checkpoint_is_held_are_told():
     assert "-rw-------" in look("Look for the ledger's keys").observed
     taken = look("Ask where the newest checkpoint is held")
-    assert (taken.result, "no anchor is independent" in taken.observed) == (Result.NOTE, True)
+    assert (taken.result, "no anchor is independent" in taken.observed) == (StepOutcome.NOTE, True)
     keys.private_file().unlink()
     assert "signs nothing" in look("Look for the ledger's keys").observed
 
 
 def test_clocks_that_differ_are_told(settings, monkeypatch):
     settings.NTP_SERVER = "ntp.example.org"
-    assert look("Look for clocks").result is Result.PASS
+    assert look("Look for clocks").result is StepOutcome.PASS
     monkeypatch.setattr(installation.clock, "apart", lambda: ["host one is 90 s ahead"])
     assert look("Look for clocks").observed == "host one is 90 s ahead"
 
@@ -160,7 +163,7 @@ def test_a_full_disk_and_a_folder_that_is_everybodys_are_told(settings, tmp_path
     settings.ARCHIVE_DIR.chmod(0o777)
     taken = look("Look whose the folders are")
     assert (taken.result, "everybody may write: ARCHIVE_DIR" in taken.observed) == (
-        Result.FAIL,
+        StepOutcome.FAIL,
         True,
     )
     monkeypatch.setattr(installation.disk_space, "low", lambda: "ARCHIVE_DIR has 3 MB left")
@@ -183,18 +186,18 @@ def package(tmp_path, monkeypatch):
 
 def test_a_package_whose_file_was_changed_or_removed_is_named(package):
     pins = {"paper": {"1.2": False}}
-    assert packages.altered(pins) == (1, [])
+    assert packages.altered_files(pins) == (1, [])
     package.write_text("SIZE = 'A5'\n")
-    assert packages.altered(pins) == (1, ["paper: paper.py"])
+    assert packages.altered_files(pins) == (1, ["paper: paper.py"])
     package.unlink()
-    assert packages.altered(pins) == (1, ["paper: paper.py"])
+    assert packages.altered_files(pins) == (1, ["paper: paper.py"])
 
 
 def test_the_script_fails_for_such_packages(package, settings):
     settings.BASE_DIR = package.parent
     (package.parent / "requirements.txt").write_text("paper==1.2 \\\n")
-    assert look("Compare the packages").result is Result.PASS
-    assert look("Hash the files").result is Result.PASS
+    assert look("Compare the packages").result is StepOutcome.PASS
+    assert look("Hash the files").result is StepOutcome.PASS
     package.write_text("SIZE = 'A5'\n")
     assert look("Hash the files").observed == "1 of 1 files differ: paper: paper.py"
     (package.parent / "requirements.txt").write_text("paper==1.3 \\\n")
@@ -210,7 +213,7 @@ def test_packages_in_other_versions_and_missing_ones_are_named(tmp_path):
         "nowhere==1.0 \\\n"
         "only-there[x]==1.0 ; sys_platform == 'win32' \\\n"
     )
-    assert list(packages.others(packages.pinned(pins))) == [
+    assert list(packages.version_mismatches(packages.read_pins(pins))) == [
         "paper is 1.2, pinned is 1.3",
         "nowhere is missing",
     ]
@@ -221,7 +224,7 @@ def test_no_secret_is_shown(settings):
     settings.REDIS_URL = "redis://user:hush@cache.example/0"
     settings.ALERT_WEBHOOK = "https://hooks.example.org/hush"
     settings.DATABASE_OWNER = {"NAME": "ledger", "USER": "owner", "PASSWORD": "hush"}
-    shown = values.shown()
+    shown = values.displayed_settings()
     assert not [name for name, value in shown.items() if "hush" in value]
     assert shown["REDIS_URL"] == "redis://...@cache.example/0"
     assert shown["SECRET_KEY"] == values.HIDDEN
@@ -229,11 +232,11 @@ def test_no_secret_is_shown(settings):
 
 
 def differs():
-    raise Differs("3")
+    raise StepFailed("3")
 
 
 def noted():
-    raise Noted("perhaps")
+    raise NeedsJudgement("perhaps")
 
 
 def breaks():
@@ -242,17 +245,17 @@ def breaks():
 
 def test_a_step_that_breaks_has_failed_and_the_next_is_taken():
     looks = (breaks, noted, differs, lambda: "2")
-    script = [Step(f"S-{n}", "Count.", "2.", look) for n, look in enumerate(looks)]
-    told = [(each.result, each.observed) for each in steps.take(script, quiet)]
+    script = [ScriptStep(f"S-{n}", "Count.", "2.", look) for n, look in enumerate(looks)]
+    told = [(each.result, each.observed) for each in steps.run_steps(script, quiet)]
     assert told == [
-        (Result.FAIL, "The step broke: ZeroDivisionError: by nothing"),
-        (Result.NOTE, "perhaps"),
-        (Result.FAIL, "3"),
-        (Result.PASS, "2"),
+        (StepOutcome.FAIL, "The step broke: ZeroDivisionError: by nothing"),
+        (StepOutcome.NOTE, "perhaps"),
+        (StepOutcome.FAIL, "3"),
+        (StepOutcome.PASS, "2"),
     ]
 
 
 def test_after_a_needed_step_that_failed_nothing_is_done():
-    script = [Step("S-1", "", "", differs, is_needed=True), Step("S-2", "", "", breaks)]
-    told = [(each.result, each.observed) for each in steps.take(script, quiet)]
-    assert told[1] == (Result.NOT_RUN, "S-1 failed, which this needs")
+    script = [ScriptStep("S-1", "", "", differs, is_needed=True), ScriptStep("S-2", "", "", breaks)]
+    told = [(each.result, each.observed) for each in steps.run_steps(script, quiet)]
+    assert told[1] == (StepOutcome.NOT_RUN, "S-1 failed, which this needs")

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from qualification.validation import identity, matrix, results
-from qualification.validation.results import NOT_RUN, Unusable
+from qualification.validation.results import NOT_RUN, UnusableTestRecord
 from tests.qualification.validation.runs import case, read, run
 
 pytestmark = pytest.mark.requirement("R39")
@@ -17,7 +17,7 @@ MARKED = {ONE: frozenset({"R01"}), OTHER: frozenset({"R01"})}
 
 
 def row(name, *runs, marked=MARKED):
-    return next(each for each in matrix.rows(marked, runs) if each.requirement.id == name)
+    return next(each for each in matrix.matrix_rows(marked, runs) if each.requirement.id == name)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_without_tests_installed_the_results_name_them():
 
 def test_results_are_read_from_a_folder_with_their_sums(tmp_path):
     (tmp_path / "a.json").write_text(run(case(ONE)).model_dump_json())
-    [found] = results.read([tmp_path])
+    [found] = results.read_runs([tmp_path])
     assert found.run.tests[0].test == ONE
     assert len(found.sha256) == 64
 
@@ -66,13 +66,13 @@ def test_a_file_that_is_no_record_of_a_run_is_named(tmp_path, content, why):
     file = tmp_path / "run.json"
     if content is not None:
         file.write_text(content)
-    with pytest.raises(Unusable, match=rf"run\.json.*{why}"):
-        results.read([file])
+    with pytest.raises(UnusableTestRecord, match=rf"run\.json.*{why}"):
+        results.read_runs([file])
 
 
 def test_a_folder_without_results_is_named(tmp_path):
-    with pytest.raises(Unusable, match="no results"):
-        results.read([tmp_path])
+    with pytest.raises(UnusableTestRecord, match="no results"):
+        results.read_runs([tmp_path])
 
 
 SMALL = """
@@ -102,7 +102,7 @@ def test_a_real_run_writes_what_the_matrix_reads(tmp_path):
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
     command = [sys.executable, "-m", "pytest", "-q", "-c", str(tmp_path / "pytest.ini"), *asked]
     subprocess.run(command, cwd=settings.BASE_DIR, env=environment, check=False, timeout=60)
-    [found] = results.read([tmp_path / "new"])
+    [found] = results.read_runs([tmp_path / "new"])
     ended = {each.id: (each.outcome, *each.requirements) for each in found.run.tests}
     assert {name.partition("::")[2]: told for name, told in ended.items()} == {
         "test_one[1]": ("passed", "R01"),
@@ -111,14 +111,14 @@ def test_a_real_run_writes_what_the_matrix_reads(tmp_path):
         "test_that_is_left_out": ("skipped",),
     }
     assert found.run.exit_code == 1
-    assert found.run.code == identity.digest(settings.BASE_DIR)
+    assert found.run.code == identity.code_digest(settings.BASE_DIR)
 
 
 def test_one_byte_of_the_code_makes_it_another(tmp_path):
     (tmp_path / "audit").mkdir()
     file = tmp_path / "audit" / "log.py"
     file.write_text("a")
-    before = identity.digest(tmp_path)
+    before = identity.code_digest(tmp_path)
     file.write_text("b")
-    assert identity.digest(tmp_path) != before
-    assert identity.commit(tmp_path) == ""
+    assert identity.code_digest(tmp_path) != before
+    assert identity.commit_id(tmp_path) == ""

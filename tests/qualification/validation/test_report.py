@@ -15,10 +15,9 @@ import pytest
 from django.conf import settings as configured
 from django.core.management import CommandError, call_command
 
-from qualification import sandbox
-from qualification.sandbox import Sandbox
+from qualification.sandbox import Sandbox, sandbox
 from qualification.validation.operation import Operation
-from qualification.validation.steps import Result, take
+from qualification.validation.steps import StepOutcome, run_steps
 from tests.qualification.validation.runs import case, run
 
 pytestmark = pytest.mark.requirement("R39")
@@ -121,9 +120,9 @@ def test_operations_are_not_done_where_a_setting_points_out_of_the_sandbox(
     built = sandbox.environment
     real = "postgres://ledger@db.example/ledger" if name == "DATABASE_URL" else "/srv/ledger"
     monkeypatch.setattr(sandbox, "environment", lambda folder: built(folder) | {name: real})
-    taken = list(take(Operation(Sandbox(tmp_path)).steps(), lambda _: None))
-    assert taken[0].result is Result.FAIL
-    assert {each.result for each in taken[1:]} == {Result.NOT_RUN}
+    taken = list(run_steps(Operation(Sandbox(tmp_path)).steps(), lambda _: None))
+    assert taken[0].result is StepOutcome.FAIL
+    assert {each.result for each in taken[1:]} == {StepOutcome.NOT_RUN}
 
 
 @pytest.fixture
