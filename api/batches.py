@@ -23,7 +23,7 @@ from api.schemas import (
     ResultOut,
     answers,
 )
-from ingestion.core.states import SETTLED, BatchState
+from ingestion.core.states import SETTLED_STATES, BatchState
 from ingestion.documents import batches, progress, results
 from ingestion.documents.progress import Progress
 from ingestion.documents.transitions import By
@@ -212,7 +212,7 @@ def _out(request: HttpRequest, batch: Batch, now: Progress) -> BatchOut:
 
 def _lines(request: HttpRequest, rows: list[Batch]) -> list[BatchLine]:
     """Counted for the whole page at once."""
-    settled = Count("documents", filter=Q(documents__state__in=SETTLED))
+    settled = Count("documents", filter=Q(documents__state__in=SETTLED_STATES))
     counted = Batch.objects.filter(pk__in=[batch.pk for batch in rows]).order_by()
     counts = counted.annotate(total=Count("documents"), settled=settled).values_list(
         "pk", "total", "settled"

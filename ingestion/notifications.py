@@ -25,7 +25,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from audit.ledger.log import ledger, record
-from ingestion.core.states import NEEDS_SITE, UNSETTLED, DocumentState
+from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, DocumentState
 from ingestion.models import Document, Mailbox, MailedPacket, Packet
 from ingestion.rules.finding_texts import reason
 from sites.models import Membership, User
@@ -117,7 +117,7 @@ def _news(person: int | None = None) -> dict[int, list[News]]:
     """By person, what they were not told of: theirs to know, and all of it settled."""
     since = timezone.now() - NEWS
     packets = {packet.pk: packet for packet in _settled(since)}
-    asked = Document.objects.filter(packet__in=packets, state__in=NEEDS_SITE).order_by()
+    asked = Document.objects.filter(packet__in=packets, state__in=STATES_NEEDING_SITE).order_by()
     needing = dict(asked.values_list("packet").annotate(Max("settled_at")))
     told = {
         (row.mailbox.user_id, row.packet_id): row.as_of
@@ -138,7 +138,7 @@ def _news(person: int | None = None) -> dict[int, list[News]]:
 
 def _settled(since: datetime) -> "QuerySet[Packet]":
     """Packets of which the machine is done with every document, and with one of them lately."""
-    unsettled = Document.objects.filter(packet=OuterRef("pk"), state__in=UNSETTLED)
+    unsettled = Document.objects.filter(packet=OuterRef("pk"), state__in=UNSETTLED_STATES)
     lately = Document.objects.filter(packet=OuterRef("pk"), settled_at__gt=since)
     done = Packet.objects.filter(Exists(lately), ~Exists(unsettled))
     with_last = done.annotate(last_settled=Max("documents__settled_at")).order_by("pk")

@@ -153,7 +153,7 @@ class Ingest:
         outcome = request_outcome_of(error)
         health = await self._queues.report_outcome(item.queue, outcome)
         is_portal_down = outcome is RequestOutcome.FAILED and not health.is_healthy
-        decision = retry.decide(
+        decision = retry.decide_after_failure(
             error,
             item,
             self._limits.retry,

@@ -104,7 +104,7 @@ class RetryRules:
         return self.portal_policy if is_portal_down else self.policies[type(error)]
 
 
-def decide(
+def decide_after_failure(
     error: IngestionError,
     item: WorkItem,
     rules: RetryRules,

@@ -29,7 +29,7 @@ class DocumentState(StrEnum):
     @property
     def word(self) -> str:
         """Return the label that pages show, before translation."""
-        return WORDS[self]
+        return STATE_LABELS[self]
 
     @property
     def is_settled(self) -> bool:
@@ -48,7 +48,7 @@ def gettext_noop(label: str) -> str:
     return label
 
 
-WORDS: Mapping[DocumentState, str] = {
+STATE_LABELS: Mapping[DocumentState, str] = {
     _D.RECEIVED: gettext_noop("Received"),
     _D.VALIDATING: gettext_noop("Checking"),
     _D.IN_REVIEW: gettext_noop("In review"),
@@ -79,9 +79,9 @@ DOCUMENT_MOVES: Mapping[DocumentState, frozenset[DocumentState]] = {
     _D.CANCELLED: frozenset(),
 }
 
-SETTLED = frozenset(state for state in DocumentState if state.is_settled)
-NEEDS_SITE = (_D.REJECTED, _D.RETURNED)  # the site has to send another file
-UNSETTLED = (_D.RECEIVED, _D.VALIDATING)  # a tuple, because an index condition has an order
+SETTLED_STATES = frozenset(state for state in DocumentState if state.is_settled)
+STATES_NEEDING_SITE = (_D.REJECTED, _D.RETURNED)  # the site has to send another file
+UNSETTLED_STATES = (_D.RECEIVED, _D.VALIDATING)  # a tuple, because an index condition has an order
 
 
 class BatchState(StrEnum):
@@ -111,7 +111,7 @@ BATCH_MOVES: Mapping[BatchState, frozenset[BatchState]] = {
     _B.CANCELLED: frozenset(),
 }
 
-OPEN = tuple(state for state in BatchState if not state.is_final)
+OPEN_BATCH_STATES = tuple(state for state in BatchState if not state.is_final)
 
 
 State = TypeVar("State", DocumentState, BatchState)

@@ -23,7 +23,7 @@ MIN_POLL_DELAY_SECONDS = 1.0
 def poll_due_batches(now: datetime | None = None) -> int:
     """Poll the batches that are due. Returns how many were polled by this call."""
     now = now or database_now()
-    due = list(Batch.objects.to_be_polled(now)[:MAX_BATCHES_PER_POLL])
+    due = list(Batch.objects.due_for_poll(now)[:MAX_BATCHES_PER_POLL])
     return sum(_poll(batch, now) for batch in due)
 
 

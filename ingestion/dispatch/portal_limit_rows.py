@@ -159,7 +159,7 @@ def _save(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
         row.switches += 1
         _record_switch(row, old, new)
         if new.state is BreakerState.CLOSED:
-            Chunk.objects.waiting_for(row.portal_id).update(next_dispatch_at=database_now())
+            Chunk.objects.waiting_for_portal(row.portal_id).update(next_dispatch_at=database_now())
     row.save()
 
 

@@ -208,7 +208,7 @@ def apply_steps(steps: Sequence[WorkerStep]) -> list[Any]:
     Every process locks in this order: chunk, document, batch, ledger.
     """
     with ledger():
-        documents = Document.objects.lock_held({step.document: step.lease for step in steps})
+        documents = Document.objects.lock_leased({step.document: step.lease for step in steps})
         for step in steps:
             if step.document not in documents:
                 raise LeaseLost(f"document:{step.document} belongs to another worker now")

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from audit.ledger import queries
 from audit.ledger.log import ledger
-from ingestion.core.states import NEEDS_SITE, DocumentState
+from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.documents import transitions
 from ingestion.documents.transitions import By
 from ingestion.models import Document
@@ -27,7 +27,7 @@ REVIEWS = "ingestion.review_document"  # the permission of QA
 # States whose bytes anybody who sees the document may have.
 _OPEN = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
 # Their bytes are not filed; the site that sent them may look at what was wrong with them.
-_SENT_BACK = (*NEEDS_SITE, DocumentState.WITHDRAWN)
+_SENT_BACK = (*STATES_NEEDING_SITE, DocumentState.WITHDRAWN)
 
 
 def is_open(document: Document) -> bool:

@@ -10,7 +10,7 @@ from django.core.cache import cache
 from django.db.models import Count, Exists, OuterRef
 from django.utils import timezone
 
-from ingestion.core.states import SETTLED, BatchState, DocumentState
+from ingestion.core.states import SETTLED_STATES, BatchState, DocumentState
 from ingestion.models import Batch, Finding
 
 
@@ -31,7 +31,7 @@ class Progress:
 
     @property
     def settled(self) -> int:
-        return sum(n for name, n in self.states.items() if DocumentState(name) in SETTLED)
+        return sum(n for name, n in self.states.items() if DocumentState(name) in SETTLED_STATES)
 
     @property
     def is_final(self) -> bool:

@@ -6,14 +6,14 @@ returned stays as it was decided; what is in review leaves it, WITHDRAWN by its 
 
 from django.utils import timezone
 
-from ingestion.core.states import NEEDS_SITE, DocumentState
+from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.documents import transitions
 from ingestion.documents.transitions import By
 from ingestion.models import Document, ReviewAssignment
 
 CORRECTED = "document.corrected"
 REPLACED = "document.replaced"
-_REPLACEABLE = (*NEEDS_SITE, DocumentState.IN_REVIEW)
+_REPLACEABLE = (*STATES_NEEDING_SITE, DocumentState.IN_REVIEW)
 
 
 class NotToCorrect(Exception):
@@ -29,7 +29,7 @@ def refusal(document: Document) -> str:
     if document.state not in _REPLACEABLE:
         word = DocumentState(document.state).word.lower()
         return f"You cannot replace this document because it is {word}."
-    if document.state in NEEDS_SITE and newer_version(document):
+    if document.state in STATES_NEEDING_SITE and newer_version(document):
         return "A newer version was sent already."
     return ""
 

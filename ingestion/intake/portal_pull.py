@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db.models import Max
 from django.utils import timezone
 
-from ingestion.core.states import UNSETTLED, DocumentState
+from ingestion.core.states import UNSETTLED_STATES, DocumentState
 from ingestion.intake.manifest import Descriptor, not_of
 from ingestion.intake.registration import register_manifest
 from ingestion.intake.submission import Submission, known
@@ -59,7 +59,7 @@ def _given_before(site: Site) -> Iterator[Descriptor]:
     given = Document.objects.filter(site=site).exclude(url="")
     wanted = given.exclude(state=DocumentState.CANCELLED)  # what stood before it still stands
     last = wanted.order_by().values("doc_id").annotate(last=Max("pk")).values("last")
-    for document in given.filter(pk__in=last).exclude(state__in=UNSETTLED):
+    for document in given.filter(pk__in=last).exclude(state__in=UNSETTLED_STATES):
         if not not_of(site.portal, document.url):
             yield Descriptor(
                 site_id=site.site_id,

@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
                     "document_type",
                     models.CharField(
                         max_length=40,
-                        validators=[ingestion.models.requirements.known_type],
+                        validators=[ingestion.models.requirements.validate_document_type],
                         verbose_name="document",
                     ),
                 ),
@@ -74,7 +74,7 @@ class Migration(migrations.Migration):
                     "document_type",
                     models.CharField(
                         max_length=40,
-                        validators=[ingestion.models.requirements.known_type],
+                        validators=[ingestion.models.requirements.validate_document_type],
                         verbose_name="document",
                     ),
                 ),
@@ -115,7 +115,7 @@ class Migration(migrations.Migration):
                     "document_type",
                     models.CharField(
                         max_length=40,
-                        validators=[ingestion.models.requirements.known_type],
+                        validators=[ingestion.models.requirements.validate_document_type],
                         verbose_name="document",
                     ),
                 ),
@@ -171,7 +171,7 @@ class Migration(migrations.Migration):
                     "document_type",
                     models.CharField(
                         max_length=40,
-                        validators=[ingestion.models.requirements.known_type],
+                        validators=[ingestion.models.requirements.validate_document_type],
                         verbose_name="document",
                     ),
                 ),

@@ -1,17 +1,14 @@
-"""The rows that carry the guarantees.
+"""Defines the tables of documents, from submission to archive.
 
-A batch is what was submitted at once; a packet is what one site sent in it; a document is one file
-with an identity (site, doc_id); a chunk is the unit of lease and fairness, always of one site
-(decision 1). State changes are made in `filing`, `batches` and `dispatch` only, each with its
-ledger entry.
-
-`objects` is declared as its queryset, whose methods it has; django-stubs knows it as a manager
-alone, hence the ignores.
+A batch is what was submitted at once. A packet is what one site sent in a batch. A document is one
+file with an identity (site, doc_id). A chunk is the unit of leases and of fairness, always of one
+site (decision 1). Only `documents.transitions`, `documents.batches` and `dispatch` change states,
+each time with a ledger entry.
 """
 
 from ingestion.models.batches import (
+    MAX_URGENT_PRIORITY,
     PRIORITIES,
-    URGENT,
     Batch,
     BatchQuerySet,
     BatchSource,
@@ -50,8 +47,8 @@ from ingestion.models.reviews import (
 from ingestion.models.uploads import OpenPacket, ReceivedPart, Upload
 
 __all__ = [
+    "MAX_URGENT_PRIORITY",
     "PRIORITIES",
-    "URGENT",
     "Action",
     "AlarmMessage",
     "AlarmRow",

@@ -1,4 +1,4 @@
-"""Batches, packets and chunks: what was submitted, and in which portions it is worked."""
+"""Defines batches, packets and chunks: what was submitted, and the portions of work."""
 
 import uuid
 from datetime import datetime
@@ -11,12 +11,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from ingestion.core.states import OPEN, BatchState, ChunkState, DocumentState
-from ingestion.models.choices import of_states
+from ingestion.core.states import OPEN_BATCH_STATES, BatchState, ChunkState, DocumentState
+from ingestion.models.choices import state_choices
 from sites.models import Site, User, within_reach
 
 PRIORITIES = range(1, 11)  # 1 is the most urgent
-URGENT = 3  # up to this priority, a chunk does not wait for room that others fill
+MAX_URGENT_PRIORITY = 3  # up to this priority, chunks have room of their own
 
 
 class BatchSource(models.TextChoices):
@@ -28,13 +28,13 @@ class BatchSource(models.TextChoices):
 
 class BatchQuerySet(models.QuerySet["Batch"]):
     def open(self) -> Self:
-        return self.filter(state__in=OPEN)
+        return self.filter(state__in=OPEN_BATCH_STATES)
 
     def being_cancelled(self) -> Self:
-        """Cancelled by somebody, and not yet at its end. No worker takes anything of them up."""
+        """Return cancelled batches that have not ended. Workers begin nothing of them."""
         return self.open().filter(cancel_requested_at__isnull=False)
 
-    def to_be_polled(self, at: datetime) -> Self:
+    def due_for_poll(self, at: datetime) -> Self:
         return self.filter(next_poll_at__lte=at).order_by("next_poll_at")
 
 
@@ -44,13 +44,13 @@ class Batch(models.Model):
     submitted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True
     )
-    submitted_as = models.CharField(max_length=200, blank=True)  # an actor, or a token's owner
+    submitted_as = models.CharField(max_length=200, blank=True)  # an actor, or the owner of a token
     state = models.CharField(
-        max_length=20, choices=of_states(BatchState), default=BatchState.SUBMITTED
+        max_length=20, choices=state_choices(BatchState), default=BatchState.SUBMITTED
     )
     priority = models.PositiveSmallIntegerField(default=5)
     idempotency_key = models.CharField(max_length=200, unique=True, null=True, blank=True)
-    request_digest = models.CharField(max_length=64, blank=True)  # of what came with that key
+    request_digest = models.CharField(max_length=64, blank=True)  # of the request with that key
     transitions = models.PositiveIntegerField(default=0)  # the n of its next ledger entry
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -58,12 +58,14 @@ class Batch(models.Model):
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
     cancel_requested_by = models.CharField(max_length=200, blank=True)  # as in the ledger
     cancel_requested_role = models.CharField(max_length=200, blank=True)
-    error_code = models.CharField(max_length=40, blank=True)  # why it ended with work undone
-    # What one look at its completion leaves to the next: core.completion.
+    error_code = models.CharField(max_length=40, blank=True)  # why it ended unfinished
+    # What one poll of its completion leaves to the next: see `core.completion`.
     next_poll_at = models.DateTimeField(null=True, blank=True, editable=False)
     polled_count = models.PositiveIntegerField(null=True, blank=True, editable=False)
     poll_retries = models.PositiveIntegerField(default=0, editable=False)
-    summary = models.JSONField(default=dict, blank=True)  # set at its end; outlives its chunks
+    summary = models.JSONField(
+        default=dict, blank=True
+    )  # set at its end; kept when its chunks are removed
     pruned_at = models.DateTimeField(null=True, blank=True)
 
     objects = BatchQuerySet.as_manager()
@@ -96,19 +98,19 @@ class Batch(models.Model):
 
     @property
     def subject(self) -> str:
-        """How the ledger names this batch."""
+        """Return how the ledger names this batch."""
         return f"batch:{self.pk}"
 
     @property
     def is_urgent(self) -> bool:
-        return self.priority <= URGENT
+        return self.priority <= MAX_URGENT_PRIORITY
 
     @property
     def is_being_cancelled(self) -> bool:
         return self.cancel_requested_at is not None and not BatchState(self.state).is_final
 
     def counts(self) -> dict[DocumentState, int]:
-        """How many documents are in each state; states without any are left out."""
+        """Return the number of documents in each state that has any."""
         rows = self.documents.order_by().values_list("state").annotate(n=Count("pk"))
         return {DocumentState(state): n for state, n in rows}
 
@@ -119,7 +121,7 @@ class PacketQuerySet(models.QuerySet["Packet"]):
 
 
 class Packet(models.Model):
-    """What one site sent in one batch."""
+    """Stores what one site sent in one batch."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="packets")
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="packets")
@@ -137,7 +139,7 @@ class Packet(models.Model):
 
     @property
     def subject(self) -> str:
-        """How the ledger names this packet."""
+        """Return how the ledger names this packet."""
         return f"packet:{self.pk}"
 
 
@@ -149,57 +151,57 @@ class ChunkQuerySet(models.QuerySet["Chunk"]):
         return self.filter(state=ChunkState.RUNNING)
 
     def of_urgency(self, urgent: bool) -> Self:
-        # Not `is_urgent=`, which Django writes as NOT: SQLite follows the index's order only behind
-        # equalities, and would sort a site's whole backlog.
+        # Not `is_urgent=`, which Django writes as NOT: SQLite uses the order of the index only
+        # after equalities, and would sort the whole backlog of a site.
         return self.filter(is_urgent__in=[urgent])
 
     def due(self, at: datetime | Now) -> Self:
-        """What a shift may lease now, in the one order of fairness."""
+        """Return what a shift may lease, in the order of fairness."""
         return self.waiting().filter(next_dispatch_at__lte=at).order_by("rank", "pk")
 
     def orphaned(self, at: datetime) -> Self:
-        """Leased by a worker that stopped beating."""
+        """Return chunks whose lease has expired."""
         return self.running().filter(lease_expires_at__lt=at)
 
     def virtual_time(self) -> float:
-        """The rank that was dispatched last: what comes in now does not rank before it."""
+        """Return the rank that was leased last. New chunks do not rank before it."""
         dispatched = self.filter(attempts__gt=0).aggregate(Max("rank"))
         return dispatched["rank__max"] or 0.0
 
-    def waiting_for(self, portal: int) -> Self:
-        """Not leased, and their site's documents come from this portal."""
+    def waiting_for_portal(self, portal: int) -> Self:
+        """Return chunks that are not leased and whose documents come from this portal."""
         return self.waiting().filter(site__portal=portal)
 
     def lock_if_held(self, lease: uuid.UUID, **which: Any) -> bool:
-        """Lock the chunk's row until the transaction ends, if it is held under this lease."""
+        """Lock the row until the transaction ends. Returns False if the lease is lost."""
         held = self.select_for_update(of=("self",), no_key=True).filter(lease_id=lease, **which)
         return held.values_list("pk", flat=True).first() is not None
 
 
 class Chunk(models.Model):
-    """At most CHUNK_SIZE documents of one site: what a shift leases."""
+    """Stores at most CHUNK_SIZE documents of one site, which a shift leases together."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="chunks")
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="chunks")
     state = models.CharField(
-        max_length=10, choices=of_states(ChunkState), default=ChunkState.WAITING
+        max_length=10, choices=state_choices(ChunkState), default=ChunkState.WAITING
     )
     rank = models.FloatField()  # virtual time of its site, weighted by priority
-    is_urgent = models.BooleanField(default=False)  # then it has room of its own
+    is_urgent = models.BooleanField(default=False)  # urgent chunks have room of their own
     next_dispatch_at = models.DateTimeField(default=timezone.now)
     lease_id = models.UUIDField(null=True, blank=True)
     lease_owner = models.CharField(max_length=120, blank=True)  # host:pid:start
     lease_expires_at = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveIntegerField(default=0)  # leases given so far
-    losses = models.PositiveSmallIntegerField(default=0)  # workers that fell silent, in a row
+    losses = models.PositiveSmallIntegerField(default=0)  # leases in a row that expired
 
     objects = ChunkQuerySet.as_manager()
 
     class Meta:
         ordering = ["rank", "pk"]
         indexes = [
-            # By site first: each site's next chunk is one probe, however many it has waiting. Not a
-            # partial index: SQLite cannot tell that one serves a query with a bound state.
+            # By site first: the next chunk of each site is one probe, however many chunks wait. Not
+            # a partial index, which SQLite does not use for a query with a bound state.
             models.Index(
                 fields=["site", "state", "is_urgent", "rank", "id", "next_dispatch_at"],
                 name="chunks_due",
@@ -210,7 +212,7 @@ class Chunk(models.Model):
                 condition=Q(state=ChunkState.RUNNING),
                 name="chunks_leased",
             ),
-            # The virtual clock is the rank that was dispatched last.
+            # For the rank that was leased last.
             models.Index(fields=["rank"], condition=Q(attempts__gt=0), name="chunks_dispatched"),
         ]
         constraints = [

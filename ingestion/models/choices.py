@@ -1,9 +1,9 @@
-"""States as Django's choices: the value is stored, the word is shown."""
+"""Converts states to choices of Django: the value is stored, and the label is shown."""
 
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 
 
-def of_states(
+def state_choices(
     states: type[DocumentState] | type[BatchState] | type[ChunkState],
 ) -> list[tuple[str, str]]:
     return [

@@ -1,4 +1,4 @@
-"""Documents with their findings: one file each, with an identity."""
+"""Defines documents and their findings. A document is one file with an identity."""
 
 import uuid
 from collections.abc import Mapping
@@ -11,61 +11,65 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from ingestion.core.states import NEEDS_SITE, UNSETTLED, DocumentState
+from ingestion.core.states import STATES_NEEDING_SITE, UNSETTLED_STATES, DocumentState
 from ingestion.models.batches import Batch, Chunk, Packet
-from ingestion.models.choices import of_states
+from ingestion.models.choices import state_choices
 from ingestion.rules.document_types import TYPES
 from sites.models import Site, User, within_reach
 
 
 class DocumentQuerySet(models.QuerySet["Document"]):
     def visible_to(self, user: User) -> Self:
-        """Another site's document does not exist for a coordinator."""
+        """Return the documents of the sites that the user may see."""
         return self.filter(within_reach(user, "site"))
 
     def unsettled(self) -> Self:
-        """The machine still has something to do with them."""
-        return self.filter(state__in=UNSETTLED)
+        """Return documents that workers have not finished."""
+        return self.filter(state__in=UNSETTLED_STATES)
 
     def waiting(self) -> Self:
-        """Registered and not fetched: a worker may take them up, once their time has come."""
+        """Return documents that are registered and not fetched yet."""
         return self.filter(state=DocumentState.RECEIVED)
 
     def due(self, at: datetime) -> Self:
+        """Return documents that a worker may fetch now."""
         return self.waiting().filter(Q(next_attempt_at=None) | Q(next_attempt_at__lte=at))
 
     def needing_site(self) -> Self:
-        """Rejected or returned, and nothing was sent in its place. The longest wait first."""
+        """Return documents that the site has to replace, the longest wait first."""
         sent = self.model.objects.exclude(state=DocumentState.CANCELLED)
         newer = sent.filter(site=OuterRef("site"), doc_id=OuterRef("doc_id"), pk__gt=OuterRef("pk"))
         in_its_place = sent.filter(corrects=OuterRef("pk"))
-        open_still = self.filter(~Exists(newer), ~Exists(in_its_place), state__in=NEEDS_SITE)
+        open_still = self.filter(
+            ~Exists(newer), ~Exists(in_its_place), state__in=STATES_NEEDING_SITE
+        )
         return open_still.order_by("pk")
 
     def held(self) -> Self:
-        """By us or by their portals, never for their own fault."""
+        """Return documents that are held because of SiteLedger or a portal."""
         return self.filter(state=DocumentState.HELD)
 
     def on_file(self) -> Self:
         return self.filter(state=DocumentState.ARCHIVED)
 
     def with_etag(self) -> Self:
-        """Their portal can be asked whether it has anything else."""
+        """Return documents of which the portal can be asked for a newer version."""
         return self.exclude(etag="")
 
-    def lock_held(self, leases: Mapping[int, uuid.UUID]) -> "dict[int, Document]":
-        """Of these documents, by their keys, those whose chunk is held under the lease beside it.
+    def lock_leased(self, leases: Mapping[int, uuid.UUID]) -> "dict[int, Document]":
+        """Lock the documents whose chunk is held under the lease, and return them by primary key.
 
-        Both are locked until the transaction ends. Chunk by chunk, and a chunk before its
-        documents: everybody locks in this order. They come with their site's number.
+        `leases` maps the primary keys of documents to leases. Documents and chunks are locked until
+        the transaction ends, chunk by chunk, and a chunk before its documents: every process locks
+        in this order. The documents come with the number of their site.
 
-        No query runs more often, and Django would take ten times as long to write it as the
-        database to answer it.
+        The SQL is cached: no query runs more often, and Django would need ten times as long to
+        build it as the database to answer it.
         """
         under = {_as_parameter(lease) for lease in leases.values()}
-        rows = self.model.objects.raw(_held(len(under), len(leases)), [*under, *leases])
+        rows = self.model.objects.raw(_lock_query(len(under), len(leases)), [*under, *leases])
         documents = {}
-        for row in rows:  # with what was selected beside the row's own columns
+        for row in rows:  # each has two more columns than the model
             held_under, number = row.held_under, row.site_number  # type: ignore[attr-defined]
             if uuid.UUID(str(held_under)) == leases[row.pk]:
                 row.site = Site.from_db(rows.db, ("id", "site_id"), (row.site_id, number))
@@ -74,46 +78,48 @@ class DocumentQuerySet(models.QuerySet["Document"]):
 
 
 class Document(models.Model):
-    """One file with an identity: (site, doc_id). Its versions are its different bytes."""
+    """Stores one file with an identity (site, doc_id). Different bytes are different versions."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="documents")
     packet = models.ForeignKey(Packet, on_delete=models.PROTECT, related_name="documents")
-    # Its type or person was corrected: it is no longer the document that its batch named.
+    # The type or person was corrected, so it is no longer the document that its batch named.
     is_redeclared = models.BooleanField(default=False, db_default=False)
     chunk = models.ForeignKey(
         Chunk, on_delete=models.SET_NULL, null=True, blank=True, related_name="documents"
     )
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="documents")
     doc_id = models.CharField(gettext_lazy("document"), max_length=120)
-    # No choices: types are data that a data manager extends, and need no migration.
+    # No choices: types are data that a data manager extends without a migration.
     document_type = models.CharField(gettext_lazy("type"), max_length=40, blank=True)
     filename = models.CharField(max_length=255, blank=True)
     url = models.URLField(max_length=2000, blank=True)  # "" for an upload
-    # Its bytes' key in the spool: of an upload, or of what is checked again from the archive.
+    # Key in the spool: of an upload, or of bytes from the archive that are checked again.
     spooled = models.CharField(max_length=200, blank=True)
     schema_version = models.CharField(max_length=20)
-    expected_sha256 = models.CharField(max_length=64, blank=True)  # as the manifest gives it
+    expected_sha256 = models.CharField(max_length=64, blank=True)  # as the manifest announces it
     sha256 = models.CharField(max_length=64, blank=True, db_index=True)
     size = models.PositiveBigIntegerField(null=True, blank=True)  # bytes
-    etag = models.CharField(max_length=200, blank=True)  # a strong one, its portal's for its bytes
+    etag = models.CharField(
+        max_length=200, blank=True
+    )  # a strong ETag, with which the portal served the bytes
     pages = models.PositiveIntegerField(null=True, blank=True)
     state = models.CharField(
-        max_length=20, choices=of_states(DocumentState), default=DocumentState.RECEIVED
+        max_length=20, choices=state_choices(DocumentState), default=DocumentState.RECEIVED
     )
-    code = models.CharField(max_length=40, blank=True)  # the primary finding's
-    attempts = models.PositiveIntegerField(default=0)  # times taken up, counted before anything
+    code = models.CharField(max_length=40, blank=True)  # of the primary finding
+    attempts = models.PositiveIntegerField(default=0)  # counted before each one begins
     fetch_tries = models.PositiveIntegerField(default=0)  # requests that failed so far
-    # Of them, those that were not its portal's own fault: FETCH_TRIES of them condemn it.
+    # Of them, those that count against the document: after FETCH_TRIES it is rejected.
     counted_tries = models.PositiveIntegerField(default=0, db_default=0)
-    failing_since = models.DateTimeField(null=True, blank=True)  # its deadline counts from then
-    next_attempt_at = models.DateTimeField(null=True, blank=True)  # not asked for before
+    failing_since = models.DateTimeField(null=True, blank=True)  # the deadline counts from here
+    next_attempt_at = models.DateTimeField(null=True, blank=True)  # not fetched before
     transitions = models.PositiveIntegerField(default=0)  # the n of its next ledger entry
     correlation_id = models.UUIDField(default=uuid.uuid4, editable=False)
     rules_version = models.CharField(max_length=20, blank=True)
     duplicate_of = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="duplicates"
     )
-    # The rejected or returned one in whose place it was sent.
+    # The rejected or returned document that it replaces.
     corrects = models.ForeignKey(
         "self",
         on_delete=models.PROTECT,
@@ -138,15 +144,15 @@ class Document(models.Model):
             models.Index(fields=["chunk", "state"], name="documents_of_a_chunk"),
             models.Index(fields=["batch", "state"], name="documents_of_a_batch"),
             models.Index(fields=["site", "sha256"], name="documents_by_content"),
-            # Admission counts what is unfinished, and how much was settled lately.
+            # Admission counts unfinished documents, and those that were settled lately.
             models.Index(fields=["state", "received_at"], name="documents_by_state"),
             models.Index(fields=["settled_at"], name="documents_by_settling"),
-            # What waits for QA, the longest wait first.
+            # For the review queue, the longest wait first.
             models.Index(fields=["state", "settled_at"], name="documents_by_waiting"),
             models.Index(
                 fields=["corrects"], condition=Q(corrects__isnull=False), name="corrections"
             ),
-            # The newest version of each, and the first.
+            # For the newest and the first version of a document.
             models.Index(fields=["site", "doc_id", "id"], name="documents_by_version"),
         ]
         constraints = [
@@ -162,7 +168,7 @@ class Document(models.Model):
             models.UniqueConstraint(
                 fields=["site", "sha256"],
                 condition=Q(state=DocumentState.ARCHIVED, url=""),
-                name="an_upload_is_filed_once",  # under whatever name
+                name="an_upload_is_filed_once",  # under any doc_id
             ),
             models.UniqueConstraint(
                 fields=["batch", "site", "doc_id"],
@@ -183,30 +189,30 @@ class Document(models.Model):
         return f"{self.doc_id} at site {self.site.site_id}"
 
     def change(self, columns: Mapping[str, Any]) -> bool:
-        """Change these columns (`chunk_id`, not `chunk`), unless somebody moved the row: False.
+        """Change these columns (`chunk_id`, not `chunk`) of the row and of this instance.
 
-        No statement runs more often, and Django would build it anew each time. Its text depends on
-        the names of the columns alone.
+        Returns False, and changes nothing, if another process has moved the row meanwhile. The SQL
+        is cached, because no statement runs more often, and it depends only on the columns' names.
         """
         fields = _fields()
         values = [fields[name].get_db_prep_save(new, connection) for name, new in columns.items()]
         fence = (self.pk, self.state, self.transitions)
         with connection.cursor() as cursor:
             cursor.execute(_fenced_update(tuple(columns)), (*values, *fence))
-            is_ours: bool = cursor.rowcount == 1
-        if is_ours:
+            is_changed: bool = cursor.rowcount == 1
+        if is_changed:
             for name, value in columns.items():
                 setattr(self, name, value)
-        return is_ours
+        return is_changed
 
     @property
     def subject(self) -> str:
-        """How the ledger names this document."""
+        """Return how the ledger names this document."""
         return f"document:{self.pk}"
 
     @property
     def current_findings(self) -> "list[Finding]":
-        """Those of the last decision, the primary one first, and the last warning since then."""
+        """Return the findings of the last decision, the primary one first, and a later warning."""
         found = list(self.findings.all())
         decided = [finding for finding in found if finding.runs_out is None]
         last = max((finding.attempt for finding in decided), default=0)
@@ -220,14 +226,15 @@ class Document(models.Model):
 
     @property
     def declared_person(self) -> str:
-        """Whose it is, as its sender said; "" where nobody said so.
+        """Return the name of the person that the sender declared, or "".
 
-        The doc_id of an upload has the name behind its type (decision 12); a portal's has none.
+        The doc_id of an upload contains the name after the type (decision 12); that of a portal's
+        document contains none.
         """
         declared, _, person = self.doc_id.partition(".")
         kind = TYPES.get(declared)
-        is_said = kind is not None and kind.per_person and not self.url
-        return person.replace("-", " ").title() if is_said else ""
+        is_declared = kind is not None and kind.per_person and not self.url
+        return person.replace("-", " ").title() if is_declared else ""
 
     @property
     def type_name(self) -> str:
@@ -245,15 +252,15 @@ def _as_parameter(lease: uuid.UUID) -> Any:
 
 
 @cache
-def _held(leases: int, documents: int) -> str:
+def _lock_query(leases: int, documents: int) -> str:
     document, chunk, site = (model._meta.db_table for model in (Document, Chunk, Site))
-    held_under, ours = (", ".join(["%s"] * number) for number in (leases, documents))
+    held_under, wanted = (", ".join(["%s"] * number) for number in (leases, documents))
     locks = connection.features.has_select_for_no_key_update  # SQLite has one writer at a time
     return f"""SELECT {document}.*, {chunk}.lease_id AS held_under, {site}.site_id AS site_number
         FROM {document}
         JOIN {chunk} ON {chunk}.id = {document}.chunk_id
         JOIN {site} ON {site}.id = {document}.site_id
-        WHERE {chunk}.lease_id IN ({held_under}) AND {document}.id IN ({ours})
+        WHERE {chunk}.lease_id IN ({held_under}) AND {document}.id IN ({wanted})
         ORDER BY {document}.chunk_id, {document}.id
         {f"FOR NO KEY UPDATE OF {chunk}, {document}" if locks else ""}"""  # noqa: S608 - names
 
@@ -267,7 +274,7 @@ def _fenced_update(names: tuple[str, ...]) -> str:
 
 
 class Finding(models.Model):
-    """What a rule saw. The sentences are made from code and facts when they are shown."""
+    """Stores what a rule found. Code and facts become sentences when they are shown."""
 
     document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="findings")
     code = models.CharField(max_length=40)
@@ -276,8 +283,8 @@ class Finding(models.Model):
     facts = models.JSONField(default=dict)  # str and int only
     rules_version = models.CharField(max_length=20)
     attempt = models.PositiveIntegerField(default=1)  # of the document, when it was found
-    # Of what was noted while it was on file, by `expiries`: its last day, and the warning that was
-    # due so many days before; 0 when the day had passed.
+    # Of a warning about a document on file, by `documents.expiries`: the last day of validity, and
+    # how many days before it the warning was due; 0 after that day.
     runs_out = models.DateField(null=True, blank=True)
     days_before = models.PositiveSmallIntegerField(null=True, blank=True)
 

@@ -1,4 +1,4 @@
-"""What people put together in the upload form and have not sent yet."""
+"""Defines drafts: packets in the upload form that are not submitted yet."""
 
 from datetime import datetime, timedelta
 from typing import Self
@@ -18,16 +18,17 @@ class DraftQuerySet(models.QuerySet["Draft"]):
 
 
 class Draft(models.Model):
-    """A packet that is put together, or one file in the place of a rejected one.
+    """Stores a packet that a person prepares, or one file that replaces a rejected one.
 
-    A person has one of the first kind at a time, and one of the second for each document. Its row
-    stays for a while after it was sent, so that sending it again finds the packet.
+    A person has one draft of the first kind at a time, and one of the second kind for each
+    document. The row is kept for some time after the submission, so that submitting it again finds
+    the packet.
     """
 
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     site = models.ForeignKey(Site, on_delete=models.PROTECT, null=True, related_name="+")
     corrects = models.ForeignKey(Document, on_delete=models.PROTECT, null=True, related_name="+")
-    token = models.CharField(max_length=32)  # of the form that it was begun in
+    token = models.CharField(max_length=32)  # of the form in which it was begun
     packet = models.ForeignKey(Packet, on_delete=models.PROTECT, null=True, related_name="+")
     touched_at = models.DateTimeField(default=timezone.now)
 
@@ -59,18 +60,20 @@ class Draft(models.Model):
 
 
 class DraftFile(models.Model):
-    """A file that has come and is not sent yet. Its bytes wait in the spool."""
+    """Stores a file that was uploaded and is not submitted yet. Its bytes wait in the spool."""
 
     draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="files")
     filename = models.CharField(max_length=255)
-    spooled = models.CharField(max_length=200)  # its key in the spool
+    spooled = models.CharField(max_length=200)  # key in the spool
     sha256 = models.CharField(max_length=64)
     size = models.PositiveBigIntegerField()  # bytes
-    document_type = models.CharField(max_length=40, blank=True)  # as chosen; "" for not yet
+    document_type = models.CharField(max_length=40, blank=True)  # as chosen, or ""
     person = models.CharField(max_length=80, blank=True)
-    guess = models.CharField(max_length=40, blank=True)  # by what it says; "" for nobody can tell
-    guessed_at = models.DateTimeField(null=True)  # None: nobody has looked yet
-    doubted = models.CharField(max_length=40, blank=True)  # the choice that was asked back about
+    guess = models.CharField(max_length=40, blank=True)  # detected from the document, or ""
+    guessed_at = models.DateTimeField(null=True)  # None: not detected yet
+    doubted = models.CharField(
+        max_length=40, blank=True
+    )  # the choice that the person was asked to confirm
     received_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""What was read from a document, and from where: the evidence behind its decision."""
+"""Stores what was read from a document, and where: the evidence for the decision."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,24 +16,24 @@ from ingestion.rules.fields.extraction import FieldValue
 
 
 class Extraction(models.Model):
-    """One attempt at a document. Lengths in points from a page's top left corner."""
+    """Stores one attempt. Lengths are in points from the top left corner of a page."""
 
     document = models.ForeignKey(Document, on_delete=models.PROTECT, related_name="extractions")
-    attempt = models.PositiveIntegerField()  # the document's transition that decided by it
+    attempt = models.PositiveIntegerField()  # the transition of the document that it decided
     rules_version = models.CharField(max_length=20)
-    evidence = models.CharField(max_length=400, blank=True)  # for its type
-    dated = models.DateField(null=True, blank=True)  # by its type's dating convention
-    expires = models.DateField(
-        null=True, blank=True
-    )  # its last day, whether its site is live or not
-    terms = models.JSONField(default=dict)  # how long it counts, as it was judged
-    fields = models.JSONField(default=list)  # as `_field` writes them; page 0 is a form
+    evidence = models.CharField(max_length=400, blank=True)  # for the document type
+    dated = models.DateField(null=True, blank=True)  # by the convention of its type
+    expires = models.DateField(null=True, blank=True)  # last day of validity
+    terms = models.JSONField(default=dict)  # validity terms at that time
+    fields = models.JSONField(default=list)  # see `_field`; page 0 is a form
     signature = models.JSONField(null=True, blank=True)  # ink, page, area, digital
-    pages = models.JSONField(default=list)  # of each page, how it was read: `reading.provenance`
+    pages = models.JSONField(default=list)  # how each page was read: `reading.provenance`
     flags = models.JSONField(default=list)  # javascript, digital-signature, ...
     engine = models.CharField(max_length=120, blank=True)  # with versions; "" without OCR
-    is_repaired = models.BooleanField(default=False)  # for reading; the original bytes are kept
-    words = models.BinaryField(default=b"")  # those read by OCR: `words_by_page`
+    is_repaired = models.BooleanField(
+        default=False
+    )  # only for reading; the original bytes are kept
+    words = models.BinaryField(default=b"")  # words read by OCR: see `words_by_page`
 
     class Meta:
         ordering = ["document", "attempt"]
@@ -49,7 +49,7 @@ class Extraction(models.Model):
 
     @classmethod
     def of(cls, document: Document, verdict: Verdict, read: Provenance) -> Self:
-        """Not saved. The document has made the transition that the verdict asked for."""
+        """Return an unsaved extraction. The document has made the move of the verdict already."""
         return cls(
             document=document,
             attempt=document.transitions,
@@ -69,7 +69,7 @@ class Extraction(models.Model):
 
     @property
     def values(self) -> tuple[FieldValue, ...]:
-        """As they were read, without their places."""
+        """Return the values without their positions."""
         return tuple(_value(field) for field in self.fields)
 
     @property
@@ -90,14 +90,14 @@ def _field(value: FieldValue) -> dict[str, Any]:
 
 def _value(field: Mapping[str, Any]) -> FieldValue:
     day = None
-    with suppress(ValueError):  # words, or a date that means no one day
+    with suppress(ValueError):  # not a date, or an ambiguous one
         day = date.fromisoformat(field["value"])
     plain = {name: field[name] for name in ("name", "value", "page", "source", "confidence")}
     return FieldValue(**plain, day=day)
 
 
 def _signature(signature: Signature) -> dict[str, Any]:
-    """Its date is one of the fields. Of a digital one, whose it is and what that is worth."""
+    """Return the record of a signature. Its date is one of the fields."""
     record: dict[str, Any] = {
         "ink": signature.ink.value,
         "page": signature.page,

@@ -1,6 +1,6 @@
-"""What operations look at: hosts, how far sites were, what a bucket has to follow, alarms.
+"""Defines tables for operations: worker hosts, site summaries, pending lock changes, alarms.
 
-None of it is a record of documents: all of it could be lost, and would be there again soon.
+They hold no records of documents. If they are lost, they are soon filled again.
 """
 
 from typing import Self
@@ -14,12 +14,12 @@ from sites.models import Site, Study
 
 
 class WorkerHost(models.Model):
-    """One `manage.py workers`, and when it last gave a sign. Written by `dispatch.heartbeat`."""
+    """Stores the heartbeat of one `manage.py workers`. `dispatch.processes` writes it."""
 
     name = models.CharField(max_length=200, unique=True)  # host:pid:start, never used again
     host = models.CharField(max_length=120)
-    workers = models.PositiveIntegerField()  # shifts that it runs at a time
-    at_work = models.PositiveIntegerField(default=0)  # of these, at the last sign
+    workers = models.PositiveIntegerField()  # shifts that it runs at the same time
+    at_work = models.PositiveIntegerField(default=0)  # busy workers at the last heartbeat
     software = models.CharField(max_length=40)
     started_at = models.DateTimeField(default=timezone.now)
     seen_at = models.DateTimeField(default=timezone.now)
@@ -32,19 +32,19 @@ class WorkerHost(models.Model):
 
 
 class SiteSummary(models.Model):
-    """How far a site was when it was last counted: for the order of a long list alone.
+    """Stores the completeness of a site when it was last counted, to sort long lists.
 
-    What a page shows of a site is counted when it is looked at (docs/adr/0025).
+    What a page shows about a site is counted when the page is requested (docs/adr/0025).
     """
 
     site = models.OneToOneField(
         Site, on_delete=models.CASCADE, primary_key=True, related_name="summary"
     )
-    stamp = models.CharField(max_length=64)  # of the day and of all that is laid down
-    seq = models.BigIntegerField()  # the ledger's last entry when it was counted
+    stamp = models.CharField(max_length=64)  # of the day and of all requirements
+    seq = models.BigIntegerField()  # the last ledger entry when it was counted
     met = models.PositiveIntegerField()
     needed = models.PositiveIntegerField()
-    runs_out_on = models.DateField(null=True)  # the first day on which something does
+    runs_out_on = models.DateField(null=True)  # the next day on which a document expires
     counted_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
@@ -52,14 +52,14 @@ class SiteSummary(models.Model):
 
 
 class LockChange(models.Model):
-    """How long a study is kept has changed, and the bucket's locks do not say so yet.
+    """Stores that the retention of a study has changed, and the bucket's locks have to follow.
 
-    Written with the change, removed by `locks` when they do.
+    It is written with the change. `storage.object_locks` removes it when the locks are adjusted.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
     changed_at = models.DateTimeField(default=timezone.now)
-    error = models.TextField(blank=True)  # why it could not be followed, the last time
+    error = models.TextField(blank=True)  # of the last attempt to adjust the locks
 
     class Meta:
         ordering = ["pk"]
@@ -74,12 +74,12 @@ class Channel(models.TextChoices):
 
 
 class AlarmRow(models.Model):
-    """An alarm that rings, or rang: one row for each kind of it. Written by `alerts`."""
+    """Stores one kind of alarm that is or was active. `operations.alerts` writes it."""
 
     key = models.CharField(max_length=100, unique=True)
     said = models.TextField()
     began_at = models.DateTimeField()
-    told_at = models.DateTimeField()  # its last messages were written then
+    told_at = models.DateTimeField()  # time of its last messages
     over_at = models.DateTimeField(null=True)  # null while it lasts
 
     class Meta:
@@ -96,14 +96,14 @@ class AlarmMessageQuerySet(models.QuerySet["AlarmMessage"]):
         return self.filter(sent_at=None, given_up_at=None)
 
     def failing(self, tries: int) -> Self:
-        """Tried in vain so often, and nothing got out by their channel since."""
+        """Return messages that failed so often while their channel sent nothing else since."""
         sent = AlarmMessage.objects.filter(channel=OuterRef("channel"), sent_at__isnull=False)
         later = sent.filter(sent_at__gte=OuterRef("next_try_at"))
         return self.filter(sent_at=None, tries__gte=tries).exclude(Exists(later))
 
 
 class AlarmMessage(models.Model):
-    """What is to be told of an alarm on one channel: written with its change, sent later."""
+    """Stores a message about an alarm on one channel, which is sent later."""
 
     class Word(models.TextChoices):
         BEGUN = "begun", _("started")

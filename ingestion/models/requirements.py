@@ -1,6 +1,6 @@
-"""What is laid down about documents: which a site needs, how long they count, and what is waived.
+"""Defines which documents sites need, how long they are valid, and which are waived.
 
-Every change is on record, old and new value: the admin makes it inside the ledger.
+The ledger records every change with the old and the new value.
 """
 
 from typing import Self
@@ -29,8 +29,11 @@ class RequiredOf(models.TextChoices):
     LABORATORY = requirements.Each.LABORATORY.value, _("every laboratory")
 
 
-def known_type(slug: str) -> None:
-    """No choices: types are data that a data manager extends, and need no migration."""
+def validate_document_type(slug: str) -> None:
+    """Raise ValidationError unless the type exists.
+
+    The field has no choices, because types are data that a data manager extends without migrations.
+    """
     if slug not in TYPES:
         unknown = _("The document type %(type)s does not exist.")
         raise ValidationError(unknown, params={"type": slug})
@@ -41,10 +44,12 @@ def type_name(slug: str) -> str:
 
 
 class RequiredDocument(models.Model):
-    """A line of a study's own list; a study without any goes by `rules.requirements.USUAL`."""
+    """Stores a line of a study's expected document list. Without any, the default list applies."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="required_documents")
-    document_type = models.CharField(_("document"), max_length=40, validators=[known_type])
+    document_type = models.CharField(
+        _("document"), max_length=40, validators=[validate_document_type]
+    )
     each = models.CharField(
         _("required for"), max_length=20, choices=RequiredOf, default=RequiredOf.SITE
     )
@@ -70,10 +75,12 @@ class RequiredDocument(models.Model):
 
 
 class SiteRequirement(models.Model):
-    """Where one site differs from its study's list: a document more, or one less."""
+    """Stores a difference of one site from its study's list: one document more, or one less."""
 
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="requirements")
-    document_type = models.CharField(_("document"), max_length=40, validators=[known_type])
+    document_type = models.CharField(
+        _("document"), max_length=40, validators=[validate_document_type]
+    )
     is_required = models.BooleanField(_("required at this site"), default=True)
     each = models.CharField(
         _("required for"), max_length=20, choices=RequiredOf, default=RequiredOf.SITE
@@ -99,18 +106,20 @@ class SiteRequirement(models.Model):
 
 class OverrideQuerySet(models.QuerySet["ValidityOverride"]):
     def of_study(self, study: int) -> dict[str, Override]:
-        """By type, for the rules."""
+        """Return the overrides of a study by document type."""
         return {row.document_type: row.override for row in self.filter(study=study)}
 
 
 class ValidityOverride(models.Model):
-    """How long documents of one type count in one study, where that differs from the type's rule.
+    """Stores the validity of one document type in one study, if it differs from the type's rule.
 
-    It holds for what is checked from now on, and for the nightly look at what is on file.
+    It applies to documents that are checked from now on, and to the nightly check for expiries.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="validity_overrides")
-    document_type = models.CharField(_("document"), max_length=40, validators=[known_type])
+    document_type = models.CharField(
+        _("document"), max_length=40, validators=[validate_document_type]
+    )
     max_age_months = models.PositiveSmallIntegerField(
         _("months"),
         null=True,
@@ -164,10 +173,12 @@ class WaiverQuerySet(models.QuerySet["Waiver"]):
 
 
 class Waiver(models.Model):
-    """Somebody decided that a site does without a document. Revoked, and never deleted."""
+    """Stores the decision that a site needs no document of a type. It is revoked, never deleted."""
 
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="waivers")
-    document_type = models.CharField(_("document"), max_length=40, validators=[known_type])
+    document_type = models.CharField(
+        _("document"), max_length=40, validators=[validate_document_type]
+    )
     whose = models.CharField(
         max_length=120,
         blank=True,

@@ -1,4 +1,4 @@
-"""Files that are being uploaded in parts, and the packets of programs that they are for."""
+"""Defines resumable uploads, and the open packets of the HTTP interface that they belong to."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -13,9 +13,9 @@ from sites.models import Site
 
 
 class OpenPacket(models.Model):
-    """A packet that a program has opened over the HTTP interface and has not submitted yet.
+    """Stores a packet that a program has opened over HTTP and has not submitted yet.
 
-    `id` is made of the owner and the key, so that opening it again finds it.
+    `id` is derived from owner and key, so that opening it again finds it.
     """
 
     id = models.UUIDField(primary_key=True)
@@ -41,7 +41,7 @@ class OpenPacket(models.Model):
 
 
 class Upload(models.Model):
-    """One resumable upload: a file of a person's draft, or of a program's open packet.
+    """Stores a resumable upload: a file of a person's draft, or of a program's open packet.
 
     `offset` bytes have been received. They wait in the spool, as parts until the last one has
     come, then as one file.
@@ -90,7 +90,7 @@ class Upload(models.Model):
 
 
 class ReceivedPart(models.Model):
-    """The bytes that one request has brought of an upload. They wait in the spool."""
+    """Stores the bytes of an upload that one request has sent. They wait in the spool."""
 
     upload = models.ForeignKey(Upload, on_delete=models.CASCADE, related_name="parts")
     offset = models.PositiveBigIntegerField()  # of the first byte in the file

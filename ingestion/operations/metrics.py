@@ -10,7 +10,7 @@ from datetime import date, datetime
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 
-from ingestion.core.states import NEEDS_SITE, DocumentState
+from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.models import Document, Extraction
 from ingestion.operations.event_times import DAY, Cut
 from sites.models import Site
@@ -109,7 +109,9 @@ def _median(taken: list[tuple[int, int]], total: int) -> int | None:
 def first_pass(documents: "QuerySet[Document]", since: datetime) -> FirstPass:
     firsts = documents.order_by().values("site", "doc_id").annotate(first=Min("pk"))
     decided = Document.objects.filter(
-        pk__in=firsts.values("first"), settled_at__gte=since, state__in=(*FILED, *NEEDS_SITE)
+        pk__in=firsts.values("first"),
+        settled_at__gte=since,
+        state__in=(*FILED, *STATES_NEEDING_SITE),
     ).order_by()
     counts = decided.aggregate(all=Count("pk"), filed=Count("pk", filter=Q(state__in=FILED)))
     return FirstPass(counts["all"], counts["filed"])
@@ -117,15 +119,17 @@ def first_pass(documents: "QuerySet[Document]", since: datetime) -> FirstPass:
 
 def rejections_by_code(documents: "QuerySet[Document]", since: datetime) -> dict[str, int]:
     """The most frequent first."""
-    rejected = documents.filter(state__in=NEEDS_SITE, settled_at__gte=since)
+    rejected = documents.filter(state__in=STATES_NEEDING_SITE, settled_at__gte=since)
     counted = rejected.order_by().values_list("code").annotate(n=Count("pk"))
     return dict(counted.order_by("-n", "code"))
 
 
 def rejections_by_site(documents: "QuerySet[Document]", since: datetime, most: int) -> list[OfSite]:
     """At most so many: those with the most rejections first, without those that have none."""
-    decided = documents.filter(state__in=(*FILED, *NEEDS_SITE), settled_at__gte=since).order_by()
-    rejected = Count("pk", filter=Q(state__in=NEEDS_SITE))
+    decided = documents.filter(
+        state__in=(*FILED, *STATES_NEEDING_SITE), settled_at__gte=since
+    ).order_by()
+    rejected = Count("pk", filter=Q(state__in=STATES_NEEDING_SITE))
     counted = decided.values_list("site").annotate(n=rejected, all=Count("pk"))
     rows = list(counted.filter(n__gt=0).order_by("-n", "site")[:most])
     sites = Site.objects.in_bulk([key for key, _, _ in rows])

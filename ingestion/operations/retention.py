@@ -15,7 +15,7 @@ from django.utils import timezone
 from audit import background_jobs
 from audit.ledger.log import ledger
 from audit.verification import runs
-from ingestion.core.states import UNSETTLED, ChunkState, DocumentState
+from ingestion.core.states import UNSETTLED_STATES, ChunkState, DocumentState
 from ingestion.documents import batches, page_previews
 from ingestion.intake import drafts, open_packets
 from ingestion.models import Batch, Chunk, Document, DraftFile, ReceivedPart, Upload
@@ -25,7 +25,7 @@ from ingestion.storage import spool
 AT_ONCE = 200  # chunks that one transaction removes
 LEFT_LYING = timedelta(days=1)  # a file in the spool that nobody has touched for so long
 _WAITING = ~Q(state=DocumentState.CANCELLED) & (
-    Q(state__in=(*UNSETTLED, DocumentState.HELD)) | Q(sha256="")
+    Q(state__in=(*UNSETTLED_STATES, DocumentState.HELD)) | Q(sha256="")
 )  # documents whose bytes may be nowhere but in the spool
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.db.models import Count, Q
 
-from ingestion.core.states import NEEDS_SITE, DocumentState
+from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.models import Document
 from ingestion.operations.event_times import HOUR, MINUTE, Cut
 
@@ -20,7 +20,7 @@ _EVERY = list(DocumentState)
 # Not grouped by state: SQLite would go through all documents in that order.
 _OUTCOMES = {
     "filed": Count("pk", filter=Q(state__in=GOOD)),
-    "rejected": Count("pk", filter=Q(state__in=NEEDS_SITE)),
+    "rejected": Count("pk", filter=Q(state__in=STATES_NEEDING_SITE)),
 }
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.core.states import SETTLED, DocumentState
+from ingestion.core.states import SETTLED_STATES, DocumentState
 from web.packets.progress import Progress
 
 D = DocumentState
@@ -37,7 +37,7 @@ def test_a_packet_says_where_it_stands(states, headline, others):
 
 @given(counts())
 def test_a_packet_is_done_when_every_document_is_settled(states):
-    assert Progress(states, needing=0).is_done == all(state in SETTLED for state in states)
+    assert Progress(states, needing=0).is_done == all(state in SETTLED_STATES for state in states)
 
 
 @given(counts(), st.integers(0, 1))

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.undeletable import KeptAdmin
-from ingestion.core.states import SETTLED, BatchState, ChunkState
+from ingestion.core.states import SETTLED_STATES, BatchState, ChunkState
 from ingestion.documents import batches
 from ingestion.documents.transitions import By
 from ingestion.models import Batch, Chunk, Document, Packet
@@ -30,7 +30,8 @@ class CountedAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request)
         counted = rows.annotate(
-            documents_total=_count(self.key), documents_settled=_count(self.key, state__in=SETTLED)
+            documents_total=_count(self.key),
+            documents_settled=_count(self.key, state__in=SETTLED_STATES),
         )
         return cast("QuerySet[Any]", counted)
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.change_reasons import LEAST, MOST
-from ingestion.core.states import UNSETTLED, DocumentState
+from ingestion.core.states import UNSETTLED_STATES, DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.documents import downloads
 from ingestion.documents.transitions import By
@@ -60,7 +60,7 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
 
 
 def _plain_outcome(state: DocumentState) -> str:
-    if state in UNSETTLED and not host_heartbeat.is_any_running():
+    if state in UNSETTLED_STATES and not host_heartbeat.is_any_running():
         return gettext(
             "No worker is running. Your file is saved, and the checks continue as soon as a "
             "worker runs again. If this message stays, contact your administrator."

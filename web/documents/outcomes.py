@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from ingestion.core.states import NEEDS_SITE, DocumentState
+from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.intake import corrections, declarations
 from ingestion.intake.declarations import Declared
 from ingestion.models import Document, Finding
@@ -153,8 +153,8 @@ def outcome(
     correction = _correction(document)
     if needs_site is None:
         own = Document.objects.needing_site().filter(pk=document.pk)
-        needs_site = state in NEEDS_SITE and own.exists()
-    is_replaced = state in NEEDS_SITE and not needs_site and correction is None
+        needs_site = state in STATES_NEEDING_SITE and own.exists()
+    is_replaced = state in STATES_NEEDING_SITE and not needs_site and correction is None
     advised = for_staff or needs_site or state in _ADVISED
     said = remarks(document, for_staff=for_staff, advised=advised)
     return Outcome(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from ingestion.core.states import NEEDS_SITE, SETTLED, DocumentState
+from ingestion.core.states import SETTLED_STATES, STATES_NEEDING_SITE, DocumentState
 from web.shell.state_display import LOOKS, Look, state_label
 
 _ALWAYS_COUNTED = (DocumentState.ARCHIVED, DocumentState.REJECTED)
@@ -30,7 +30,7 @@ class Progress:
 
     @property
     def settled(self) -> int:
-        return sum(n for state, n in self.counts.items() if state in SETTLED)
+        return sum(n for state, n in self.counts.items() if state in SETTLED_STATES)
 
     @property
     def is_done(self) -> bool:
@@ -39,7 +39,7 @@ class Progress:
     @property
     def replaced(self) -> int:
         """The number of documents that the site has replaced since they came back."""
-        returned = (*NEEDS_SITE, DocumentState.WITHDRAWN)
+        returned = (*STATES_NEEDING_SITE, DocumentState.WITHDRAWN)
         return sum(self.counts.get(state, 0) for state in returned) - self.needing
 
     @property
@@ -90,7 +90,9 @@ class Progress:
     @property
     def sentence(self) -> str:
         """The counts in a sentence, for example "2 of 4 checked. 2 filed, 0 rejected."."""
-        others = (state for state in DocumentState if state in SETTLED and self.counts.get(state))
+        others = (
+            state for state in DocumentState if state in SETTLED_STATES and self.counts.get(state)
+        )
         counted = dict.fromkeys((*_ALWAYS_COUNTED, *others))
         sentence = _("{settled} of {total} checked. {counts}.")
         return sentence.format(

@@ -13,7 +13,7 @@ from ingestion.core.errors import (
     TransientError,
 )
 from ingestion.core.ports import EarlyDecision
-from ingestion.core.retry import RetryRules, decide
+from ingestion.core.retry import RetryRules, decide_after_failure
 from tests.ingestion.core.fakes import make_item
 
 RULES = RetryRules(
@@ -43,7 +43,7 @@ def after(error, *, tries=1, counted=None, uniform=longest, **options):
     """Decide after the request that makes them so many tries, of which so many count."""
     item = make_item(tries=tries - 1, counted_tries=(tries if counted is None else counted) - 1)
     options = {"is_portal_down": False, "now": 0.0} | options
-    return decide(error, item, RULES, uniform=uniform, **options)
+    return decide_after_failure(error, item, RULES, uniform=uniform, **options)
 
 
 def test_the_upper_bound_of_the_wait_doubles_and_is_capped():
@@ -75,7 +75,7 @@ def test_failures_of_the_portal_do_not_count_against_the_document():
 
 def test_past_its_deadline_a_document_is_held_if_the_portal_is_to_blame():
     item = make_item(deadline=0.0)
-    decision = decide(PortalUnreachable(), item, RULES, is_portal_down=False, now=1.0)
+    decision = decide_after_failure(PortalUnreachable(), item, RULES, is_portal_down=False, now=1.0)
     assert (decision.code, decision.is_held) == ("PORTAL_UNAVAILABLE", True)
 
 
@@ -83,7 +83,7 @@ def test_the_deadline_counts_from_the_first_failure():
     first = after(PortalUnreachable(), now=7.0)
     assert first.deadline == 7.0 + RULES.deadline_seconds
     item = make_item(deadline=first.deadline)
-    second = decide(PortalUnreachable(), item, RULES, is_portal_down=False, now=9.0)
+    second = decide_after_failure(PortalUnreachable(), item, RULES, is_portal_down=False, now=9.0)
     assert second.deadline == first.deadline
 
 

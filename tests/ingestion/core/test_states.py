@@ -5,7 +5,7 @@ import pytest
 from ingestion.core.states import (
     BATCH_MOVES,
     DOCUMENT_MOVES,
-    WORDS,
+    STATE_LABELS,
     BatchState,
     DocumentState,
     IllegalMove,
@@ -14,7 +14,7 @@ from ingestion.core.states import (
 
 
 def test_every_state_has_its_moves_and_its_word():
-    assert set(DOCUMENT_MOVES) == set(DocumentState) == set(WORDS)
+    assert set(DOCUMENT_MOVES) == set(DocumentState) == set(STATE_LABELS)
     assert set(BATCH_MOVES) == set(BatchState)
 
 

@@ -129,7 +129,7 @@ def test_a_batch_whose_end_was_missed_is_ended_by_the_next_look():
     assert states(batch)[0] == BatchState.IN_PROGRESS
     poll_until(batch.created_at + timedelta(minutes=5))
     assert states(batch)[0] == BatchState.COMPLETED
-    assert not Batch.objects.to_be_polled(timezone.now() + DEADLINE * 9).exists()
+    assert not Batch.objects.due_for_poll(timezone.now() + DEADLINE * 9).exists()
 
 
 def test_documents_that_are_tried_again_get_a_deadline_again():
