@@ -1,4 +1,4 @@
-"""What commands that submit share: waiting for a batch, telling how it ended."""
+"""Provides what commands that submit share: waiting for a batch, and reporting how it ended."""
 
 import argparse
 import json
@@ -15,24 +15,30 @@ from ingestion.intake import registration
 from ingestion.models import Batch
 from ingestion.operations import work_status
 
-SILENCE_SECONDS = 10.0  # after which a wait without a living worker says so
+SILENCE_SECONDS = 10.0  # of waiting without a running worker, until a message says so
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--wait", action="store_true", help="end when the batch is final")
+    """Add the options that `report` reads."""
+    parser.add_argument("--wait", action="store_true", help="wait until the batch has ended")
     parser.add_argument("--json", action="store_true", dest="as_json")
 
 
 def add_key(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the idempotency key."""
     parser.add_argument(
         "--key",
         default="",
-        help="names this submission: sent again under its key, it is the same batch",
+        help="identifies this submission: submitted again with the same key, it is the same batch",
     )
 
 
-def admitted(submit: Callable[[], Batch]) -> Batch:
-    """At the ceiling, exit code 75 (EX_TEMPFAIL of sysexits.h): a scheduler tries again later."""
+def submit_or_fail(submit: Callable[[], Batch]) -> Batch:
+    """Return the batch that `submit` registers. Raises CommandError if it is refused.
+
+    If there is too much unfinished work, the exit code is 75 (EX_TEMPFAIL of sysexits.h), so that a
+    scheduler tries again later.
+    """
     try:
         return submit()
     except registration.AtCapacity as full:
@@ -42,11 +48,11 @@ def admitted(submit: Callable[[], Batch]) -> Batch:
 
 
 def report(batch: Batch, command: BaseCommand, options: dict[str, Any]) -> None:
-    """Print the batch's summary, after waiting for it where that was asked for."""
+    """Print the summary of the batch, after waiting for its end if an option says so."""
     try:
         now = _wait(batch, command) if options["wait"] else progress.of(batch)
     except KeyboardInterrupt:
-        command.stderr.write(f"Not waiting any longer. Batch {batch.reference} goes on without us.")
+        command.stderr.write(f"No longer waiting. Work on batch {batch.reference} continues.")
         sys.exit(130)
     if options["as_json"]:
         command.stdout.write(json.dumps(now.as_json()))
@@ -62,14 +68,14 @@ def report(batch: Batch, command: BaseCommand, options: dict[str, Any]) -> None:
 
 
 def _wait(batch: Batch, command: BaseCommand) -> progress.Progress:
-    """Looks at the row only; interrupting it changes nothing in the work."""
-    started, told = time.monotonic(), False
+    """Wait until the batch has ended. It only reads the row, so it can be interrupted."""
+    started, is_warned = time.monotonic(), False
     for now in progress.until_final(batch):
         silent = time.monotonic() - started > SILENCE_SECONDS and work_status.work_is_left_lying()
-        if silent and not told and not now.is_final:
+        if silent and not is_warned and not now.is_final:
             command.stderr.write(
-                "No worker is alive. The batch is on record and waits; start one with "
+                "No worker is running. The batch is registered and waits. Start a worker with "
                 "`manage.py workers`."
             )
-            told = True
+            is_warned = True
     return now

@@ -63,9 +63,7 @@ class Batch(models.Model):
     next_poll_at = models.DateTimeField(null=True, blank=True, editable=False)
     polled_count = models.PositiveIntegerField(null=True, blank=True, editable=False)
     poll_retries = models.PositiveIntegerField(default=0, editable=False)
-    summary = models.JSONField(
-        default=dict, blank=True
-    )  # set at its end; kept when its chunks are removed
+    summary = models.JSONField(default=dict, blank=True)  # set at its end, kept without chunks
     pruned_at = models.DateTimeField(null=True, blank=True)
 
     objects = BatchQuerySet.as_manager()

@@ -99,9 +99,7 @@ class Document(models.Model):
     expected_sha256 = models.CharField(max_length=64, blank=True)  # as the manifest announces it
     sha256 = models.CharField(max_length=64, blank=True, db_index=True)
     size = models.PositiveBigIntegerField(null=True, blank=True)  # bytes
-    etag = models.CharField(
-        max_length=200, blank=True
-    )  # a strong ETag, with which the portal served the bytes
+    etag = models.CharField(max_length=200, blank=True)  # strong; the portal sent it
     pages = models.PositiveIntegerField(null=True, blank=True)
     state = models.CharField(
         max_length=20, choices=state_choices(DocumentState), default=DocumentState.RECEIVED

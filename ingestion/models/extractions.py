@@ -30,9 +30,7 @@ class Extraction(models.Model):
     pages = models.JSONField(default=list)  # how each page was read: `reading.provenance`
     flags = models.JSONField(default=list)  # javascript, digital-signature, ...
     engine = models.CharField(max_length=120, blank=True)  # with versions; "" without OCR
-    is_repaired = models.BooleanField(
-        default=False
-    )  # only for reading; the original bytes are kept
+    is_repaired = models.BooleanField(default=False)  # for reading; the original is kept
     words = models.BinaryField(default=b"")  # words read by OCR: see `words_by_page`
 
     class Meta:

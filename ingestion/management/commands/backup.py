@@ -1,6 +1,6 @@
-"""Makes a backup while work goes on, for people and for schedulers.
+"""Makes a backup while work continues.
 
-Exit codes: 0 made; 1 made, but files that the database names were not to be had; 2 not made.
+Exit codes: 0 made; 1 made, but files that the database names were missing or changed; 2 not made.
 """
 
 import sys
@@ -15,22 +15,22 @@ from ingestion.backup.contents import BackupProblem
 from ingestion.backup.making import Made, make
 from ingestion.core.errors import StorageUnavailable
 
-NOT_IN_IT = (
-    "Not in it, keep them elsewhere: the signing key (AUDIT_KEY_FILE), the settings (.env, or the\n"
-    "environment), PORTAL_SECRETS_DIR, DOCUMENT_TYPES_FILE, and exports (EXPORT_DIR).\n"
-    "It is not encrypted, and documents hold personal data: see docs/operations.md."
+NOT_INCLUDED = (
+    "Not in the backup, store them elsewhere: the signing key (AUDIT_KEY_FILE), the settings\n"
+    "(.env, or the environment), PORTAL_SECRETS_DIR, DOCUMENT_TYPES_FILE, and exports (EXPORT_DIR).\n"
+    "The backup is not encrypted, and documents contain personal data: see docs/operations.md."
 )
 
 
 class Command(BaseCommand):
-    help = "Copies database, archive, spool and anchors, as they are at one moment, into DIR."
+    help = "Copies database, archive, spool and anchors, as of one moment, into DIR."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "target",
             type=Path,
             metavar="DIR",
-            help="May have older ones: what they hold of the archive is not copied again.",
+            help="May contain older backups: their files of the archive are not copied again.",
         )
 
     def handle(self, *_args: Any, target: Path, **_options: Any) -> None:
@@ -39,20 +39,20 @@ class Command(BaseCommand):
         except (BackupProblem, StorageUnavailable, OSError, Error) as error:
             message = f"No backup was made: {str(error).strip()}"
             raise CommandError(message, returncode=2) from error
-        self.stdout.write(_told(made))
-        if lacking := made.manifest.missing_count:
+        self.stdout.write(_summary(made))
+        if missing := made.manifest.missing_count:
             self.stderr.write(
-                f"{lacking:,} files that the database names were not to be had, or are no longer "
-                f"what they were: {', '.join(made.manifest.missing)}. See `manage.py "
+                f"{missing:,} files that the database names are missing, or have "
+                f"changed: {', '.join(made.manifest.missing)}. See `manage.py "
                 "verify_archive`."
             )
             sys.exit(1)
 
 
-def _told(made: Made) -> str:
+def _summary(made: Made) -> str:
     manifest = made.manifest
     return (
         f"{made.folder}: {manifest.files:,} files, {manifest.bytes / 1e6:,.1f} MB "
         f"({made.new:,} new in the archive), and a ledger of {manifest.entries:,} entries.\n"
-        f"SHA-256 of its manifest, which is on record: {made.sha256}\n{NOT_IN_IT}"
+        f"SHA-256 of its manifest, which the ledger contains: {made.sha256}\n{NOT_INCLUDED}"
     )

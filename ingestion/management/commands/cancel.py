@@ -1,4 +1,4 @@
-"""A batch that should not be worked any further."""
+"""Cancels a batch."""
 
 import argparse
 from typing import Any
@@ -13,7 +13,7 @@ from ingestion.models import Batch
 
 
 class Command(BaseCommand):
-    help = "Cancels a batch: what waits at once, what is in hand as soon as it is over."
+    help = "Cancels a batch: waiting documents at once, others when their current step ends."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("batch", metavar="BAT-YYYY-NNNN")

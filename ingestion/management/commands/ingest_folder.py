@@ -1,4 +1,4 @@
-"""The files of a folder become a batch: for packets that come on a disk instead of a portal."""
+"""Registers the files of a folder as a batch, for packets that arrive on a disk."""
 
 import argparse
 from pathlib import Path
@@ -15,8 +15,9 @@ from sites.models import Site
 
 class Command(BaseCommand):
     help = (
-        "Registers the files of a folder for one site. A file's stem is its document's identity; "
-        "of several files with one stem the only PDF keeps it, the others go by their whole names."
+        "Registers the files of a folder for one site. The name of a file without suffix is the "
+        "doc_id. If several files have the same one, the only PDF keeps it, and the others use "
+        "their full names."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -38,7 +39,7 @@ class Command(BaseCommand):
             idempotency_key=options["key"],
         )
         try:
-            batch = waiting.admitted(
+            batch = waiting.submit_or_fail(
                 lambda: registration.register_folder(folder, found, submission)
             )
         except (registration.Refused, OSError) as error:

@@ -1,4 +1,4 @@
-"""A manifest becomes a batch. One bad line refuses the whole file, with every fault named."""
+"""Registers a manifest as a batch. If a line is invalid, nothing is registered."""
 
 import argparse
 from pathlib import Path
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             idempotency_key=options["key"],
         )
         try:
-            batch = waiting.admitted(
+            batch = waiting.submit_or_fail(
                 lambda: registration.register_manifest(descriptors, submission)
             )
         except manifest.Refused as refused:

@@ -1,6 +1,7 @@
-"""Locks in the archive's bucket, now: what a job does after a change, and each night for a part.
+"""Adjusts the object locks in the archive's bucket now.
 
-Exit codes: 0 they are as the ledger says; 1 the bucket refused some; 2 it could not be run.
+A job does the same after each change, and each night for a part of the archive. Exit codes: 0 the
+locks are as the ledger says; 1 the bucket refused some; 2 the command could not run.
 """
 
 import argparse
@@ -19,30 +20,30 @@ from sites.models import Study
 
 class Command(BaseCommand):
     help = (
-        "Locks documents in the archive's bucket for as long as the ledger says, and puts legal "
-        "holds on and takes them off. In compliance mode nobody can make a lock shorter again."
+        "Locks documents in the archive's bucket for as long as the ledger says, and sets and "
+        "removes legal holds. In compliance mode, a lock cannot be shortened."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--study", default="", help="only this one, by its protocol number")
+        parser.add_argument("--study", default="", help="only the study with this protocol number")
         parser.add_argument("--dry-run", action="store_true", help="count, change nothing")
 
     def handle(self, *args: Any, study: str, dry_run: bool, **options: Any) -> None:
         try:
-            followed = object_locks.follow(_studies(study), dry_run=dry_run)
+            followed = object_locks.follow(_find_studies(study), dry_run=dry_run)
         except Error as error:
             raise CommandError(
                 f"The database failed: {str(error).strip()}", returncode=2
             ) from error
         if not isinstance(archive(), BucketArchive):
-            self.stdout.write("The archive is a folder: its files are read-only for good.")
+            self.stdout.write("The archive is a folder: its files are always read-only.")
             return
-        self.stdout.write(_told(followed, dry_run=dry_run))
+        self.stdout.write(_summary(followed, dry_run=dry_run))
         if followed.refused:
             sys.exit(1)
 
 
-def _studies(protocol: str) -> list[int]:
+def _find_studies(protocol: str) -> list[int]:
     found = Study.objects.filter(protocol_number=protocol) if protocol else Study.objects.all()
     keys = list(found.values_list("pk", flat=True))
     if protocol and not keys:
@@ -50,12 +51,12 @@ def _studies(protocol: str) -> list[int]:
     return keys
 
 
-def _told(followed: Followed, *, dry_run: bool) -> str:
+def _summary(followed: Followed, *, dry_run: bool) -> str:
     verb = "would be locked" if dry_run else "locked"
-    lines = [f"{followed.looked_at:,} documents looked at, {followed.locked:,} {verb} anew."]
+    lines = [f"{followed.looked_at:,} documents checked, {followed.locked:,} {verb} anew."]
     lines += [f"Refused: {sha256}: {why}" for sha256, why in followed.named.items()]
     if followed.refused > len(followed.named):
         lines.append(f"And {followed.refused - len(followed.named):,} more.")
     if followed.refused:
-        lines.append("Give us the rights that docs/operations.md lists, and run this again.")
+        lines.append("Grant the rights that docs/operations.md lists, and run this again.")
     return "\n".join(lines)

@@ -1,8 +1,8 @@
-"""Is a site's portal ready to be asked? For an operator who sets it up, or wonders what is wrong.
+"""Checks whether the portal of a site is ready.
 
-Exit code 0: it is; 1: it is not, or there is no such site. It is asked once or twice, in slots of
-the bucket that the workers use, and no document is fetched. A portal whose breaker is open is asked
-all the same: whoever wonders what is wrong wants to know.
+It sends one or two requests, in slots of the rate limit that the workers use, and fetches no
+document. It also asks a portal whose breaker is open. Exit code 0: ready; 1: not ready, or no such
+site.
 """
 
 import argparse
@@ -19,15 +19,15 @@ from ingestion.dispatch.work_items import portal_terms_of
 from ingestion.sources.http.check import look
 from sites.models import Site
 
-LEAD_SECONDS = 0.25  # in which certificates and secrets are read
-LONG_SECONDS = 2.0  # a wait that is worth a word
+LEAD_SECONDS = 0.25  # in which certificates and secrets are read before the first request
+LONG_WAIT_SECONDS = 2.0  # from here on, a message says so
 
 
 class Command(BaseCommand):
     help = "Tests a portal's reachability, TLS, credentials and clock. Fetches no document."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("site", help="a site number, as 1001")
+        parser.add_argument("site", help="a site number, for example 1001")
 
     def handle(self, *args: Any, site: str, **options: Any) -> None:
         found = Site.objects.select_related("portal").filter(site_id=site).first()
@@ -35,21 +35,21 @@ class Command(BaseCommand):
             raise CommandError(f"there is no site '{site}'")
         terms = portal_terms_of(found.portal)
         self.stdout.write(f"Portal {terms.key} of site {site}, {terms.base_url}")
-        remarks = asyncio.run(look(terms, settings.INGEST_LIMITS, waits=self._waits(terms)))
+        remarks = asyncio.run(look(terms, settings.INGEST_LIMITS, waits=self._reserve_waits(terms)))
         for remark in remarks:
             self.stdout.write(f"{'ok ' if remark.is_good else 'BAD'}  {remark.sentence}")
         if not all(remark.is_good for remark in remarks):
             raise CommandError(f"the portal of site {site} is not ready")
 
-    def _waits(self, terms: PortalTerms) -> tuple[float, float]:
-        """Seconds until each of two requests may go. The second one is seldom needed, and lost."""
-        pace = RequestRate.of(terms.rate_per_second, terms.burst)
-        reserved = portal_limit_rows.reserve_tokens(terms.portal, pace, 2, lead=LEAD_SECONDS)
+    def _reserve_waits(self, terms: PortalTerms) -> tuple[float, float]:
+        """Reserve two requests, and return the seconds until each. The second is rarely needed."""
+        rate = RequestRate.of(terms.rate_per_second, terms.burst)
+        reserved = portal_limit_rows.reserve_tokens(terms.portal, rate, 2, lead=LEAD_SECONDS)
         if reserved is None:
-            self.stdout.write("Its breaker is open: workers do not ask it just now. We do.")
+            self.stdout.write("The portal's breaker is open, so workers do not ask it now.")
             return 0.0, 1 / terms.rate_per_second
         at = reserved.now + LEAD_SECONDS
-        first, second = (go - reserved.now for go in pace.start_times(reserved.tat, at, 2))
-        if first > LONG_SECONDS:
-            self.stdout.write(f"It is busy: its next slot is in {first:.0f} s.")
+        first, second = (start - reserved.now for start in rate.start_times(reserved.tat, at, 2))
+        if first > LONG_WAIT_SECONDS:
+            self.stdout.write(f"The portal is in use: the next request may start in {first:.0f} s.")
         return first, second

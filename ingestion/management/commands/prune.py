@@ -1,4 +1,4 @@
-"""Housekeeping by policy: run it once a day."""
+"""Removes what is no longer needed, by the retention policy. Run it once a day."""
 
 import argparse
 from typing import Any
@@ -10,8 +10,8 @@ from ingestion.operations import retention
 
 class Command(BaseCommand):
     help = (
-        "Removes the chunks of batches that finished RETENTION_DAYS ago, and files that nobody "
-        "needs in the spool. Never documents, findings, the ledger or the archive."
+        "Removes the chunks of batches that finished RETENTION_DAYS ago, and unneeded files of the "
+        "spool. Never removes documents, findings, ledger entries or files of the archive."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -22,8 +22,8 @@ class Command(BaseCommand):
         self, *args: Any, days: int | None = None, dry_run: bool = False, **options: Any
     ) -> None:
         pruned = retention.prune(days=days, dry_run=dry_run)
-        said = "would be removed" if dry_run else "removed"
+        verb = "would be removed" if dry_run else "removed"
         self.stdout.write(
             f"{pruned.chunks} chunks of {pruned.batches} finished batches and {pruned.files} "
-            f"leftovers in the spool {said}."
+            f"leftovers in the spool {verb}."
         )

@@ -1,4 +1,4 @@
-"""A site's portal is asked again for all that it gave: a batch without a manifest."""
+"""Asks the portal of a site again for all documents that it has served."""
 
 import argparse
 from typing import Any
@@ -15,8 +15,8 @@ from sites.models import Site
 
 class Command(BaseCommand):
     help = (
-        "Asks a site's portal again for what it gave before. What is unchanged ends as already on "
-        "file, what has changed is a new version."
+        "Asks the portal of a site again for the documents that it has served. Unchanged documents "
+        "end as already on file, changed ones are new versions."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             asks_for=found.site_id,
         )
         try:
-            batch = waiting.admitted(lambda: pull(found, submission))
+            batch = waiting.submit_or_fail(lambda: pull(found, submission))
         except (NothingToPull, PortalSilent) as error:
             raise CommandError(f"{error}; nothing was registered") from error
         waiting.report(batch, self, options)

@@ -1,4 +1,4 @@
-"""One sweep for orphans now, for an operator who does not want to wait for the next tick."""
+"""Recovers from dead workers now, without waiting for the next tick of a host."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from ingestion.dispatch import recovery
 
 class Command(BaseCommand):
     help = (
-        "Makes the chunks of workers that fell silent due again, removes spool folders that nobody "
-        "holds, and says how many there were. Every host does the same each second."
+        "Makes the chunks of silent workers due again, removes spool folders without a lease, and "
+        "prints how many there were. Every host does the same each second."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,7 +1,6 @@
-"""Brings a backup back into an empty place, and checks all of it.
+"""Restores a backup into an empty installation, and checks all of it.
 
-Exit codes: 0 it is back, and holds; 1 it is back, and something is wrong, which is named; 2 it was
-refused or could not be done, and nothing works yet.
+Exit codes: 0 restored, and all checks passed; 1 restored, and a check failed; 2 not restored.
 """
 
 import sys
@@ -19,47 +18,52 @@ from ingestion.core.errors import StorageUnavailable
 
 
 class Command(BaseCommand):
-    help = "Brings database, archive, spool and anchors back from a backup, and checks them."
+    help = "Restores database, archive, spool and anchors from a backup, and checks them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "place", type=Path, metavar="DIR", help="A backup; of several in it the newest."
+            "place",
+            type=Path,
+            metavar="DIR",
+            help="A backup, or a folder whose newest backup is used.",
         )
         parser.add_argument(
-            "--verify-only", action="store_true", help="Read every file of it; write nothing."
+            "--verify-only",
+            action="store_true",
+            help="Read all files of the backup, write nothing.",
         )
 
     def handle(self, *_args: Any, place: Path, verify_only: bool, **_options: Any) -> None:
         try:
             if verify_only:
-                self.stdout.write(_looked_at(place.resolve()))
+                self.stdout.write(_verify(place.resolve()))
                 return
             restored = restoring.restore(place.resolve(), actor="system:restore")
         except (BackupProblem, StorageUnavailable, OSError, Error) as error:
             message = f"Not restored: {str(error).strip()}"
             raise CommandError(message, returncode=2) from error
-        self.stdout.write(_told(restored))
+        self.stdout.write(_summary(restored))
         if restored.findings:
             sys.exit(1)
 
 
-def _looked_at(place: Path) -> str:
-    """Raises BackupProblem."""
+def _verify(place: Path) -> str:
+    """Return what was verified. Raises BackupProblem."""
     folder, manifest = restoring.look(place)
     return (
-        f"{folder}: all {manifest.files:,} files are what they were when the backup was made, "
-        f"{manifest.began_at}. Only restoring shows that they work."
+        f"{folder}: all {manifest.files:,} files are unchanged since the backup was made, "
+        f"{manifest.began_at}. Only a restore shows that they can be used."
     )
 
 
-def _told(restored: Restored) -> str:
+def _summary(restored: Restored) -> str:
     manifest = restored.manifest
     first = (
-        f"{restored.folder} is back, as it was at {manifest.began_at}: {restored.entries:,} "
-        f"entries of the ledger and {restored.files:,} files of the archive, all of them read."
+        f"{restored.folder} is restored, as of {manifest.began_at}: {restored.entries:,} "
+        f"entries of the ledger and {restored.files:,} files of the archive were verified."
     )
     if restored.findings:
-        verdict = "But NOT ALL IS WELL, and workers should not be started yet:"
+        verdict = "PROBLEMS WERE FOUND. Do not start the workers yet:"
     else:
-        verdict = "Ledger and archive hold. Start the workers: what was under way goes on."
+        verdict = "Ledger and archive are intact. Start the workers: they continue unfinished work."
     return "\n".join([first, verdict, *restored.findings, *restored.notes])

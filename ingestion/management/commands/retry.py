@@ -1,4 +1,4 @@
-"""Held documents go back into the queue, when what held them is mended."""
+"""Puts held documents back into the queue, after the cause was fixed."""
 
 import argparse
 from typing import Any
@@ -14,7 +14,7 @@ from sites.models import Site
 
 
 class Command(BaseCommand):
-    help = "Puts the documents that are held back into the queue: all, or those of a code or site."
+    help = "Puts held documents back into the queue: all, or those of a code or a site."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--code", help="only those held for this reason")

@@ -1,4 +1,4 @@
-"""Where the work stands, for a person or a script."""
+"""Prints the status of the work."""
 
 import argparse
 import json
@@ -13,31 +13,26 @@ from ingestion.operations import work_status
 
 class Command(BaseCommand):
     help = (
-        "Queue depth, what is in flight, the oldest waiting document, workers, portals that are "
-        "down or fully used, the ledger's size, what of it is signed and anchored."
+        "Prints queue depth, work in progress, the oldest waiting document, workers, portals that "
+        "are down or fully used, the size of the ledger, and what of it is signed and anchored."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *args: Any, as_json: bool, **options: Any) -> None:
-        status = work_status.status() | _tasks()
+        status = work_status.status() | {
+            "ring_unanswered": bool(wakeup.find_pending_wakeup()),
+            "failed_tasks": Failure.objects.filter(success=False).count(),
+        }
         if as_json:
             self.stdout.write(json.dumps(status))
             return
         for name, value in status.items():
-            self.stdout.write(f"{name.replace('_', ' '):<24} {_shown(value)}")
+            self.stdout.write(f"{name.replace('_', ' '):<24} {_as_text(value)}")
 
 
-def _tasks() -> dict[str, Any]:
-    """What stands between the rows and the workers."""
-    return {
-        "ring_unanswered": bool(wakeup.find_pending_wakeup()),
-        "failed_tasks": Failure.objects.filter(success=False).count(),
-    }
-
-
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{n} {state}" for state, n in value.items()) or "none"
     if isinstance(value, list):

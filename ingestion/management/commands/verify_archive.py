@@ -1,7 +1,7 @@
-"""Checks the archive, for people and for schedulers.
+"""Checks the archive.
 
-Exit codes: 0 every file is what it was; 1 one is missing, changed, unreadable or can be written to;
-2 the check could not be run, which says nothing about the archive.
+Exit codes: 0 every file is unchanged; 1 a file is missing, changed, unreadable or writable; 2 the
+check could not run, which says nothing about the archive.
 """
 
 import argparse
@@ -16,33 +16,33 @@ from ingestion.core.errors import StorageUnavailable
 from ingestion.storage import archive_verification
 from ingestion.storage.archive_verification import Fault, Stock
 
-_LOCK = "within a month by itself, now by `manage.py lock_archive` (this breaks nothing)"
+_LOCK = "corrected within a month, or now by `manage.py lock_archive` (this does no harm)"
 WHAT = {
-    Fault.MISSING: "MISSING, though a document says that it was stored",
-    Fault.CHANGED: "CHANGED: the bytes are not those of the name",
+    Fault.MISSING: "MISSING, although a document says that it was stored",
+    Fault.CHANGED: "CHANGED: the bytes do not match the name",
     Fault.UNREADABLE: "cannot be read",
-    Fault.WRITABLE: "can be written to: seal it (chmod 444, Object Lock), and find out since when",
-    Fault.ORPHANED: "belongs to no document (this breaks nothing)",
-    Fault.SHORT: f"is locked in S3 for less than its study is kept: {_LOCK}",
+    Fault.WRITABLE: "is writable: protect it (chmod 444, Object Lock), and find out since when",
+    Fault.ORPHANED: "belongs to no document (this does no harm)",
+    Fault.SHORT: f"is locked in S3 for less than its study's retention: {_LOCK}",
     Fault.UNHELD: f"has no legal hold in S3, and its study has one: {_LOCK}",
-    Fault.STILL_HELD: f"is held in S3 still, and the hold was lifted: {_LOCK}",
+    Fault.STILL_HELD: f"has a legal hold in S3 that was lifted: {_LOCK}",
 }
 WHAT_TO_DO = (
-    "What to do: keep the archive as it is, find out who could write to it, and bring the named\n"
-    "files back from a backup. Documents name their file by its hash, in `sha256`."
+    "What to do: keep the archive as it is, find out who could write to it, and restore the named\n"
+    "files from a backup. Documents name their file by its hash, in `sha256`."
 )
 
 
 class Command(BaseCommand):
-    help = "Reads every file of the archive, and compares it with what the documents on file say."
+    help = "Reads every file of the archive, and compares it with the documents on file."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--rolling",
             action="store_true",
-            help="Only today's part: each day another one, all of them in a month.",
+            help="Only the part of today: each file is read once a month.",
         )
-        parser.add_argument("--json", action="store_true", help="One JSON object, for programs.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         parts = (
@@ -50,39 +50,40 @@ class Command(BaseCommand):
             if options["rolling"]
             else archive_verification.PARTS
         )
-        shown = self._show if self.stderr.isatty() and not options["json"] else _hide
+        is_shown = self.stderr.isatty() and not options["json"]
+        progress = self._show_progress if is_shown else _hide_progress
         try:
             stock = archive_verification.take_stock(
-                parts, asked_by="system:command", progress=shown
+                parts, asked_by="system:command", progress=progress
             )
         except (Error, StorageUnavailable, OSError) as error:
-            raise self._unchecked(error, as_json=options["json"]) from error
-        self.stdout.write(json.dumps(stock.as_json()) if options["json"] else _told(stock))
+            raise self._failure(error, as_json=options["json"]) from error
+        self.stdout.write(json.dumps(stock.as_json()) if options["json"] else _summary(stock))
         if not stock.intact:
             sys.exit(1)
 
-    def _show(self, done: int, total: int) -> None:
+    def _show_progress(self, done: int, total: int) -> None:
         end = "\n" if done == total else ""
         self.stderr.write(f"\r{done} of {total} parts read", ending=end)
         self.stderr.flush()
 
-    def _unchecked(self, error: Exception, *, as_json: bool) -> CommandError:
+    def _failure(self, error: Exception, *, as_json: bool) -> CommandError:
         message = f"The archive could not be checked: {str(error).strip()}"
         if as_json:
             self.stdout.write(json.dumps({"intact": None, "error": message}))
         return CommandError(message, returncode=2)
 
 
-def _hide(_done: int, _total: int) -> None:
+def _hide_progress(_done: int, _total: int) -> None:
     pass
 
 
-def _told(stock: Stock) -> str:
+def _summary(stock: Stock) -> str:
     first = f"{stock.files:,} files read in {stock.seconds:.1f} s"
     if stock.intact:
         first = f"The archive is intact: {first}."
     else:
-        first = f"The archive is NOT what was filed ({first}):"
+        first = f"The archive DIFFERS from what was filed ({first}):"
     lines = [first]
     for fault, names in stock.named.items():
         lines += [f"{name} {WHAT[fault]}" for name in names]

@@ -1,4 +1,4 @@
-"""The nightly look at what is on file, by hand or by a scheduler of one's own."""
+"""Records which documents on file expire. It runs each night by itself."""
 
 import argparse
 from typing import Any
@@ -10,14 +10,14 @@ from ingestion.documents import expiries
 
 class Command(BaseCommand):
     help = (
-        "Notes which documents on file run out soon (90, 30 and 7 days before their last day, or "
-        "as their study lays down) and which have. Each warning is noted once."
+        "Records which documents on file expire soon (90, 30 and 7 days before their last day, or "
+        "as their study says) and which have expired. Each warning is recorded once."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="count, note nothing")
+        parser.add_argument("--dry-run", action="store_true", help="count, record nothing")
 
     def handle(self, *args: Any, dry_run: bool = False, **options: Any) -> None:
         noted = expiries.note(dry_run=dry_run)
-        said = "would be noted" if dry_run else "noted"
-        self.stdout.write(f"{noted.soon} that run out soon and {noted.over} that have {said}.")
+        verb = "would be recorded" if dry_run else "recorded"
+        self.stdout.write(f"{noted.soon} that expire soon and {noted.over} expired ones {verb}.")

@@ -1,4 +1,4 @@
-"""A worker host in one command: the cluster, the dispatcher's loop, and a clean end."""
+"""Runs a worker host: the cluster, the loop of the dispatcher, and a graceful shutdown."""
 
 import sys
 from typing import Any
@@ -12,15 +12,15 @@ from ingestion.storage.bucket_checks import BUCKETS
 
 class Command(BaseCommand):
     help = (
-        "Works batches until it is stopped. SIGTERM or Ctrl-C drains: what is in hand finishes or "
-        "goes back to the queue. Twice means now. Exit code 0 after a clean drain, 1 otherwise."
+        "Works on batches until stopped. SIGTERM or Ctrl-C drains: what was begun finishes or "
+        "returns to the queue. A second one ends at once. Exit code 0 after a clean drain, else 1."
     )
 
     requires_migrations_checks = True
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # A bucket that locks nothing is found before a document lies in it. `check --deploy` asks
-        # the same; other commands do not, for it takes requests.
+        # A bucket without locks is found before a document is stored in it. `check --deploy` asks
+        # the same; other commands do not, because it takes requests.
         self.check(tags=[BUCKETS], include_deployment_checks=True)
 
         def ready() -> None:

@@ -51,7 +51,7 @@ def test_all_that_was_received_is_in_it(target, filed, waiting, capsys):
     assert set(listed(target, Kind.ANCHORS)) == {"checkpoints.log", "vkeys.txt"}
     assert len(listed(target, Kind.DATABASE)) == 1
     assert manifest.missing_count == 0
-    assert "Not in it, keep them elsewhere: the signing key" in capsys.readouterr().out
+    assert "Not in the backup, store them elsewhere: the signing key" in capsys.readouterr().out
     contents.refuse_changed(folder, manifest)
 
 

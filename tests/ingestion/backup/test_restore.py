@@ -43,7 +43,7 @@ def below(folder):
 def test_on_another_machine_all_of_it_is_back(kept, filed, waiting, elsewhere, capsys):
     with elsewhere():
         assert run("restore", kept.parent) == 0
-        assert "Ledger and archive hold. Start the workers" in capsys.readouterr().out
+        assert "Ledger and archive are intact. Start the workers" in capsys.readouterr().out
         assert all(archive().has(sha256) for sha256 in filed)
         assert Document.objects.get(pk=waiting.pk).state == DocumentState.RECEIVED
         assert spool.path_of(waiting.spooled).read_bytes() == b"%PDF-1.7"

@@ -112,7 +112,7 @@ def test_waiting_ends_with_the_batch_and_tells_what_became_of_it(manifest, capsy
 def test_a_wait_without_a_worker_says_so(manifest, capsys, monkeypatch):
     monkeypatch.setattr(waiting, "SILENCE_SECONDS", -1.0)
     call_command("ingest_manifest", manifest({}), wait=True)
-    assert "No worker is alive" in capsys.readouterr().err
+    assert "No worker is running" in capsys.readouterr().err
 
 
 def test_what_waits_for_its_portal_is_not_left_lying():

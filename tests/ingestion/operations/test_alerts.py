@@ -216,7 +216,7 @@ def test_the_command_tells_what_rings_and_fails_when_it_cannot(hook, capsys):
     hook.status = 204
     host()
     call_command("alerts")
-    assert "No alarm rings." in capsys.readouterr().out
+    assert "No alarm is active." in capsys.readouterr().out
     assert hook.events[-1] == ("workers", "over")
 
 

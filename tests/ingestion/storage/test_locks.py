@@ -441,7 +441,7 @@ def test_verify_archive_tells_what_is_locked_otherwise(
     assert "`manage.py lock_archive`" in capsys.readouterr().out
     call_command("lock_archive")
     call_command("verify_archive", "--json")
-    assert "2 documents looked at, 2 locked anew." in capsys.readouterr().out
+    assert "2 documents checked, 2 locked anew." in capsys.readouterr().out
 
 
 def test_a_dry_run_locks_nothing(file, lock, capsys):
