@@ -17,7 +17,7 @@ from ingestion.core.errors import StorageUnavailable
 
 NOT_INCLUDED = (
     "Not in the backup, store them elsewhere: the signing key (AUDIT_KEY_FILE), the settings\n"
-    "(.env, or the environment), PORTAL_SECRETS_DIR, DOCUMENT_TYPES_FILE, and exports (EXPORT_DIR).\n"
+    "(.env, or the environment), PORTAL_SECRETS_DIR, DOCUMENT_TYPES_FILE, exports (EXPORT_DIR).\n"
     "The backup is not encrypted, and documents contain personal data: see docs/operations.md."
 )
 

@@ -20,4 +20,6 @@ class Command(BaseCommand):
     def handle(self, *args: Any, dry_run: bool = False, **options: Any) -> None:
         noted = expiries.note(dry_run=dry_run)
         verb = "would be recorded" if dry_run else "recorded"
-        self.stdout.write(f"{noted.soon} that expire soon and {noted.over} expired ones {verb}.")
+        self.stdout.write(
+            f"{noted.soon} documents expiring soon and {noted.over} expired documents {verb}."
+        )

@@ -221,7 +221,7 @@ def test_what_was_missing_from_the_beginning_is_told(target, filed, elsewhere, c
 
 def test_a_backup_can_be_looked_at_without_bringing_it_back(kept, capsys):
     assert run("restore", kept, "--verify-only") == 0
-    assert "files are what they were" in capsys.readouterr().out
+    assert "files are unchanged since the backup was made" in capsys.readouterr().out
     cut(database(kept))
     assert run("restore", kept, "--verify-only") == 2
 

@@ -227,14 +227,14 @@ def test_the_page_shows_the_last_warning_beside_what_its_filing_found():
     assert told.why.startswith("It is on file since ")
 
 
-def test_the_command_says_what_it_noted(capsys):
+def test_the_command_prints_what_it_recorded(capsys):
     ends = date.today() + timedelta(days=5)  # noqa: DTZ011 - days apart, whatever the zone
     make_read(make_site(), "medical-licence", expiry_date=ends)
     call_command("watch_expiries", dry_run=True)
     call_command("watch_expiries")
     call_command("watch_expiries")
     assert capsys.readouterr().out.splitlines() == [
-        "1 that run out soon and 0 that have would be noted.",
-        "1 that run out soon and 0 that have noted.",
-        "0 that run out soon and 0 that have noted.",
+        "1 documents expiring soon and 0 expired documents would be recorded.",
+        "1 documents expiring soon and 0 expired documents recorded.",
+        "0 documents expiring soon and 0 expired documents recorded.",
     ]

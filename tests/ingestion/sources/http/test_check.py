@@ -154,7 +154,7 @@ def test_the_command_takes_slots_of_the_bucket_that_workers_use(portal, capsys, 
     before = portal_limit_rows.reserve_tokens(site.portal_id, pace, 6000)
     monkeypatch.setattr("ingestion.sources.http.check.asyncio.sleep", pause)
     call_command("portal_check", "1001")
-    assert "It is busy: its next slot is in " in capsys.readouterr().out
+    assert "The portal is in use: the next request may start in " in capsys.readouterr().out
     assert [method for method, *_ in portal.seen] == ["HEAD", "GET"]
     assert min(pauses) > 300  # of 600 seconds: the rest is for a machine that is busy
     assert PortalLimitState.objects.get().tat == before.receipt + round(2e6 * pace.interval)
@@ -166,7 +166,7 @@ def test_the_command_asks_a_portal_that_workers_do_not_ask_and_says_so(portal, c
     site = make_site("1001", base_url=portal.url("/1001/"))
     PortalLimitState.objects.create(portal=site.portal, breaker=BreakerState.OPEN, shut_until=2**52)
     call_command("portal_check", "1001")
-    assert "Its breaker is open: workers do not ask it just now." in capsys.readouterr().out
+    assert "The portal's breaker is open, so workers do not ask it now." in capsys.readouterr().out
     assert PortalLimitState.objects.get().breaker == BreakerState.OPEN
 
 
