@@ -47,6 +47,8 @@ lint: install-dev linters ## Style, types, import directions, templates, migrati
 	DEBUG=True $(PY) manage.py makemigrations --check --dry-run
 	DEBUG=True $(PY) manage.py check
 	scripts/settings-reference --check
+	scripts/check-words
+	var/linters/bin/codespell $$(git ls-files)
 	var/linters/bin/hadolint deploy/Containerfile
 	var/linters/bin/yamllint --strict --config-file deploy/.yamllint deploy/compose.yaml
 	var/linters/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
