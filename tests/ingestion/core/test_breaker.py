@@ -1,4 +1,4 @@
-"""When a portal is not asked any more, and when again."""
+"""Tests of the circuit breaker."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,20 +21,20 @@ def after(*failures, breaker=Breaker()):  # noqa: B008 - immutable
     return breaker
 
 
-def test_enough_failures_in_a_row_open_it_for_the_cool_down():
+def test_enough_failures_in_a_row_open_the_breaker_for_the_cooldown():
     assert after(1, 2).state is CLOSED
     assert after(1, 2, 3) == Breaker(OPEN, (1, 2, 3), 303)
 
 
-def test_failures_that_lie_far_apart_do_not_open_it():
+def test_failures_far_apart_do_not_open_the_breaker():
     assert after(0, 59, 119).state is CLOSED
 
 
-def test_an_answer_between_them_begins_the_count_again():
+def test_an_answer_resets_the_count_of_failures():
     assert after(3, 4, breaker=after(1, 2).after_answer()).state is CLOSED
 
 
-def test_after_the_cool_down_one_probe_goes_and_no_other():
+def test_after_the_cooldown_one_probe_is_permitted():
     breaker = after(1, 2, 3)
     assert not breaker.request_permission(302, TERMS)[1]
     breaker, may_ask = breaker.request_permission(303, TERMS)
@@ -42,21 +42,21 @@ def test_after_the_cool_down_one_probe_goes_and_no_other():
     assert not breaker.request_permission(304, TERMS)[1]
 
 
-def test_a_probe_that_fails_opens_it_again_and_one_that_is_answered_closes_it():
+def test_a_failed_probe_opens_the_breaker_and_an_answered_one_closes_it():
     probing, _ = after(1, 2, 3).request_permission(303, TERMS)
     assert probing.after_failure(310, TERMS).until == 610
     assert probing.after_interruption(310, TERMS).state is OPEN
     assert probing.after_answer() == Breaker()
 
 
-def test_a_probe_that_never_came_back_is_replaced_after_another_cool_down():
+def test_a_lost_probe_is_replaced_after_another_cooldown():
     probing, _ = after(1, 2, 3).request_permission(303, TERMS)
     assert not probing.request_permission(602, TERMS)[1]
     assert probing.request_permission(603, TERMS)[1]
 
 
 @given(HISTORIES)
-def test_whatever_happens_an_open_portal_sees_one_request_in_a_cool_down(history):
+def test_a_portal_with_an_open_breaker_sees_one_request_in_a_cooldown(history):
     breaker, now, probed_at = Breaker(), 0.0, None
     for gap, event in history:
         now += gap
@@ -78,7 +78,7 @@ def test_whatever_happens_an_open_portal_sees_one_request_in_a_cool_down(history
         assert breaker.state is not OPEN or breaker.until <= now + TERMS.cooldown_seconds
 
 
-async def test_a_gate_in_memory_shuts_probes_and_opens_again():
+async def test_a_local_limit_opens_probes_and_closes_its_breaker():
     now = [1000.0]
     portal_limit = LocalPortalLimit(10, 5, TERMS, clock=lambda: now[0])
     assert not (await portal_limit.report_outcome(RequestOutcome.INTERRUPTED)).is_healthy
@@ -96,7 +96,7 @@ async def test_a_gate_in_memory_shuts_probes_and_opens_again():
     assert len((await portal_limit.reserve(4)).slots) == 4
 
 
-async def test_what_a_gate_in_memory_takes_back_goes_at_once_to_the_next():
+async def test_slots_given_back_to_a_local_limit_are_reserved_next():
     portal_limit = LocalPortalLimit(1, 2, clock=lambda: 1000.0)
     reservation = await portal_limit.reserve(3)
     await portal_limit.give_back(reservation, 2)

@@ -1,4 +1,4 @@
-"""A batch is waited for while it moves, and given up when it has stood still for its whole time."""
+"""Tests of the decision whether a batch progresses or is given up."""
 
 from itertools import pairwise
 
@@ -46,23 +46,23 @@ def scenarios(counted, patience=PATIENCE, **towards):
         ([7] * 11 + [0], PollOutcome.ALL_PROCESSED),
     ],
 )
-def test_what_a_look_makes_of_the_counts_so_far(counted, last):
+def test_the_outcome_of_a_poll_follows_from_the_counts(counted, last):
     assert scenarios(counted)[-1] is last
 
 
 @given(st.lists(st.integers(0, 50), min_size=1), st.integers(50, 60))
-def test_counting_up_to_a_target_is_counting_down_what_is_left(left, target):
+def test_counting_up_to_a_target_equals_counting_down(left, target):
     up = scenarios([target - count for count in left], target=target)
     assert up == scenarios(left)
 
 
 @given(counts, st.integers(0, 10_000))
-def test_more_than_the_target_is_enough(target, beyond):
+def test_a_count_above_the_target_is_complete(target, beyond):
     assert scenarios([target + beyond], target=target) == [PollOutcome.ALL_PROCESSED]
 
 
 @given(counts, patiences)
-def test_what_stands_still_is_given_up_after_its_time_and_not_before(count, patience):
+def test_a_batch_without_progress_is_given_up_after_its_time_and_not_before(count, patience):
     waited, polled = 0.0, PollState()
     while True:
         seen = decide_next_poll(count, polled, patience)
@@ -75,13 +75,13 @@ def test_what_stands_still_is_given_up_after_its_time_and_not_before(count, pati
 
 
 @given(st.lists(st.integers(1, 500), min_size=2, unique=True), st.integers(0, 10))
-def test_progress_starts_the_retries_afresh(left, stalls):
+def test_progress_resets_the_retries(left, stalls):
     falling = [count for count in sorted(left, reverse=True) for _ in range(stalls + 1)]
     assert PollOutcome.RETRIES_EXHAUSTED not in scenarios([*falling, 0])
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=60))
-def test_whoever_gave_up_does_not_hope_again_because_giving_up_moves_the_count(counted):
+def test_giving_up_is_final_although_it_changes_the_count(counted):
     given_up = [7] * 12
     after = scenarios([*given_up, *counted])[12:]
     for count, scenario in zip(counted, after, strict=True):
@@ -91,7 +91,7 @@ def test_whoever_gave_up_does_not_hope_again_because_giving_up_moves_the_count(c
 
 
 @given(st.lists(counts, min_size=1, max_size=60), st.integers(0, 60))
-def test_a_look_that_was_interrupted_is_made_again_as_if_nothing_had_happened(counted, at):
+def test_an_interrupted_poll_is_repeated_with_the_same_result(counted, at):
     seen = list(looks(counted))
     at = min(at, len(counted) - 1)
     before = seen[at - 1].state if at else PollState()
@@ -100,13 +100,13 @@ def test_a_look_that_was_interrupted_is_made_again_as_if_nothing_had_happened(co
 
 
 @given(counts)
-def test_no_count_is_waited_for_without_end(count):
+def test_polling_always_ends(count):
     """Whatever the work does, a batch whose count never falls is given up in bounded looks."""
     found = scenarios([count] * (PATIENCE.retries + 2))
     assert found[-1] is PollOutcome.RETRIES_EXHAUSTED
 
 
-def test_the_more_is_left_the_later_is_the_next_look():
+def test_large_batches_are_polled_less_often():
     delays = [poll_delay_seconds(left) for left in (1, 499, 500, 1000, 2000, 5000, 1_000_000)]
     assert delays == [60, 60, 120, 180, 240, 300, 300]
     assert all(shorter <= longer for shorter, longer in pairwise(delays))

@@ -1,4 +1,4 @@
-"""One document's way through the core, and many at a time."""
+"""Tests of the core, with one document and with many."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ async def test_a_document_is_fetched_checked_and_filed():
     assert house.recorder.moves == {1: ["VALIDATING", "ARCHIVED"]}
 
 
-async def test_every_document_of_many_sites_is_over_exactly_once():
+async def test_every_document_of_many_sites_is_finished_exactly_once():
     house = House()
     await house.ingest([make_item(n, site=str(n % 7)) for n in range(200)])
     assert sorted(house.recorder.ended) == list(range(200))
@@ -45,7 +45,7 @@ async def test_bytes_that_are_on_file_are_not_read_again():
     assert house.recorder.moves[1] == ["DEDUPED"]
 
 
-async def test_what_is_unchanged_is_not_read_and_what_left_the_files_meanwhile_is_fetched():
+async def test_an_unchanged_document_is_not_read_and_one_no_longer_on_file_is_fetched():
     house = House()
     house.recorder.on_file.add("a")
     unchanged = make_item(1, filed=FiledVersion('"1"', "a"))
@@ -65,7 +65,7 @@ async def test_a_portal_that_recovers_costs_a_retry_and_not_the_document():
     assert house.recorder.moves[1] == [failed, failed, "VALIDATING", "ARCHIVED"]
 
 
-async def test_a_document_that_its_portal_never_gives_is_rejected_after_the_last_try():
+async def test_a_document_that_its_portal_never_serves_is_rejected_after_the_last_try():
     house = House()
     house.fail(2, *[PortalFailing() for _ in range(3)])
     await house.ingest([make_item(1), make_item(2)])
@@ -73,14 +73,14 @@ async def test_a_document_that_its_portal_never_gives_is_rejected_after_the_last
     assert house.portal.asked.count(2) == 3
 
 
-async def test_a_portal_that_gives_nothing_at_all_condemns_no_document():
+async def test_a_portal_that_serves_nothing_rejects_no_document():
     house = House()
     house.fail(1, *[PortalFailing() for _ in range(3)])
     await house.ingest([make_item(1)])
     assert house.recorder.moves[1][-1] == "ARCHIVED"
 
 
-async def test_a_document_is_asked_for_as_long_as_it_takes_when_the_fault_is_the_portals():
+async def test_failures_of_the_portal_are_retried_without_limit():
     house = House()
     house.fail(1, PortalUnreachable(), *[PortalThrottled() for _ in range(5)])
     await house.ingest([make_item(1), make_item(2)])
@@ -95,7 +95,7 @@ async def test_past_its_deadline_a_document_is_held_and_never_rejected(error):
     assert house.recorder.moves[1] == ["HELD PORTAL_UNAVAILABLE"]
 
 
-async def test_a_long_wait_gives_the_worker_back_and_a_short_one_does_not():
+async def test_a_document_leaves_the_shift_for_a_long_wait_only():
     house, long = House(), PortalThrottled()
     long.retry_after = 60
     house.fail(1, PortalThrottled(), long)
@@ -130,7 +130,7 @@ async def test_a_portal_that_is_down_is_not_asked_and_its_documents_leave_the_sh
     assert sorted(house.recorder.ended) == list(range(1, 22))
 
 
-async def test_a_slow_portal_is_not_waited_for_by_the_documents_of_fast_ones():
+async def test_documents_of_fast_portals_do_not_wait_for_a_slow_one():
     house = House()
     slow = [make_item(n, site="slow", terms=terms("slow", rate=0.001, burst=1)) for n in range(3)]
     fast = [make_item(n, site=str(n % 4)) for n in range(3, 100)]

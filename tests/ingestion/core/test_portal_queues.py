@@ -1,4 +1,4 @@
-"""One queue per portal: fair, bounded, at each portal's own pace."""
+"""Tests of the portal queues: fair, bounded, at the rate of each portal."""
 
 import asyncio
 import time
@@ -68,7 +68,7 @@ async def with_limit(limit, *items, max_in_flight=100, clock=time.monotonic):
     return queues
 
 
-async def test_what_people_sent_gets_every_other_turn_beside_many_portals():
+async def test_uploads_get_every_second_turn_beside_many_portals():
     queues = open_queues("sent")
     for key in ("a", "b", "c"):
         queues.open(key, ScriptedPortalLimit(make_reservation(0, 0)), 100)
@@ -90,7 +90,7 @@ async def test_portals_take_turns():
     assert [await queues.take() for _ in range(4)] == ["a1", "b1", "a2", "a3"]
 
 
-async def test_a_portal_without_a_token_holds_nobody_back():
+async def test_a_portal_without_a_token_delays_no_other_portal():
     queues = open_queues("fast")
     queues.open("slow", LocalPortalLimit(0.001, 1), 10)
     for number in range(3):
@@ -113,7 +113,7 @@ async def test_a_portal_serves_no_more_at_once_than_it_allows():
     assert await second == 2
 
 
-async def test_the_feed_of_a_full_lane_waits_and_others_do_not():
+async def test_feeding_a_full_queue_waits_and_feeding_others_does_not():
     queues = open_queues("full", "empty", depth=2)
     feeding = [asyncio.create_task(queues.put("full", number)) for number in range(3)]
     await let_tasks_run()
@@ -132,7 +132,7 @@ async def test_an_item_whose_feed_was_cancelled_is_not_lost():
     assert queues.waiting_items == [1, 2]
 
 
-async def test_an_item_that_was_put_back_goes_again_after_its_wait():
+async def test_an_item_that_was_put_back_is_taken_after_its_wait():
     queues = open_queues("a")
     await queues.put("a", "again")
     await queues.take()
@@ -141,7 +141,7 @@ async def test_an_item_that_was_put_back_goes_again_after_its_wait():
     assert await queues.take() == "again"
 
 
-async def test_workers_leave_when_the_last_item_is_over_and_not_before():
+async def test_workers_leave_when_the_last_item_is_finished_and_not_before():
     queues = open_queues("a")
     await queues.put("a", 1)
     await queues.take()
@@ -153,7 +153,7 @@ async def test_workers_leave_when_the_last_item_is_over_and_not_before():
     assert await leaving is None
 
 
-async def test_after_a_stop_nothing_is_handed_out_and_nothing_is_lost():
+async def test_after_a_stop_no_item_is_taken_and_none_is_lost():
     queues = open_queues("a")
     for number in range(3):
         await queues.put("a", number)
@@ -164,7 +164,7 @@ async def test_after_a_stop_nothing_is_handed_out_and_nothing_is_lost():
     assert queues.waiting_items == [1, 2, "retry"]
 
 
-async def test_slots_are_reserved_for_what_waits_and_has_room():
+async def test_slots_are_reserved_for_waiting_items_with_a_place_in_flight():
     limit = ScriptedPortalLimit(make_reservation(0, 0))
     queues = await with_limit(limit, 1, 2, 3, max_in_flight=2)
     async with paced(queues):
@@ -172,7 +172,7 @@ async def test_slots_are_reserved_for_what_waits_and_has_room():
     assert limit.wanted == [2]
 
 
-async def test_a_slot_that_was_not_used_in_time_is_thrown_away():
+async def test_a_slot_that_was_not_used_in_time_is_dropped():
     limit = ScriptedPortalLimit(make_reservation(-1, lasts=0.5), make_reservation(0))
     queues = await with_limit(limit, 1)
     async with paced(queues):
@@ -180,7 +180,7 @@ async def test_a_slot_that_was_not_used_in_time_is_thrown_away():
     assert limit.wanted == [1, 1]
 
 
-async def test_an_item_goes_when_its_slot_says_and_no_sooner():
+async def test_an_item_goes_at_the_start_of_its_slot_and_no_sooner():
     now = [time.monotonic()]
     limit = ScriptedPortalLimit(make_reservation(3600, 7200, lasts=7200))
     queues = await with_limit(limit, 1, clock=lambda: now[0])
@@ -193,7 +193,7 @@ async def test_an_item_goes_when_its_slot_says_and_no_sooner():
         assert await taking == 1
 
 
-async def test_slots_that_nobody_used_are_given_back():
+async def test_unused_slots_are_given_back():
     limit = ScriptedPortalLimit(make_reservation(0, 60, 120))
     queues = await with_limit(limit, 1, 2, 3)
     async with paced(queues):
@@ -201,7 +201,7 @@ async def test_slots_that_nobody_used_are_given_back():
     assert limit.given_back == 2
 
 
-async def test_slots_that_keep_are_reserved_many_at_once_and_not_given_back():
+async def test_delay_tolerant_slots_are_reserved_many_at_once_and_not_given_back():
     limit = ScriptedPortalLimit(
         make_reservation(0, is_delay_tolerant=True),
         make_reservation(*[0] * 8, is_delay_tolerant=True),
@@ -212,7 +212,7 @@ async def test_slots_that_keep_are_reserved_many_at_once_and_not_given_back():
     assert (limit.wanted, limit.given_back) == ([2, 8], 0)
 
 
-async def test_slots_that_keep_are_not_used_once_the_portal_failed():
+async def test_delay_tolerant_slots_are_not_used_after_the_portal_failed():
     limit = ScriptedPortalLimit(
         make_reservation(0, 0, is_delay_tolerant=True), SlotReservation(is_portal_down=True)
     )
@@ -227,14 +227,14 @@ async def test_slots_that_keep_are_not_used_once_the_portal_failed():
     await pacing
 
 
-async def test_a_gate_that_cannot_be_reached_is_asked_again_later():
+async def test_a_limit_that_cannot_be_reached_is_asked_again_later():
     limit = ScriptedPortalLimit(SlotReservation(retry_after_seconds=0.01), make_reservation(0))
     queues = await with_limit(limit, 1)
     async with paced(queues):
         assert await queues.take() == 1
 
 
-async def test_a_gate_is_left_alone_while_no_worker_waits():
+async def test_no_slot_is_reserved_while_no_worker_waits():
     limit = ScriptedPortalLimit()
     queues = await with_limit(limit, 1)
     async with paced(queues):
@@ -242,7 +242,7 @@ async def test_a_gate_is_left_alone_while_no_worker_waits():
         assert limit.wanted == []
 
 
-async def test_while_a_probe_is_out_nothing_else_goes():
+async def test_while_a_probe_is_in_flight_no_other_item_goes():
     limit = ScriptedPortalLimit(make_reservation(0, is_probe=True), make_reservation(0))
     queues = await with_limit(limit, 1, 2)
     async with paced(queues):
@@ -254,7 +254,7 @@ async def test_while_a_probe_is_out_nothing_else_goes():
         assert await second == 2
 
 
-async def test_what_waits_for_a_portal_that_is_portal_down_is_sent_away():
+async def test_items_of_a_portal_that_is_down_are_sent_away():
     away = []
     queues = await with_limit(ScriptedPortalLimit(SlotReservation(is_portal_down=True)), 1, 2)
     queues.open("other", None, 1)
@@ -270,7 +270,7 @@ async def test_what_waits_for_a_portal_that_is_portal_down_is_sent_away():
     await pacing
 
 
-async def test_five_thousand_documents_wait_outside_while_nobody_takes_them():
+async def test_feeding_five_thousand_documents_waits_while_no_worker_takes_them():
     queues = open_queues(*map(str, range(10)), depth=4)
 
     async def produce(key):
@@ -297,7 +297,7 @@ async def test_a_redirect_waits_for_a_slot_of_its_own():
     assert await queues.wait_for_extra_slot("uploads")
 
 
-async def test_what_is_withdrawn_comes_to_nobody_and_the_rest_keeps_its_order():
+async def test_withdrawn_items_are_not_taken_and_the_others_keep_their_order():
     queues = open_queues("a")
     for number in range(6):
         await queues.put("a", number)
@@ -308,7 +308,7 @@ async def test_what_is_withdrawn_comes_to_nobody_and_the_rest_keeps_its_order():
     assert len(queues) == 0
 
 
-async def test_a_feed_that_waits_for_a_full_lane_goes_on_when_its_items_are_withdrawn():
+async def test_feeding_a_full_queue_continues_when_items_are_withdrawn():
     queues = open_queues("a", depth=1)
     await queues.put("a", 1)
     feeding = asyncio.create_task(queues.put("a", 2))

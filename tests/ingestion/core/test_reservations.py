@@ -1,4 +1,4 @@
-"""Go-times are used in time or not at all, and a portal never sees more than it allows."""
+"""Tests of reserved slots: used in time or dropped, within the limits of the portal."""
 
 import math
 
@@ -51,42 +51,42 @@ def arrivals(rate: RequestRate, workers: list[tuple[int, list]]) -> list[float]:
     st.integers(1, 10),
     st.lists(st.tuples(st.integers(1, 8), USES), min_size=1, max_size=6),
 )
-def test_whoever_is_late_the_portal_sees_no_more_than_it_allows(rate, burst, workers):
+def test_late_requests_never_exceed_the_limits_of_the_portal(rate, burst, workers):
     seen = arrivals(RequestRate.of(rate, burst), workers)
     for first, start in enumerate(seen):
         for last in range(first, len(seen)):
             assert last - first + 1 <= burst + rate * (seen[last] - start) + 1e-6
 
 
-def test_a_slot_that_is_late_by_more_than_its_share_is_thrown_away():
+def test_a_slot_that_is_late_by_more_than_its_share_is_dropped():
     rate = RequestRate.of(10.0, 5)
     slots = reserved_slots(rate, [0.0, 1.0])
     assert slots.next_at(rate.slack * 0.6) == 1.0
     assert slots.unused == 2
 
 
-def test_a_slot_keeps_where_so_much_is_held_back_that_lateness_does_not_matter():
+def test_a_slot_of_a_delay_tolerant_rate_can_be_used_late():
     assert (
         reserved_slots(RequestRate.of(1e6, 1_000_000), [0.0]).next_at(SLOT_LIFETIME_SECONDS / 2)
         == 0.0
     )
 
 
-def test_what_was_thrown_away_before_one_was_used_cannot_be_given_back():
+def test_slots_that_expired_before_a_used_one_cannot_be_given_back():
     slots = reserved_slots(RequestRate.of(10.0, 5), [0.0, 1.0, 2.0])
     assert slots.next_at(0.9) == 1.0
     slots.use(1.0)
     assert slots.unused == len(slots) == 1
 
 
-def test_in_a_run_a_late_request_only_moves_the_next_one():
+def test_of_sequential_slots_a_late_request_only_moves_the_next_one():
     rate = RequestRate.of(1.0, 1)
     slots = reserved_slots(rate, [0.0, rate.interval, 2 * rate.interval])
     slots.use(0.1)
     assert slots.next_at(0.2) == pytest.approx(0.1 + rate.interval - rate.slack / 2)
 
 
-def test_a_run_ends_in_time_for_the_next_ones_turn_and_what_it_was_late_is_not_given_back():
+def test_sequential_slots_end_in_time_and_lost_time_is_not_given_back():
     rate = RequestRate.of(1.0, 1)
     slots = reserved_slots(rate, [0.0, rate.interval, 2 * rate.interval])
     slots.use(rate.interval + rate.slack * 1.1)
@@ -95,7 +95,9 @@ def test_a_run_ends_in_time_for_the_next_ones_turn_and_what_it_was_late_is_not_g
 
 
 @given(st.floats(0.1, 100), USES, st.integers(1, 8))
-def test_whoever_goes_when_the_rest_of_a_run_was_given_back_goes_in_time(per_second, uses, tokens):
+def test_the_next_request_is_in_time_after_sequential_slots_were_given_back(
+    per_second, uses, tokens
+):
     rate = RequestRate.of(per_second, 1)
     tat = rate.spend(0.0, 0.0, tokens)
     slots, now, last = reserved_slots(rate, rate.start_times(tat, 0.0, tokens)), 0.0, None
@@ -112,5 +114,5 @@ def test_whoever_goes_when_the_rest_of_a_run_was_given_back_goes_in_time(per_sec
             assert after - (last + rate.slack / 2) >= 1 / per_second - 1e-6
 
 
-def test_a_probe_keeps():
+def test_a_probe_slot_does_not_expire():
     assert ReservedSlots(SlotReservation(slots=(Slot(0.0, math.inf),))).next_at(1e9) == 0.0

@@ -1,4 +1,4 @@
-"""The table of moves."""
+"""Tests of the table of moves."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from ingestion.core.states import (
 )
 
 
-def test_every_state_has_its_moves_and_its_word():
+def test_every_state_has_its_moves_and_its_label():
     assert set(DOCUMENT_MOVES) == set(DocumentState) == set(STATE_LABELS)
     assert set(BATCH_MOVES) == set(BatchState)
 

@@ -1,4 +1,4 @@
-"""A small corpus, how it is submitted, and what carries the rings."""
+"""Fixtures: a small corpus, its submission, and the transports of wakeups."""
 
 import dataclasses
 import datetime
@@ -69,7 +69,7 @@ def submit(tmp_path):
 
 @pytest.fixture(params=["database", pytest.param("redis", marks=pytest.mark.slow)])
 def broker(request):
-    """What carries the rings, as a host's environment says it."""
+    """The transport of wakeups, as variables of a host's environment."""
     if request.param == "database":
         yield {}
         return

@@ -1,4 +1,4 @@
-"""Tasks that a test has a real worker run, and which end badly."""
+"""Tasks that a real worker runs in tests, and that end badly."""
 
 import os
 import signal

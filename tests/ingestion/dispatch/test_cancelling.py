@@ -1,4 +1,4 @@
-"""A cancel reaches into a running core: nothing more is begun, what is in flight ends cleanly."""
+"""Tests of cancelling during a shift: nothing more begins, requests in flight end cleanly."""
 
 import logging
 import threading
@@ -75,7 +75,7 @@ def test_a_running_shift_begins_nothing_more_of_a_cancelled_batch(slow_batch, se
 
 
 @pytest.mark.hosts
-def test_another_hosts_worker_hears_of_it_too(slow_batch, settings):
+def test_the_worker_of_another_host_stops_too(slow_batch, settings):
     batch, portal = slow_batch
     with worker_host(settings):
         eventually(lambda: some_are_settled(batch))
@@ -86,7 +86,7 @@ def test_another_hosts_worker_hears_of_it_too(slow_batch, settings):
 
 @pytest.mark.hosts
 @pytest.mark.requirement("R40")
-def test_what_a_hosts_worker_did_names_that_worker(slow_batch, settings):
+def test_ledger_entries_name_the_worker_of_the_host(slow_batch, settings):
     batch, _portal = slow_batch
     with worker_host(settings, WORKERS="1") as host:
         eventually(lambda: some_are_settled(batch))
@@ -123,9 +123,9 @@ def test_a_document_that_fails_unexpectedly_is_logged_once_with_its_batch(monkey
 
     monkeypatch.setattr(worker_steps.RecordFetchFailure, "apply", fail)
     work_shift()
-    told = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
     name = f"doc-1 of site {batch.documents.get().site.site_id} in batch {batch.reference}"
-    assert [record.getMessage() for record in told] == [f"held {name} after an unexpected error"]
+    assert [record.getMessage() for record in errors] == [f"held {name} after an unexpected error"]
     assert batch.documents.get().code == "INTERNAL_ERROR"
 
 

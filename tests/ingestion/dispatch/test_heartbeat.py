@@ -1,4 +1,4 @@
-"""A worker host is seen from anywhere, and taken for silent when it gives no sign."""
+"""Tests of the heartbeat of worker hosts."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ def age(seconds):
     WorkerHost.objects.update(seen_at=timezone.now() - timedelta(seconds=seconds))
 
 
-def test_a_host_gives_a_sign_every_heartbeat_and_no_oftener(settings):
+def test_a_host_writes_once_every_heartbeat(settings):
     at = [0.0]
     beat = HostHeartbeat(clock=lambda: at[0])
     beat.beat(0)
@@ -33,7 +33,7 @@ def test_a_host_gives_a_sign_every_heartbeat_and_no_oftener(settings):
     assert (host.at_work, host.workers) == (1, settings.WORKERS)
 
 
-def test_hosts_of_one_machine_are_told_apart_and_leave_alone():
+def test_hosts_of_one_machine_have_rows_of_their_own():
     one, other = HostHeartbeat(), HostHeartbeat()
     one.beat(0)
     other.beat(0)
@@ -42,7 +42,7 @@ def test_hosts_of_one_machine_are_told_apart_and_leave_alone():
     assert len(host_heartbeat.list_hosts()) == 1
 
 
-def test_one_that_was_killed_is_listed_for_a_day_and_then_forgotten():
+def test_a_killed_host_is_listed_for_a_day():
     HostHeartbeat().beat(0)
     age(host_heartbeat.FORGET_AFTER.total_seconds() - 60)
     assert len(host_heartbeat.list_hosts()) == 1
@@ -53,7 +53,7 @@ def test_one_that_was_killed_is_listed_for_a_day_and_then_forgotten():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_real_host_is_there_while_it_runs(settings, tmp_path):
+def test_a_real_host_is_listed_while_it_runs(settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
     with worker_host(settings) as process:
         [host] = eventually(host_heartbeat.list_hosts)

@@ -1,4 +1,4 @@
-"""Jobs on a real host: rung for, done, and begun again when their worker is killed."""
+"""Tests of background jobs on a real host, also when their worker is killed."""
 
 import hashlib
 import os

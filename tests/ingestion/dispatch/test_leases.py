@@ -1,4 +1,4 @@
-"""Who holds a chunk, for how long, and what happens when a worker falls silent."""
+"""Tests of leases: claiming, renewing, returning and recovering chunks."""
 
 import uuid
 from datetime import timedelta
@@ -54,14 +54,14 @@ def test_a_worker_gets_chunks_of_different_sites_first(settings):
     assert len({lease.site for lease in taken}) == len(taken) == 2
 
 
-def test_a_site_that_is_in_hand_is_not_taken_again(settings):
+def test_no_chunk_of_a_busy_site_is_claimed(settings):
     settings.CHUNK_SIZE = 1
     make_batch(documents=2)
     first = take()
     assert take(busy_sites=[first[0].site]) == []
 
 
-def test_taking_the_first_chunk_starts_the_batch_on_record():
+def test_claiming_the_first_chunk_starts_the_batch_and_records_it():
     batch = make_batch()
     take()
     batch.refresh_from_db()
@@ -85,7 +85,7 @@ def test_a_batch_is_completed_with_its_last_document(settings):
     assert batch.finished_at
 
 
-def test_a_chunk_that_is_given_back_is_due_again_and_charges_nobody():
+def test_a_returned_chunk_is_due_again_and_charges_no_attempt():
     batch = make_batch(documents=2)
     [lease] = take()
     document = lease.items[0].document
@@ -97,7 +97,7 @@ def test_a_chunk_that_is_given_back_is_due_again_and_charges_nobody():
     assert batch.state == BatchState.IN_PROGRESS
 
 
-def test_a_heartbeat_keeps_the_lease_and_tells_which_are_lost():
+def test_renewing_keeps_the_leases_and_returns_those_that_exist():
     make_batch()
     [lease] = take()
     lost = uuid.uuid4()
@@ -118,7 +118,7 @@ def test_the_chunk_of_a_silent_worker_is_worked_by_another():
     assert Document.objects.get().state == DocumentState.RECEIVED
 
 
-def test_what_a_dead_worker_had_in_hand_is_due_at_once_and_nobody_elses():
+def test_the_chunks_of_a_dead_worker_are_due_at_once_and_no_others():
     make_batch(documents=1)
     make_batch(documents=1)
     [lost] = take(room=1, by="here:1:1")
@@ -128,7 +128,7 @@ def test_what_a_dead_worker_had_in_hand_is_due_at_once_and_nobody_elses():
     assert Chunk.objects.due(timezone.now()).get().pk == lost.chunk
 
 
-def test_a_chunk_that_kills_one_worker_after_the_other_is_given_to_the_next_ever_later():
+def test_a_chunk_that_loses_worker_after_worker_is_due_later_each_time():
     """After the first one at once: that is how a killed process looks."""
     make_batch()
     waits = []
@@ -145,7 +145,7 @@ def test_a_chunk_that_kills_one_worker_after_the_other_is_given_to_the_next_ever
     assert max(waits) <= leases.MAX_RECOVERY_DELAY_SECONDS + 0.1
 
 
-def test_pauses_grow_to_a_bound_and_are_drawn_so_that_nothing_comes_back_together():
+def test_recovery_delays_grow_to_a_bound_and_are_random():
     drawn = [{leases._draw_recovery_delay(losses) for _ in range(200)} for losses in range(1, 20)]
     assert all(len(pauses) > 150 for pauses in drawn)
     assert max(drawn[0]) <= 1.0
@@ -153,7 +153,7 @@ def test_pauses_grow_to_a_bound_and_are_drawn_so_that_nothing_comes_back_togethe
     assert max(drawn[-1]) > 10
 
 
-def test_a_chunk_that_is_given_back_in_order_starts_its_losses_afresh():
+def test_returning_a_chunk_resets_its_losses():
     make_batch()
     [lost] = take()
     expire(lost.chunk)
@@ -163,7 +163,7 @@ def test_a_chunk_that_is_given_back_in_order_starts_its_losses_afresh():
     assert Chunk.objects.get().losses == 0
 
 
-def test_a_worker_that_comes_back_late_can_write_nothing():
+def test_a_worker_that_lost_its_lease_can_write_nothing():
     make_batch()
     [lost] = take()
     expire(lost.chunk)
@@ -174,7 +174,7 @@ def test_a_worker_that_comes_back_late_can_write_nothing():
     assert (chunk.state, chunk.lease_id) == (ChunkState.RUNNING, mine.lease_id)
 
 
-def test_a_worker_that_beats_is_not_robbed():
+def test_a_worker_that_renews_its_lease_keeps_it():
     make_batch()
     take()
     assert leases.recover_expired() == 0
@@ -220,14 +220,14 @@ def filed():
 
 
 def again(filed, **columns):
-    """What a worker is told of the same document when it is submitted once more."""
+    """The version on file in the work item of a document that is submitted again."""
     batch = make_batch(filed.site)
     batch.documents.update(**columns)
     items = [item for lease in take() for item in lease.items]
     return next(item for item in items if item.document == batch.documents.get().pk)
 
 
-def test_a_worker_is_told_which_version_is_on_file(filed):
+def test_a_work_item_names_the_version_on_file(filed):
     assert again(filed).filed == FiledVersion('"v1"', "a" * 64)
 
 

@@ -1,4 +1,4 @@
-"""A whole shift, watched call by call: nothing that blocks runs in the event loop's thread.
+"""Tests that nothing that blocks runs in the thread of the event loop during a shift.
 
 The interpreter's own profiling hook tells which thread called what, so no part of the product is
 replaced or wrapped, and a blocking call is seen wherever somebody adds it.

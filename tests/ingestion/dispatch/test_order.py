@@ -1,4 +1,4 @@
-"""Which chunk is next: nobody starves, nobody is hidden, and the answer costs next to nothing."""
+"""Tests of which chunk is next, and of what the search costs."""
 
 import threading
 from datetime import timedelta
@@ -57,22 +57,24 @@ def test_the_next_chunks_are_found_through_their_index(backlog):
     for number in range(30):
         make_site(f"other-{number}")
     found = leases.next_chunk_of_each_site(timezone.now(), {backlog.pk}, urgent=False)[:8]
-    told = plan(found.query)
-    assert "chunks_due" in told
-    assert "Seq Scan on ingestion_chunk" not in told
-    assert "AUTOMATIC" not in told  # SQLite building an index of its own, for want of ours
-    sorts = told.count("USE TEMP B-TREE FOR ORDER BY")  # of the few that were found, and no others
+    query_plan = plan(found.query)
+    assert "chunks_due" in query_plan
+    assert "Seq Scan on ingestion_chunk" not in query_plan
+    assert "AUTOMATIC" not in query_plan  # SQLite building an index of its own, for want of ours
+    sorts = query_plan.count(
+        "USE TEMP B-TREE FOR ORDER BY"
+    )  # of the few that were found, and no others
     assert sorts == (1 if connection.vendor == "sqlite" else 0)
 
 
 def test_what_runs_where_is_found_through_its_index(backlog):
     [lease] = take()
-    told = plan(Chunk.objects.orphaned(timezone.now()).query)
-    assert "chunks_leased" in told
+    query_plan = plan(Chunk.objects.orphaned(timezone.now()).query)
+    assert "chunks_leased" in query_plan
     assert lease.site == backlog.pk
 
 
-def test_a_look_asks_the_same_questions_however_much_waits(backlog):
+def test_the_number_of_queries_does_not_depend_on_the_backlog(backlog):
     busy = [backlog.pk]
     with CaptureQueriesContext(connection) as before:
         assert take(busy_sites=busy) == []
@@ -82,19 +84,19 @@ def test_a_look_asks_the_same_questions_however_much_waits(backlog):
     assert len(before) == len(after) <= 4
 
 
-def test_a_look_for_both_queues_is_one_statement_that_probes_an_index(backlog):
+def test_searching_both_queues_is_one_statement_that_probes_an_index(backlog):
     with CaptureQueriesContext(connection) as asked:
         assert leases.due_queues([True, False]) == [False]
     [look] = asked
     with connection.cursor() as cursor:
         explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
         cursor.execute(f"{explain} {look['sql'].replace('%', '%%')}", ())
-        told = "\n".join(str(row[-1]) for row in cursor.fetchall())
+        query_plan = "\n".join(str(row[-1]) for row in cursor.fetchall())
     # Of the queue with work in it PostgreSQL reads the first row as it lies there.
-    assert told.count("chunks_waiting") == (2 if connection.vendor == "sqlite" else 1)
+    assert query_plan.count("chunks_waiting") == (2 if connection.vendor == "sqlite" else 1)
 
 
-def test_a_look_goes_by_the_clock_of_the_database(backlog):
+def test_due_chunks_are_found_by_the_clock_of_the_database(backlog):
     soon = database_now() + timedelta(seconds=60)
     Chunk.objects.update(next_dispatch_at=soon)
     assert leases.due_queues([False]) == []
@@ -109,7 +111,7 @@ def test_no_more_of_a_site_run_than_allowed_over_all_shifts(settings):
     assert [len(leased) for leased in taken] == [1, 1, 0, 0]
 
 
-def test_a_look_takes_a_few_and_leaves_the_rest_to_others():
+def test_a_claim_leaves_chunks_to_other_workers():
     for _ in range(12):
         make_batch()
     assert len(take(room=100)) == leases.MAX_CHUNKS_PER_CLAIM

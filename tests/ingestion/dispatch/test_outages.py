@@ -1,4 +1,4 @@
-"""What the hosts stand on gives way in the middle: the broker's queue, the database, each other."""
+"""Tests of failures during work: of the broker's queue, of the database, of hosts."""
 
 import subprocess
 import threading
@@ -31,7 +31,7 @@ pytestmark = [
 
 @pytest.mark.slow
 def test_a_queue_that_is_emptied_in_the_middle_costs_nothing(one_site, submit, settings):
-    """Before the first ring is heard, and again while the work goes on."""
+    """Emptied before the first wakeup is taken, and again during the work."""
     with slow_portal(one_site, submit, per_second=4.0) as batch:
         assert OrmQ.objects.all().delete()[0]
         with worker_host(settings):
@@ -42,7 +42,7 @@ def test_a_queue_that_is_emptied_in_the_middle_costs_nothing(one_site, submit, s
     each_was_filed_once()
 
 
-def test_rings_that_redis_loses_are_rung_again(one_site, submit, settings):
+def test_wakeups_that_redis_loses_are_sent_again(one_site, submit, settings):
     with (
         redis_server() as url,
         slow_portal(one_site, submit, per_second=4.0) as batch,
@@ -57,7 +57,7 @@ def test_rings_that_redis_loses_are_rung_again(one_site, submit, settings):
 
 
 @pytest.mark.slow
-def test_rings_that_are_doubled_find_the_leases_taken(one_site, submit, settings):
+def test_doubled_wakeups_find_the_chunks_leased(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=4.0) as batch:
         for _ in range(20):
             async_task("ingestion.tasks.work_shift", ack_failure=True)
@@ -102,7 +102,7 @@ def restart_postgresql():
     return restart
 
 
-def test_a_database_that_is_restarted_in_the_middle_loses_nothing_and_condemns_nobody(
+def test_a_restart_of_the_database_loses_nothing_and_rejects_no_document(
     one_site, submit, settings, restart_postgresql
 ):
     patient = {"LEASE_SECONDS": "20", "HEARTBEAT_SECONDS": "2", "WATCHDOG_SECONDS": "30"}

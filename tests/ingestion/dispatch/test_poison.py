@@ -1,4 +1,4 @@
-"""A document that kills its worker each time is held; whoever was in hand with it is not."""
+"""Tests that a document that kills its workers is held, and its neighbours are not."""
 
 import os
 import signal

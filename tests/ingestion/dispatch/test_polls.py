@@ -1,4 +1,4 @@
-"""A batch that nobody gets on with ends after its time, with what is unfinished named."""
+"""Tests of completion polls: a batch without progress ends after its time."""
 
 from datetime import timedelta
 
@@ -39,7 +39,7 @@ def states(batch):
     return batch.state, batch.counts()
 
 
-def test_what_nobody_had_room_for_is_held_as_capacity_at_the_deadline_and_not_before():
+def test_documents_without_capacity_are_held_at_the_deadline_and_not_before():
     batch = make_batch(documents=2)
     began = batch.created_at
     now = poll_until(began + DEADLINE - timedelta(minutes=5))
@@ -64,7 +64,7 @@ def test_a_batch_that_was_begun_completes_with_its_unfinished_documents_named(se
     assert (entry.code, entry.detail["unfinished"]) == ("CAPACITY", [f"{site}/doc-2"])
 
 
-def test_progress_gives_the_whole_time_again(settings):
+def test_progress_restarts_the_deadline(settings):
     settings.CHUNK_SIZE = 1
     batch = make_batch(documents=2)
     now = poll_until(batch.created_at + DEADLINE - timedelta(minutes=10))
@@ -75,14 +75,14 @@ def test_progress_gives_the_whole_time_again(settings):
     assert states(batch)[0] == BatchState.IN_PROGRESS
 
 
-def test_what_waits_for_its_portal_is_held_in_the_portals_name():
+def test_documents_that_wait_for_their_portal_are_held_as_portal_unavailable():
     batch = make_batch()
     Document.objects.update(failing_since=timezone.now())
     poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
     assert batch.documents.get().code == "PORTAL_UNAVAILABLE"
 
 
-def test_what_a_shift_has_in_hand_is_left_to_it():
+def test_documents_of_a_running_shift_are_not_held():
     batch = make_batch()
     leases.claim_due_chunks(1, by="here:1:1")
     now = poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
@@ -93,7 +93,7 @@ def test_what_a_shift_has_in_hand_is_left_to_it():
     assert states(batch) == (BatchState.COMPLETED, {DocumentState.HELD: 1})
 
 
-def test_a_look_that_dies_half_way_through_giving_up_goes_on_where_it_was(settings, monkeypatch):
+def test_a_poll_that_dies_while_giving_up_is_continued(settings, monkeypatch):
     settings.CHUNK_SIZE = 1
     monkeypatch.setattr(batches, "AT_ONCE", 2)
     batch = make_batch(documents=6)
@@ -114,7 +114,7 @@ def test_a_look_that_dies_half_way_through_giving_up_goes_on_where_it_was(settin
     assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 6})
 
 
-def test_two_hosts_that_look_at_once_make_one_look():
+def test_two_hosts_that_poll_at_once_carry_out_one_poll():
     batch = make_batch()
     now = timezone.now() + timedelta(hours=1)
     seen = Batch.objects.get(pk=batch.pk)
@@ -122,7 +122,7 @@ def test_two_hosts_that_look_at_once_make_one_look():
     assert not completion_polls._poll(seen, now)
 
 
-def test_a_batch_whose_end_was_missed_is_ended_by_the_next_look():
+def test_a_batch_whose_end_was_missed_is_ended_by_the_next_poll():
     batch = make_batch()
     [lease] = leases.claim_due_chunks(1, by="here:1:1")
     steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
@@ -141,7 +141,7 @@ def test_documents_that_are_tried_again_get_a_deadline_again():
     assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 1})
 
 
-def test_many_due_batches_are_looked_at_a_few_at_a_time():
+def test_many_due_batches_are_polled_a_few_at_a_time():
     for _ in range(completion_polls.MAX_BATCHES_PER_POLL + 3):
         make_batch()
     now = timezone.now() + timedelta(hours=1)

@@ -50,12 +50,12 @@ def test_the_row_does_the_same_arithmetic_as_the_core(portal):
         assert reserved.tat == pytest.approx(tat, abs=0.005)
 
 
-def test_tokens_follow_one_another_whoever_reserves_them(portal):
+def test_tokens_of_several_reservations_follow_one_another(portal):
     receipts = [portal_limit_rows.reserve_tokens(portal, RATE, 3).receipt for _ in range(4)]
     assert {after - before for before, after in pairwise(receipts)} == {round(3e6 * RATE.interval)}
 
 
-def test_what_is_given_back_goes_to_the_next_and_only_if_nobody_came_between(portal):
+def test_tokens_can_be_given_back_unless_others_reserved_meanwhile(portal):
     first = portal_limit_rows.reserve_tokens(portal, RATE, 8)
     assert portal_limit_rows.return_tokens(portal, first.receipt, RATE, 3)
     assert portal_limit_rows.reserve_tokens(portal, RATE, 3).receipt == first.receipt
@@ -79,7 +79,7 @@ def test_a_portal_that_fails_again_and_again_is_not_asked(portal):
     assert (breaker.state, reserved) == (BreakerState.OPEN, None)
 
 
-def test_after_the_cool_down_one_probe_goes_whoever_asks(portal):
+def test_after_the_cooldown_one_worker_may_send_a_probe(portal):
     fail(portal)
     cool_down(portal)
     probes = [portal_limit_rows.start_probe(portal, RATE, BREAKER)[1] for _ in range(3)]
@@ -112,7 +112,7 @@ def test_every_switch_of_a_breaker_is_in_the_ledger(portal):
     assert entries[0].detail["portal"] == "site-1001"
 
 
-def test_failures_of_several_workers_add_up_and_an_answer_to_any_begins_again(portal):
+def test_failures_of_several_workers_add_up_until_an_answer(portal):
     fail(portal, times=1)
     portal_limit_rows.record_outcome(portal, RequestOutcome.ANSWERED, BREAKER)
     portal_limit_rows.record_outcome(portal, RequestOutcome.FAILED, BREAKER)
@@ -160,7 +160,7 @@ async def test_a_shared_limit_stops_requests_for_the_cooldown_and_permits_one_pr
         assert (await portal_limit.reserve(1)).is_portal_down
 
 
-async def test_a_database_that_fails_is_a_wait_and_no_error(offered):
+async def test_a_database_failure_is_a_waiting_time_and_no_error(offered):
     portal_limit = SharedPortalLimit(BrokenDatabaseThread(), DatabaseClock(), offered, BREAKER)
     assert await portal_limit.reserve(3) == SlotReservation(retry_after_seconds=1.0)
     await portal_limit.give_back(SlotReservation(), 1)

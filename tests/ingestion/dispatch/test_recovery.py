@@ -1,4 +1,4 @@
-"""The sweep after workers that died, and the heartbeat that prevents it."""
+"""Tests of the recovery from dead workers, and of the heartbeat that prevents it."""
 
 import asyncio
 import dataclasses
@@ -28,7 +28,7 @@ from tests.factories import make_batch, make_leased
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
 
-def test_folders_of_leases_that_nobody_holds_are_removed_and_those_in_use_are_not():
+def test_folders_without_a_lease_are_removed_and_others_are_kept():
     _, held = make_leased()
     mine, leftover = spool.attempt_folder(held), spool.attempt_folder(uuid.uuid4())
     (leftover / "1.part").write_bytes(b"half a document")
@@ -38,7 +38,7 @@ def test_folders_of_leases_that_nobody_holds_are_removed_and_those_in_use_are_no
     assert not leftover.exists()
 
 
-def test_recover_says_in_a_sentence_what_it_did(capsys):
+def test_recover_prints_what_it_did(capsys):
     chunk, lease = make_leased()
     spool.attempt_folder(lease)
     Chunk.objects.filter(pk=chunk.pk).update(lease_expires_at="2026-01-01T00:00Z")
@@ -140,14 +140,14 @@ def test_installing_again_leaves_the_next_run_alone():
 
 
 @pytest.mark.parametrize("name", sorted(schedules.SCHEDULES))
-def test_what_is_scheduled_can_be_run(name):
+def test_every_scheduled_task_can_be_run(name):
     function, _ = schedules.SCHEDULES[name]
     module, _, task = function.rpartition(".")
     assert module == "ingestion.tasks"
     getattr(tasks, task)()
 
 
-def test_a_worker_is_at_work_from_its_first_sign_to_the_end_of_its_shift(tmp_path, monkeypatch):
+def test_a_worker_is_busy_from_its_first_heartbeat_to_the_end_of_its_shift(tmp_path, monkeypatch):
     monkeypatch.setattr(worker_presence, "_folder", tmp_path)
     with worker_presence.mark_busy():
         [first] = worker_presence.read_busy_workers(tmp_path)

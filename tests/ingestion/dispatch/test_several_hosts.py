@@ -124,9 +124,7 @@ def test_two_hosts_with_nothing_in_common_but_database_and_buckets_do_a_batch_to
 
 
 @pytest.mark.slow
-def test_what_a_killed_host_had_in_hand_is_done_by_the_other(
-    one_site, submit, settings, terms, folders
-):
+def test_the_work_of_a_killed_host_is_done_by_the_other(one_site, submit, settings, terms, folders):
     with (
         strict_portal(one_site, submit) as (batch, portal, _),
         worker_host(settings, **terms | folders("one")) as one,
@@ -141,9 +139,7 @@ def test_what_a_killed_host_had_in_hand_is_done_by_the_other(
 
 
 @pytest.mark.slow
-def test_a_portal_that_gives_little_keeps_neither_host_from_the_documents_of_others(
-    two_sites, submit, settings, terms, folders
-):
+def test_a_slow_portal_delays_neither_host(two_sites, submit, settings, terms, folders):
     slow = two_sites.expectations[0].site_id
     several = {"SHIFT_MAX_CHUNKS": "4"}
     with (

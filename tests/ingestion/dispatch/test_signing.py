@@ -1,4 +1,4 @@
-"""Real hosts sign what they did, also after one was killed, and wait for no anchor."""
+"""Tests that hosts sign new entries, also after a kill, without waiting for an anchor."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""One SIGKILL is enough to stop a django-q2 cluster for good, without a word. Not ours.
+"""Tests that no single SIGKILL stops a cluster for good, as it does with plain django-q2.
 
 Each of its silent stuck states, on a real host: work goes on, and nothing is left when it is
 stopped. The databases and both brokers; Redis loses what a killed process had taken.
@@ -128,7 +128,7 @@ def test_a_busy_host_works_on_whichever_of_its_processes_is_killed(
 
 
 @pytest.mark.parametrize("role", ["worker", slower("all")])
-def test_what_a_killed_worker_had_in_hand_goes_on_long_before_its_leases_expire(
+def test_the_work_of_a_killed_worker_continues_before_its_leases_expire(
     role, one_site, submit, settings
 ):
     long = {"LEASE_SECONDS": "3600", "HEARTBEAT_SECONDS": "60", "WORKER_SILENT_SECONDS": "180"}
@@ -157,7 +157,7 @@ def test_a_worker_that_is_frozen_at_work_is_killed_and_its_work_goes_on(one_site
 
 @pytest.mark.slow
 def test_a_killed_monitor_takes_nothing_with_it(upload, settings):
-    """What a later task says of its failure is kept, and no ring stays behind as unacknowledged."""
+    """What a later task says of its failure is kept, and no wakeup stays unacknowledged."""
     with idle_host(settings, upload) as host:
         eventually(lambda: not OrmQ.objects.exists())  # else one that it was about to acknowledge
         kill(host, "monitor")
@@ -190,7 +190,7 @@ def test_a_host_that_is_killed_itself_leaves_no_processes_and_loses_nothing(
 
 
 @pytest.mark.slow
-def test_when_host_and_head_are_killed_together_nobody_goes_on_consuming(upload, settings):
+def test_when_host_and_main_process_are_killed_no_worker_takes_tasks(upload, settings):
     with idle_host(settings, upload) as host:
         family = descendants(host.pid)
         for pid in (host.pid, *find(host, "cluster")):

@@ -1,4 +1,4 @@
-"""Documents whose portal is down: they wait in rows, hold nothing, and are never blamed."""
+"""Tests of documents whose portal is down: they wait in rows, and are not rejected."""
 
 import dataclasses
 from datetime import timedelta
@@ -100,7 +100,7 @@ def test_documents_are_fetched_when_their_portal_is_back(few, submit):
     ]
 
 
-def test_a_portal_that_is_down_is_left_alone_and_costs_the_others_nothing(few, submit):
+def test_a_portal_that_is_down_is_not_asked_and_delays_no_other(few, submit):
     down = batch_at_a_portal_that_is_down(documents=20)
     with SamplePortal(few.directory, {}, faults=0) as portal:
         batch = submit(few, portal)
@@ -113,7 +113,7 @@ def test_a_portal_that_is_down_is_left_alone_and_costs_the_others_nothing(few, s
     assert chunk.next_dispatch_at > timezone.now() + timedelta(minutes=4)
 
 
-def test_a_portal_that_is_still_down_costs_one_request_in_a_cool_down():
+def test_a_portal_that_is_still_down_sees_one_request_in_a_cooldown():
     batch = batch_at_a_portal_that_is_down(documents=20)
     work_shift()
     before = len(requests(batch))

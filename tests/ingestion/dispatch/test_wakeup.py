@@ -1,4 +1,4 @@
-"""Both ways in which a ring travels, with a real database and a real Redis."""
+"""Tests of both wakeup transports, with a real database and a real Redis."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ def carrier(request, settings, monkeypatch):
         yield
 
 
-def test_a_ring_is_unanswered_until_a_cluster_takes_it(carrier):
+def test_a_wakeup_is_pending_until_a_cluster_takes_it(carrier):
     assert wakeup.find_pending_wakeup() == ""
     wakeup.wake_worker()
     assert wakeup.find_pending_wakeup()
@@ -37,7 +37,7 @@ def test_a_ring_is_unanswered_until_a_cluster_takes_it(carrier):
     assert wakeup.find_pending_wakeup() == ""
 
 
-def test_the_oldest_ring_is_named_and_goes_by_the_same_name_until_it_is_taken(carrier):
+def test_the_oldest_wakeup_keeps_its_name_until_it_is_taken(carrier):
     wakeup.wake_worker()
     first = wakeup.find_pending_wakeup()
     wakeup.wake_worker()
@@ -46,7 +46,7 @@ def test_the_oldest_ring_is_named_and_goes_by_the_same_name_until_it_is_taken(ca
     assert wakeup.find_pending_wakeup() not in {"", first}
 
 
-def test_a_broker_that_cannot_be_reached_costs_no_submission_and_no_dispatcher(
+def test_a_broker_that_cannot_be_reached_fails_no_submission_and_no_dispatcher(
     settings, monkeypatch
 ):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
@@ -56,7 +56,7 @@ def test_a_broker_that_cannot_be_reached_costs_no_submission_and_no_dispatcher(
     assert wakeup.find_pending_wakeup() == ""
 
 
-def test_rings_are_purged_when_they_are_old_whether_a_dead_cluster_took_them_or_nobody():
+def test_old_wakeups_are_purged_whether_or_not_a_dead_cluster_took_them():
     now, again = timezone.now(), timedelta(seconds=Conf.RETRY)
     for lock in (now - LONG_AGO, now, now + again - LONG_AGO, now + again):
         OrmQ.objects.create(key=Conf.CLUSTER_NAME, payload="", lock=lock)

@@ -1,4 +1,4 @@
-"""When a cluster is started anew, and when it is left alone: on a clock of the test's own."""
+"""Tests of when the watchdog restarts a cluster, with a clock of the test."""
 
 import pytest
 
@@ -17,42 +17,42 @@ class Watched:
         self.dog.note_start()
         self.now += 10.0
 
-    def looks(self, ring, *, at_work=0, after=1.0):
+    def looks(self, wakeup, *, at_work=0, after=1.0):
         self.now += after
         busy = [BusyWorker(pid, began_at=self.now, seen_at=self.now) for pid in range(at_work)]
-        return self.dog.is_stuck(ring, busy)
+        return self.dog.is_stuck(wakeup, busy)
 
 
-def test_a_ring_that_nobody_takes_while_a_worker_is_idle_gives_a_stuck_cluster_away():
+def test_a_cluster_is_stuck_if_an_idle_worker_takes_no_wakeup():
     host = Watched()
-    assert not host.looks("ring 1")
-    assert not host.looks("ring 1", after=9.0)
-    assert host.looks("ring 1", after=2.0)
+    assert not host.looks("wakeup 1")
+    assert not host.looks("wakeup 1", after=9.0)
+    assert host.looks("wakeup 1", after=2.0)
 
 
 def test_a_host_whose_workers_are_all_busy_is_never_stuck():
     host = Watched(workers=2)
-    assert not any(host.looks("ring 1", at_work=2, after=60.0) for _ in range(10))
+    assert not any(host.looks("wakeup 1", at_work=2, after=60.0) for _ in range(10))
 
 
-def test_a_ring_counts_only_from_when_a_worker_had_nothing_to_do():
+def test_a_wakeup_counts_only_while_a_worker_is_idle():
     host = Watched()
-    host.looks("ring 1", at_work=1, after=100.0)
-    assert not host.looks("ring 1")
-    assert not host.looks("ring 1", after=9.0)
-    assert host.looks("ring 1", after=2.0)
+    host.looks("wakeup 1", at_work=1, after=100.0)
+    assert not host.looks("wakeup 1")
+    assert not host.looks("wakeup 1", after=9.0)
+    assert host.looks("wakeup 1", after=2.0)
 
 
-def test_rings_that_are_answered_one_after_the_other_are_no_reason():
+def test_a_cluster_that_answers_wakeups_is_not_stuck():
     host = Watched()
-    assert not any(host.looks(f"ring {number}", after=8.0) for number in range(20))
+    assert not any(host.looks(f"wakeup {number}", after=8.0) for number in range(20))
 
 
 def test_a_cluster_that_was_just_started_gets_time_to_boot():
     host = Watched()
     host.dog.note_start()
-    assert not host.looks("ring 1", after=5.0)
-    assert not host.looks("ring 1", after=20.0)
+    assert not host.looks("wakeup 1", after=5.0)
+    assert not host.looks("wakeup 1", after=20.0)
 
 
 def test_each_start_that_did_not_help_gives_the_next_one_longer():
@@ -60,14 +60,14 @@ def test_each_start_that_did_not_help_gives_the_next_one_longer():
     for _ in range(4):
         host.dog.note_start()
         began = host.now
-        while not host.looks("ring 1"):
+        while not host.looks("wakeup 1"):
             pass
         waits.append(host.now - began)
     assert waits == sorted(set(waits))
     assert waits[-1] > 2 * waits[0]
 
 
-def test_a_worker_that_was_seen_at_work_ends_the_series():
+def test_a_busy_worker_resets_the_count_of_starts():
     host = Watched()
     for _ in range(5):
         host.dog.note_start()

@@ -1,4 +1,4 @@
-"""Worker hosts as real processes: started, stopped, and killed in the middle."""
+"""Tests of worker hosts as real processes: started, stopped and killed."""
 
 import datetime
 import os
@@ -90,7 +90,7 @@ def test_a_sigterm_to_every_process_at_once_is_a_clean_drain_too(one_site, submi
 
 
 @pytest.mark.slow
-def test_twice_means_now_and_still_loses_nothing(one_site, submit, settings):
+def test_a_second_signal_ends_at_once_and_loses_nothing(one_site, submit, settings):
     with slow_portal(one_site, submit, per_second=2.0) as batch:
         with worker_host(settings) as host:
             eventually(lambda: some_are_settled(batch))
@@ -110,7 +110,7 @@ def test_twice_means_now_and_still_loses_nothing(one_site, submit, settings):
 def test_housekeeping_is_done_by_whoever_runs(settings):
     # A cluster that died had taken it half an hour ago.
     until = timezone.now() + datetime.timedelta(seconds=Conf.RETRY, minutes=-30)
-    stale = OrmQ.objects.create(key=Conf.CLUSTER_NAME, payload="a ring", lock=until)
+    stale = OrmQ.objects.create(key=Conf.CLUSTER_NAME, payload="a wakeup", lock=until)
     schedules.install_schedules()
     with worker_host(settings):
         eventually(lambda: not OrmQ.objects.filter(pk=stale.pk).exists())

@@ -1,4 +1,4 @@
-"""Steps that are ready at about the same moment share a transaction, and nothing else."""
+"""Tests that steps which are ready at about the same time share a transaction only."""
 
 import asyncio
 import threading
@@ -45,7 +45,7 @@ def recorded_at(document):
     return timeline(document.subject)[-1].recorded_at
 
 
-def test_what_is_ready_together_is_recorded_in_one_transaction():
+def test_steps_that_are_ready_together_share_a_transaction():
     chunk, lease = make_leased(documents=3)
     documents = list(chunk.documents.all())
     steps = starting(documents, lease)
@@ -64,7 +64,7 @@ async def one_after_the_other(steps):
         return await asyncio.gather(*asked)
 
 
-def test_a_lone_step_is_taken_at_once_and_those_that_follow_it_closely_together(monkeypatch):
+def test_a_single_step_is_applied_at_once_and_those_that_follow_together(monkeypatch):
     monkeypatch.setattr("ingestion.dispatch.step_batcher.BATCHING_SECONDS", 3.0)
     chunk, lease = make_leased(documents=3)
     documents = list(chunk.documents.all())
@@ -73,7 +73,7 @@ def test_a_lone_step_is_taken_at_once_and_those_that_follow_it_closely_together(
     assert first < second == third
 
 
-def test_enough_of_them_wait_for_nobody_else(monkeypatch):
+def test_a_full_group_does_not_wait_for_more_steps(monkeypatch):
     monkeypatch.setattr("ingestion.dispatch.step_batcher.BATCHING_SECONDS", 3600.0)
     monkeypatch.setattr("ingestion.dispatch.step_batcher.FULL_GROUP_STEPS", 2)
     chunk, lease = make_leased(documents=3)
