@@ -34,8 +34,8 @@ from ingestion.intake.upload_sessions import Checksum, UploadError
 from ingestion.models import Upload
 from sites import eligibility
 from sites.models import ApiToken, Scope, User
-from web.documents.lookup import of_own_site
-from web.packets.drafts import left_out, unacceptable
+from web.documents.lookup import get_own_document
+from web.packets.drafts import explain_left_out, explain_unacceptable
 from web.shell.request_limits import whole_number
 
 VERSION = "1.0.0"
@@ -237,18 +237,18 @@ class UploadsOfPeople(Uploads):
 
     def begin(self, length: int, metadata: Mapping[str, str], header: str) -> Upload:
         name = metadata.get("filename", "")
-        if fault := unacceptable(name, length):
+        if fault := explain_unacceptable(name, length):
             self._refuse(name, fault, "unacceptable")
         number = whole_number(metadata.get("corrects", ""))
         try:
-            corrected = None if number is None else of_own_site(self.person, number)
+            corrected = None if number is None else get_own_document(self.person, number)
         except Http404:
             raise Refusal(404, "There is no such document.") from None
         draft = drafts.begin(self.person, metadata.get("token", ""), corrected)
         try:
             return drafts.begin_upload(draft, name, length, metadata=header)
         except drafts.Full:
-            self._refuse(name, left_out(drafts.room(corrected)), "too_many")
+            self._refuse(name, explain_left_out(drafts.room(corrected)), "too_many")
         except NoRoom:
             raise
         except OverQuota as error:

@@ -20,7 +20,7 @@ from ingestion.rules.checks.signatures import Ink, Signature
 from ingestion.rules.fields.extraction import FieldValue
 from tests import steps
 from tests.factories import make_leased, verdict
-from web.documents.extracted_fields import extracted
+from web.documents.extracted_fields import list_extracted_values
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TODAY = datetime.date(2026, 3, 12)
@@ -76,7 +76,7 @@ def test_what_came_of_validating_a_digital_signature_is_kept_and_shown():
         "is_timestamped": False,
         "detail": "",
     }
-    shown = extracted(document)[-1]
+    shown = list_extracted_values(document)[-1]
     assert (shown.noun, shown.value, shown.where, shown.how) == (
         "Digitally signed by",
         "Margaret Whitfield",
@@ -89,7 +89,7 @@ def test_what_came_of_validating_a_digital_signature_is_kept_and_shown():
 def test_there_are_words_for_whatever_came_of_validating_a_signature(result):
     signature = dataclasses.replace(SIGNED, digital=DigitalSignature(result))
     document = conclude(dataclasses.replace(verdict(), signature=signature))
-    assert extracted(document)[-1].how
+    assert list_extracted_values(document)[-1].how
 
 
 def test_how_each_page_was_read_is_kept_and_what_an_engine_made_of_it():

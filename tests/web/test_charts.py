@@ -4,20 +4,20 @@ import pytest
 from django.template.loader import render_to_string
 
 from web.shell import charts
-from web.shell.charts import Columns, Line, Series
+from web.shell.charts import AreaChart, ChartSeries, ColumnChart
 
 
 def columns(*pairs):
     filed, rejected = zip(*pairs, strict=True)
-    series = [Series("Filed", "c1", filed), Series("Rejected", "c2", rejected)]
-    return Columns("key", "Title", "Said", [f"{n}:00" for n in range(len(pairs))], series)
+    series = [ChartSeries("Filed", "c1", filed), ChartSeries("Rejected", "c2", rejected)]
+    return ColumnChart("key", "Title", "Said", [f"{n}:00" for n in range(len(pairs))], series)
 
 
 @pytest.mark.parametrize(
     ("most", "end"), [(0, 1), (1, 1), (3, 5), (10, 10), (11, 20), (23, 25), (99, 100), (101, 200)]
 )
 def test_an_axis_ends_at_a_round_number(most, end):
-    assert charts.nice(most) == end
+    assert charts.round_up_axis(most) == end
 
 
 def test_the_parts_of_a_column_stand_on_each_other_with_a_gap():
@@ -35,13 +35,13 @@ def test_what_is_not_there_is_not_drawn():
 
 
 def test_a_little_of_much_is_still_seen():
-    bars = charts.bars([("a", 10_000, ""), ("b", 1, ""), ("c", 0, "")], "c1")
+    bars = charts.build_bars([("a", 10_000, ""), ("b", 1, ""), ("c", 0, "")], "c1")
     assert [bar.filled for bar in bars] == [100, 1, 0]
     assert bars[0].text == "10,000"
 
 
 def test_a_line_goes_from_side_to_side():
-    line = Line("key", "Title", "Said", ["a", "b", "c"], [0, 5, 10])
+    line = AreaChart("key", "Title", "Said", ["a", "b", "c"], [0, 5, 10])
     assert line.points == "0,100.0 10,50.0 20,0.0"
     assert line.area.endswith("20,100")
 

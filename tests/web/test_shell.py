@@ -11,7 +11,7 @@ from django.test import Client
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.rules.codes import CODES
 from tests.factories import make_user
-from web.shell.state_display import LOOKS, WORK_LOOKS, icon
+from web.shell.state_display import STATE_DISPLAYS, WORK_DISPLAYS, render_icon
 
 NEEDS = "Required documents"
 
@@ -57,14 +57,14 @@ def test_the_policy_allows_nothing_inline(client, db):
 
 
 def test_every_state_has_a_look():
-    assert set(LOOKS) == set(DocumentState)
-    assert set(WORK_LOOKS) == {*BatchState, *ChunkState}
-    for look in (*LOOKS.values(), *WORK_LOOKS.values()):
-        assert "aria-hidden" in icon(look.icon)
+    assert set(STATE_DISPLAYS) == set(DocumentState)
+    assert set(WORK_DISPLAYS) == {*BatchState, *ChunkState}
+    for look in (*STATE_DISPLAYS.values(), *WORK_DISPLAYS.values()):
+        assert "aria-hidden" in render_icon(look.icon)
 
 
 def test_an_icon_with_a_name_says_it():
-    assert 'role="img" aria-label="Filed"' in icon("tick", "Filed")
+    assert 'role="img" aria-label="Filed"' in render_icon("tick", "Filed")
 
 
 def test_help_names_every_code_with_its_three_parts(signed_in):

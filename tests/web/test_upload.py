@@ -14,7 +14,7 @@ from tests.web.scenes import (
     pdf,
     send,
 )
-from web.packets.drafts import Form, Problem
+from web.packets.drafts import FormProblem, UploadForm
 
 
 def text(answer):
@@ -198,8 +198,8 @@ def test_more_files_than_allowed_are_refused_in_words(signed_in, settings):
 
 
 def test_a_problem_of_the_whole_packet_leads_to_the_documents():
-    located = Form(None, [])._located(Fault(0, "", "There is no room"))
-    assert located == Problem("files", "There is no room", "not_registrable")
+    located = UploadForm(None, [])._located(Fault(0, "", "There is no room"))
+    assert located == FormProblem("files", "There is no room", "not_registrable")
 
 
 def test_somebody_without_a_site_cannot_send(client, db):

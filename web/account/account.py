@@ -11,7 +11,7 @@ from sites import account_changes, eligibility
 from sites.accounts import identity, second_factor
 from sites.eligibility import Missing
 from web.shell.access import CHANGE, FORM, READ, SignedIn, page
-from web.shell.current_person import wanted
+from web.shell.current_person import requested_next_page
 
 _THANKS = {
     Missing.TRAINING: "Your training is on record.",
@@ -62,7 +62,7 @@ def policy(request: SignedIn) -> HttpResponse:
     """The text, and that it was read (R37)."""
     if request.method == "POST":
         return _acknowledged(request, Missing.POLICY)
-    return render(request, "account/policy.html", {"next": wanted(request)})
+    return render(request, "account/policy.html", {"next": requested_next_page(request)})
 
 
 @page(CHANGE)
@@ -83,4 +83,4 @@ def ask_for_identity(request: SignedIn) -> HttpResponse:
 def _acknowledged(request: SignedIn, what: Missing) -> HttpResponse:
     account_changes.acknowledge(request.user, what)
     messages.success(request, _THANKS[what])
-    return redirect(wanted(request) or "account")
+    return redirect(requested_next_page(request) or "account")

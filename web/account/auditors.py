@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from sites.accounts import auditor_access_log
 from sites.models import User
-from web.shell.current_person import FOR_PROGRAMS, name_of_page, person_of
+from web.shell.current_person import PROGRAM_PATHS, current_page_name, current_person
 
 _READING = ("GET", "HEAD", "OPTIONS")
 _MAY_SEND = {"login", "login_code", "logout", "password", "account_code", "session"}
@@ -32,7 +32,7 @@ class ReadOnlyAuditors:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         auditor = _auditor(request)
         response = self._get_response(request)
-        if auditor and name_of_page(request) not in _NOT_A_PAGE:
+        if auditor and current_page_name(request) not in _NOT_A_PAGE:
             # On record before the first byte leaves: if it cannot be counted it is not shown.
             said = f"{request.method} {request.get_full_path()}"
             auditor_access_log.enter()
@@ -40,14 +40,14 @@ class ReadOnlyAuditors:
         return response
 
     def process_view(self, request: HttpRequest, *_view: Any) -> None:
-        if request.method in _READING or name_of_page(request) in _MAY_SEND:
+        if request.method in _READING or current_page_name(request) in _MAY_SEND:
             return
         if _auditor(request):
             raise PermissionDenied(_REFUSED)
 
 
 def _auditor(request: HttpRequest) -> User | None:
-    if request.path.startswith(FOR_PROGRAMS):
+    if request.path.startswith(PROGRAM_PATHS):
         return None
-    person = person_of(request)
+    person = current_person(request)
     return person if person and person.is_auditor else None

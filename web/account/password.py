@@ -14,10 +14,10 @@ from audit.change_tracking import form_errors
 from sites.accounts import lockout, password_changes
 from sites.models import User
 from web.shell.access import FORM, SignedIn, page
-from web.shell.current_person import wanted
+from web.shell.current_person import requested_next_page
 from web.shell.forms import PlainForm
 from web.shell.landing import start_page
-from web.shell.wording import clock
+from web.shell.wording import format_clock
 
 CHANGED = "Your password is changed. Wherever else you were signed in, you are signed out."
 
@@ -68,7 +68,7 @@ def prove_password(person: User, typed: str) -> str:
 
 def _said(refused: lockout.Refused) -> str:
     if refused.until:
-        return f"That was wrong too often. Try again at {clock(refused.until)}."
+        return f"That was wrong too often. Try again at {format_clock(refused.until)}."
     return "This is not your present password."
 
 
@@ -81,7 +81,7 @@ def password(request: SignedIn) -> HttpResponse:
         password_changes.change_own(person, form.cleaned_data["new"])
         update_session_auth_hash(request, person)
         messages.success(request, CHANGED)
-        return HttpResponseRedirect(wanted(request) or start_page(request.user))
+        return HttpResponseRedirect(requested_next_page(request) or start_page(request.user))
     if form.errors:
         by = (person.actor, person.role)
         form_errors.form_came_back("password", wrong=form_errors.wrong_in(form), typed={}, by=by)
@@ -90,6 +90,6 @@ def password(request: SignedIn) -> HttpResponse:
         "rules": password_validation.password_validators_help_texts(),
         "is_temporary": person.password_is_temporary,
         "is_due": person.must_change_password(),
-        "next": wanted(request),
+        "next": requested_next_page(request),
     }
     return render(request, "account/password.html", context, status=400 if form.errors else 200)

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from sites.accounts import second_factor
 from sites.models import User
-from web.shell.current_person import FOR_PROGRAMS, name_of_page, person_of
+from web.shell.current_person import PROGRAM_PATHS, current_page_name, current_person
 
 _OPEN = {"login", "login_code", "logout", "session", "help_rejections", "password_link"}
 
@@ -25,10 +25,10 @@ class FirstThings:
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
-        page = name_of_page(request)
-        if page in _OPEN or request.path.startswith(FOR_PROGRAMS):
+        page = current_page_name(request)
+        if page in _OPEN or request.path.startswith(PROGRAM_PATHS):
             return None
-        person = person_of(request)
+        person = current_person(request)
         if person is None:
             return None
         if person.second_step_since and not second_factor.is_done(request.session):

@@ -16,7 +16,7 @@ from sites.accounts import second_factor
 from sites.models import User
 from web.account.password import prove_password
 from web.shell.access import FORM, SignedIn, page
-from web.shell.current_person import wanted
+from web.shell.current_person import requested_next_page
 from web.shell.forms import PlainForm
 from web.shell.landing import start_page
 
@@ -59,14 +59,14 @@ def set_up(request: SignedIn) -> HttpResponse:
         "key": second_factor.key_text(device),
         "is_needed": person.needs_second_step,
         "since": person.second_step_since,
-        "next": wanted(request),
+        "next": requested_next_page(request),
     }
     return render(request, "account/code_setup.html", context, status=400 if form.errors else 200)
 
 
 def _shown_once(request: SignedIn, codes: list[str]) -> HttpResponse:
     """In this answer alone: a redirect would have to keep them somewhere."""
-    context = {"codes": codes, "onward": wanted(request) or start_page(request.user)}
+    context = {"codes": codes, "onward": requested_next_page(request) or start_page(request.user)}
     return render(request, "account/recovery_codes.html", context)
 
 

@@ -19,7 +19,7 @@ from django.shortcuts import render
 from sites.accounts import sessions, sign_in_log
 from sites.models import User
 from web.shell.access import FORM, page
-from web.shell.current_person import FOR_PROGRAMS, person_of
+from web.shell.current_person import PROGRAM_PATHS, current_person
 
 _WHY = {
     sessions.IDLE: "You were signed out because nothing was done for a while. Sign in to go on.",
@@ -35,7 +35,7 @@ class SessionLimits:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        person = None if request.path.startswith(FOR_PROGRAMS) else person_of(request)
+        person = None if request.path.startswith(PROGRAM_PATHS) else current_person(request)
         if person:
             _keep_or_end(request, person)
         return self._get_response(request)
@@ -61,7 +61,7 @@ def session(request: HttpRequest) -> HttpResponse:
 
     A POST is how "Stay signed in" counts as something that was done.
     """
-    person = person_of(request)
+    person = current_person(request)
     if request.method != "POST" and not request.headers.get("X-Fragment"):
         return render(request, "account/session.html")
     if person is None:
@@ -74,7 +74,7 @@ def session(request: HttpRequest) -> HttpResponse:
 def session_terms(context: Mapping[str, Any]) -> dict[str, str | int] | None:
     """For the page's own question before the session ends; None where nobody is signed in."""
     request: HttpRequest | None = context.get("request")
-    if request is None or (person := person_of(request)) is None:
+    if request is None or (person := current_person(request)) is None:
         return None
     if sessions.BEGAN not in request.session:
         return None

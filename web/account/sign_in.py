@@ -28,7 +28,7 @@ from sites.accounts import (
 )
 from sites.models import User
 from web.shell.access import FORM, page
-from web.shell.current_person import wanted
+from web.shell.current_person import requested_next_page
 from web.shell.forms import PlainForm
 from web.shell.landing import start_page
 
@@ -130,7 +130,7 @@ def code(request: HttpRequest) -> HttpResponse:
             if refused.until:
                 return locked(request, refused.until)
             form.add_error("code", "This is not the code. Wait for the next one, and enter that.")
-    context = {"form": form, "next": wanted(request)}
+    context = {"form": form, "next": requested_next_page(request)}
     return render(request, "account/code.html", context, status=400 if form.errors else 200)
 
 
@@ -140,7 +140,9 @@ def _signed_in(request: HttpRequest, person: User, typed: str) -> HttpResponse:
     vars(person)["otp_device"] = device  # django-otp keeps it in the session
     del request.session[_HALF_WAY]
     login(request, person, backend=_BACKEND)
-    response = HttpResponseRedirect(wanted(request) or start_page(cast("User", request.user)))
+    response = HttpResponseRedirect(
+        requested_next_page(request) or start_page(cast("User", request.user))
+    )
     known_browsers.remember(response, request, person)
     return response
 

@@ -29,9 +29,13 @@ from web.admin.filters import (
     TypeOfFindingFilter,
 )
 from web.admin.records import ReadOnlyAdmin
-from web.documents.extracted_fields import extracted, extraction_of, ways
-from web.documents.outcomes import remarks
-from web.shell.state_display import state_chip
+from web.documents.extracted_fields import (
+    describe_reading,
+    get_last_extraction,
+    list_extracted_values,
+)
+from web.documents.outcomes import describe_findings
+from web.shell.state_display import render_state_chip
 from web.templatetags.siteledger import filesize
 
 
@@ -126,7 +130,7 @@ class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
 
     @admin.display(description=_("state"), ordering="state")
     def chip(self, document: Document) -> str:
-        return state_chip(document.state)
+        return render_state_chip(document.state)
 
     @admin.display(description=_("type"), ordering="document_type")
     def type_column(self, document: Document) -> str:
@@ -150,7 +154,7 @@ class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
 
     @admin.display(description=_("findings"))
     def said(self, document: Document) -> str:
-        found = remarks(document)
+        found = describe_findings(document)
         if not found:
             return gettext("None")
         parts = (render_to_string("documents/_finding.html", {"remark": each}) for each in found)
@@ -158,22 +162,22 @@ class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
 
     @admin.display(description=_("extracted values"))
     def extracted(self, document: Document) -> str:
-        found = extracted(document)
+        found = list_extracted_values(document)
         if not found:
             return gettext("None")
         return render_to_string("documents/_extracted.html", {"extracted": found})
 
     @admin.display(description=_("type determined by"))
     def evidence(self, document: Document) -> str:
-        last = extraction_of(document)
+        last = get_last_extraction(document)
         return last.evidence if last else ""
 
     @admin.display(description=_("pages"))
     def ways(self, document: Document) -> str:
-        last = extraction_of(document)
+        last = get_last_extraction(document)
         if last is None:
             return gettext("No page was read.")
-        lines = [*ways(last), last.engine, ", ".join(last.flags)]
+        lines = [*describe_reading(last), last.engine, ", ".join(last.flags)]
         return format_html_join("", "<div>{}</div>", ((line,) for line in lines if line))
 
     @admin.display(description=_("links"))
@@ -233,7 +237,7 @@ class FindingAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("state"))
     def document_state(self, finding: Finding) -> str:
-        return state_chip(finding.document.state)
+        return render_state_chip(finding.document.state)
 
     @admin.display(description=_("finding"))
     def what(self, finding: Finding) -> str:

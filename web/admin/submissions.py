@@ -19,7 +19,7 @@ from ingestion.models import Batch, Chunk, Document, Packet
 from sites import retention
 from sites.models import User
 from web.admin.records import ReadOnlyAdmin
-from web.shell.state_display import work_chip
+from web.shell.state_display import render_work_chip
 
 
 class CountedAdmin(ReadOnlyAdmin):
@@ -90,7 +90,7 @@ class BatchAdmin(KeptAdmin, CountedAdmin):
 
     @admin.display(description=_("state"), ordering="state")
     def state_chip(self, batch: Batch) -> str:
-        return work_chip(BatchState(batch.state))
+        return render_work_chip(BatchState(batch.state))
 
     @admin.display(description=_("documents"))
     def documents_link(self, batch: Batch) -> str:
@@ -171,7 +171,7 @@ class ChunkAdmin(CountedAdmin):
 
     @admin.display(description=_("state"), ordering="state")
     def state_chip(self, chunk: Chunk) -> str:
-        return work_chip(ChunkState(chunk.state))
+        return render_work_chip(ChunkState(chunk.state))
 
 
 def _filtered(model: str, query: str, text: str) -> str:

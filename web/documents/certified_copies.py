@@ -20,7 +20,7 @@ from ingestion.certified_copies.certification import (
 )
 from ingestion.documents.transitions import By
 from ingestion.models import Document
-from web.documents.lookup import visible
+from web.documents.lookup import get_visible_document
 from web.shell.access import DOWNLOAD, FORM, SignedIn, page
 from web.shell.forms import SignedForm
 
@@ -38,7 +38,7 @@ class CopyForm(SignedForm):
 @page(FORM)
 @sensitive_post_parameters("password")
 def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
-    document = visible(request.user, pk)
+    document = get_visible_document(request.user, pk)
     form = CopyForm(request.POST or None)
     if form.is_valid() and (by := form.signed(request.user, MEANING)):
         try:
@@ -53,7 +53,7 @@ def certified_copies(request: SignedIn, pk: int) -> HttpResponse:
 @page(DOWNLOAD)
 def certified_copy(request: SignedIn, pk: int, seq: int) -> HttpResponse | FileResponse:
     """The package, for whoever signed it."""
-    document = visible(request.user, pk)
+    document = get_visible_document(request.user, pk)
     signed = certification.find_certifications(document, request.user.actor)
     found = next((each for each in signed if each.seq == seq), None)
     if found is None:

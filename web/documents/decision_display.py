@@ -7,11 +7,11 @@ from ingestion.models import Action, Decision, Document
 from ingestion.review import signature_payload
 from ingestion.review.decision_rules import RULES, open_to
 from sites.models import User
-from web.shell.wording import said_as
+from web.shell.wording import describe_declared
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DecisionChoice:
     """A button."""
 
     action: str
@@ -20,7 +20,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedDecision:
     """A decision with its signature, and what of it has changed since."""
 
     decision: Decision
@@ -29,34 +29,36 @@ class Signed:
 
     @property
     def was(self) -> str:
-        return said_as(self.decision.document_type, self.decision.doc_id)
+        return describe_declared(self.decision.document_type, self.decision.doc_id)
 
     @property
     def becomes(self) -> str:
-        return said_as(self.decision.new_document_type, self.decision.new_doc_id)
+        return describe_declared(self.decision.new_document_type, self.decision.new_doc_id)
 
 
-def choices(person: User, document: Document, among: Collection[Action] = ()) -> list[Choice]:
+def list_choices(
+    person: User, document: Document, among: Collection[Action] = ()
+) -> list[DecisionChoice]:
     """The first one is what is usual."""
     allowed = [each for each in open_to(person, document) if not among or each in among]
     return [
-        Choice(action, str(RULES[action].label), is_first=number == 0)
+        DecisionChoice(action, str(RULES[action].label), is_first=number == 0)
         for number, action in enumerate(allowed)
     ]
 
 
-def with_signatures(document: Document) -> list[Signed]:
+def list_signed_decisions(document: Document) -> list[SignedDecision]:
     made = document.qa_decisions.select_related("document__site", "other__site")
     return [_with_signature(decision) for decision in made]
 
 
-def _with_signature(decision: Decision) -> Signed:
+def _with_signature(decision: Decision) -> SignedDecision:
     entry = signature_payload.entry_of(decision)
-    return Signed(
+    return SignedDecision(
         decision, signature_payload.compared(decision, entry), signature_payload.account_of(entry)
     )
 
 
-def took_the_place_of(document: Document) -> list[Decision]:
+def list_decisions_leading_to(document: Document) -> list[Decision]:
     """The decisions that lead here: an older version superseded, or moved from another site."""
     return list(document.decided_with.select_related("document__site"))

@@ -17,12 +17,16 @@ from ingestion.review import decisions
 from ingestion.review.decision_rules import AFTERWARDS
 from sites import retention
 from sites.models import User
-from web.documents.decision_display import choices, took_the_place_of, with_signatures
-from web.documents.extracted_fields import extracted
-from web.documents.lookup import visible
-from web.documents.outcomes import outcome
-from web.documents.page_images import pictured
-from web.documents.timeline import steps
+from web.documents.decision_display import (
+    list_choices,
+    list_decisions_leading_to,
+    list_signed_decisions,
+)
+from web.documents.extracted_fields import list_extracted_values
+from web.documents.lookup import get_visible_document
+from web.documents.outcomes import describe_outcome
+from web.documents.page_images import with_page_image
+from web.documents.timeline import build_timeline
 from web.shell.access import FORM, READ, SignedIn, page
 from web.shell.forms import PlainForm
 
@@ -37,21 +41,23 @@ _PLAIN_OUTCOMES = {
 
 @page(READ)
 def document_page(request: SignedIn, pk: int) -> HttpResponse:
-    document = visible(request.user, pk)
-    afterwards = choices(request.user, document, AFTERWARDS)
+    document = get_visible_document(request.user, pk)
+    afterwards = list_choices(request.user, document, AFTERWARDS)
     read = document.extractions.last()
     context = {
         "document": document,
-        "outcome": pictured(outcome(document, for_staff=request.user.is_staff), request.user, read),
+        "outcome": with_page_image(
+            describe_outcome(document, for_staff=request.user.is_staff), request.user, read
+        ),
         "review_requests": document.review_requests.select_related("asked_by"),
         "plain_outcome": _plain_outcome(DocumentState(document.state)),
-        "extracted": extracted(document),
-        "steps": steps(document.subject),
+        "extracted": list_extracted_values(document),
+        "steps": build_timeline(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
         "has_original": downloads.may_see(request.user, document),
         "kept": _kept(document, request.user),
-        "signed": with_signatures(document),
-        "leading_here": took_the_place_of(document),
+        "signed": list_signed_decisions(document),
+        "leading_here": list_decisions_leading_to(document),
         "choices": afterwards,
         "version": decisions.get_version(document) if afterwards else "",
         "may_certify": downloads.is_open(document),
@@ -90,7 +96,7 @@ def original(request: SignedIn, pk: int) -> HttpResponseBase:
     Operations and administrators say why first, on a page, and send that. SecurityMiddleware adds
     nosniff, so a browser takes the type from us alone.
     """
-    document = visible(request.user, pk)
+    document = get_visible_document(request.user, pk)
     if not downloads.must_give_reason(request.user):
         return _given(request, document) if request.method != "POST" else _only_read()
     if not downloads.may_see(request.user, document):

@@ -37,38 +37,38 @@ _SIGNATURE_RESULTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ExtractedValue:
     noun: str
     value: str
     where: str  # "page 2"
     how: str  # "" for text that stands in the file
 
 
-def extraction_of(document: Document) -> Extraction | None:
+def get_last_extraction(document: Document) -> Extraction | None:
     """Return the extraction of the last attempt that read the document, or None."""
     return document.extractions.last()
 
 
-def extracted(document: Document) -> list[Extracted]:
+def list_extracted_values(document: Document) -> list[ExtractedValue]:
     """Return the values of a document; none if it was not read or its type is uncertain."""
-    last = extraction_of(document)
+    last = get_last_extraction(document)
     return list(_values(document, last)) if last else []
 
 
-def _values(document: Document, last: Extraction) -> Iterator[Extracted]:
+def _values(document: Document, last: Extraction) -> Iterator[ExtractedValue]:
     kind = TYPES.get(document.document_type)
     nouns = {spec.name: spec.noun for spec in kind.fields} if kind else {}
     nouns["signature_date"] = gettext("date of the signature")
     for field in last.fields:
         noun = nouns.get(field["name"], field["name"].replace("_", " "))
-        yield Extracted(
+        yield ExtractedValue(
             noun[:1].upper() + noun[1:], field["value"], _page(field["page"]), _how(field)
         )
     signature = last.signature or {}
     if digital := signature.get("digital"):
         signer = digital["signer"] or gettext("A certificate without a name")
         result = _SIGNATURE_RESULTS[SignatureResult(digital["result"])]
-        yield Extracted(
+        yield ExtractedValue(
             gettext("Digitally signed by"),
             signer,
             _page(signature["page"]),
@@ -80,7 +80,7 @@ def _page(number: int | None) -> str:
     return gettext("page {n}").format(n=number) if number else ""
 
 
-def ways(last: Extraction) -> list[str]:
+def describe_reading(last: Extraction) -> list[str]:
     """Return how the pages were read, for reviewers. Equal neighbouring pages share a line.
 
     Examples: "Pages 1 to 3: text layer of the file", "Page 4: scan at 200 dpi, confidence 91%".

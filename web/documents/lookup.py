@@ -8,7 +8,7 @@ from sites.models import User
 from web.documents.outcomes import ACTED_ON
 
 
-def visible(user: User, pk: int) -> Document:
+def get_visible_document(user: User, pk: int) -> Document:
     """Another site's document does not exist."""
     rows = Document.objects.visible_to(user).prefetch_related("findings", *ACTED_ON)
     beside = rows.select_related(
@@ -17,8 +17,8 @@ def visible(user: User, pk: int) -> Document:
     return get_object_or_404(beside, pk=pk)
 
 
-def of_own_site(user: User, pk: int) -> Document:
+def get_own_document(user: User, pk: int) -> Document:
     """For what sites do about their documents; staff have pages of their own."""
     if user.is_staff:
         raise Http404
-    return visible(user, pk)
+    return get_visible_document(user, pk)

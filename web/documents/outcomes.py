@@ -20,7 +20,7 @@ from ingestion.review import review_requests
 from ingestion.review.decision_rules import FILES
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import Sentences, grouped_sentences
-from web.shell.wording import day
+from web.shell.wording import format_day
 
 MAX_NEEDING_SHOWN = 25  # documents in a list; the heading gives the full number
 # Relations that the buttons of a document depend on, for `prefetch_related`.
@@ -28,7 +28,7 @@ ACTED_ON = ("corrections", "qa_decisions", "review_requests")
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class FindingDisplay:
     """All findings of one code in a document, in words."""
 
     code: str
@@ -45,10 +45,10 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DocumentOutcome:
     document: Document
     note: str  # one line that suffices when nothing is to be done
-    remarks: tuple[Remark, ...]
+    remarks: tuple[FindingDisplay, ...]
     needs_site: bool  # nothing was sent in its place yet
     correction: Document | None = None  # what was sent in its place
     newer: Document | None = None  # or under the same doc_id
@@ -91,18 +91,18 @@ class Outcome:
 
     @property
     def person(self) -> str:
-        return person_of(self.document)
+        return declared_person_of(self.document)
 
     @property
     def has_actions(self) -> bool:
         return bool(self.can_be_corrected or self.can_be_replaced or self.upload_label)
 
     @property
-    def main(self) -> Remark | None:
+    def main(self) -> FindingDisplay | None:
         return self.remarks[0] if self.remarks else None
 
 
-def person_of(document: Document) -> str:
+def declared_person_of(document: Document) -> str:
     """Whose it is, for the form of a correction: register makes the same doc_id of it."""
     return Declared.of(document).person
 
@@ -142,9 +142,9 @@ _ADVISED = {DocumentState.IN_REVIEW, DocumentState.HELD, DocumentState.ARCHIVED}
 _SILENT = {DocumentState.RECEIVED, DocumentState.VALIDATING, DocumentState.DEDUPED}
 
 
-def outcome(
+def describe_outcome(
     document: Document, *, for_staff: bool = False, needs_site: bool | None = None
-) -> Outcome:
+) -> DocumentOutcome:
     """Return what the pages say of a document, to its site or to staff.
 
     `needs_site`: whether it is one of `needing_site()`, for callers who asked for many at once.
@@ -156,8 +156,8 @@ def outcome(
         needs_site = state in STATES_NEEDING_SITE and own.exists()
     is_replaced = state in STATES_NEEDING_SITE and not needs_site and correction is None
     advised = for_staff or needs_site or state in _ADVISED
-    said = remarks(document, for_staff=for_staff, advised=advised)
-    return Outcome(
+    said = describe_findings(document, for_staff=for_staff, advised=advised)
+    return DocumentOutcome(
         document=document,
         note=_note(document, state, for_staff=for_staff),
         remarks=() if state in _SILENT or is_overruled(document) else said,
@@ -187,9 +187,9 @@ def is_overruled(document: Document) -> bool:
     return document.qa_decisions.filter(action__in=FILES).exists()
 
 
-def remarks(
+def describe_findings(
     document: Document, *, for_staff: bool = False, advised: bool = True
-) -> tuple[Remark, ...]:
+) -> tuple[FindingDisplay, ...]:
     """Return what was found, in words, with one remark for each code.
 
     Remarks have no advice unless it is `advised`.
@@ -199,7 +199,7 @@ def remarks(
     for finding in document.current_findings:
         by_code.setdefault(finding.code, []).append(finding)
     return tuple(
-        Remark(
+        FindingDisplay(
             code,
             grouped_sentences(code, findings, type_name=document.type_name, for_staff=for_staff),
             _tone(code, document),
@@ -236,11 +236,13 @@ def _already_on_file(document: Document) -> str:
     if twin is None or twin.settled_at is None:
         return gettext("The same file is already on file. You do not need to do anything.")
     sentence = gettext("Already on file since {date}. You do not need to do anything.")
-    return sentence.format(date=day(twin.settled_at))
+    return sentence.format(date=format_day(twin.settled_at))
 
 
-def needed(waiting: QuerySet[Document], *, for_staff: bool = False) -> list[Outcome]:
+def list_needing_action(
+    waiting: QuerySet[Document], *, for_staff: bool = False
+) -> list[DocumentOutcome]:
     """Return the outcomes of the MAX_NEEDING_SHOWN documents that have waited longest."""
     rows = waiting.select_related("site", "duplicate_of")
     shown = rows.prefetch_related("findings", "corrections")[:MAX_NEEDING_SHOWN]
-    return [outcome(each, for_staff=for_staff, needs_site=True) for each in shown]
+    return [describe_outcome(each, for_staff=for_staff, needs_site=True) for each in shown]

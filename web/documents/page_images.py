@@ -13,17 +13,17 @@ from ingestion.documents.transitions import By
 from ingestion.models import Document, Extraction, Finding
 from ingestion.reading.preview_images import WIDTH
 from sites.models import User
-from web.documents.lookup import visible
-from web.documents.outcomes import Outcome
+from web.documents.lookup import get_visible_document
+from web.documents.outcomes import DocumentOutcome
 from web.shell.access import READ, SignedIn, page
 
-KEPT_SECONDS = 300  # by the person's own browser
+CACHE_SECONDS = 300  # by the person's own browser
 _SIGNED = ("SIGNATURE_", "SIGNER_")  # how codes begin that are about the signature
 _AROUND = 4.0  # points between what is marked and the line around it
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class MarkedArea:
     """What a finding is about, in points from the page's top left corner."""
 
     left: float
@@ -33,14 +33,14 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class PagePicture:
+class PageImage:
     """For `documents/_page_image.html`. Width and height in points; 0 where they are not known."""
 
     document: Document
     number: int
     width: float
     height: float
-    spots: tuple[Spot, ...]
+    spots: tuple[MarkedArea, ...]
     zoom: int = 1
 
     @property
@@ -61,10 +61,10 @@ class PagePicture:
 
 
 @page(READ, may_be_stored=True)
-@cache_control(private=True, max_age=KEPT_SECONDS)
+@cache_control(private=True, max_age=CACHE_SECONDS)
 def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
     """404 where there is nothing to see for this person, also where it cannot be drawn."""
-    document = visible(request.user, pk)
+    document = get_visible_document(request.user, pk)
     if not downloads.may_see(request.user, document):
         raise Http404
     zoom = page_previews.ZOOMS[request.GET.get("zoom") == "2"]
@@ -78,26 +78,28 @@ def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
     return HttpResponse(picture, content_type=page_previews.MEDIA_TYPE)
 
 
-def page_picture(
+def build_page_image(
     person: User,
     document: Document,
     finding: Finding | None = None,
     page: int = 0,
     read: Extraction | None = None,
-) -> PagePicture | None:
+) -> PageImage | None:
     """Page `page`, or that of the finding, with its place marked. None: they may not see it."""
     number = page or (finding.page if finding else 0) or 1
-    return marked_picture(person, document, [finding] if finding else [], number, read=read)
+    return build_marked_page_image(
+        person, document, [finding] if finding else [], number, read=read
+    )
 
 
-def marked_picture(
+def build_marked_page_image(
     person: User,
     document: Document,
     findings: Iterable[Finding],
     page: int,
     zoom: int = 1,
     read: Extraction | None = None,
-) -> PagePicture | None:
+) -> PageImage | None:
     """A page with the places of all these findings that stand on it.
 
     `read`: its last extraction, for who has it at hand.
@@ -109,10 +111,12 @@ def marked_picture(
     here = [finding for finding in findings if finding.page == page]
     spots = tuple(spot for finding in here for spot in _spots(last, finding)) if last else ()
     wide, high = size.get("width", 0), size.get("height", 0)
-    return PagePicture(document, page, wide, high, spots if wide else (), zoom)
+    return PageImage(document, page, wide, high, spots if wide else (), zoom)
 
 
-def pictured(came: Outcome, person: User, read: Extraction | None) -> Outcome:
+def with_page_image(
+    came: DocumentOutcome, person: User, read: Extraction | None
+) -> DocumentOutcome:
     """With a picture of the page that its main finding is about, where there is one to see.
 
     What could not be read at all (`read` is None) cannot be drawn either.
@@ -120,7 +124,7 @@ def pictured(came: Outcome, person: User, read: Extraction | None) -> Outcome:
     if not came.remarks or not came.needs_site or read is None:
         return came
     main, *others = came.remarks
-    picture = page_picture(person, came.document, main.findings[0], read=read)
+    picture = build_page_image(person, came.document, main.findings[0], read=read)
     return replace(came, remarks=(replace(main, picture=picture), *others))
 
 
@@ -129,7 +133,7 @@ def _page(last: Extraction | None, number: int) -> dict[str, Any]:
     return next((each for each in pages if each["number"] == number), {})
 
 
-def _spots(last: Extraction, finding: Finding) -> Iterator[Spot]:
+def _spots(last: Extraction, finding: Finding) -> Iterator[MarkedArea]:
     """Where the rule looked: for a signature, or at the entry whose value it quotes."""
     signature = last.signature
     if finding.code.startswith(_SIGNED) and signature and signature["page"] == finding.page:
@@ -140,8 +144,8 @@ def _spots(last: Extraction, finding: Finding) -> Iterator[Spot]:
             yield from _around(field["box"])
 
 
-def _around(box: list[float] | None) -> Iterator[Spot]:
+def _around(box: list[float] | None) -> Iterator[MarkedArea]:
     if box:
         left, top, right, bottom = box
         wide, high = right - left + 2 * _AROUND, bottom - top + 2 * _AROUND
-        yield Spot(left - _AROUND, top - _AROUND, wide, high)
+        yield MarkedArea(left - _AROUND, top - _AROUND, wide, high)

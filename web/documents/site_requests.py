@@ -16,15 +16,15 @@ from ingestion.intake.declarations import Declared
 from ingestion.models import Document
 from ingestion.review import review_requests
 from sites import eligibility
-from web.documents.lookup import of_own_site
-from web.documents.outcomes import outcome
+from web.documents.lookup import get_own_document
+from web.documents.outcomes import describe_outcome
 from web.shell.access import CHANGE, FORM, SignedIn, page
 from web.shell.forms import PlainForm, person_field, type_field
 
-MOST_REASON = 500  # characters
+MAX_REASON_LENGTH = 500  # characters
 
 
-class Question(PlainForm):
+class ReviewRequestForm(PlainForm):
     words = forms.CharField(
         label=_("Why do you think that the check is wrong?"),
         help_text=_("QA reads your text. Name the page and describe what QA should look at."),
@@ -43,7 +43,7 @@ class DeclarationForm(PlainForm):
         label=_("Reason"),
         help_text=_("Recorded in the audit trail with your name."),
         min_length=LEAST,
-        max_length=MOST_REASON,
+        max_length=MAX_REASON_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
@@ -70,9 +70,9 @@ class DeclarationForm(PlainForm):
 
 
 @page(FORM)
-def redeclare(request: SignedIn, pk: int) -> HttpResponse:
+def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
     """Correct what the document was sent as; 409 where that cannot be done any more."""
-    document = of_own_site(request.user, pk)
+    document = get_own_document(request.user, pk)
     if missing := eligibility.may_upload(request.user):
         return render(request, "packets/upload_not_allowed.html", {"missing": missing}, status=403)
     form = DeclarationForm(document, request.POST if request.method == "POST" else None)
@@ -82,7 +82,7 @@ def redeclare(request: SignedIn, pk: int) -> HttpResponse:
             declarations.correct(document, form.declared, form.cleaned_data["reason"], by=by)
         except declarations.NotRedeclared as refused:
             form.add_error(None, str(refused))
-            document = of_own_site(request.user, pk)  # somebody was first: the page says so
+            document = get_own_document(request.user, pk)  # somebody was first: the page says so
         else:
             messages.info(
                 request,
@@ -92,16 +92,16 @@ def redeclare(request: SignedIn, pk: int) -> HttpResponse:
     if why := declarations.refusal(document):
         context = {"document": document, "why": why, "typed": form.data.get("reason", "")}
         return render(request, "documents/type_correction_refused.html", context, status=409)
-    context = {"document": document, "outcome": outcome(document), "form": form}
+    context = {"document": document, "outcome": describe_outcome(document), "form": form}
     return render(
         request, "documents/type_correction.html", context, status=422 if form.errors else 200
     )
 
 
 @page(CHANGE)
-def retry(request: SignedIn, pk: int) -> HttpResponse:
+def retry_download(request: SignedIn, pk: int) -> HttpResponse:
     """Ask its portal once more, for what the portal would not give."""
-    document = of_own_site(request.user, pk)
+    document = get_own_document(request.user, pk)
     by = By(request.user.actor, request.user.role)
     try:
         retrying.fetch_again(document, by=by)
@@ -113,9 +113,9 @@ def retry(request: SignedIn, pk: int) -> HttpResponse:
 
 
 @page(FORM)
-def ask(request: SignedIn, pk: int) -> HttpResponse:
-    document = of_own_site(request.user, pk)
-    form = Question(request.POST if request.method == "POST" else None)
+def request_review(request: SignedIn, pk: int) -> HttpResponse:
+    document = get_own_document(request.user, pk)
+    form = ReviewRequestForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
             review_requests.request_review(document, form.cleaned_data["words"], user=request.user)
@@ -131,7 +131,7 @@ def ask(request: SignedIn, pk: int) -> HttpResponse:
             "review_requests": document.review_requests.all(),
         }
         return render(request, "documents/review_request_refused.html", context, status=409)
-    context = {"document": document, "outcome": outcome(document), "form": form}
+    context = {"document": document, "outcome": describe_outcome(document), "form": form}
     return render(
         request, "documents/review_request.html", context, status=422 if form.errors else 200
     )

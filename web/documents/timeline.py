@@ -1,4 +1,4 @@
-"""A document's way in plain words, from the ledger: what happened, when, and by whom."""
+"""The timeline of a document, from the ledger: what happened, when, and by whom."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,64 +16,66 @@ from ingestion.intake import corrections, declarations
 from ingestion.review.decision_rules import RULES
 from ingestion.rules.finding_texts import reason
 from sites.roles import label
-from web.shell.event_labels import event as event_label
-from web.shell.event_labels import people
-from web.shell.state_display import LOOKS, Look, state_label
-from web.shell.wording import said_as
+from web.shell.event_labels import label_event as event_label
+from web.shell.event_labels import name_people
+from web.shell.state_display import STATE_DISPLAYS, StateDisplay, state_label
+from web.shell.wording import describe_declared
 
-# Said as events; a state that has none of its own is said by its word.
-_SAID: Mapping[DocumentState, str | Promise] = MappingProxyType(
+# Labels of transitions into a state. Other states are named by their own label.
+_TRANSITION_LABELS: Mapping[DocumentState, str | Promise] = MappingProxyType(
     {
         DocumentState.VALIDATING: gettext_lazy("Checking started"),
         DocumentState.IN_REVIEW: gettext_lazy("Sent to QA for review"),
     }
 )
 _SYSTEMS: Mapping[str, str | Promise] = MappingProxyType({"worker": gettext_lazy("by SiteLedger")})
-# What a person decided says more than the state it came to.
-_BY_PEOPLE = frozenset(
+# Decisions of people, which are named by their event instead of the new state.
+_DECISION_EVENTS = frozenset(
     {"document.review_asked", corrections.REPLACED, *(rule.event for rule in RULES.values())}
 )
-_OTHER = Look("dash", "idle")  # an entry that moves nothing, such as a look at the document
+_OTHER = StateDisplay("dash", "idle")  # an entry without a change of state, for example a view
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TimelineStep:
     what: str
     code: str
     at: datetime
     who: str
-    look: Look
+    display: StateDisplay
 
 
-def steps(subject: str) -> list[Step]:
-    """All that is on record of the subject, oldest first."""
+def build_timeline(subject: str) -> list[TimelineStep]:
+    """Return the steps that the ledger records of the subject, oldest first."""
     entries = queries.timeline(subject)
-    names = people({entry.actor for entry in entries})
-    return [_step(entry, names) for entry in entries]
+    names = name_people({entry.actor for entry in entries})
+    return [_build_step(entry, names) for entry in entries]
 
 
-def _said_of(entry: Recorded) -> str:
-    """Its event; of a correction also what the document was sent as, and what it is now."""
+def _describe_event(entry: Recorded) -> str:
+    """Return the label of the event; for a correction also the old and the new declaration."""
     detail = entry.detail or {}
     if entry.event != declarations.REDECLARED or "new_name" not in detail:
         return event_label(entry.event)
-    was = said_as(detail["old_type"], detail["old_name"])
-    becomes = said_as(detail["new_type"], detail["new_name"])
+    was = describe_declared(detail["old_type"], detail["old_name"])
+    becomes = describe_declared(detail["new_type"], detail["new_name"])
     corrected = _("{event}: {corrected}. It was sent as {declared}")
     return corrected.format(event=event_label(entry.event), corrected=becomes, declared=was)
 
 
-def _step(entry: Recorded, names: Mapping[str, str]) -> Step:
+def _build_step(entry: Recorded, names: Mapping[str, str]) -> TimelineStep:
     who = names.get(entry.actor) or str(_SYSTEMS.get(entry.role, "")) or label(entry.role)
     who = who or actors.in_short(entry.actor)
     if not entry.to_state:
-        return Step(event_label(entry.event), entry.code, entry.occurred_at, who, _OTHER)
+        return TimelineStep(event_label(entry.event), entry.code, entry.occurred_at, who, _OTHER)
     state = DocumentState(entry.to_state)
-    what = str(_SAID.get(state, "")) or state_label(state)
-    if entry.event in _BY_PEOPLE:
-        return Step(_said_of(entry), "", entry.occurred_at, who, LOOKS[state])
+    what = str(_TRANSITION_LABELS.get(state, "")) or state_label(state)
+    if entry.event in _DECISION_EVENTS:
+        return TimelineStep(
+            _describe_event(entry), "", entry.occurred_at, who, STATE_DISPLAYS[state]
+        )
     if state is DocumentState.RECEIVED and entry.from_state:
         what = _("Back in the queue")
     elif entry.code:
         what = f"{what}: {reason(entry.code)[0].lower()}{reason(entry.code)[1:]}"
-    return Step(what, entry.code, entry.occurred_at, who, LOOKS[state])
+    return TimelineStep(what, entry.code, entry.occurred_at, who, STATE_DISPLAYS[state])

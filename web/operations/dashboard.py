@@ -37,7 +37,7 @@ from ingestion.storage import disk_space
 from web.operations import portals
 from web.shell import charts
 from web.shell.access import READ, SignedIn, page
-from web.shell.charts import Columns, Line, Series
+from web.shell.charts import AreaChart, ChartSeries, ColumnChart
 
 SEE, OPERATE = "ingestion.view_chunk", "ingestion.retry_document"
 POLL_MILLISECONDS = 10_000
@@ -60,7 +60,7 @@ def dashboard(request: SignedIn) -> HttpResponse:
 def _numbers(now: datetime) -> dict[str, Any]:
     states = _states()
     unsettled = sum(states.get(state, 0) for state in (_S.RECEIVED, _S.VALIDATING))
-    lines = portals.lines()
+    lines = portals.list_busy_portals()
     return {
         "now": now,
         **_work(unsettled),
@@ -68,8 +68,8 @@ def _numbers(now: datetime) -> dict[str, Any]:
         **_ledger(),
         "alarms": _alarms(),
         "at_limit": [line for line in lines if line.is_at_limit and line.waiting],
-        "portals": lines[: portals.MOST],
-        "portals_left_out": max(0, len(lines) - portals.MOST),
+        "portals": lines[: portals.MAX_PORTALS_SHOWN],
+        "portals_left_out": max(0, len(lines) - portals.MAX_PORTALS_SHOWN),
         "hosts": _hosts(),
         "stuck": stuck.count(now),
         "failed": Failure.objects.filter(success=False).count(),
@@ -119,7 +119,7 @@ def _ledger() -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Hosts:
+class WorkerHosts:
     all: Sequence[tuple[WorkerHost, bool]]  # is it alive?
 
     @property
@@ -144,8 +144,8 @@ class Hosts:
         return max((host.seen_at for host, _ in self.all), default=None)
 
 
-def _hosts() -> Hosts:
-    return Hosts(
+def _hosts() -> WorkerHosts:
+    return WorkerHosts(
         [(host, host_heartbeat.is_host_alive(host)) for host in host_heartbeat.list_hosts()]
     )
 
@@ -159,10 +159,10 @@ def _disks() -> list[tuple[str, int, int]]:
     ]
 
 
-def _hours(now: datetime) -> Columns:
+def _hours(now: datetime) -> ColumnChart:
     hours = throughput.by_hour(now)
     filed, rejected = sum(hour.filed for hour in hours), sum(hour.rejected for hour in hours)
-    return Columns(
+    return ColumnChart(
         key="hours",
         title=_("Documents per hour, last 24 hours"),
         description=_("Filed: {filed}. Rejected: {rejected}. The table shows each hour.").format(
@@ -170,16 +170,16 @@ def _hours(now: datetime) -> Columns:
         ),
         labels=[f"{hour.began:%H:%M}" for hour in hours],
         series=[
-            Series(_("Filed"), "c1", [hour.filed for hour in hours]),
-            Series(_("Rejected"), "c2", [hour.rejected for hour in hours]),
+            ChartSeries(_("Filed"), "c1", [hour.filed for hour in hours]),
+            ChartSeries(_("Rejected"), "c2", [hour.rejected for hour in hours]),
         ],
     )
 
 
-def _depth(now: datetime, unsettled: int) -> Line:
+def _depth(now: datetime, unsettled: int) -> AreaChart:
     points = throughput.depth(now, unsettled)
     at, most = max(points, key=lambda point: point[1])
-    return Line(
+    return AreaChart(
         key="depth",
         title=_("Documents waiting or in progress, last 60 minutes"),
         description=_("Now: {now}. Maximum: {most} at {time} UTC.").format(
@@ -194,4 +194,4 @@ def _reasons(now: datetime) -> list[charts.Bar]:
     codes = metrics.rejections_by_code(Document.objects.all(), now - WEEK)
     documents = reverse("admin:ingestion_document_changelist")
     rows = [(reason(code), n, f"{documents}?code={code}") for code, n in codes.items()]
-    return charts.bars(rows, "c2")
+    return charts.build_bars(rows, "c2")

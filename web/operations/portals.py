@@ -14,12 +14,12 @@ from ingestion.models import Document, PortalLimitState
 from sites.models import Portal
 from web.shell.charts import Bar
 
-MOST = 12  # portals in the table: those that are nearest to their limit, or down
-NAMED = 3  # sites of one portal that are named
+MAX_PORTALS_SHOWN = 12  # portals in the table: those that are nearest to their limit, or down
+MAX_SITES_NAMED = 3  # sites of one portal that are named
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PortalLine:
     portal: Portal
     sites: str  # their numbers
     used: float  # `PortalLimitState.used`
@@ -38,7 +38,7 @@ class Line:
         return Bar(self.sites, filled, text, "c3" if self.is_at_limit else "c1")
 
 
-def lines() -> list[Line]:
+def list_busy_portals() -> list[PortalLine]:
     """Those that are asked just now, or do not answer. Three queries."""
     now = time.time()
     busy = Q(tat__gt=now * 1e6) | ~Q(breaker=BreakerState.CLOSED)
@@ -54,15 +54,15 @@ def _waiting(portals: Iterable[int]) -> Mapping[int, int]:
     return dict(rows.order_by().values_list("site__portal").annotate(Count("pk")))
 
 
-def _line(limit_state: PortalLimitState, waiting: Mapping[int, int], now: float) -> Line:
+def _line(limit_state: PortalLimitState, waiting: Mapping[int, int], now: float) -> PortalLine:
     portal = limit_state.portal
     numbers = [site.site_id for site in portal.sites.all()]
-    named, left_out = ", ".join(numbers[:NAMED]), len(numbers) - NAMED
+    named, left_out = ", ".join(numbers[:MAX_SITES_NAMED]), len(numbers) - MAX_SITES_NAMED
     if left_out > 0:
         more = ngettext("{sites} and {n} more", "{sites} and {n} more", left_out)
         named = more.format(sites=named, n=left_out)
     is_down = limit_state.breaker != BreakerState.CLOSED
-    return Line(
+    return PortalLine(
         portal=portal,
         sites=named,
         used=limit_state.used(now),

@@ -25,10 +25,10 @@ from web.shell.access import CHANGE, READ, SignedIn, page
 from web.shell.forms import PlainForm
 from web.shell.request_limits import whole_number
 
-ON_A_PAGE = 50
+ITEMS_PER_PAGE = 50
 
 
-class ReasonForm(PlainForm):
+class StuckItemsForm(PlainForm):
     """`chosen` are keys of rows; `code` chooses all that are held for it."""
 
     reason = forms.CharField(
@@ -57,14 +57,14 @@ class ReasonForm(PlainForm):
 
 
 @page(READ, permission=SEE)
-def stuck(request: SignedIn) -> HttpResponse:
+def stuck_items_page(request: SignedIn) -> HttpResponse:
     return _page(request)
 
 
 @page(CHANGE, permission=OPERATE)
-def retry(request: SignedIn) -> HttpResponse:
+def retry_held(request: SignedIn) -> HttpResponse:
     """Held documents go back into the queue: those that are chosen, or all of a code."""
-    form = ReasonForm(request.POST, name="retry")
+    form = StuckItemsForm(request.POST, name="retry")
 
     def act(by: By) -> str:
         code = form.cleaned_data["code"]
@@ -82,9 +82,9 @@ def retry(request: SignedIn) -> HttpResponse:
 
 
 @page(CHANGE, permission=OPERATE)
-def at_once(request: SignedIn) -> HttpResponse:
+def retry_now(request: SignedIn) -> HttpResponse:
     """Documents past their deadline need not wait for their next attempt."""
-    form = ReasonForm(request.POST, name="now")
+    form = StuckItemsForm(request.POST, name="now")
 
     def act(by: By) -> str:
         done = retrying.at_once(
@@ -97,9 +97,9 @@ def at_once(request: SignedIn) -> HttpResponse:
 
 
 @page(CHANGE, permission=OPERATE)
-def release(request: SignedIn) -> HttpResponse:
+def release_leases(request: SignedIn) -> HttpResponse:
     """Release expired leases. The documents of their chunks are due again."""
-    form = ReasonForm(request.POST, name="release")
+    form = StuckItemsForm(request.POST, name="release")
 
     def act(by: By) -> str:
         chunks = stuck_items.expired_leases().filter(pk__in=form.chosen)
@@ -110,7 +110,7 @@ def release(request: SignedIn) -> HttpResponse:
     return _done(request, form, act)
 
 
-def _done(request: SignedIn, form: ReasonForm, act: Callable[[By], str]) -> HttpResponse:
+def _done(request: SignedIn, form: StuckItemsForm, act: Callable[[By], str]) -> HttpResponse:
     """What was written comes back with what is wrong; what is done is said."""
     if not form.is_valid():
         return _page(request, form, status=400)
@@ -120,22 +120,24 @@ def _done(request: SignedIn, form: ReasonForm, act: Callable[[By], str]) -> Http
     return redirect("ops_stuck")
 
 
-def _page(request: SignedIn, wrong: ReasonForm | None = None, status: int = 200) -> HttpResponse:
+def _page(
+    request: SignedIn, wrong: StuckItemsForm | None = None, status: int = 200
+) -> HttpResponse:
     now, code = timezone.now(), request.GET.get("code", "")
     if wrong is not None:
         code = wrong.data.get("code", "")
     held = stuck_items.held()
     codes = held.order_by("code").values_list("code").annotate(n=Count("pk"))
     chosen = held.filter(code=code) if code else held
-    forms_ = {name: ReasonForm(name=name, code=code) for name in ("retry", "now", "release")}
+    forms_ = {name: StuckItemsForm(name=name, code=code) for name in ("retry", "now", "release")}
     if wrong is not None:
         forms_[wrong.name] = wrong
     context = {
         "codes": [(each, words_of(each), number) for each, number in codes],
         "code": code,
         "page": _paged(chosen, request),
-        "past_deadline": list(stuck_items.past_deadline(now)[:ON_A_PAGE]),
-        "expired_leases": list(stuck_items.expired_leases()[:ON_A_PAGE]),
+        "past_deadline": list(stuck_items.past_deadline(now)[:ITEMS_PER_PAGE]),
+        "expired_leases": list(stuck_items.expired_leases()[:ITEMS_PER_PAGE]),
         "unclaimed_chunks": stuck_items.unclaimed_chunks(now),
         "form": wrong,
         "retry_form": forms_["retry"],
@@ -147,4 +149,4 @@ def _page(request: SignedIn, wrong: ReasonForm | None = None, status: int = 200)
 
 
 def _paged(rows: "QuerySet[Any]", request: SignedIn) -> Any:
-    return Paginator(rows, ON_A_PAGE).get_page(request.GET.get("page"))
+    return Paginator(rows, ITEMS_PER_PAGE).get_page(request.GET.get("page"))

@@ -6,8 +6,8 @@ from web.operations import dashboard, stuck
 
 urlpatterns = [
     path("", dashboard.dashboard, name="ops"),
-    path("stuck/", stuck.stuck, name="ops_stuck"),
-    path("stuck/retry/", stuck.retry, name="ops_retry"),
-    path("stuck/now/", stuck.at_once, name="ops_at_once"),
-    path("stuck/release/", stuck.release, name="ops_release"),
+    path("stuck/", stuck.stuck_items_page, name="ops_stuck"),
+    path("stuck/retry/", stuck.retry_held, name="ops_retry"),
+    path("stuck/now/", stuck.retry_now, name="ops_at_once"),
+    path("stuck/release/", stuck.release_leases, name="ops_release"),
 ]

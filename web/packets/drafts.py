@@ -47,7 +47,7 @@ _FIELDS = {"document_type": "type", "person": "person"}  # of a Fault, to the in
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FormProblem:
     """Something to put right, and the id of the input where."""
 
     anchor: str
@@ -56,7 +56,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class UploadRow:
     """One document of the form: a file that we have, or inputs for one."""
 
     key: str  # of its inputs: k12 for file 12 of the draft, a number for inputs
@@ -77,7 +77,7 @@ class Row:
 
 
 @dataclass(slots=True)
-class Form:
+class UploadForm:
     """One person's form: for a packet, or for what comes in the place of one document."""
 
     user: User
@@ -86,9 +86,9 @@ class Form:
     site: Site | None = None
     token: str = ""  # one for each form that was drawn
     draft: Draft | None = None
-    kept: list[Row] = field(default_factory=list)
-    inputs: list[Row] = field(default_factory=list)  # what is used without JavaScript
-    problems: list[Problem] = field(default_factory=list)
+    kept: list[UploadRow] = field(default_factory=list)
+    inputs: list[UploadRow] = field(default_factory=list)  # what is used without JavaScript
+    problems: list[FormProblem] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)  # files of the request at hand
 
     @property
@@ -102,7 +102,7 @@ class Form:
         return self.corrects is not None and self.corrects.state == DocumentState.IN_REVIEW
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[UploadRow]:
         return self.kept + self.inputs
 
     def open(self, asked: Mapping[str, str]) -> None:
@@ -112,8 +112,8 @@ class Form:
         left = self.draft.site.site_id if self.draft and self.draft.site else ""
         self.site = self._chosen(asked.get("site", "") or left)
         count = whole_number(asked.get("rows", "")) or PLAIN_ROWS
-        first = Row("0", asked.get("type", ""), asked.get("person", ""))
-        self._show([first, *(Row(str(number)) for number in range(1, min(count, self.most)))])
+        first = UploadRow("0", asked.get("type", ""), asked.get("person", ""))
+        self._show([first, *(UploadRow(str(number)) for number in range(1, min(count, self.most)))])
 
     def read(self, request: HttpRequest) -> None:
         """Take over what was sent, files first: nothing is lost whatever is wrong with the rest."""
@@ -149,9 +149,9 @@ class Form:
         except AtCapacity as full:
             busy = _("SiteLedger is busy. Your files are saved. Submit the packet again in {wait}.")
             message = busy.format(wait=in_words(full.retry_after))
-            self.problems.append(Problem("files", message, "at_capacity"))
+            self.problems.append(FormProblem("files", message, "at_capacity"))
         except NotToCorrect as refusal:
-            self.problems.append(Problem("files", str(refusal), "not_to_correct"))
+            self.problems.append(FormProblem("files", str(refusal), "not_to_correct"))
         return None
 
     def _chosen(self, site_id: str) -> Site | None:
@@ -160,24 +160,24 @@ class Form:
             return self.sites[0]
         return next((site for site in self.sites if site.site_id == site_id), None)
 
-    def _show(self, inputs: list[Row]) -> None:
+    def _show(self, inputs: list[UploadRow]) -> None:
         files = self.draft.files.all() if self.draft else ()
-        self.kept = [Row.of(file) for file in files]
+        self.kept = [UploadRow.of(file) for file in files]
         self.inputs = inputs if len(self.kept) < self.most else []
 
-    def _take(self, request: HttpRequest, number: str) -> Row | None:
+    def _take(self, request: HttpRequest, number: str) -> UploadRow | None:
         """The file of one row into the draft. The row as it was, where there is no file to take."""
         kind, person = (_typed(request.POST, name, number) for name in ("type", "person"))
         sent = request.FILES.get(f"file-{number}")
         if not isinstance(sent, UploadedFile) or self.draft is None:
-            return Row(number, kind, person)
+            return UploadRow(number, kind, person)
         name = PurePath(sent.name or "").name
-        if fault := unacceptable(name, sent.size or 0):
+        if fault := explain_unacceptable(name, sent.size or 0):
             return self._left(number, name, fault, "unacceptable")
         try:
             file, _is_new = drafts.keep(self.draft, name, sent)
         except drafts.Full:
-            return self._left(number, name, left_out(self.most), "too_many")
+            return self._left(number, name, explain_left_out(self.most), "too_many")
         except OverQuota as error:
             return self._left(number, name, str(error), "over_quota")
         if file.pk in self.taken:
@@ -187,9 +187,9 @@ class Form:
         drafts.describe(file, kind, person)
         return None
 
-    def _left(self, number: str, name: str, why: str, code: str) -> Row:
-        self.problems.append(Problem(f"file-{number}", f"{name}: {why}", code))
-        return Row(number, filename=name)
+    def _left(self, number: str, name: str, why: str, code: str) -> UploadRow:
+        self.problems.append(FormProblem(f"file-{number}", f"{name}: {why}", code))
+        return UploadRow(number, filename=name)
 
     def _look(self) -> None:
         """At the files that nobody has looked at yet, as long as somebody can be kept waiting."""
@@ -198,12 +198,12 @@ class Form:
             if row.file and time.monotonic() < until:
                 drafts.look(row.file)
 
-    def _own_problems(self) -> Iterator[Problem]:
+    def _own_problems(self) -> Iterator[FormProblem]:
         if self.site is None:
-            yield Problem("site", _("Select the site of this packet."), "required")
+            yield FormProblem("site", _("Select the site of this packet."), "required")
         if not self.kept and not self.problems:
             first = f"file-{self.inputs[0].key}" if self.inputs else "files"
-            yield Problem(first, _("Add at least one document."), "required")
+            yield FormProblem(first, _("Add at least one document."), "required")
         for row in self.kept:
             if row.file and drafts.doubt(row.file, row.chosen_type):
                 detected, chosen = TYPES[row.file.guess], TYPES[row.chosen_type]
@@ -211,19 +211,19 @@ class Form:
                     "{file}: the detected type is {detected}, and you selected {chosen}. "
                     "Change the type, or submit again to keep it."
                 ).format(file=row.filename, detected=detected.name, chosen=chosen.name)
-                yield Problem(f"type-{row.key}", message, "looks_like_another")
+                yield FormProblem(f"type-{row.key}", message, "looks_like_another")
 
-    def _as_registered(self, row: Row, file: DraftFile) -> UploadedDocument:
+    def _as_registered(self, row: UploadRow, file: DraftFile) -> UploadedDocument:
         chosen, kept = row.chosen_type, drafts.content(file)
         overruled = file.guess if file.guess != chosen else ""
         return UploadedDocument(row.filename, chosen, row.person, kept, self.corrects, overruled)
 
-    def _located(self, fault: Fault) -> Problem:
+    def _located(self, fault: Fault) -> FormProblem:
         if not 1 <= fault.line <= len(self.kept):
-            return Problem("files", fault.message, "not_registrable")
+            return FormProblem("files", fault.message, "not_registrable")
         row = self.kept[fault.line - 1]
         anchor = f"{_FIELDS.get(fault.field, 'file')}-{row.key}"
-        return Problem(anchor, fault.message, "not_registrable")
+        return FormProblem(anchor, fault.message, "not_registrable")
 
     def _key(self) -> str:
         """A double click gives the same key; the same form with other documents does not."""
@@ -242,7 +242,7 @@ def _choose(file: DraftFile, sent: Mapping[str, str], key: str) -> None:
         drafts.describe(file, _typed(sent, "type", key), _typed(sent, "person", key))
 
 
-def unacceptable(filename: str, size: int) -> str:
+def explain_unacceptable(filename: str, size: int) -> str:
     """Return why a file cannot be added, in sentences; "" if it can. `size` is in bytes."""
     if PurePath(filename).suffix.lower() not in ACCEPTED:
         return _("This is not a PDF or a scan. Save it as a PDF and add it again.")
@@ -255,7 +255,7 @@ def unacceptable(filename: str, size: int) -> str:
     return ""
 
 
-def left_out(most: int) -> str:
+def explain_left_out(most: int) -> str:
     """Return the sentence for a file beyond the `most` files that the form takes."""
     sentence = ngettext(
         "This file was not added: only one file can be sent here.",

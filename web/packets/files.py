@@ -25,8 +25,8 @@ from ingestion.intake import drafts, upload_sessions
 from ingestion.intake.quotas import MAX_PART_BYTES, NoRoom, OverQuota
 from ingestion.models import Document, Draft, DraftFile, Upload
 from sites import eligibility
-from web.documents.lookup import of_own_site
-from web.packets.drafts import left_out, unacceptable
+from web.documents.lookup import get_own_document
+from web.packets.drafts import explain_left_out, explain_unacceptable
 from web.shell.access import CHANGE, FORM, SignedIn, page
 from web.shell.request_limits import whole_number
 
@@ -35,7 +35,7 @@ _PARTS = UUID("0d5dd1a5-9c0c-4f7e-8a38-1f6d6a2b7c55")  # namespace of uploads in
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FormPart:
     """Which part of which file a form brings. Deprecated."""
 
     upload: str  # drawn by the browser for the file
@@ -44,17 +44,17 @@ class Part:
 
 
 @page(FORM)
-def files(request: SignedIn) -> JsonResponse:
+def draft_files(request: SignedIn) -> JsonResponse:
     """What has come; or, with POST, one more file: 201, and 200 for what had come already."""
     if request.method == "POST":
         return _keep(request)
     draft = drafts.find(request.user, _corrected(request, request.GET.get("corrects", "")))
     kept = draft.files.all() if draft else ()
-    return JsonResponse({"files": [_out(file) for file in kept]})
+    return JsonResponse({"files": [_out(each) for each in kept]})
 
 
 @page(CHANGE)
-def file(request: SignedIn, pk: int) -> HttpResponse:
+def describe_file(request: SignedIn, pk: int) -> HttpResponse:
     """What its person says that it is."""
     said = request.POST
     drafts.describe(_own(request, pk), said.get("type", ""), said.get("person", "").strip())
@@ -62,7 +62,7 @@ def file(request: SignedIn, pk: int) -> HttpResponse:
 
 
 @page(CHANGE)
-def guess(request: SignedIn, pk: int) -> JsonResponse:
+def detect_type(request: SignedIn, pk: int) -> JsonResponse:
     """What its pages say that it is. Takes seconds; `looked` is false where there was no time."""
     own = _own(request, pk)
     drafts.look(own)
@@ -70,7 +70,7 @@ def guess(request: SignedIn, pk: int) -> JsonResponse:
 
 
 @page(CHANGE)
-def remove(request: SignedIn, pk: int) -> HttpResponse:
+def remove_file(request: SignedIn, pk: int) -> HttpResponse:
     """Idempotent."""
     for own in _mine(request).filter(pk=pk).select_related("draft"):
         drafts.remove(own.draft, pk)
@@ -96,7 +96,7 @@ def _take(request: SignedIn, upload_id: str) -> JsonResponse:
     try:
         return _taken(upload)
     except drafts.Full:
-        left = left_out(drafts.room(upload.draft.corrects if upload.draft else None))
+        left = explain_left_out(drafts.room(upload.draft.corrects if upload.draft else None))
         return _refused(request, upload.filename, left, "too_many")
     except (upload_sessions.Incomplete, upload_sessions.NotAsDeclared):
         upload.refresh_from_db()
@@ -116,7 +116,7 @@ def _keep_form(request: SignedIn) -> JsonResponse:
     corrected = _corrected(request, request.POST.get("corrects", ""))
     part = _part(request, sent.size or 0)
     name = request.POST.get("name", "") if part else sent.name or ""
-    if fault := unacceptable(name, part.whole if part else sent.size or 0):
+    if fault := explain_unacceptable(name, part.whole if part else sent.size or 0):
         return _refused(request, name, fault, "unacceptable")
     draft = drafts.begin(request.user, request.POST.get("token", ""), corrected)
     try:
@@ -124,13 +124,15 @@ def _keep_form(request: SignedIn) -> JsonResponse:
             return _keep_part(draft, part, name, sent)
         kept, is_new = drafts.keep(draft, name, sent)
     except drafts.Full:
-        return _refused(request, name, left_out(drafts.room(corrected)), "too_many")
+        return _refused(request, name, explain_left_out(drafts.room(corrected)), "too_many")
     except OverQuota as error:
         return _over_quota(request, name, error)
     return JsonResponse(_out(kept) | {"token": draft.token}, status=201 if is_new else 200)
 
 
-def _keep_part(draft: Draft, part: Part, name: str, sent: "UploadedFile[bytes]") -> JsonResponse:
+def _keep_part(
+    draft: Draft, part: FormPart, name: str, sent: "UploadedFile[bytes]"
+) -> JsonResponse:
     """Append a part. Raises Full and OverQuota."""
     upload = draft.uploads.filter(pk=uuid5(_PARTS, f"{draft.pk}/{part.upload}")).first()
     if upload is None and part.offset:
@@ -151,7 +153,7 @@ def _keep_part(draft: Draft, part: Part, name: str, sent: "UploadedFile[bytes]")
     return _taken(upload)
 
 
-def _part(request: SignedIn, size: int) -> Part | None:
+def _part(request: SignedIn, size: int) -> FormPart | None:
     """Which part of a file has come, of `size` bytes; None: the whole file. Raises BadRequest."""
     upload = request.POST.get("upload", "")
     if not upload:
@@ -162,7 +164,7 @@ def _part(request: SignedIn, size: int) -> Part | None:
         raise BadRequest(f"a part has 1 to {MAX_PART_BYTES} bytes and lies inside its file")
     if not _UPLOAD(upload):
         raise BadRequest("an upload has a UUID")
-    return Part(upload, offset, whole)
+    return FormPart(upload, offset, whole)
 
 
 def _over_quota(request: SignedIn, name: str, error: OverQuota) -> JsonResponse:
@@ -180,7 +182,7 @@ def _refused(request: SignedIn, name: str, message: str, code: str) -> JsonRespo
 
 def _corrected(request: SignedIn, number: str) -> Document | None:
     pk = whole_number(number)
-    return None if pk is None else of_own_site(request.user, pk)
+    return None if pk is None else get_own_document(request.user, pk)
 
 
 def _mine(request: SignedIn) -> Any:

@@ -13,12 +13,12 @@ from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import Document, Packet
 from ingestion.operations import work_status
 from sites.models import Site
-from web.documents.outcomes import needed
-from web.packets.progress import Progress
+from web.documents.outcomes import list_needing_action
+from web.packets.progress import PacketProgress
 from web.shell.access import READ, SignedIn, page
 from web.shell.landing import start_page
 
-PACKETS_ON_A_PAGE = 15
+PACKETS_PER_PAGE = 15
 
 
 @page(READ)
@@ -27,12 +27,12 @@ def home(request: SignedIn) -> HttpResponse:
         return redirect(start_page(request.user))
     waiting = Document.objects.visible_to(request.user).needing_site()
     packets = Packet.objects.visible_to(request.user).select_related("site", "batch__submitted_by")
-    page = Paginator(packets, PACKETS_ON_A_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(packets, PACKETS_PER_PAGE).get_page(request.GET.get("page"))
     own_sites = Site.objects.of(request.user)
     context = {
         "has_site": own_sites.exists(),
         "silent": work_status.silent(own_sites),
-        "waiting": needed(waiting),
+        "waiting": list_needing_action(waiting),
         "waiting_count": waiting.count(),
         "page": page,
         "packets": _with_progress(page.object_list),
@@ -40,7 +40,7 @@ def home(request: SignedIn) -> HttpResponse:
     return render(request, "home.html", context)
 
 
-def _with_progress(packets: Iterable[Packet]) -> list[tuple[Packet, Progress]]:
+def _with_progress(packets: Iterable[Packet]) -> list[tuple[Packet, PacketProgress]]:
     """The same few queries for any number of packets."""
     shown = list(packets)
     counts: dict[int, dict[DocumentState, int]] = {packet.pk: {} for packet in shown}
@@ -52,6 +52,6 @@ def _with_progress(packets: Iterable[Packet]) -> list[tuple[Packet, Progress]]:
     )
     has_worker = host_heartbeat.is_any_running()
     return [
-        (packet, Progress(counts[packet.pk], needing[packet.pk], has_worker=has_worker))
+        (packet, PacketProgress(counts[packet.pk], needing[packet.pk], has_worker=has_worker))
         for packet in shown
     ]

@@ -17,14 +17,14 @@ from ingestion.documents.transitions import By
 from ingestion.intake import receipts
 from ingestion.models import Document, Extraction, Packet
 from sites.models import User
-from web.documents.outcomes import ACTED_ON, Outcome, outcome
-from web.documents.page_images import pictured
-from web.packets.progress import Progress
+from web.documents.outcomes import ACTED_ON, DocumentOutcome, describe_outcome
+from web.documents.page_images import with_page_image
+from web.packets.progress import PacketProgress
 from web.shell.access import READ, SignedIn, page
-from web.sites.required_documents import Disagreement, disagreements
+from web.sites.required_documents import DocumentConflict, list_conflicts
 
 POLL_MILLISECONDS = 2000
-MOST_PICTURES = 40  # on one page; a document's own page has the others
+MAX_IMAGES_PER_PAGE = 40  # on one page; a document's own page has the others
 
 
 @page(READ)
@@ -45,7 +45,7 @@ def packet_page(request: SignedIn, reference: str) -> HttpResponse:
 
 
 @page(READ)
-def receipt(request: SignedIn, reference: str) -> HttpResponse:
+def download_receipt(request: SignedIn, reference: str) -> HttpResponse:
     """What was received, as a PDF. That somebody has it is on record."""
     packet = _visible(request.user, reference)
     drawn = receipts.drawn(packet)
@@ -69,18 +69,18 @@ def _documents(packet: Packet) -> list[Document]:
     return list(documents.prefetch_related("findings", *ACTED_ON).order_by("pk"))
 
 
-def _outcomes(documents: list[Document], person: User) -> list[Outcome]:
+def _outcomes(documents: list[Document], person: User) -> list[DocumentOutcome]:
     """With pictures of what has to be put right."""
     own = [document.pk for document in documents]
     needing = set(Document.objects.needing_site().filter(pk__in=own).values_list("pk", flat=True))
     came = [
-        outcome(document, for_staff=person.is_staff, needs_site=document.pk in needing)
+        describe_outcome(document, for_staff=person.is_staff, needs_site=document.pk in needing)
         for document in documents
     ]
-    wanting = [each.document for each in came if each.can_be_corrected][:MOST_PICTURES]
+    wanting = [each.document for each in came if each.can_be_corrected][:MAX_IMAGES_PER_PAGE]
     rows = Extraction.objects.filter(document__in=wanting).order_by("attempt")
     read = {row.document_id: row for row in rows.defer("words")} if wanting else {}
-    return [pictured(each, person, read.get(each.document.pk)) for each in came]
+    return [with_page_image(each, person, read.get(each.document.pk)) for each in came]
 
 
 def _results(packet: Packet, person: User, *, has_worker: bool) -> dict[str, object]:
@@ -91,7 +91,7 @@ def _results(packet: Packet, person: User, *, has_worker: bool) -> dict[str, obj
         counts[state] = counts.get(state, 0) + 1
     outcomes = _outcomes(documents, person)
     needing = sum(each.needs_site for each in outcomes)
-    progress = Progress(counts, needing, has_worker=has_worker)
+    progress = PacketProgress(counts, needing, has_worker=has_worker)
     settled = [document.settled_at for document in documents if document.settled_at]
     return {
         "gaps": _gaps(packet, documents, person) if progress.is_done else [],
@@ -102,12 +102,12 @@ def _results(packet: Packet, person: User, *, has_worker: bool) -> dict[str, obj
     }
 
 
-def _gaps(packet: Packet, documents: list[Document], person: User) -> list[Disagreement]:
+def _gaps(packet: Packet, documents: list[Document], person: User) -> list[DocumentConflict]:
     """Those of the site that a document of this packet is part of."""
     own = {document.pk for document in documents}
     stand = readiness_of(packet.site)
     found = [gap for gap in stand.gaps if own & {gap.one.key, gap.other.key if gap.other else 0}]
-    return disagreements(stand, found, for_staff=person.is_staff)
+    return list_conflicts(stand, found, for_staff=person.is_staff)
 
 
 def _etag(packet: Packet, *, has_worker: bool) -> str:

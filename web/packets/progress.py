@@ -7,13 +7,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ingestion.core.states import SETTLED_STATES, STATES_NEEDING_SITE, DocumentState
-from web.shell.state_display import LOOKS, Look, state_label
+from web.shell.state_display import STATE_DISPLAYS, StateDisplay, state_label
 
 _ALWAYS_COUNTED = (DocumentState.ARCHIVED, DocumentState.REJECTED)
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PacketProgress:
     """The progress of one packet.
 
     `needing` is the number of documents that need an action of the site (`needing_site`).
@@ -106,17 +106,21 @@ class Progress:
         return _("{n} {state}").format(n=count, state=state_label(state).lower())
 
     @property
-    def verdict(self) -> tuple[Look, str]:
+    def verdict(self) -> tuple[StateDisplay, str]:
         """The result as the icon and the words of one chip, the most urgent first."""
         if self.needing:
-            return LOOKS[DocumentState.REJECTED], _("{n} to correct").format(n=self.needing)
+            return STATE_DISPLAYS[DocumentState.REJECTED], _("{n} to correct").format(
+                n=self.needing
+            )
         if self.is_stopped:
-            return LOOKS[DocumentState.HELD], _("Waiting for a worker")
+            return STATE_DISPLAYS[DocumentState.HELD], _("Waiting for a worker")
         if not self.is_done:
-            return LOOKS[DocumentState.VALIDATING], state_label(DocumentState.VALIDATING)
+            return STATE_DISPLAYS[DocumentState.VALIDATING], state_label(DocumentState.VALIDATING)
         for state in (DocumentState.HELD, DocumentState.IN_REVIEW, DocumentState.CANCELLED):
             if self.counts.get(state):
-                return LOOKS[state], self._count_of(state)
+                return STATE_DISPLAYS[state], self._count_of(state)
         if self.replaced:
-            return LOOKS[DocumentState.WITHDRAWN], _("{n} replaced").format(n=self.replaced)
-        return LOOKS[DocumentState.ARCHIVED], _("All on file")
+            return STATE_DISPLAYS[DocumentState.WITHDRAWN], _("{n} replaced").format(
+                n=self.replaced
+            )
+        return STATE_DISPLAYS[DocumentState.ARCHIVED], _("All on file")

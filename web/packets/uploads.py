@@ -20,19 +20,19 @@ from ingestion.operations import work_status
 from ingestion.rules.document_types import TYPES
 from sites import eligibility
 from sites.models import ApiToken, Site
-from web.documents.lookup import of_own_site
-from web.documents.outcomes import person_of
-from web.packets.drafts import ACCEPTED, Form, Row
+from web.documents.lookup import get_own_document
+from web.documents.outcomes import declared_person_of
+from web.packets.drafts import ACCEPTED, UploadForm, UploadRow
 from web.shell.access import FORM, READ, SignedIn, page
-from web.sites.required_documents import lines
+from web.sites.required_documents import list_requirements
 
 
 @page(FORM)
-def upload(request: SignedIn) -> HttpResponse:
+def upload_packet(request: SignedIn) -> HttpResponse:
     if missing := eligibility.may_upload(request.user):
         return _upload_not_allowed(request, missing)
     sites = Site.objects.of(request.user).select_related("study")
-    form = Form(request.user, list(sites))
+    form = UploadForm(request.user, list(sites))
     if request.method == "POST":
         return _sent(request, form)
     form.open(request.GET.dict())
@@ -41,7 +41,7 @@ def upload(request: SignedIn) -> HttpResponse:
 
 @login_not_required
 @page(READ)
-def allowed(request: HttpRequest) -> HttpResponse:
+def upload_allowed(request: HttpRequest) -> HttpResponse:
     """204 if whoever sent this request may upload, else 401: nginx asks before it reads a body."""
     kind, _, token = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() == "bearer":
@@ -52,23 +52,23 @@ def allowed(request: HttpRequest) -> HttpResponse:
 
 
 @page(FORM)
-def correct(request: SignedIn, pk: int) -> HttpResponse:
+def upload_correction(request: SignedIn, pk: int) -> HttpResponse:
     """The same form for one document, with its site, type and person filled in.
 
     409 where there is nothing to correct.
     """
-    document = of_own_site(request.user, pk)
+    document = get_own_document(request.user, pk)
     if missing := eligibility.may_upload(request.user):
         return _upload_not_allowed(request, missing)
     sites = Site.objects.of(request.user).filter(pk=document.site_id)
-    form = Form(request.user, list(sites.select_related("study")), corrects=document)
+    form = UploadForm(request.user, list(sites.select_related("study")), corrects=document)
     if request.method == "POST":
         return _sent(request, form)
     if why := corrections.refusal(document):
         newer = corrections.correction(document) or corrections.newer_version(document)
         context = {"document": document, "why": why, "newer": newer}
         return render(request, "documents/correction_refused.html", context, status=409)
-    form.open({"type": document.document_type, "person": person_of(document)})
+    form.open({"type": document.document_type, "person": declared_person_of(document)})
     return _drawn(request, form)
 
 
@@ -76,7 +76,7 @@ def _upload_not_allowed(request: SignedIn, missing: Sequence[eligibility.Missing
     return render(request, "packets/upload_not_allowed.html", {"missing": missing}, status=403)
 
 
-def _sent(request: SignedIn, form: Form) -> HttpResponse:
+def _sent(request: SignedIn, form: UploadForm) -> HttpResponse:
     if not request.FILES and (packet := drafts.sent(request.user, request.POST.get("token", ""))):
         return _accepted(request, packet)
     form.read(request)
@@ -88,7 +88,7 @@ def _sent(request: SignedIn, form: Form) -> HttpResponse:
     return _refused(request, form)
 
 
-def _note_return(form: Form) -> None:
+def _note_return(form: UploadForm) -> None:
     """That the form came back is on record, with what was chosen in its rows (R08)."""
     wrong: dict[str, list[str]] = {}
     for problem in form.problems:
@@ -99,15 +99,15 @@ def _note_return(form: Form) -> None:
     form_errors.form_came_back("packet", wrong=wrong, typed=typed, by=by, site=site)
 
 
-def _as_sent(row: Row) -> str:
+def _as_sent(row: UploadRow) -> str:
     return f"{row.document_type} {row.person} {row.filename}"
 
 
-def _drawn(request: SignedIn, form: Form, status: int = 200) -> HttpResponse:
+def _drawn(request: SignedIn, form: UploadForm, status: int = 200) -> HttpResponse:
     panel = {
         "sites": form.sites,
         "chosen_site": form.site,
-        "needs": form.site and lines(readiness_of(form.site)),
+        "needs": form.site and list_requirements(readiness_of(form.site)),
         "is_silent": form.site
         and work_status.silent(Site.objects.filter(pk=form.site.pk)).exists(),
     }
@@ -133,7 +133,7 @@ def _accepted(request: SignedIn, packet: Packet) -> HttpResponse:
     return JsonResponse({"location": address}, status=201)
 
 
-def _refused(request: SignedIn, form: Form) -> HttpResponse:
+def _refused(request: SignedIn, form: UploadForm) -> HttpResponse:
     if request.accepts("text/html"):
         return _drawn(request, form, status=422)
     problems = [{"anchor": each.anchor, "message": each.message} for each in form.problems]

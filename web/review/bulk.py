@@ -20,17 +20,17 @@ from ingestion.review import assignments, decisions
 from ingestion.review.decision_rules import RULES, open_to
 from ingestion.review.decisions import DecisionRefused
 from ingestion.rules.finding_texts import reason
-from web.review.forms import DecisionForm
-from web.review.sign import signature
+from web.review.forms import ReviewDecisionForm
+from web.review.sign import make_signature
 from web.shell.access import CHANGE, SignedIn, page
 from web.shell.request_limits import whole_number
 
-MOST = 50  # documents at a time: what one page of the queue shows
+MAX_DOCUMENTS_AT_ONCE = 50  # documents at a time: what one page of the queue shows
 
 
 @page(CHANGE, permission=downloads.REVIEWS)
 @sensitive_post_parameters("password")
-def together(request: SignedIn) -> HttpResponse:
+def decide_together(request: SignedIn) -> HttpResponse:
     chosen = _chosen(request)
     if not chosen:
         messages.warning(request, _("Select at least one document."))
@@ -56,8 +56,8 @@ def _return(request: SignedIn, chosen: Sequence[Document]) -> HttpResponse:
     versions = {document.pk: decisions.get_version(document) for document in chosen}
     is_sent = "made_on" in request.POST
     data = request.POST if is_sent else None
-    form = DecisionForm(Action.RETURN, chosen, data, initial={"made_on": _joined(versions)})
-    if form.is_valid() and (by := signature(request, form)):
+    form = ReviewDecisionForm(Action.RETURN, chosen, data, initial={"made_on": _joined(versions)})
+    if form.is_valid() and (by := make_signature(request, form)):
         made_on = _split(form.cleaned_data["made_on"])
         failed = []
         for document in chosen:
@@ -93,7 +93,7 @@ def _return(request: SignedIn, chosen: Sequence[Document]) -> HttpResponse:
 def _chosen(request: SignedIn) -> list[Document]:
     """Those that this person may return, in the order of the queue."""
     keys = map(whole_number, request.POST.getlist("document"))
-    given = [key for key in keys if key is not None][:MOST]
+    given = [key for key in keys if key is not None][:MAX_DOCUMENTS_AT_ONCE]
     rows = Document.objects.filter(pk__in=given).order_by("settled_at", "pk")
     rows = rows.select_related("site", "packet", "batch").prefetch_related("findings")
     return [each for each in rows if Action.RETURN in open_to(request.user, each)]

@@ -23,7 +23,7 @@ from web.shell.forms import (
     type_field,
 )
 
-MOST_REASON = 500  # characters
+MAX_REASON_LENGTH = 500  # characters
 IN_REVIEW, REJECTED = "", "rejected"
 
 
@@ -76,7 +76,7 @@ class FilterForm(PlainForm):
         return any(self.cleaned_data.get(name) for name in ("code", "site", "only"))
 
 
-class DecisionForm(SignedForm):
+class ReviewDecisionForm(SignedForm):
     """What one action asks for; without the signature where none is needed."""
 
     document_type = type_field()
@@ -99,7 +99,7 @@ class DecisionForm(SignedForm):
         label=_("Reason"),
         help_text=_("Recorded in the audit trail with your signature."),
         min_length=LEAST,
-        max_length=MOST_REASON,
+        max_length=MAX_REASON_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     other = forms.ModelChoiceField(

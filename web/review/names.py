@@ -1,4 +1,4 @@
-"""Whose a document is, as a reviewer sees it: the declared, the read and the registered names."""
+"""The declared, the read and the registered name of a document's person, for reviewers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from ingestion.models import Document
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.names import is_same_person, may_be_same_person
 from ingestion.rules.site_file.requirements import Each, named
-from web.documents.extracted_fields import extraction_of
-from web.shell.state_display import Look
+from web.documents.extracted_fields import get_last_extraction
+from web.shell.state_display import StateDisplay
 
-_AGREES = Look("tick", "ok")
-_DIFFERS = Look("cross", "bad")
-_UNCLEAR = Look("triangle", "warn")
+_AGREES = StateDisplay("tick", "ok")
+_DIFFERS = StateDisplay("cross", "bad")
+_UNCLEAR = StateDisplay("triangle", "warn")
 _FIELDS = ("person", "investigator")
 
 
 @dataclass(frozen=True, slots=True)
 class NameRow:
-    """One line of the table. `look` and `word` say how it compares with the name above it."""
+    """One row of the table. `display` and `word` show how it compares with the name above it."""
 
     source: str
     name: str  # "" where there is none
     note: str
-    look: Look | None = None
+    display: StateDisplay | None = None
     word: str = ""
 
 
@@ -59,8 +59,8 @@ def _not_declared(document: Document, is_personal: bool) -> str:
 
 
 def _read(document: Document) -> tuple[str, str, bool]:
-    """The name, where it stands, and whether it was read for certain."""
-    last = extraction_of(document)
+    """Return the name that was read, its place, and whether it was read with certainty."""
+    last = get_last_extraction(document)
     values = {value.name: value for value in last.values} if last else {}
     value = next((values[name] for name in _FIELDS if name in values), None)
     if value is None:
@@ -75,7 +75,7 @@ def _place(page: int | None, *, is_sure: bool) -> str:
     return _("Form field") if is_sure else _("Form field, not read with certainty")
 
 
-def _compared(read: str, declared: str, *, is_sure: bool) -> tuple[Look | None, str]:
+def _compared(read: str, declared: str, *, is_sure: bool) -> tuple[StateDisplay | None, str]:
     if not read:
         return _UNCLEAR, _("Not read")
     if not declared:
@@ -88,7 +88,7 @@ def _compared(read: str, declared: str, *, is_sure: bool) -> tuple[Look | None, 
 
 
 def _registered(document: Document) -> list[str]:
-    """Everybody whom the filed Form FDA 1572, signature page or delegation log of the site name."""
+    """Return the names on the filed form, signature page and delegation log of the site."""
     papers = readiness_of(document.site).papers
     filed = [
         paper

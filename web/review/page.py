@@ -11,15 +11,19 @@ from ingestion.intake import corrections
 from ingestion.models import Document
 from ingestion.review import assignments, decisions
 from ingestion.review.decision_rules import is_own
-from web.documents.decision_display import choices, with_signatures
-from web.documents.extracted_fields import extracted, extraction_of, ways
-from web.documents.outcomes import remarks
-from web.documents.page_images import marked_picture
+from web.documents.decision_display import list_choices, list_signed_decisions
+from web.documents.extracted_fields import (
+    describe_reading,
+    get_last_extraction,
+    list_extracted_values,
+)
+from web.documents.outcomes import describe_findings
+from web.documents.page_images import build_marked_page_image
 from web.review.forms import FilterForm
 from web.review.names import compared_names
 from web.review.queue import (
-    neighbours,
-    row,
+    build_queue_row,
+    find_neighbours,
     without_page,
 )
 from web.shell.access import CHANGE, READ, SignedIn, page
@@ -29,30 +33,30 @@ WAITS = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
 
 
 @page(READ, permission=downloads.REVIEWS)
-def review(request: SignedIn, pk: int) -> HttpResponse:
-    document = reviewed(pk)
+def review_page(request: SignedIn, pk: int) -> HttpResponse:
+    document = get_reviewed_document(pk)
     page, pages = _page(request, document)
     zoom = 2 if request.GET.get("zoom") == "2" else 1
-    place, length, before, behind = neighbours(
+    place, length, before, behind = find_neighbours(
         document, FilterForm(request.GET).wanted(request.user)
     )
-    last, current = extraction_of(document), document.current_findings
+    last, current = get_last_extraction(document), document.current_findings
     context = {
         "document": document,
-        "row": row(document),
+        "row": build_queue_row(document),
         "page": page,
         "pages": pages,
         "page_numbers": range(1, pages + 1),
         "zoom": zoom,
-        "picture": marked_picture(request.user, document, current, page, zoom),
-        "remarks": remarks(document, for_staff=True),
+        "picture": build_marked_page_image(request.user, document, current, page, zoom),
+        "remarks": describe_findings(document, for_staff=True),
         "newer": corrections.correction(document),
-        "extracted": extracted(document),
+        "extracted": list_extracted_values(document),
         "names": compared_names(document),
-        "ways": ways(last) if last else [],
+        "ways": describe_reading(last) if last else [],
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
-        "signed": with_signatures(document),
-        "choices": choices(request.user, document),
+        "signed": list_signed_decisions(document),
+        "choices": list_choices(request.user, document),
         "is_own": is_own(request.user, document),
         "version": decisions.get_version(document),
         "looking": assignments.opened(document, request.user) if document.state in WAITS else None,
@@ -66,14 +70,14 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
 
 
 @page(CHANGE, permission=downloads.REVIEWS)
-def take(request: SignedIn, pk: int) -> HttpResponse:
-    document = reviewed(pk)
+def assign_to_me(request: SignedIn, pk: int) -> HttpResponse:
+    document = get_reviewed_document(pk)
     if assignments.assign(document, request.user, by=request.user):
         messages.success(request, _("This document is assigned to you."))
     return redirect("review", pk)
 
 
-def reviewed(pk: int) -> Document:
+def get_reviewed_document(pk: int) -> Document:
     rows = Document.objects.select_related(
         "site__study", "packet", "batch__submitted_by", "duplicate_of", "assignment__assigned_to"
     )
@@ -82,7 +86,7 @@ def reviewed(pk: int) -> Document:
 
 def _page(request: SignedIn, document: Document) -> tuple[int, int]:
     """The page that is shown, and of how many: at first the one of the primary finding."""
-    last = extraction_of(document)
+    last = get_last_extraction(document)
     pages = max(document.pages or 0, len(last.pages) if last else 0, 1)
     wanted = request.GET.get("page", "")
     first = next((each.page for each in document.current_findings if each.page), 1)

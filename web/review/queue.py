@@ -17,11 +17,11 @@ from sites.models import User
 from web.review.forms import FilterForm
 from web.shell.access import READ, SignedIn, page
 
-ON_A_PAGE = 50
+DOCUMENTS_PER_PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class QueueRow:
     """One document that waits."""
 
     document: Document
@@ -33,15 +33,15 @@ class Row:
 
 
 @page(READ, permission=downloads.REVIEWS)
-def queue(request: SignedIn) -> HttpResponse:
+def review_queue(request: SignedIn) -> HttpResponse:
     form = FilterForm(request.GET)
     wanted = form.wanted(request.user)
     waiting = assignments.queue(wanted)
-    page = Paginator(waiting, ON_A_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(waiting, DOCUMENTS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "form": form,
         "page": page,
-        "rows": [row(document) for document in page.object_list],
+        "rows": [build_queue_row(document) for document in page.object_list],
         "query": without_page(request.GET),
         "is_rejected": wanted.rejected,
         "is_filtered": form.is_narrowed,
@@ -51,12 +51,12 @@ def queue(request: SignedIn) -> HttpResponse:
     return render(request, "review/queue.html", context)
 
 
-def row(document: Document) -> Row:
+def build_queue_row(document: Document) -> QueueRow:
     since = document.settled_at or document.received_at
     due = assignments.due_at(since)
     open_requests = [each for each in document.review_requests.all() if not each.answered_at]
     held = getattr(document, "assignment", None)
-    return Row(
+    return QueueRow(
         document,
         reason(document.code) if document.code else "",
         due,
@@ -73,7 +73,7 @@ def without_page(query: QueryDict) -> str:
     return kept.urlencode()
 
 
-def neighbours(document: Document, wanted: Wanted) -> tuple[int, int, int | None, int | None]:
+def find_neighbours(document: Document, wanted: Wanted) -> tuple[int, int, int | None, int | None]:
     """Its place in the queue from 1, how long that is, and the keys before and behind it.
 
     Place 0: it does not wait here any more; then the first of the queue comes next.

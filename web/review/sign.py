@@ -20,22 +20,24 @@ from ingestion.review import assignments, decisions
 from ingestion.review.assignments import Wanted
 from ingestion.review.decision_rules import AFTERWARDS, RULES, open_to
 from ingestion.review.decisions import DecisionConflict, DecisionRefused
-from web.review.forms import DecisionForm
-from web.review.page import reviewed
+from web.review.forms import ReviewDecisionForm
+from web.review.page import get_reviewed_document
 from web.shell.access import FORM, SignedIn, page
 
 
 @page(FORM, permission=downloads.REVIEWS)
 @sensitive_post_parameters("password")
-def sign(request: SignedIn, pk: int) -> HttpResponse:
-    document, action = reviewed(pk), _action(request)
+def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
+    document, action = get_reviewed_document(pk), _action(request)
     made_on = request.GET.get("made_on") or decisions.get_version(document)
-    form = DecisionForm(action, [document], request.POST or None, initial={"made_on": made_on})
+    form = ReviewDecisionForm(
+        action, [document], request.POST or None, initial={"made_on": made_on}
+    )
     if form.data.get("made_on", made_on) != decisions.get_version(document):
         return _overtaken(request, document, form, document.qa_decisions.order_by("pk").last())
     if action not in open_to(request.user, document):
         raise PermissionDenied
-    if form.is_valid() and (by := signature(request, form)):
+    if form.is_valid() and (by := make_signature(request, form)):
         try:
             decision = decisions.decide(
                 document,
@@ -53,7 +55,7 @@ def sign(request: SignedIn, pk: int) -> HttpResponse:
     return _shown(request, document, form, status=400 if form.errors else 200)
 
 
-def signature(request: SignedIn, form: DecisionForm) -> Signature | None:
+def make_signature(request: SignedIn, form: ReviewDecisionForm) -> Signature | None:
     """Of the person who is signed in. Its meaning is empty where nothing is signed."""
     person, rule = request.user, RULES[form.action]
     if form.is_signed:
@@ -93,12 +95,12 @@ def _after(decision: Decision) -> str:
 
 
 def _overtaken(
-    request: SignedIn, document: Document, form: DecisionForm, decision: Decision | None
+    request: SignedIn, document: Document, form: ReviewDecisionForm, decision: Decision | None
 ) -> HttpResponse:
     """409: nothing is overwritten, and what was typed is not lost."""
     typed = [form.data.get(name, "") for name in ("note", "reason")]
     context = {
-        "document": reviewed(document.pk),
+        "document": get_reviewed_document(document.pk),
         "decision": decision,
         "newer": None if decision else corrections.correction(document),
         "typed": next(filter(None, typed), ""),
@@ -107,7 +109,7 @@ def _overtaken(
 
 
 def _shown(
-    request: SignedIn, document: Document, form: DecisionForm, *, status: int
+    request: SignedIn, document: Document, form: ReviewDecisionForm, *, status: int
 ) -> HttpResponse:
     is_afterwards = form.action in AFTERWARDS
     context = {

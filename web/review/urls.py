@@ -10,9 +10,9 @@ from web.review import (
 )
 
 urlpatterns = [
-    path("", queue.queue, name="review_queue"),
-    path("together/", bulk.together, name="review_together"),
-    path("<int:pk>/", page.review, name="review"),
-    path("<int:pk>/take/", page.take, name="review_take"),
-    path("<int:pk>/sign/", sign.sign, name="review_sign"),
+    path("", queue.review_queue, name="review_queue"),
+    path("together/", bulk.decide_together, name="review_together"),
+    path("<int:pk>/", page.review_page, name="review"),
+    path("<int:pk>/take/", page.assign_to_me, name="review_take"),
+    path("<int:pk>/sign/", sign.sign_decision, name="review_sign"),
 ]

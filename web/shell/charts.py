@@ -16,14 +16,14 @@ _NICE = (1, 2, 2.5, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class ChartSeries:
     name: str
     tone: str  # c1, c2 or c3: the chart colours of tokens.css
     values: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChartRectangle:
     """A rectangle."""
 
     x: float
@@ -34,18 +34,18 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ColumnChart:
     """Stacked columns over time. `key` is the chart's name among the ids of its page."""
 
     key: str
     title: str
     description: str  # one sentence for people who do not see the drawing
     labels: Sequence[str]
-    series: Sequence[Series]
+    series: Sequence[ChartSeries]
 
     @property
     def top(self) -> int:
-        return nice(max((sum(values) for values in self._columns), default=0))
+        return round_up_axis(max((sum(values) for values in self._columns), default=0))
 
     @property
     def width(self) -> float:
@@ -62,7 +62,7 @@ class Columns:
         return [HEIGHT - HEIGHT * tick / self.top for tick in self.ticks]
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ChartRectangle]:
         drawn = []
         for number, values in enumerate(self._columns):
             below = 0
@@ -92,7 +92,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AreaChart:
     """One number over time, as an area."""
 
     key: str
@@ -103,7 +103,7 @@ class Line:
 
     @property
     def top(self) -> int:
-        return nice(max(self.values, default=0))
+        return round_up_axis(max(self.values, default=0))
 
     @property
     def width(self) -> float:
@@ -136,7 +136,7 @@ class Bar:
     url: str = ""
 
 
-def bars(rows: Sequence[tuple[str, int, str]], tone: str, *, most: int = 0) -> list[Bar]:
+def build_bars(rows: Sequence[tuple[str, int, str]], tone: str, *, most: int = 0) -> list[Bar]:
     """Of label, number and address. The longest bar is the largest number, or `most`."""
     most = most or max((number for _, number, _ in rows), default=0)
     return [
@@ -144,7 +144,7 @@ def bars(rows: Sequence[tuple[str, int, str]], tone: str, *, most: int = 0) -> l
     ]
 
 
-def nice(most: int) -> int:
+def round_up_axis(most: int) -> int:
     """The end of an axis: a round number that is not below, and at least 1."""
     if most <= 1:
         return 1
@@ -160,5 +160,5 @@ def _percent(number: int, most: int) -> int:
     return min(100, max(1, round(100 * number / most)))
 
 
-def _part(x: float, y: float, height: float, tone: str) -> Part:
-    return Part(round(x, 2), round(y, 2), STEP - GAP, round(height, 2), tone)
+def _part(x: float, y: float, height: float, tone: str) -> ChartRectangle:
+    return ChartRectangle(round(x, 2), round(y, 2), STEP - GAP, round(height, 2), tone)

@@ -12,7 +12,7 @@ from ingestion.core.states import DocumentState
 from ingestion.rules.finding_texts import sentences
 from ingestion.rules.messages import MESSAGES
 from sites.models import User
-from web.shell.state_display import LOOKS, WORK_LABELS, Look, state_label
+from web.shell.state_display import STATE_DISPLAYS, WORK_LABELS, StateDisplay, state_label
 
 EVENTS: Mapping[str, str | Promise] = MappingProxyType(
     {
@@ -138,10 +138,10 @@ _VERBS: Mapping[str, str | Promise] = MappingProxyType(
     }
 )
 _SYSTEMS = MappingProxyType({"system:worker": "SiteLedger"})
-_OTHER = Look("dash", "idle")  # for entries that do not change a state
+_OTHER = StateDisplay("dash", "idle")  # for entries that do not change a state
 
 
-def event(name: str) -> str:
+def label_event(name: str) -> str:
     """Return the label of an event, for example "Site changed" for site.changed.
 
     An event without a label is shown by its name in words.
@@ -154,19 +154,19 @@ def event(name: str) -> str:
     return name.replace(".", " ").replace("_", " ").capitalize()
 
 
-def state(name: str) -> str:
+def label_state(name: str) -> str:
     """Return the label of a document's or a batch's state."""
     if name in list(DocumentState):
         return state_label(DocumentState(name))
     return str(WORK_LABELS.get(name, name))
 
 
-def look(entry: Recorded) -> Look:
-    known = entry.subject.startswith("document:") and entry.to_state in LOOKS
-    return LOOKS[DocumentState(entry.to_state)] if known else _OTHER
+def display_entry(entry: Recorded) -> StateDisplay:
+    known = entry.subject.startswith("document:") and entry.to_state in STATE_DISPLAYS
+    return STATE_DISPLAYS[DocumentState(entry.to_state)] if known else _OTHER
 
 
-def meaning(entry: Recorded) -> str:
+def explain_code(entry: Recorded) -> str:
     """The sentence of its code, with what was found; "" where the code is not a finding's."""
     if entry.code not in MESSAGES:
         return ""
@@ -175,14 +175,14 @@ def meaning(entry: Recorded) -> str:
     return sentences(entry.code, facts[0] if facts else {}).what
 
 
-def names(among: Iterable[str]) -> dict[str, str]:
+def name_actors(among: Iterable[str]) -> dict[str, str]:
     """What these actors are called: people by their printed names, in one query."""
     among = set(among)
     ours = {actor: actors.in_short(actor) for actor in among if actor.startswith(actors.SYSTEM)}
-    return {actor: _SYSTEMS.get(short, short) for actor, short in ours.items()} | people(among)
+    return {actor: _SYSTEMS.get(short, short) for actor, short in ours.items()} | name_people(among)
 
 
-def people(among: Iterable[str]) -> dict[str, str]:
+def name_people(among: Iterable[str]) -> dict[str, str]:
     """Printed names of those of these actors who are people, in one query."""
     keys = {actor.removeprefix("user:") for actor in among if actor.startswith("user:")}
     found = User.objects.filter(pk__in=[key for key in keys if key.isdecimal()])

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from web.shell.current_person import FOR_PROGRAMS, name_of_page, person_of
+from web.shell.current_person import PROGRAM_PATHS, current_page_name, current_person
 
 MEGABYTE = 1_000_000  # bytes
 _NUMBER = re.compile(r"[0-9]{1,18}").fullmatch  # fits into a column of 64 bits
@@ -57,14 +57,16 @@ class BodyBounds:
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
         # A body without a length is not read at all (WSGI), so that this is all of it.
         declared = request.META.get("CONTENT_LENGTH") or "0"
-        if not declared.isdecimal() or request.path.startswith(FOR_PROGRAMS):
+        if not declared.isdecimal() or request.path.startswith(PROGRAM_PATHS):
             return None
         length = whole_number(declared)
         if length is not None and length <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             return None
-        takes_files = name_of_page(request) in _TAKE_FILES
-        if takes_files and person_of(request) is None:
-            if name_of_page(request) in _RESUMABLE:  # a script sends these, and follows no redirect
+        takes_files = current_page_name(request) in _TAKE_FILES
+        if takes_files and current_person(request) is None:
+            if (
+                current_page_name(request) in _RESUMABLE
+            ):  # a script sends these, and follows no redirect
                 return HttpResponse(status=401)
             return redirect_to_login(request.get_full_path())
         whole = (settings.MAX_UPLOAD_FILES * settings.MAX_DOCUMENT_MB + 1) * MEGABYTE

@@ -1,7 +1,7 @@
-"""How states and icons look: icon, word and colour together, never colour alone.
+"""The icon, colour and label of each state, and their markup for templates and the admin.
 
-Pure markup for templates and the admin alike; the colours are classes of
-components.css. No style attributes: the content security policy blocks them.
+A state is always shown by icon, word and colour together, never by colour alone. The colours are
+classes of components.css. There are no style attributes: the content security policy blocks them.
 """
 
 from collections.abc import Mapping
@@ -42,51 +42,53 @@ _PATHS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class StateDisplay:
+    """The icon and the colour of a state."""
+
     icon: str
     tone: str  # the class of components.css after "sl-"
 
 
 _D = DocumentState
 
-LOOKS: Mapping[DocumentState, Look] = MappingProxyType(
+STATE_DISPLAYS: Mapping[DocumentState, StateDisplay] = MappingProxyType(
     {
-        _D.RECEIVED: Look("clock", "idle"),
-        _D.VALIDATING: Look("ring", "info"),
-        _D.IN_REVIEW: Look("eye", "info"),
-        _D.ARCHIVED: Look("tick", "ok"),
-        _D.REJECTED: Look("cross", "bad"),
-        _D.DEDUPED: Look("copy", "dup"),
-        _D.HELD: Look("pause", "warn"),
-        _D.RETURNED: Look("back", "warn"),
-        _D.WITHDRAWN: Look("dash", "idle"),
-        _D.CANCELLED: Look("dash", "idle"),
+        _D.RECEIVED: StateDisplay("clock", "idle"),
+        _D.VALIDATING: StateDisplay("ring", "info"),
+        _D.IN_REVIEW: StateDisplay("eye", "info"),
+        _D.ARCHIVED: StateDisplay("tick", "ok"),
+        _D.REJECTED: StateDisplay("cross", "bad"),
+        _D.DEDUPED: StateDisplay("copy", "dup"),
+        _D.HELD: StateDisplay("pause", "warn"),
+        _D.RETURNED: StateDisplay("back", "warn"),
+        _D.WITHDRAWN: StateDisplay("dash", "idle"),
+        _D.CANCELLED: StateDisplay("dash", "idle"),
     }
 )
 
-STANDING_LOOKS: Mapping[Standing, Look] = MappingProxyType(
+STANDING_DISPLAYS: Mapping[Standing, StateDisplay] = MappingProxyType(
     {
-        Standing.MISSING: Look("dash", "idle"),
-        Standing.PENDING: Look("clock", "idle"),
-        Standing.RETURNED: Look("cross", "bad"),
-        Standing.EXPIRED: Look("cross", "bad"),
-        Standing.EXPIRING: Look("triangle", "warn"),
-        Standing.CURRENT: Look("tick", "ok"),
-        Standing.WAIVED: Look("dash", "idle"),
+        Standing.MISSING: StateDisplay("dash", "idle"),
+        Standing.PENDING: StateDisplay("clock", "idle"),
+        Standing.RETURNED: StateDisplay("cross", "bad"),
+        Standing.EXPIRED: StateDisplay("cross", "bad"),
+        Standing.EXPIRING: StateDisplay("triangle", "warn"),
+        Standing.CURRENT: StateDisplay("tick", "ok"),
+        Standing.WAIVED: StateDisplay("dash", "idle"),
     }
 )
 
-WORK_LOOKS: Mapping[str, Look] = MappingProxyType(
+WORK_DISPLAYS: Mapping[str, StateDisplay] = MappingProxyType(
     {
-        BatchState.SUBMITTED: Look("clock", "idle"),
-        BatchState.QUEUED: Look("clock", "idle"),
-        BatchState.IN_PROGRESS: Look("ring", "info"),
-        BatchState.COMPLETED: Look("tick", "ok"),
-        BatchState.FAILED: Look("cross", "bad"),
-        BatchState.CANCELLED: Look("dash", "idle"),
-        ChunkState.WAITING: Look("clock", "idle"),
-        ChunkState.RUNNING: Look("ring", "info"),
-        ChunkState.DONE: Look("tick", "ok"),
+        BatchState.SUBMITTED: StateDisplay("clock", "idle"),
+        BatchState.QUEUED: StateDisplay("clock", "idle"),
+        BatchState.IN_PROGRESS: StateDisplay("ring", "info"),
+        BatchState.COMPLETED: StateDisplay("tick", "ok"),
+        BatchState.FAILED: StateDisplay("cross", "bad"),
+        BatchState.CANCELLED: StateDisplay("dash", "idle"),
+        ChunkState.WAITING: StateDisplay("clock", "idle"),
+        ChunkState.RUNNING: StateDisplay("ring", "info"),
+        ChunkState.DONE: StateDisplay("tick", "ok"),
     }
 )
 
@@ -111,8 +113,8 @@ def state_label(state: DocumentState) -> str:
     return gettext(state.word)
 
 
-def icon(name: str, label: str = "") -> SafeString:
-    """An inline picture. Without a label it says nothing to screen readers."""
+def render_icon(name: str, label: str = "") -> SafeString:
+    """Return an inline SVG. Without a label it is hidden from screen readers."""
     body = mark_safe(_PATHS[name])  # noqa: S308 - a constant of this module
     turns = " sl-turns" if name == "ring" else ""
     if label:
@@ -129,15 +131,17 @@ def icon(name: str, label: str = "") -> SafeString:
     )
 
 
-def chip(look: Look, word: str) -> SafeString:
-    return format_html('<span class="sl-chip sl-{}">{}{}</span>', look.tone, icon(look.icon), word)
+def render_chip(display: StateDisplay, word: str) -> SafeString:
+    """Return a chip: the icon and the word on the colour of the display."""
+    icon = render_icon(display.icon)
+    return format_html('<span class="sl-chip sl-{}">{}{}</span>', display.tone, icon, word)
 
 
-def state_chip(state: str) -> SafeString:
-    """The chip of a document's state, for example a tick and "Filed" on green."""
+def render_state_chip(state: str) -> SafeString:
+    """Return the chip of a document's state, for example a tick and "Filed" on green."""
     known = DocumentState(state)
-    return chip(LOOKS[known], state_label(known))
+    return render_chip(STATE_DISPLAYS[known], state_label(known))
 
 
-def work_chip(state: BatchState | ChunkState) -> SafeString:
-    return chip(WORK_LOOKS[state], str(WORK_LABELS[state]))
+def render_work_chip(state: BatchState | ChunkState) -> SafeString:
+    return render_chip(WORK_DISPLAYS[state], str(WORK_LABELS[state]))

@@ -1,7 +1,7 @@
-"""`/sites/`: sites by required documents. Also as CSV, and narrowed by the reader's wishes.
+"""The matrix of sites and required documents, `/sites/`, with its filters and as CSV.
 
-What a page shows of its sites is counted at the look. Of many sites, their order and what the
-filters leave go by summaries that a worker renews every few minutes (docs/adr/0025).
+The cells of a page are computed when it is opened. For many sites, the order and the filters use
+summaries that a worker renews every few minutes (docs/adr/0025).
 """
 
 import csv
@@ -26,28 +26,28 @@ from ingestion.models.requirements import type_name
 from ingestion.operations import site_summaries
 from ingestion.rules.site_file.requirements import Standing
 from sites.models import Site, Study, User
-from web.shell.state_display import STANDING_LOOKS, Look
-from web.sites.required_documents import Line, lines
+from web.shell.state_display import STANDING_DISPLAYS, StateDisplay
+from web.sites.required_documents import RequirementLine, list_requirements
 
-ON_A_PAGE = 50
-SOON = timedelta(days=30)
+SITES_PER_PAGE = 50
+DUE_SOON = timedelta(days=30)
 PLACE_HEADINGS = ("Site", "Name", "Country", "Study")
 COUNT_HEADINGS = ("In order", "Needed", "As of")
-KEY = (
-    (STANDING_LOOKS[Standing.CURRENT], _("Filed")),
-    (STANDING_LOOKS[Standing.EXPIRING], _("Due soon")),
-    (STANDING_LOOKS[Standing.PENDING], _("Sent, being checked")),
-    (STANDING_LOOKS[Standing.RETURNED], _("Rejected or expired")),
-    (STANDING_LOOKS[Standing.MISSING], _("Missing or waived")),
+LEGEND = (
+    (STANDING_DISPLAYS[Standing.CURRENT], _("Filed")),
+    (STANDING_DISPLAYS[Standing.EXPIRING], _("Due soon")),
+    (STANDING_DISPLAYS[Standing.PENDING], _("Sent, being checked")),
+    (STANDING_DISPLAYS[Standing.RETURNED], _("Rejected or expired")),
+    (STANDING_DISPLAYS[Standing.MISSING], _("Missing or waived")),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One type of document at one site. Of several people, the one who needs most decides."""
+class MatrixCell:
+    """One document type at one site. For several people, the most urgent requirement decides."""
 
     name: str  # of the type
-    look: Look
+    display: StateDisplay
     word: str
     count: str  # "2 of 3" where there are several; else ""
     url: str
@@ -55,19 +55,19 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MatrixRow:
     stand: Readiness
-    cells: Sequence[Cell | None]  # None: not required there
+    cells: Sequence[MatrixCell | None]  # None: not required there
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
     columns: Sequence[str]  # names of types
-    rows: Sequence[Row]
+    rows: Sequence[MatrixRow]
 
 
-class Wishes(forms.Form):
-    """What the reader wants to see. Anything that is not known narrows nothing."""
+class SiteFilterForm(forms.Form):
+    """The filters of the matrix. Invalid filter values are ignored."""
 
     study = forms.ModelChoiceField(
         Study.objects.none(),
@@ -101,20 +101,20 @@ class Wishes(forms.Form):
 
     @property
     def query(self) -> str:
-        """For the addresses of other pages and of the CSV, with a & behind it."""
+        """The filters as a query string for other pages and for the CSV, ending in "&"."""
         given = {name: "on" if value is True else str(value) for name, value in self.given.items()}
         return f"{urlencode(given)}&" if given else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """The sites that are wished for, in the order of the list: all counted, or as last counted."""
+class SiteSelection:
+    """The selected sites, in the order of the list: computed now, or by their last summaries."""
 
     sites: Sequence[Readiness] | QuerySet[Site]
     as_of: datetime | None  # None: counted just now
 
     def page(self, number: str | None) -> Page[Any]:
-        return Paginator(self.sites, ON_A_PAGE).get_page(number)
+        return Paginator(self.sites, SITES_PER_PAGE).get_page(number)
 
     def stands(self, sites: Iterable[Any]) -> list[Readiness]:
         if self.as_of is None:
@@ -125,55 +125,55 @@ class Chosen:
 
     def in_pages(self) -> Iterator[list[Readiness]]:
         rows = list(self.sites)
-        for page in site_summaries.batched(rows, ON_A_PAGE):
+        for page in site_summaries.batched(rows, SITES_PER_PAGE):
             yield self.stands(page)
 
 
-def chosen(sites: "QuerySet[Site]", wishes: Wishes) -> Chosen:
-    """The least complete first."""
+def select_sites(sites: "QuerySet[Site]", wishes: SiteFilterForm) -> SiteSelection:
+    """Return the sites that match the filter, the least complete first."""
     places = wishes.of_places(sites).select_related("study")
-    few = list(places.order_by("site_id")[: ON_A_PAGE + 1])
-    if len(few) <= ON_A_PAGE:
+    few = list(places.order_by("site_id")[: SITES_PER_PAGE + 1])
+    if len(few) <= SITES_PER_PAGE:
         stands = [stand for stand in readiness(few).values() if _is_wished(stand, wishes.given)]
-        return Chosen(sorted(stands, key=_part), None)
+        return SiteSelection(sorted(stands, key=_part), None)
     today = timezone.now().date()
     if "incomplete" in wishes.given:
         places = site_summaries.incomplete(places)
     if "due" in wishes.given:
-        places = site_summaries.due(places, today, SOON)
+        places = site_summaries.due(places, today, DUE_SOON)
     counted = SiteSummary.objects.aggregate(Min("counted_at"))["counted_at__min"]
-    return Chosen(site_summaries.least_complete_first(places), counted or timezone.now())
+    return SiteSelection(site_summaries.least_complete_first(places), counted or timezone.now())
 
 
 def _is_wished(stand: Readiness, given: Mapping[str, Any]) -> bool:
     today = timezone.now().date()
     is_left_out = "incomplete" in given and stand.is_complete
-    return not is_left_out and ("due" not in given or site_summaries.is_due(stand, today, SOON))
+    return not is_left_out and ("due" not in given or site_summaries.is_due(stand, today, DUE_SOON))
 
 
 def _part(stand: Readiness) -> tuple[float, str]:
     return (stand.met / len(stand.required) if stand.required else 1.0), stand.site.site_id
 
 
-def matrix(stands: Sequence[Readiness], needed: Sequence[str], reader: User) -> Matrix:
-    """`needed`: the types that have a column."""
+def build_matrix(stands: Sequence[Readiness], needed: Sequence[str], reader: User) -> Matrix:
+    """Return the rows of the matrix. `needed` are the document types that have a column."""
     names = [type_name(kind) for kind in needed]
-    return Matrix(names, [Row(stand, _cells(stand, needed, reader)) for stand in stands])
+    return Matrix(names, [MatrixRow(stand, _cells(stand, needed, reader)) for stand in stands])
 
 
-def _cells(stand: Readiness, needed: Sequence[str], reader: User) -> list[Cell | None]:
-    own: dict[str, list[Line]] = {}
-    for line in lines(stand):
+def _cells(stand: Readiness, needed: Sequence[str], reader: User) -> list[MatrixCell | None]:
+    own: dict[str, list[RequirementLine]] = {}
+    for line in list_requirements(stand):
         own.setdefault(line.kind, []).append(line)
     return [_cell(own[kind], stand.site, reader) if kind in own else None for kind in needed]
 
 
-def _cell(found: Sequence[Line], site: Site, reader: User) -> Cell:
+def _cell(found: Sequence[RequirementLine], site: Site, reader: User) -> MatrixCell:
     worst = min(found, key=lambda line: _URGENCY.index(line.standing))
     met = sum(line.standing.is_met for line in found)
-    return Cell(
+    return MatrixCell(
         name=worst.name,
-        look=worst.look,
+        display=worst.display,
         # A column is narrow; the year of what runs out soon goes without saying.
         word=worst.word.removesuffix(f" {timezone.now().year}"),
         count=gettext("{n} of {total}").format(n=met, total=len(found)) if len(found) > 1 else "",
@@ -188,8 +188,8 @@ _URGENCY = (
 )  # fmt: skip
 
 
-def _url(line: Line, site: Site, reader: User) -> str:
-    """To the document, or to where it can be sent from; staff only see that it is missing."""
+def _url(line: RequirementLine, site: Site, reader: User) -> str:
+    """Return the address of the document or of its upload form; for staff of the requirement."""
     if line.document:
         return reverse("document", args=[line.document.pk])
     if line.is_open and not reader.is_staff:
@@ -198,7 +198,7 @@ def _url(line: Line, site: Site, reader: User) -> str:
     return f"{reverse('required_of', args=[site.site_id])}#{line.kind}"
 
 
-def as_csv(found: Chosen, needed: Sequence[str], reader: User) -> Iterator[str]:
+def generate_csv(found: SiteSelection, needed: Sequence[str], reader: User) -> Iterator[str]:
     """Yield the lines of the CSV file, for all chosen sites and not for one page of them.
 
     The headings are not translated, because programs read the file by them.
@@ -208,7 +208,7 @@ def as_csv(found: Chosen, needed: Sequence[str], reader: User) -> Iterator[str]:
     now = f"{timezone.now():%Y-%m-%d %H:%M} UTC"
     yield _line(writer.writerow, [*PLACE_HEADINGS, *names, *COUNT_HEADINGS])
     for stands in found.in_pages():
-        for row in matrix(stands, needed, reader).rows:
+        for row in build_matrix(stands, needed, reader).rows:
             site = row.stand.site
             words = [_worded(cell) for cell in row.cells]
             counts = [row.stand.met, len(row.stand.required), now]
@@ -216,7 +216,7 @@ def as_csv(found: Chosen, needed: Sequence[str], reader: User) -> Iterator[str]:
             yield _line(writer.writerow, [*place, *words, *counts])
 
 
-def _worded(cell: Cell | None) -> str:
+def _worded(cell: MatrixCell | None) -> str:
     if cell is None:
         return gettext("Not required")
     return f"{cell.word} ({cell.count})" if cell.count else cell.word
@@ -228,7 +228,7 @@ def _line(write: Callable[[list[Any]], str], values: list[Any]) -> str:
 
 
 class _Echo:
-    """Gives back what the csv module writes, instead of keeping it."""
+    """A file for the csv module that returns each line instead of storing it."""
 
     def write(self, line: str) -> str:
         return line

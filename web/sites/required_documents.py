@@ -1,4 +1,4 @@
-"""Required documents of one site: `/sites/<number>/`. `site_pages` has those of all sites."""
+"""The required documents of one site, `/sites/<number>/`. `web.sites.sites` lists all sites."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from ingestion.rules.finding_texts import Sentences, sentences
 from ingestion.rules.site_file.cross_checks import Gap
 from ingestion.rules.site_file.requirements import Requirement, Standing
 from sites.models import Site
-from web.documents.outcomes import needed
+from web.documents.outcomes import list_needing_action
 from web.shell.access import READ, SignedIn, page
-from web.shell.state_display import LOOKS, STANDING_LOOKS, Look, state_label
-from web.shell.wording import day
+from web.shell.state_display import STANDING_DISPLAYS, STATE_DISPLAYS, StateDisplay, state_label
+from web.shell.wording import format_day
 
 _WORDS = {
     Standing.MISSING: _("Missing"),
@@ -31,15 +31,15 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One requirement, as people see it."""
+class RequirementLine:
+    """One requirement of a site, as pages show it."""
 
     kind: str  # a type's slug
     name: str
     whose: str
     person: str  # for the form of an upload; "" where the type is not of one person
     standing: Standing
-    look: Look
+    display: StateDisplay
     word: str
     note: str
     document: Document | None
@@ -48,8 +48,8 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
-    """A gap between two documents, said; `other` is None when it is not there."""
+class DocumentConflict:
+    """A conflict between two documents in words; `other` is None when that document is missing."""
 
     code: str
     said: Sentences
@@ -58,29 +58,30 @@ class Disagreement:
 
 
 @page(READ)
-def required_of(request: SignedIn, site_id: str) -> HttpResponse:
-    """Another site does not exist."""
+def site_page(request: SignedIn, site_id: str) -> HttpResponse:
     visible = Site.objects.visible_to(request.user).select_related("study")
     stand = readiness_of(get_object_or_404(visible, site_id=site_id))
     waiting = Document.objects.needing_site().filter(site=stand.site)
     context = {
         "stand": stand,
-        "lines": lines(stand),
-        "gaps": disagreements(stand, stand.contradictions, for_staff=request.user.is_staff),
-        "waiting": needed(waiting, for_staff=request.user.is_staff),
+        "lines": list_requirements(stand),
+        "gaps": list_conflicts(stand, stand.contradictions, for_staff=request.user.is_staff),
+        "waiting": list_needing_action(waiting, for_staff=request.user.is_staff),
         "waiting_count": waiting.count(),
     }
     return render(request, "sites/page.html", context)
 
 
-def lines(stand: Readiness) -> list[Line]:
+def list_requirements(stand: Readiness) -> list[RequirementLine]:
     return [_line(each, stand) for each in stand.required]
 
 
-def disagreements(stand: Readiness, gaps: Iterable[Gap], *, for_staff: bool) -> list[Disagreement]:
+def list_conflicts(
+    stand: Readiness, gaps: Iterable[Gap], *, for_staff: bool
+) -> list[DocumentConflict]:
     rows = stand.documents
     return [
-        Disagreement(
+        DocumentConflict(
             gap.code,
             sentences(gap.code, gap.facts, for_staff=for_staff),
             rows[gap.one.key],
@@ -90,17 +91,17 @@ def disagreements(stand: Readiness, gaps: Iterable[Gap], *, for_staff: bool) -> 
     ]
 
 
-def _line(each: Requirement, stand: Readiness) -> Line:
+def _line(each: Requirement, stand: Readiness) -> RequirementLine:
     kind = TYPES.get(each.kind)
-    look, word = _shown(each)
+    display, word = _display_of(each)
     form = each.named_on if each.standing is Standing.MISSING else None
-    return Line(
+    return RequirementLine(
         kind=each.kind,
         name=type_name(each.kind),
         whose=each.whose,
         person=each.whose if kind and kind.per_person else "",
         standing=each.standing,
-        look=look,
+        display=display,
         word=word,
         note=_note(each),
         document=stand.documents[each.paper.key] if each.paper else None,
@@ -109,20 +110,20 @@ def _line(each: Requirement, stand: Readiness) -> Line:
     )
 
 
-def _shown(each: Requirement) -> tuple[Look, str]:
-    """What was sent last has the look of its own state, the rest that of its standing."""
+def _display_of(each: Requirement) -> tuple[StateDisplay, str]:
+    """Return the display of the latest document's state, or else of the requirement's standing."""
     if each.paper and each.standing in {Standing.PENDING, Standing.RETURNED}:
         state = DocumentState(each.paper.state)
-        return LOOKS[state], state_label(state)
+        return STATE_DISPLAYS[state], state_label(state)
     if each.standing is Standing.EXPIRING and each.paper and each.paper.expires:
-        due = gettext("Due {date}").format(date=day(each.paper.expires))
-        return STANDING_LOOKS[each.standing], due
-    return STANDING_LOOKS[each.standing], str(_WORDS[each.standing])
+        due = gettext("Due {date}").format(date=format_day(each.paper.expires))
+        return STANDING_DISPLAYS[each.standing], due
+    return STANDING_DISPLAYS[each.standing], str(_WORDS[each.standing])
 
 
 def _note(each: Requirement) -> str:
     if each.standing is Standing.WAIVED:
         return each.reason
     if each.standing is Standing.EXPIRED and each.paper and each.paper.expires:
-        return gettext("Expired on {date}.").format(date=day(each.paper.expires))
+        return gettext("Expired on {date}.").format(date=format_day(each.paper.expires))
     return ""

@@ -22,44 +22,44 @@ from web.shell.access import READ, SignedIn, page
 from web.shell.charts import Bar
 from web.shell.request_limits import whole_number
 from web.sites.matrix import (
-    KEY,
-    Chosen,
-    Wishes,
-    as_csv,
-    chosen,
-    matrix,
+    LEGEND,
+    SiteFilterForm,
+    SiteSelection,
+    build_matrix,
+    generate_csv,
+    select_sites,
 )
 
 PERIODS = (30, 90, 365)  # days
-MOST = 10  # sites in one chart
+MAX_SITES_IN_CHART = 10  # sites in one chart
 
 
 @page(READ)
-def required(request: SignedIn) -> HttpResponse:
+def required_documents_page(request: SignedIn) -> HttpResponse:
     visible = Site.objects.visible_to(request.user)
     if not request.GET and len(only := list(visible[:2])) == 1:
         return redirect("required_of", only[0].site_id)
-    wishes = Wishes(request.GET, visible)
-    found = chosen(visible, wishes)
+    wishes = SiteFilterForm(request.GET, visible)
+    found = select_sites(visible, wishes)
     page = found.page(request.GET.get("page"))
     stands = found.stands(page)
     context = {
-        "matrix": matrix(stands, kinds([stand.site for stand in stands]), request.user),
+        "matrix": build_matrix(stands, kinds([stand.site for stand in stands]), request.user),
         "wishes": wishes,
         "page": page,
         "as_of": found.as_of,
-        "key": KEY,
+        "legend": LEGEND,
         "has_sites": bool(stands) or visible.exists(),
     }
     return render(request, "sites/list.html", context)
 
 
 @page(READ)
-def required_csv(request: SignedIn) -> StreamingHttpResponse:
+def required_documents_csv(request: SignedIn) -> StreamingHttpResponse:
     visible = Site.objects.visible_to(request.user)
-    wishes = Wishes(request.GET, visible)
+    wishes = SiteFilterForm(request.GET, visible)
     needed = kinds(list(wishes.of_places(visible)))
-    lines = as_csv(chosen(visible, wishes), needed, request.user)
+    lines = generate_csv(select_sites(visible, wishes), needed, request.user)
     answer = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     named = f"required-documents-{timezone.now():%Y-%m-%d}.csv"
     answer["Content-Disposition"] = f'attachment; filename="{named}"'
@@ -67,9 +67,9 @@ def required_csv(request: SignedIn) -> StreamingHttpResponse:
 
 
 @page(READ)
-def figures(request: SignedIn) -> HttpResponse:
+def metrics_page(request: SignedIn) -> HttpResponse:
     visible = Site.objects.visible_to(request.user)
-    wishes = Wishes(request.GET, visible)
+    wishes = SiteFilterForm(request.GET, visible)
     places = wishes.of_places(visible)
     days = _days(request.GET.get("days", ""))
     since = timezone.now() - timedelta(days=days)
@@ -90,7 +90,9 @@ def _days(given: str) -> int:
     return days if days in PERIODS else 90
 
 
-def _documents(request: SignedIn, wishes: Wishes, places: "QuerySet[Site]") -> "QuerySet[Document]":
+def _documents(
+    request: SignedIn, wishes: SiteFilterForm, places: "QuerySet[Site]"
+) -> "QuerySet[Document]":
     """Staff who narrow nothing see every document: no list of sites has to be compared with."""
     if request.user.sees_all_sites and not wishes.given:
         return Document.objects.all()
@@ -100,13 +102,15 @@ def _documents(request: SignedIn, wishes: Wishes, places: "QuerySet[Site]") -> "
 def _of_documents(documents: "QuerySet[Document]", since: datetime) -> dict[str, Any]:
     timeliness = counted.timeliness(documents, since)
     codes = counted.rejections_by_code(documents, since)
-    sites = counted.rejections_by_site(documents, since, MOST)
+    sites = counted.rejections_by_site(documents, since, MAX_SITES_IN_CHART)
     return {
         "timeliness": timeliness,
-        "timeliness_bars": charts.bars([(n, v, "") for n, v in timeliness.steps.items()], "c1"),
+        "timeliness_bars": charts.build_bars(
+            [(n, v, "") for n, v in timeliness.steps.items()], "c1"
+        ),
         "first_pass": counted.first_pass(documents, since),
         "rejected": sum(codes.values()),
-        "code_bars": charts.bars([(reason(code), n, "") for code, n in codes.items()], "c2"),
+        "code_bars": charts.build_bars([(reason(code), n, "") for code, n in codes.items()], "c2"),
         "site_bars": _site_bars(sites),
     }
 
@@ -144,14 +148,14 @@ class Completeness:
 
 
 def _completeness(places: "QuerySet[Site]") -> Completeness:
-    found = chosen(places, Wishes({}, places))
-    stands = found.stands(found.sites[:MOST])
+    found = select_sites(places, SiteFilterForm({}, places))
+    stands = found.stands(found.sites[:MAX_SITES_IN_CHART])
     least = [_complete_bar(stand.site, stand.met, len(stand.required)) for stand in stands]
     numbers = _summed(places) if found.as_of else _added(found)
     return Completeness(*numbers, least, found.as_of)
 
 
-def _added(found: Chosen) -> tuple[int, int, int, int]:
+def _added(found: SiteSelection) -> tuple[int, int, int, int]:
     stands = [stand for page in found.in_pages() for stand in page]
     complete = sum(stand.is_complete for stand in stands)
     needed = sum(len(stand.required) for stand in stands)

@@ -19,16 +19,17 @@ from web.shell import state_display
 _JUST_NOW = timedelta(minutes=1)
 
 register = template.Library()
-register.simple_tag(state_display.icon)
+register.simple_tag(state_display.render_icon, name="icon")
 register.filter(reason)
 register.filter("role_label", label)
-register.simple_tag(state_display.state_chip)
+register.simple_tag(state_display.render_state_chip, name="state_chip")
 register.simple_tag(session_limits.session_terms, takes_context=True)
 
 
-@register.simple_tag
-def chip(tone: str, icon_name: str, word: str) -> SafeString:
-    return state_display.chip(state_display.Look(icon_name, tone), word)
+@register.simple_tag(name="chip")
+def render_chip_of(tone: str, icon_name: str, word: str) -> SafeString:
+    """Return a chip with the class `sl-<tone>`, an icon and a word."""
+    return state_display.render_chip(state_display.StateDisplay(icon_name, tone), word)
 
 
 @register.filter
@@ -99,15 +100,15 @@ def filesize(size: int | None) -> str:
     return f"{max(1, round(size / 1e3))} KB" if size < 100_000 else f"{size / 1e6:.1f} MB"
 
 
-@register.simple_tag
-def fault_of(faults: Mapping[str, str], key: str) -> str:
-    """What is wrong with a row, whichever of its inputs it is about."""
-    said = (faults.get(f"{name}-{key}", "") for name in ("file", "type", "person"))
-    return " ".join(message for message in said if message)
+@register.simple_tag(name="fault_of")
+def join_row_errors(faults: Mapping[str, str], key: str) -> str:
+    """Return the error messages of all inputs of one row of the upload form."""
+    messages = (faults.get(f"{name}-{key}", "") for name in ("file", "type", "person"))
+    return " ".join(message for message in messages if message)
 
 
-@register.simple_tag
-def fault(faults: Mapping[str, str], field: str, number: str) -> SafeString:
-    """What is wrong with one input of a row, said beside it; nothing when it is right."""
+@register.simple_tag(name="fault")
+def render_input_error(faults: Mapping[str, str], field: str, number: str) -> SafeString:
+    """Return the error message of one input of a row, as an element; "" if there is none."""
     message = faults.get(f"{field}-{number}", "")
     return format_html('<span class="sl-error">{}</span>', message) if message else SafeString("")

@@ -11,15 +11,15 @@ from audit.verification.ledger_status import current_verdict, standing
 from web.permissions import CHECK, SEE
 from web.shell import event_labels
 from web.shell.access import CHANGE, READ, SignedIn, page
-from web.trail.jobs import is_done, watched
+from web.trail.jobs import is_job_done, render_job
 
 CHECKS_SHOWN = 5
 
 
 @page(READ, permission=SEE)
-def chain(request: SignedIn) -> HttpResponse:
+def verification_overview(request: SignedIn) -> HttpResponse:
     checks = runs.latest(CHECKS_SHOWN)
-    names = event_labels.names(each.asked_by for each in checks)
+    names = event_labels.name_actors(each.asked_by for each in checks)
     context = {
         "verdict": current_verdict(),
         "standing": standing(),
@@ -33,15 +33,15 @@ def chain(request: SignedIn) -> HttpResponse:
 
 
 @page(CHANGE, permission=CHECK)
-def check_now(request: SignedIn) -> HttpResponse:
+def start_verification(request: SignedIn) -> HttpResponse:
     return redirect("trail_check", runs.check_now(request.user.actor).pk)
 
 
 @page(READ, permission=SEE)
-def check(request: HttpRequest, pk: int) -> HttpResponse:
+def verification_page(request: HttpRequest, pk: int) -> HttpResponse:
     """How far a check is that somebody asked for, and then what came of it."""
     job = background_jobs.find(runs.KIND, pk)
     if job is None:
         raise Http404
-    found = runs.find(job.result["run"]) if is_done(job) else None
-    return watched(request, job, "trail/verification", {"check": found})
+    found = runs.find(job.result["run"]) if is_job_done(job) else None
+    return render_job(request, job, "trail/verification", {"check": found})

@@ -12,17 +12,17 @@ from audit.ledger.bound_rows import ROW
 from audit.ledger.queries import Recorded
 from sites.roles import label
 from web.shell import event_labels
-from web.shell.state_display import Look
+from web.shell.state_display import StateDisplay
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EntryLine:
     """One entry. Empty text where a thing does not apply."""
 
     seq: int
     what: str
     move: str
-    look: Look
+    display: StateDisplay
     at: datetime
     who: str
     actor: str  # as the ledger has it: of software with its process
@@ -40,24 +40,24 @@ class Line:
     version: int = 0  # of its document, where there are several
 
 
-def lines(entries: Iterable[Recorded]) -> list[Line]:
+def build_entry_lines(entries: Iterable[Recorded]) -> list[EntryLine]:
     """One query for the names of all who are in it."""
     entries = list(entries)
-    names = event_labels.names(entry.actor for entry in entries)
+    names = event_labels.name_actors(entry.actor for entry in entries)
     return [_line(entry, names) for entry in entries]
 
 
-def _line(entry: Recorded, names: Mapping[str, str]) -> Line:
+def _line(entry: Recorded, names: Mapping[str, str]) -> EntryLine:
     detail = dict(entry.detail or {})
     if ROW in detail:
         number = len(detail[ROW])  # listing each digest would hide the other details
         digests = ngettext("digest of {n} field", "digests of {n} fields", number)
         detail[ROW] = digests.format(n=number)
-    return Line(
+    return EntryLine(
         seq=entry.seq,
-        what=event_labels.event(entry.event),
+        what=event_labels.label_event(entry.event),
         move=_move(entry),
-        look=event_labels.look(entry),
+        display=event_labels.display_entry(entry),
         at=entry.recorded_at,
         # As it was written then: a person may be called otherwise today.
         who=detail.get("printed_name") or names.get(entry.actor, entry.actor),
@@ -80,13 +80,15 @@ def _move(entry: Recorded) -> str:
     """What begins has no state before, and `what` says enough."""
     if not (entry.from_state and entry.to_state):
         return ""
-    return f"{event_labels.state(entry.from_state)} → {event_labels.state(entry.to_state)}"
+    return (
+        f"{event_labels.label_state(entry.from_state)} → {event_labels.label_state(entry.to_state)}"
+    )
 
 
 def _why(entry: Recorded) -> str:
     """A person's reason, or the sentence of the code that decided."""
     detail = entry.detail or {}
-    return " ".join(filter(None, [detail.get("reason") or "", event_labels.meaning(entry)]))
+    return " ".join(filter(None, [detail.get("reason") or "", event_labels.explain_code(entry)]))
 
 
 def _versions(entry: Recorded) -> str:

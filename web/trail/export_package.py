@@ -11,7 +11,7 @@ MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class ExportPackage:
     name: str
     size: int  # bytes
     entries: int
@@ -20,7 +20,7 @@ class Package:
     files: Sequence[tuple[str, str]]  # name and SHA-256
 
 
-def opened(path: Path) -> Package | None:
+def read_package(path: Path) -> ExportPackage | None:
     """None when it is no longer there. Raises BadZipFile or KeyError for what is no export."""
     if not path.is_file():
         return None
@@ -30,7 +30,7 @@ def opened(path: Path) -> Package | None:
     files = sorted(manifest["files"].items())
     fingerprint = hashlib.sha256(raw).hexdigest()
     size, entries, is_whole = path.stat().st_size, manifest["entries"], manifest["whole"]
-    return Package(path.name, size, entries, is_whole, fingerprint, files)
+    return ExportPackage(path.name, size, entries, is_whole, fingerprint, files)
 
 
 def _manifest(archive: zipfile.ZipFile) -> str:

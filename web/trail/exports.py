@@ -25,22 +25,22 @@ from web.shell import event_labels
 from web.shell.access import FORM, READ, SignedIn, page
 from web.trail import export_package
 from web.trail.forms import ExportForm, midnight, midnight_after
-from web.trail.jobs import is_done, watched
-from web.trail.timelines import subjects_of
+from web.trail.jobs import is_job_done, render_job
+from web.trail.timelines import list_packet_subjects
 
 EXPORTS_SHOWN = 20
 
 
 @page(READ, permission=EXPORT)
-def exports(request: SignedIn) -> HttpResponse:
+def export_list(request: SignedIn) -> HttpResponse:
     made = background_jobs.latest(KIND, EXPORTS_SHOWN)
-    names = event_labels.names(job.asked_by for job in made)
-    rows = [(job, names.get(job.asked_by, job.asked_by), chosen(job)) for job in made]
+    names = event_labels.name_actors(job.asked_by for job in made)
+    rows = [(job, names.get(job.asked_by, job.asked_by), describe_selection(job)) for job in made]
     return render(request, "trail/exports.html", {"rows": rows})
 
 
 @page(READ, permission=EXPORT)
-def choose(request: SignedIn) -> HttpResponse:
+def choose_export(request: SignedIn) -> HttpResponse:
     """Step 1. What is in the address is chosen already."""
     return render(
         request, "trail/export_choose.html", {"form": ExportForm(initial=_given(request))}
@@ -48,7 +48,7 @@ def choose(request: SignedIn) -> HttpResponse:
 
 
 @page(FORM, permission=EXPORT)
-def confirm(request: SignedIn) -> HttpResponse:
+def confirm_export(request: SignedIn) -> HttpResponse:
     """Step 2: how much that is. Posted, it is asked for."""
     form = ExportForm(request.GET)
     if not form.is_valid():
@@ -66,18 +66,20 @@ def confirm(request: SignedIn) -> HttpResponse:
 
 
 @page(READ, permission=EXPORT)
-def export(request: HttpRequest, pk: int) -> HttpResponse:
+def export_page(request: HttpRequest, pk: int) -> HttpResponse:
     job = _job(pk)
-    made = export_package.opened(Path(job.result["path"])) if is_done(job) else None
-    return watched(request, job, "trail/export", {"made": made, "chosen": chosen(job)})
+    made = export_package.read_package(Path(job.result["path"])) if is_job_done(job) else None
+    return render_job(
+        request, job, "trail/export", {"made": made, "chosen": describe_selection(job)}
+    )
 
 
 @page(READ, permission=EXPORT)
-def download(request: SignedIn, pk: int) -> FileResponse:
+def download_export(request: SignedIn, pk: int) -> FileResponse:
     """Streamed. What was removed since, or is not ready, is not there."""
     job = _job(pk)
     path = Path(job.result.get("path", ""))
-    if not is_done(job) or not path.is_file():
+    if not is_job_done(job) or not path.is_file():
         raise Http404
     _enter(job, path, request.user)
     return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
@@ -97,7 +99,7 @@ def _enter(job: AuditJob, path: Path, person: User) -> None:
         )
 
 
-def chosen(job: AuditJob) -> str:
+def describe_selection(job: AuditJob) -> str:
     """Return the selection of an export, as people read it."""
     given = job.arguments
     values = {
@@ -133,7 +135,7 @@ def _search(given: Mapping[str, Any]) -> Search:
     )
     return Search(
         sites=given["sites"],
-        subjects=subjects_of(packet) if packet else [],
+        subjects=list_packet_subjects(packet) if packet else [],
         doc_id=given["doc_id"],
         since=midnight(given["since"]),
         until=midnight_after(given["until"]),

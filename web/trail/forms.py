@@ -18,7 +18,7 @@ from web.shell.forms import PlainForm, SignedForm
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
 
-MOST_FINDINGS = 10_000  # characters
+MAX_FINDINGS_LENGTH = 10_000  # characters
 
 
 def _text(
@@ -42,7 +42,7 @@ def _known(model: type[Site | Study], column: str, value: str, unknown: str) -> 
     return value
 
 
-class SiteField(PlainForm):
+class SiteForm(PlainForm):
     site = _text(gettext_lazy("Site number"))
 
     def clean_site(self) -> str:
@@ -63,7 +63,7 @@ def _event_choices() -> list[tuple[str, Any]]:
     return [("", _("All events")), *sorted(EVENTS.items(), key=lambda item: str(item[1]))]
 
 
-class SearchForm(SiteField):
+class SearchForm(SiteForm):
     doc_id = _text(gettext_lazy("Document"))
     person = _text(gettext_lazy("User name"))
     event = forms.ChoiceField(
@@ -97,7 +97,7 @@ class SearchForm(SiteField):
         )
 
 
-class ExportForm(SiteField):
+class ExportForm(SiteForm):
     """Each field narrows what is exported; none gives the whole trail."""
 
     study = _text(gettext_lazy("Study"), gettext_lazy("The protocol number."))
@@ -144,7 +144,7 @@ class ExportForm(SiteField):
         return numbers
 
 
-class ReviewForm(SignedForm, SiteField):
+class AuditReviewForm(SignedForm, SiteForm):
     since = _day(gettext_lazy("First day"))
     until = _day(gettext_lazy("Last day"), gettext_lazy("Not later than today."))
     filters = _text(
@@ -158,7 +158,7 @@ class ReviewForm(SignedForm, SiteField):
     findings = forms.CharField(
         label=gettext_lazy("Findings"),
         help_text=gettext_lazy("Describe what you checked and what you found."),
-        max_length=MOST_FINDINGS,
+        max_length=MAX_FINDINGS_LENGTH,
         min_length=10,
         widget=forms.Textarea(attrs={"rows": 6}),
     )

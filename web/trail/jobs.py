@@ -12,12 +12,12 @@ from audit.background_jobs import AuditJob
 POLL_MILLISECONDS = 2000
 
 
-def is_done(job: AuditJob) -> bool:
+def is_job_done(job: AuditJob) -> bool:
     """And has its result."""
     return job.state == AuditJob.State.DONE
 
 
-def watched(
+def render_job(
     request: HttpRequest, job: AuditJob, template: str, more: Mapping[str, Any]
 ) -> HttpResponse:
     """`TEMPLATE.html` is the page, `TEMPLATE_live.html` its fragment."""
@@ -26,7 +26,7 @@ def watched(
     if is_fragment and (unchanged := get_conditional_response(request, etag=etag)):
         return unchanged
     live = f"{template}_live.html"
-    is_over = is_done(job) or job.state == AuditJob.State.FAILED
+    is_over = is_job_done(job) or job.state == AuditJob.State.FAILED
     context = {
         "job": job, "is_over": is_over, "etag": etag, "poll": POLL_MILLISECONDS, "live": live,
         **more,

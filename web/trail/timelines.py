@@ -13,14 +13,14 @@ from sites.models import Site
 from web.permissions import SEE
 from web.shell.access import READ, SignedIn, page
 from web.shell.request_limits import whole_number
-from web.trail.entries import Line, lines
+from web.trail.entries import EntryLine, build_entry_lines
 from web.trail.forms import SearchForm
 
-ON_A_PAGE = 50
+ENTRIES_PER_PAGE = 50
 
 
 @page(READ, permission=SEE)
-def trail(request: SignedIn) -> HttpResponse:
+def complete_trail(request: SignedIn) -> HttpResponse:
     """Everything, or what the search asks for; the newest first."""
     form = SearchForm(request.GET or None)
     is_fit = not form.is_bound or form.is_valid()
@@ -31,32 +31,36 @@ def trail(request: SignedIn) -> HttpResponse:
 
 
 @page(READ, permission=SEE)
-def of_document(request: SignedIn, pk: int) -> HttpResponse:
+def document_trail(request: SignedIn, pk: int) -> HttpResponse:
     """All versions of it: what is filed under the same identifier of the same site."""
     visible = Document.objects.visible_to(request.user).select_related("site", "packet")
     document = get_object_or_404(visible, pk=pk)
     entries = queries.of_document(document.site.site_id, document.doc_id)
-    context = {"document": document, "lines": _numbered(lines(entries)), "newest_first": False}
+    context = {
+        "document": document,
+        "lines": _numbered(build_entry_lines(entries)),
+        "newest_first": False,
+    }
     return render(request, "trail/document.html", context)
 
 
 @page(READ, permission=SEE)
-def of_packet(request: SignedIn, reference: str) -> HttpResponse:
+def packet_trail(request: SignedIn, reference: str) -> HttpResponse:
     visible = Packet.objects.visible_to(request.user).select_related("site", "batch")
     packet = get_object_or_404(visible, reference=reference)
-    context = {"packet": packet, **_page(request, Search(subjects=subjects_of(packet)))}
+    context = {"packet": packet, **_page(request, Search(subjects=list_packet_subjects(packet)))}
     return render(request, "trail/packet.html", context)
 
 
 @page(READ, permission=SEE)
-def of_site(request: SignedIn, site_id: str) -> HttpResponse:
+def site_trail(request: SignedIn, site_id: str) -> HttpResponse:
     visible = Site.objects.visible_to(request.user).select_related("study")
     site = get_object_or_404(visible, site_id=site_id)
     context = {"site": site, **_page(request, Search(sites=[site.site_id]))}
     return render(request, "trail/site.html", context)
 
 
-def _numbered(found: Sequence[Line]) -> list[Line]:
+def _numbered(found: Sequence[EntryLine]) -> list[EntryLine]:
     """Which version an entry is about, where there are several: by the order of their arrival."""
     order = {
         subject: n for n, subject in enumerate(dict.fromkeys(line.subject for line in found), 1)
@@ -64,7 +68,7 @@ def _numbered(found: Sequence[Line]) -> list[Line]:
     return [replace(line, version=order[line.subject] if len(order) > 1 else 0) for line in found]
 
 
-def subjects_of(packet: Packet) -> list[str]:
+def list_packet_subjects(packet: Packet) -> list[str]:
     """Its batch, itself and its documents, whose correlation ids differ."""
     own = packet.documents.order_by("pk").values_list("pk", flat=True)
     return [packet.batch.subject, packet.subject, *(f"document:{pk}" for pk in own)]
@@ -72,13 +76,13 @@ def subjects_of(packet: Packet) -> list[str]:
 
 def _page(request: HttpRequest, search: Search) -> dict[str, object]:
     before = request.GET.get("before", "")
-    found = queries.find(search, before=whole_number(before), limit=ON_A_PAGE + 1)
-    shown = found[:ON_A_PAGE]
+    found = queries.find(search, before=whole_number(before), limit=ENTRIES_PER_PAGE + 1)
+    shown = found[:ENTRIES_PER_PAGE]
     return {
-        "lines": lines(shown),
+        "lines": build_entry_lines(shown),
         "newest_first": True,
         "is_first": not before,
-        "older": _older(request.GET, shown) if len(found) > ON_A_PAGE else "",
+        "older": _older(request.GET, shown) if len(found) > ENTRIES_PER_PAGE else "",
         "query": _without_place(request.GET).urlencode(),
     }
 

@@ -13,16 +13,16 @@ from audit.trail_reviews import DAY, Outcome
 from sites.roles import label
 from web.permissions import REVIEW, SEE_REVIEWS
 from web.shell.access import FORM, READ, SignedIn, page
-from web.trail.forms import ReviewForm
+from web.trail.forms import AuditReviewForm
 
-ON_A_PAGE = 20
+REVIEWS_PER_PAGE = 20
 MEANING = "review"  # what the signature means, 21 CFR 11.50(a)(3)
 
 
 @page(READ, permission=SEE_REVIEWS)
-def listed(request: SignedIn) -> HttpResponse:
+def review_list(request: SignedIn) -> HttpResponse:
     due = trail_reviews.due()
-    page = Paginator(trail_reviews.listed(), ON_A_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(trail_reviews.listed(), REVIEWS_PER_PAGE).get_page(request.GET.get("page"))
     roles = trail_reviews.roles_of(page.object_list)
     context = {
         "due": due,
@@ -35,7 +35,7 @@ def listed(request: SignedIn) -> HttpResponse:
 
 
 @page(READ, permission=SEE_REVIEWS)
-def review(request: SignedIn, pk: int) -> HttpResponse:
+def audit_review_page(request: SignedIn, pk: int) -> HttpResponse:
     found = trail_reviews.one(pk)
     if found is None:
         raise Http404
@@ -50,8 +50,8 @@ def review(request: SignedIn, pk: int) -> HttpResponse:
 
 @page(FORM, permission=REVIEW)
 @sensitive_post_parameters("password")
-def new(request: SignedIn) -> HttpResponse:
-    form = ReviewForm(request.POST or None, initial=_next_period())
+def new_review(request: SignedIn) -> HttpResponse:
+    form = AuditReviewForm(request.POST or None, initial=_next_period())
     if form.is_valid() and (signature := form.signed(request.user, MEANING, REVIEW)):
         given = form.cleaned_data
         made = trail_reviews.sign(

@@ -14,7 +14,7 @@ from ingestion.models import Document, Extraction, Finding, ValidityOverride
 from ingestion.rules.findings import Finding as Seen
 from sites.models import Site
 from tests.factories import make_read, make_site
-from web.documents.outcomes import remarks
+from web.documents.outcomes import describe_findings
 
 pytestmark = pytest.mark.django_db
 TODAY = date(2026, 11, 20)
@@ -218,11 +218,11 @@ def test_the_page_shows_the_last_warning_beside_what_its_filing_found():
     night()
     night(14)
     document.refresh_from_db()
-    shown = remarks(document)
+    shown = describe_findings(document)
     assert [remark.code for remark in shown] == ["FORM_EDITION_OUTDATED", "EXPIRES_SOON"]
     assert "days left: 6" in shown[-1].said.what
     night(30)
-    told = remarks(document)[-1].said
+    told = describe_findings(document)[-1].said
     assert told.what == "This medical licence ran out on 10 December 2026."
     assert told.why.startswith("It is on file since ")
 

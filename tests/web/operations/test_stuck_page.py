@@ -98,7 +98,7 @@ def test_nothing_is_done_by_a_link(ops, address):
 
 
 def test_held_documents_are_narrowed_by_reason_and_come_in_pages(ops, site, monkeypatch):
-    monkeypatch.setattr("web.operations.stuck.ON_A_PAGE", 2)
+    monkeypatch.setattr("web.operations.stuck.ITEMS_PER_PAGE", 2)
     hold(site, 3)
     hold(site, 1, "PORTAL_UNAVAILABLE")
     assert "Page 1 of 2" in text(ops.get(PAGE))

@@ -14,7 +14,7 @@ from audit.ledger.queries import Search
 from sites.models import Site, Study
 from tests.factories import make_site
 from tests.web.trail.test_timelines import text
-from web.trail.timelines import subjects_of
+from web.trail.timelines import list_packet_subjects
 
 PAGE = "/admin/audit/export/"
 CHECK = f"{PAGE}check/"
@@ -141,7 +141,7 @@ def test_a_packet_that_is_exported_and_taken_away_is_on_record_twice(affairs, wo
     taken = affairs.get(f"{address}file/")
     with zipfile.ZipFile(io.BytesIO(b"".join(taken.streaming_content))) as package:
         lines = package.read("entries.ndjson").decode().splitlines()
-    assert len(lines) == len(queries.timeline(*subjects_of(packet)))
+    assert len(lines) == len(queries.timeline(*list_packet_subjects(packet)))
     events = [entry.event for entry in queries.find()]
     assert events[:2] == ["ledger.export_downloaded", "ledger.exported"]
 
