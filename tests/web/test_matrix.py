@@ -105,7 +105,7 @@ def test_another_sites_row_is_not_there_and_neither_is_its_country(signed_in, si
 
 @pytest.fixture
 def three_on_a_page(monkeypatch):
-    monkeypatch.setattr(matrix, "ON_A_PAGE", 3)
+    monkeypatch.setattr(matrix, "SITES_PER_PAGE", 3)
 
 
 def test_many_sites_come_in_pages_in_the_order_of_the_last_count(client, ines, three_on_a_page):
@@ -155,7 +155,7 @@ def test_the_number_of_queries_does_not_grow(signed_in, mara, site, other, addre
 
 
 def test_the_table_is_there_as_csv_for_all_that_were_chosen(signed_in, site, other, monkeypatch):
-    monkeypatch.setattr(matrix, "ON_A_PAGE", 1)
+    monkeypatch.setattr(matrix, "SITES_PER_PAGE", 1)
     Site.objects.filter(pk=site.pk).update(name='=HYPERLINK("http://evil")')
     make_read(site, "irb-approval")
     answer = signed_in.get("/sites.csv")
