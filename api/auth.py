@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from ninja.security import HttpBearer
 
 from api.problems import Problem
-from audit.ledger.middleware import address_of
+from audit.ledger.middleware import client_address
 from sites.models import ApiToken, Scope
 
 logger = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ def _refusal(request: HttpRequest) -> Problem:
     log. One line in it per address and minute, and never an entry: nobody stalls the chain from
     outside (decision 25).
     """
-    address = address_of(request)
+    address = client_address(request)
     tried = _bad_tokens.count(address)
     if tried == 1:
         logger.warning("a bad API token from %s", address)

@@ -18,7 +18,7 @@ from api import problems
 from api.auth import ApiRequest
 from api.problems import Problem
 from api.ranges import NotSatisfiable, Part, asked_part
-from audit.change_tracking.change_reasons import LEAST, MOST
+from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from ingestion.documents import downloads
 from ingestion.documents.transitions import By
 from ingestion.models import Document
@@ -60,13 +60,16 @@ def _refuse_without_reason(request: ApiRequest) -> None:
     person = request.auth.user
     if person is None or request.method != "GET" or not downloads.must_give_reason(person):
         return
-    if len(_reason(request)) < LEAST:
-        detail = f"Send your reason in the header {REASON}, in at least {LEAST} characters."
+    if len(_reason(request)) < MIN_REASON_CHARACTERS:
+        detail = (
+            f"Send your reason in the header {REASON}, in at least "
+            f"{MIN_REASON_CHARACTERS} characters."
+        )
         raise Problem(403, detail)
 
 
 def _reason(request: ApiRequest) -> str:
-    return request.headers.get(REASON, "").strip()[:MOST]
+    return request.headers.get(REASON, "").strip()[:MAX_REASON_CHARACTERS]
 
 
 def _asked(request: ApiRequest, etag: str, size: int) -> Part | None:

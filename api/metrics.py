@@ -73,7 +73,7 @@ class _Rows(Collector):
             "Portals that are only probed now and then.",
             PortalLimitState.objects.down().count(),
         )
-        entries, _ = queries.head() or (0, "")
+        entries, _ = queries.last_entry() or (0, "")
         yield CounterMetricFamily(
             "siteledger_ledger_entries", "Entries of the ledger.", value=float(entries)
         )

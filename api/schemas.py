@@ -7,7 +7,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from api.paging import ROW_NUMBERS
-from audit.change_tracking.change_reasons import LEAST
+from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.intake.manifest import PRINTABLE, Descriptor
 from ingestion.rules.site_file.requirements import Standing
@@ -77,7 +77,12 @@ class DeclarationIn(Schema):
     person: PersonName = ""
     reason: Annotated[
         str,
-        Field(min_length=LEAST, max_length=500, pattern=NO_NUL, description="For the record."),
+        Field(
+            min_length=MIN_REASON_CHARACTERS,
+            max_length=500,
+            pattern=NO_NUL,
+            description="For the record.",
+        ),
     ]
 
 

@@ -257,7 +257,9 @@ class UploadsOfPeople(Uploads):
     def _refuse(self, name: str, message: str, code: str) -> NoReturn:
         """Raise Refusal 422. That the file was not taken is on record, as for the form (R08)."""
         by = (self.person.actor, self.person.role)
-        form_errors.form_came_back("packet", wrong={"file": [code]}, typed={"file": name}, by=by)
+        form_errors.record_form_errors(
+            "packet", wrong={"file": [code]}, typed={"file": name}, by=by
+        )
         raise Refusal(422, message)
 
     def address(self, upload: Upload) -> str:

@@ -17,16 +17,16 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.change_tracking.change_reasons import FIELD
-from audit.change_tracking.undeletable import KeptAdmin, OnlyLookedAt
+from audit.change_tracking.change_reasons import REASON_FIELD
+from audit.change_tracking.undeletable import ReadOnlyAdminMixin, UndeletableAdmin
 from audit.ledger.log import ledger
-from audit.ledger.redaction import NotRedacted, redact, redaction_of
+from audit.ledger.redaction import RedactionError, find_redaction, redact_entry
 from audit.models import Entry
 
-MOST = 10_000  # entries that a narrowed list is counted up to
+MAX_COUNTED_ENTRIES = 10_000  # entries that a narrowed list is counted up to
 
 
-class TrailPaginator(Paginator):
+class AuditTrailPaginator(Paginator):
     """Of a list whose newest come first. Counts no million entries, and skips none of them.
 
     Where nothing narrows it, numbers without a gap tell how many there are and where a page begins.
@@ -36,7 +36,7 @@ class TrailPaginator(Paginator):
     @cached_property
     def count(self) -> int:
         if self._is_narrowed:
-            return self._entries.values("seq")[:MOST].count()
+            return self._entries.values("seq")[:MAX_COUNTED_ENTRIES].count()
         return self._entries.values_list("seq", flat=True).first() or 0
 
     def page(self, number: int | str) -> "Page[Any]":
@@ -57,7 +57,7 @@ class TrailPaginator(Paginator):
 
 
 @admin.register(Entry)
-class EntryAdmin(OnlyLookedAt, KeptAdmin, admin.ModelAdmin):
+class EntryAdmin(ReadOnlyAdminMixin, UndeletableAdmin, admin.ModelAdmin):
     list_display = [
         "seq", "recorded", "event", "subject", "site", "doc_id", "move", "code", "actor",
         "short_hash",
@@ -69,7 +69,7 @@ class EntryAdmin(OnlyLookedAt, KeptAdmin, admin.ModelAdmin):
             "Enter a complete subject (document:17), document identifier or correlation ID. At "
             "most {limit} entries are listed. The page Audit trail has more filters."
         ),
-        limit=f"{MOST:,}",
+        limit=f"{MAX_COUNTED_ENTRIES:,}",
     )
     show_full_result_count = False
     list_per_page = 100
@@ -90,7 +90,7 @@ class EntryAdmin(OnlyLookedAt, KeptAdmin, admin.ModelAdmin):
 
     def get_paginator(self, request: HttpRequest, queryset: QuerySet[Any], *how: Any) -> Paginator:
         """Not of an entry's history in the admin, which is a list of something else."""
-        kind = TrailPaginator if queryset.model is Entry else Paginator
+        kind = AuditTrailPaginator if queryset.model is Entry else Paginator
         return kind(queryset, *how)
 
     def get_search_results(
@@ -118,7 +118,7 @@ class EntryAdmin(OnlyLookedAt, KeptAdmin, admin.ModelAdmin):
     def recorded_detail(self, entry: Entry) -> str:
         if hasattr(entry, "detail"):
             return entry.detail.detail
-        taken_out = redaction_of(entry.pk)
+        taken_out = find_redaction(entry.pk)
         if taken_out is None:
             return ""
         address = reverse("admin:audit_entry_change", args=[taken_out.pk])
@@ -134,13 +134,13 @@ class EntryAdmin(OnlyLookedAt, KeptAdmin, admin.ModelAdmin):
     def take_out(self, request: HttpRequest, chosen: QuerySet[Entry]) -> None:
         """All of the choice or nothing."""
         person: Any = request.user
-        reason = request.POST[FIELD].strip()
+        reason = request.POST[REASON_FIELD].strip()
         by = {"actor": person.actor, "role": person.role, "authorised_by": person.actor}
         try:
             with ledger():
                 for entry in chosen.order_by("seq"):
-                    redact(entry.pk, reason=reason, **by)
-        except NotRedacted as error:
+                    redact_entry(entry.pk, reason=reason, **by)
+        except RedactionError as error:
             sentence = gettext("No detail was redacted: {error}.").format(error=error)
             self.message_user(request, sentence, messages.ERROR)
         else:

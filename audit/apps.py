@@ -16,10 +16,10 @@ class AuditConfig(AppConfig):
 
     def ready(self) -> None:
         # On SQLite a migration that alters a table rebuilds it, silently without its triggers.
-        post_migrate.connect(append_only.reinstall, sender=self)
-        checks.register(append_only.check, checks.Tags.database)
-        checks.register(database_roles.check, checks.Tags.database)
-        checks.register(database_roles.check_owner)
+        post_migrate.connect(append_only.reinstall_triggers, sender=self)
+        checks.register(append_only.check_triggers, checks.Tags.database)
+        checks.register(database_roles.check_application_role, checks.Tags.database)
+        checks.register(database_roles.check_owner_url)
         our_checks = import_module("audit.checks")  # reads rows' modules, which are ready now
         checks.register(our_checks.check_settings)
         checks.register(our_checks.check_deployment, deploy=True)

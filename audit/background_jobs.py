@@ -25,8 +25,19 @@ from django.utils import timezone
 from audit.models import AuditJob
 
 __all__ = [
-    "AuditJob", "ask", "find", "forget", "kinds", "latest", "look_after", "progress",
-    "recover_from", "register", "register_kind", "run_later", "work_next",
+    "AuditJob",
+    "find_job",
+    "latest_jobs",
+    "maintain_jobs",
+    "recover_jobs_of",
+    "register_kind",
+    "register_runner",
+    "registered_kinds",
+    "remove_old_jobs",
+    "report_progress",
+    "request_job",
+    "run_next_job",
+    "schedule_job",
 ]  # fmt: skip
 
 logger = logging.getLogger(__name__)
@@ -35,10 +46,10 @@ Runner = Callable[[], object]
 Work = Callable[[AuditJob], Mapping[str, Any]]
 
 MAX_ATTEMPTS = 3
-SIGN_SECONDS = 1.0
-SILENT = timedelta(minutes=1)  # no sign for so long: the worker that had it is dead
-RING_AGAIN = timedelta(seconds=30)
-BY_ITSELF = "system:worker"
+HEARTBEAT_SECONDS = 1.0
+HEARTBEAT_TIMEOUT = timedelta(minutes=1)  # no sign for so long: the worker that had it is dead
+WAKE_UP_INTERVAL = timedelta(seconds=30)
+SYSTEM_ACTOR = "system:worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,7 @@ _runners: list[Runner] = []
 _State = AuditJob.State
 
 
-def register(runner: Runner) -> None:
+def register_runner(runner: Runner) -> None:
     """The one that rings from now on. It may fail: the next look rings again."""
     _runners[:] = [runner]
 
@@ -67,43 +78,43 @@ def register_kind(name: str, work: Work, *, can_work: Callable[[], bool] = lambd
     _kinds[name] = _Kind(work, can_work)
 
 
-def kinds() -> list[str]:
+def registered_kinds() -> list[str]:
     """Return the names of all kinds that this process knows."""
     return sorted(_kinds)
 
 
-def ask(kind: str, arguments: Mapping[str, Any], actor: str) -> AuditJob:
+def request_job(kind: str, arguments: Mapping[str, Any], actor: str) -> AuditJob:
     """Somebody wants it now. A worker is rung for as soon as the row is committed."""
     job = _create(kind, arguments, actor, timezone.now())
-    transaction.on_commit(look_after)
+    transaction.on_commit(maintain_jobs)
     return job
 
 
-def run_later(
+def schedule_job(
     kind: str, arguments: Mapping[str, Any], *, delay: timedelta = timedelta(0)
 ) -> AuditJob:
     """By itself, once, `delay` from now: whoever asks for the same until then shares the job."""
-    for waiting in AuditJob.objects.filter(state=_State.WAITING, kind=kind, asked_by=BY_ITSELF):
+    for waiting in AuditJob.objects.filter(state=_State.WAITING, kind=kind, asked_by=SYSTEM_ACTOR):
         if waiting.arguments == arguments:
             return waiting
-    return _create(kind, arguments, BY_ITSELF, timezone.now() + delay)
+    return _create(kind, arguments, SYSTEM_ACTOR, timezone.now() + delay)
 
 
-def find(kind: str, pk: int) -> AuditJob | None:
+def find_job(kind: str, pk: int) -> AuditJob | None:
     return AuditJob.objects.filter(kind=kind, pk=pk).first()
 
 
-def latest(kind: str, count: int) -> list[AuditJob]:
+def latest_jobs(kind: str, count: int) -> list[AuditJob]:
     """The newest so many, whoever asked for them."""
     return list(AuditJob.objects.filter(kind=kind).order_by("-pk")[:count])
 
 
-def progress(job: AuditJob, done: int, total: int) -> None:
+def report_progress(job: AuditJob, done: int, total: int) -> None:
     """How far it is: written with the next sign of life, outside of a transaction of the job's."""
     job.done, job.total = done, total
 
 
-def work_next(*, worker: str = "", sign: Callable[[], object] = lambda: None) -> bool:
+def run_next_job(*, worker: str = "", sign: Callable[[], object] = lambda: None) -> bool:
     """Do the job that is due longest and that this host can do, as `worker`. False: there is none.
 
     Calls `sign` about once a second, in another thread.
@@ -118,12 +129,12 @@ def work_next(*, worker: str = "", sign: Callable[[], object] = lambda: None) ->
     return False
 
 
-def look_after(now: datetime | None = None) -> None:
+def maintain_jobs(now: datetime | None = None) -> None:
     """Start again what dead workers had, and ring for what is due. One query when all is quiet."""
     now = now or timezone.now()
     is_due = False
     for job in AuditJob.objects.filter(state__in=[_State.WAITING, _State.RUNNING]):
-        if job.state == _State.RUNNING and job.seen_at and job.seen_at < now - SILENT:
+        if job.state == _State.RUNNING and job.seen_at and job.seen_at < now - HEARTBEAT_TIMEOUT:
             _start_again(job, now)
         elif job.state == _State.WAITING and job.due_at <= now:
             is_due |= _may_ring(job, now)
@@ -131,16 +142,16 @@ def look_after(now: datetime | None = None) -> None:
         _ring()
 
 
-def forget(before: datetime) -> int:
+def remove_old_jobs(before: datetime) -> int:
     """Remove what was asked for by itself and done by then. Answers how many.
 
     What a person asked for stays, and so does what failed; a check has a row of its own.
     """
-    done = AuditJob.objects.filter(state=_State.DONE, asked_by=BY_ITSELF, finished_at__lt=before)
+    done = AuditJob.objects.filter(state=_State.DONE, asked_by=SYSTEM_ACTOR, finished_at__lt=before)
     return done.delete()[0]
 
 
-def recover_from(worker: str) -> None:
+def recover_jobs_of(worker: str) -> None:
     """Its host has seen it die: what it had need not wait until its silence tells."""
     for job in AuditJob.objects.filter(state=_State.RUNNING, worker=worker):
         _start_again(job, timezone.now())
@@ -194,7 +205,7 @@ def _signs(job: AuditJob, sign: Callable[[], object]) -> Iterator[None]:
 
     def give_signs() -> None:
         try:
-            while not over.wait(SIGN_SECONDS):
+            while not over.wait(HEARTBEAT_SECONDS):
                 sign()
                 _write_sign(job)
         finally:
@@ -228,7 +239,7 @@ def _start_again(job: AuditJob, now: datetime) -> None:
 
 def _may_ring(job: AuditJob, now: datetime) -> bool:
     """Of many hosts one rings, and again only after a while."""
-    if job.rung_at is not None and job.rung_at > now - RING_AGAIN:
+    if job.rung_at is not None and job.rung_at > now - WAKE_UP_INTERVAL:
         return False
     same = AuditJob.objects.filter(pk=job.pk, state=_State.WAITING, rung_at=job.rung_at)
     return same.update(rung_at=now) == 1

@@ -18,7 +18,7 @@ def check_settings(**_options: Any) -> list[CheckMessage]:
 
 def check_deployment(**_options: Any) -> list[CheckMessage]:
     """For `check --deploy`: whether anything outside could vouch for the ledger. Resolves names."""
-    weaknesses = [place.weakness() for place in anchors.places()]
+    weaknesses = [place.weakness() for place in anchors.configured_anchors()]
     if not all(weaknesses):
         return []
     return [
@@ -82,14 +82,14 @@ def _is_address(text: str) -> bool:
 
 def _keys() -> Iterator[CheckMessage]:
     try:
-        if not keys.known() and not settings.DEBUG:
+        if not keys.published_keys() and not settings.DEBUG:
             yield Warning(
                 "The ledger has no key: nothing is signed, and a cut end shows nowhere.",
                 hint="Run `manage.py audit_keys create` on the host of the workers.",
                 id="audit.W010",
             )
-        if keys.are_there():
-            keys.load(keys.private_file())
+        if keys.has_private_key():
+            keys.load_key(keys.private_file())
     except KeyProblem as error:
         yield Error(str(error), id="audit.E016")
 

@@ -13,17 +13,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 from audit.ledger.chain import canonical
-from audit.ledger.log import composed, written
+from audit.ledger.log import normalize_text, write_time
 from audit.ledger.queries import Recorded
 
-KEY = "signature"  # of an entry's detail: what it is over, and the digest
-SHOWN = ("printed_name", "meaning")
-ACCOUNT = "signer_account"  # what is on record about the signer's account, where there is anything
-BYTES = "file"  # what is named when the bytes are others
+SIGNATURE_KEY = "signature"  # of an entry's detail: what it is over, and the digest
+SHOWN_KEYS = ("printed_name", "meaning")
+ACCOUNT_KEY = (
+    "signer_account"  # what is on record about the signer's account, where there is anything
+)
+FILE_NAME = "file"  # what is named when the bytes are others
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class ElectronicSignature:
     """Who signs, when, and as what."""
 
     actor: str
@@ -35,8 +37,8 @@ class Signature:
 
     @property
     def shown(self) -> dict[str, str]:
-        shown = dict(zip(SHOWN, (self.printed_name, self.meaning), strict=True))
-        return shown | ({ACCOUNT: self.account} if self.account else {})
+        shown = dict(zip(SHOWN_KEYS, (self.printed_name, self.meaning), strict=True))
+        return shown | ({ACCOUNT_KEY: self.account} if self.account else {})
 
     def over(self, facts: Mapping[str, Any], *, sha256: str = "") -> dict[str, Any]:
         """The detail of the entry that is signed: which has this SHA-256, and occurred at `at`.
@@ -44,27 +46,31 @@ class Signature:
         `facts`: what is signed, under names that people understand; strings, ints, lists of them.
         """
         signed = {**facts, **self.shown}
-        digest = _digest(signed, sha256, written(self.at))
-        return {**signed, KEY: {"over": sorted(signed), "digest": digest}}
+        digest = _digest(signed, sha256, write_time(self.at))
+        return {**signed, SIGNATURE_KEY: {"over": sorted(signed), "digest": digest}}
 
 
-def changed(entry: Recorded, now: Mapping[str, Any], *, sha256: str = "") -> list[str]:
+def changed_since_signing(
+    entry: Recorded, now: Mapping[str, Any], *, sha256: str = ""
+) -> list[str]:
     """What is no longer as it was signed, by name; nothing: the signature holds.
 
     `now`: the facts as they are today, and `sha256` that of the bytes.
     """
     detail = entry.detail or {}
-    if not is_sound(detail, entry.sha256, written(entry.occurred_at)):
-        return [KEY]
-    names = [name for name in detail[KEY]["over"] if name not in (*SHOWN, ACCOUNT)]
-    facts: dict[str, Any] = composed(dict(now))
+    if not is_sound(detail, entry.sha256, write_time(entry.occurred_at)):
+        return [SIGNATURE_KEY]
+    names = [
+        name for name in detail[SIGNATURE_KEY]["over"] if name not in (*SHOWN_KEYS, ACCOUNT_KEY)
+    ]
+    facts: dict[str, Any] = normalize_text(dict(now))
     differing = [name for name in names if facts.get(name) != detail[name]]
-    return differing + ([BYTES] if sha256 != entry.sha256 else [])
+    return differing + ([FILE_NAME] if sha256 != entry.sha256 else [])
 
 
 def is_sound(detail: Mapping[str, Any], sha256: str, occurred_at: str) -> bool:
     """Whether an entry's digest is that of its detail, its bytes and its time."""
-    seal = detail.get(KEY)
+    seal = detail.get(SIGNATURE_KEY)
     if not isinstance(seal, dict):
         return False
     signed = {name: detail[name] for name in seal["over"] if name in detail}
@@ -74,5 +80,5 @@ def is_sound(detail: Mapping[str, Any], sha256: str, occurred_at: str) -> bool:
 def _digest(signed: Mapping[str, Any], sha256: str, occurred_at: str) -> str:
     """SHA-256 of the canonical text (docs/audit-format.md) of what is signed."""
     whole = {"signed": dict(signed), "sha256": sha256, "occurred_at": occurred_at}
-    text = canonical(composed(whole))
+    text = canonical(normalize_text(whole))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -12,11 +12,11 @@ from django.core.management.base import CommandError
 Step = tuple[str, str]  # app, name of the migration
 
 
-def is_post(name: str) -> bool:
+def is_post_migration(name: str) -> bool:
     return name[4:].startswith("_post_")
 
 
-def before_post(plan: Iterable[Step]) -> list[Step]:
+def last_before_post(plan: Iterable[Step]) -> list[Step]:
     """The last step of each app before its first that is `post`, of what `plan` still has to do.
 
     Raises CommandError where one that is not `post` waits behind one that is: the release before
@@ -25,7 +25,7 @@ def before_post(plan: Iterable[Step]) -> list[Step]:
     last: dict[str, str] = {}
     waits: dict[str, str] = {}
     for app, name in plan:
-        if is_post(name):
+        if is_post_migration(name):
             waits.setdefault(app, name)
         elif app in waits:
             raise CommandError(

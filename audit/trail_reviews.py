@@ -12,10 +12,10 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from audit import electronic_signatures
-from audit.electronic_signatures import Signature
+from audit.electronic_signatures import ElectronicSignature
 from audit.ledger import queries
 from audit.ledger.log import ledger, record
-from audit.ledger.queries import Search
+from audit.ledger.queries import EntrySearch
 from audit.models import AuditReview
 
 Outcome = AuditReview.Outcome
@@ -23,7 +23,7 @@ DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ReviewScope:
     """What was looked at."""
 
     period_from: date
@@ -32,8 +32,8 @@ class Scope:
     filters: str = ""  # what was left out of sight, in words
 
     @property
-    def search(self) -> Search:
-        return Search(
+    def search(self) -> EntrySearch:
+        return EntrySearch(
             sites=[self.site] if self.site else [],
             since=datetime.combine(self.period_from, time(), UTC),
             until=datetime.combine(self.period_to + DAY, time(), UTC),
@@ -41,7 +41,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class ReviewDue:
     """`covered_until` is the last day that is reviewed without a gap; None: none is."""
 
     covered_until: date | None
@@ -52,9 +52,11 @@ class Due:
         return self.on is not None and today > self.on
 
 
-def sign(scope: Scope, *, findings: str, outcome: Outcome, by: Signature) -> AuditReview:
+def sign_review(
+    scope: ReviewScope, *, findings: str, outcome: Outcome, by: ElectronicSignature
+) -> AuditReview:
     """Keep a review, and enter it in the ledger, in one transaction."""
-    last_seq, _head = queries.head() or (0, "")
+    last_seq, _head = queries.last_entry() or (0, "")
     with ledger():
         review: AuditReview = AuditReview.objects.create(
             period_from=scope.period_from,
@@ -63,7 +65,7 @@ def sign(scope: Scope, *, findings: str, outcome: Outcome, by: Signature) -> Aud
             filters=scope.filters,
             findings=findings,
             outcome=outcome,
-            entries=queries.count(scope.search),
+            entries=queries.count_entries(scope.search),
             last_seq=last_seq,
             reviewer=by.actor,
             printed_name=by.printed_name,
@@ -74,7 +76,7 @@ def sign(scope: Scope, *, findings: str, outcome: Outcome, by: Signature) -> Aud
     return review
 
 
-def _enter(review: AuditReview, by: Signature) -> None:
+def _enter(review: AuditReview, by: ElectronicSignature) -> None:
     record(
         "ledger.reviewed",
         subject=_subject(review),
@@ -102,24 +104,24 @@ def _facts(review: AuditReview) -> dict[str, str | int]:
     }
 
 
-def no_longer_as_signed(review: AuditReview) -> list[str]:
+def changed_since_signing(review: AuditReview) -> list[str]:
     """What its signature does not hold for any more, by name; nothing: it holds (R26)."""
     entries = queries.timeline(_subject(review))
     return (
-        electronic_signatures.changed(entries[0], _facts(review))
+        electronic_signatures.changed_since_signing(entries[0], _facts(review))
         if entries
-        else [electronic_signatures.KEY]
+        else [electronic_signatures.SIGNATURE_KEY]
     )
 
 
-def account_of(review: AuditReview) -> str:
+def signer_account(review: AuditReview) -> str:
     """Return what the signature says about the signer's account; "" where it says nothing."""
     entries = queries.timeline(_subject(review))
     detail = (entries[0].detail if entries else None) or {}
-    return str(detail.get(electronic_signatures.ACCOUNT, ""))
+    return str(detail.get(electronic_signatures.ACCOUNT_KEY, ""))
 
 
-def roles_of(signed: Iterable[AuditReview]) -> dict[int, str]:
+def signer_roles(signed: Iterable[AuditReview]) -> dict[int, str]:
     """Return the role that each of these was signed in, by primary key. One query."""
     by_subject = {_subject(review): review.pk for review in signed}
     return {by_subject[entry.subject]: entry.role for entry in queries.timeline(*by_subject)}
@@ -129,24 +131,24 @@ def _subject(review: AuditReview) -> str:
     return f"review:{review.pk}"
 
 
-def listed() -> "QuerySet[AuditReview]":
+def list_reviews() -> "QuerySet[AuditReview]":
     """All of them, newest first."""
     return AuditReview.objects.all()
 
 
-def one(pk: int) -> AuditReview | None:
+def find_review(pk: int) -> AuditReview | None:
     return AuditReview.objects.filter(pk=pk).first()
 
 
-def due() -> Due:
+def review_due() -> ReviewDue:
     """Two queries. The first review is due AUDIT_REVIEW_DAYS after the trail began."""
-    began = queries.first_moment()
+    began = queries.first_recorded_at()
     if began is None:
-        return Due(None, None, None)
+        return ReviewDue(None, None, None)
     day_before = began.astimezone(UTC).date() - DAY
     covered = _covered(day_before)
     on = covered + timedelta(days=settings.AUDIT_REVIEW_DAYS)
-    return Due(covered if covered > day_before else None, covered + DAY, on)
+    return ReviewDue(covered if covered > day_before else None, covered + DAY, on)
 
 
 def _covered(until: date) -> date:

@@ -30,25 +30,27 @@ _numbers = count()
 
 
 def fill(size: int) -> None:
-    from audit.signing.checkpoints import sign
+    from audit.signing.checkpoints import sign_all
 
     trail.grow(1)
     call_command("audit_keys", "create", stdout=StringIO())  # which signs
     trail.grow(size - trail.length())
-    sign()
+    sign_all()
 
 
 def ask() -> dict[str, float]:
     """In microseconds."""
     from audit.ledger import queries
-    from audit.signing.checkpoints import sign
+    from audit.signing.checkpoints import sign_all
 
-    sign()  # what was appended the last time
+    sign_all()  # what was appended the last time
     size = trail.length()
-    search = queries.Search(sites=[writers.EVENT["site"]], event="document.filed")
+    search = queries.EntrySearch(sites=[writers.EVENT["site"]], event="document.filed")
     found = {
-        "one search": _middle(partial(queries.find, search, limit=PAGE)),
-        "a page from the middle": _middle(partial(queries.find, before=size // 2, limit=PAGE)),
+        "one search": _middle(partial(queries.find_entries, search, limit=PAGE)),
+        "a page from the middle": _middle(
+            partial(queries.find_entries, before=size // 2, limit=PAGE)
+        ),
         "full verification, an entry": trail.timed(partial(trail.verify, "full"), size),
         "an export, an entry": trail.timed(_export, size),
         f"an append of {BATCH}": _middle(_append),  # last, for it makes the ledger longer
@@ -66,11 +68,11 @@ def _append() -> None:
 
 
 def _export() -> None:
-    from audit.export.package import export
+    from audit.export.package import make_package
     from audit.export.selection import Selection
 
     with TemporaryDirectory() as folder:
-        export(Path(folder) / "package", Selection(), actor="system:bench")
+        make_package(Path(folder) / "package", Selection(), actor="system:bench")
 
 
 def _middle(work: Callable[[], Any]) -> float:

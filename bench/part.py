@@ -13,13 +13,13 @@ def main() -> None:
     after, upto = map(int, sys.argv[1:])
     django.setup()
     from audit.verification import checkpoint_verification
-    from audit.verification.scan import Reading, Start
+    from audit.verification.scan import Scan, ScanStart
 
-    found = checkpoint_verification.start(after) if after else None
-    start = Start(*found) if found else Start()
-    claims = checkpoint_verification.claims(after, upto, [])
-    reading = Reading(start, claims, end=upto, progress=lambda _done, _total: None)
-    checkpoint_verification.newest()  # connected, and queries are at hand
+    found = checkpoint_verification.trusted_start(after) if after else None
+    start = ScanStart(*found) if found else ScanStart()
+    claims = checkpoint_verification.iter_claims(after, upto, [])
+    reading = Scan(start, claims, end=upto, progress=lambda _done, _total: None)
+    checkpoint_verification.largest_checkpoint()  # connected, and queries are at hand
     print("ready", flush=True)
     sys.stdin.readline()
     problems = list(reading.problems())

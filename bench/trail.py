@@ -59,23 +59,23 @@ def hashing() -> float:
 
 def tree_alone() -> float:
     """What a new entry costs a checkpoint when it is read and checked already, of the processor."""
-    from audit.ledger.merkle_tree import Frontier, leaf
-    from audit.signing.checkpoints import CHUNK
+    from audit.ledger.merkle_tree import Frontier, hash_leaf
+    from audit.signing.checkpoints import ENTRIES_PER_COMPARISON
 
     lines, tree = _sample(), Frontier()
 
     def grow() -> None:
-        for at in range(0, len(lines), CHUNK):
-            tree.extend(map(leaf, lines[at : at + CHUNK]))
+        for at in range(0, len(lines), ENTRIES_PER_COMPARISON):
+            tree.extend(map(hash_leaf, lines[at : at + ENTRIES_PER_COMPARISON]))
 
     return timed(grow, len(lines), cpu=True)
 
 
 def followed() -> float:
     """What the design's figure was made of: rows, links, columns, details and times, no tree."""
-    from audit.verification.scan import Reading, Start, _chunks
+    from audit.verification.scan import Scan, ScanStart, _chunks
 
-    reading, last = Reading(Start(), (), progress=lambda *_: None), min(length(), SAMPLE)
+    reading, last = Scan(ScanStart(), (), progress=lambda *_: None), min(length(), SAMPLE)
 
     def follow() -> None:
         for rows in _chunks(0, last):
@@ -96,9 +96,9 @@ def verify(mode: str) -> None:
     from audit.verification import runs
     from audit.verification.start import Mode
 
-    verdict, _ = runs.check(Mode(mode), asked_by="system:bench")
+    verdict, _ = runs.run_check(Mode(mode), asked_by="system:bench")
     if not verdict.intact:
-        raise SystemExit(f"the trail does not hold: {runs.findings(verdict)}")
+        raise SystemExit(f"the trail does not hold: {runs.list_findings(verdict)}")
 
 
 def in_parts(*sizes: int) -> float:
@@ -190,14 +190,14 @@ def _copy(driver: psycopg.Connection[Any], rows: list[tuple[Any, ...]]) -> tuple
 
 def checkpoints(found: Found) -> None:
     """A trail that grew by a hundredth: signed, then verified from the last checkpoint on."""
-    from audit.signing.checkpoints import sign
+    from audit.signing.checkpoints import sign_all
 
-    sign()
+    sign_all()
     verify("full")
     before = length()
     grow(before // 100)
     whole = length()
-    cpu = timed(sign, whole - before, cpu=True)
+    cpu = timed(sign_all, whole - before, cpu=True)
     found.setdefault("sign, CPU", []).append(cpu)
     found.setdefault("tree, CPU", []).append(tree_alone())
     rest = timed(lambda: verify("incremental"), whole)
@@ -206,12 +206,12 @@ def checkpoints(found: Found) -> None:
 
 def exported(found: Found) -> None:
     """The export of the whole trail, verified by the inspector's own file."""
-    from audit.export.package import export
+    from audit.export.package import make_package
     from audit.export.selection import Selection
     from audit.signing import keys
 
     with TemporaryDirectory() as folder:
-        made = export(Path(folder) / "package", Selection(), actor="system:bench")
+        made = make_package(Path(folder) / "package", Selection(), actor="system:bench")
         command = [sys.executable, str(VERIFIER), str(made.target)]
         known = ["--vkey", str(keys.public_file()), "--known", made.manifest_sha256]
         used = run_counted([*command, *known], weighed=True)
@@ -240,13 +240,13 @@ def _commit() -> writers.Commit:
 
 
 def measure(entries: int, rounds: int) -> Found:
-    from audit.signing.checkpoints import sign
+    from audit.signing.checkpoints import sign_all
 
     grow(entries // 2)
     call_command("audit_keys", "create", stdout=StringIO())  # which signs
     half = length()
     grow(entries - half)
-    sign()
+    sign_all()
     found: Found = {"hash": [], "verify": [], "followed": [], "one": [], "two": []}
     for _ in range(rounds):
         if connection.vendor == "postgresql":

@@ -431,7 +431,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "audit.ledger.context.WithRequestId"},
+        "request_id": {"()": "audit.ledger.context.RequestIdFilter"},
         "refusals": {"()": "config.logs.RefusalsInOneLine"},
     },
     "formatters": {

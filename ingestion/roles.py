@@ -14,7 +14,7 @@ from django.db.models import Q
 
 from audit.ledger import queries
 from audit.ledger.log import ledger, record
-from audit.verification.verify import Notice
+from audit.verification.verify import VerificationNotice
 from sites import account_changes
 from sites.roles import (
     AUDITORS,
@@ -119,21 +119,23 @@ def roles_are_as_installed(_since: int = 0) -> Iterator[str]:
         if said:
             yield f"The group {name} has other permissions than its role: {'; '.join(said)}."
     for name in sorted(groups.keys() - ROLES.keys()):
-        yield Notice(f"The permissions of the group {name} cannot be checked: it is not a role.")
+        yield VerificationNotice(
+            f"The permissions of the group {name} cannot be checked: it is not a role."
+        )
 
 
 def _give(group: Group, given: set[Permission], wanted: set[Permission]) -> None:
     """On record, except in an empty ledger: then nobody has an account, and the code is all."""
     with ledger():
         group.permissions.set(wanted)
-        if queries.head() is None:
+        if queries.last_entry() is None:
             return
         subject = f"group:{group.pk}"
         changes = {"old": _named(given), "new": _named(wanted)}
         record(
             "group.changed",
             subject=subject,
-            n=queries.entries_of(subject),
+            n=queries.count_subject_entries(subject),
             actor=account_changes.actor(),
             role=account_changes.ROLE,
             detail={"object": group.name, "changes": {"permissions": changes}},

@@ -65,7 +65,7 @@ def note_expiries() -> None:
 def do_job() -> None:
     """Work on the next job of `audit.background_jobs`. The worker counts as busy, as in a shift."""
     with _own_connections(), worker_presence.mark_busy():
-        background_jobs.work_next(
+        background_jobs.run_next_job(
             worker=worker_presence.current_owner(), sign=worker_presence.record_heartbeat
         )
 
@@ -73,7 +73,7 @@ def do_job() -> None:
 def verify_ledger() -> None:
     """Start a job that verifies the new entries, and a seventh of the older ones."""
     with _own_connections():
-        runs.nightly()
+        runs.run_nightly_check()
 
 
 def verify_archive() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from audit.change_tracking.field_changes import differences, values_of
+from audit.change_tracking.field_changes import field_differences, field_values
 from audit.ledger.actors import OPERATIONS
-from audit.ledger.context import origin
+from audit.ledger.context import current_origin
 from audit.ledger.log import ledger, record
 from sites.eligibility import Missing
 
@@ -19,7 +19,7 @@ ROLE = OPERATIONS
 
 def actor() -> str:
     """The command at hand, as the ledger names it."""
-    return origin().asker()[0] or SHELL
+    return current_origin().asker()[0] or SHELL
 
 
 def numbered(pk: int) -> Any:
@@ -40,7 +40,7 @@ def on_record(person: Any) -> Iterator[None]:
         is_new = person.pk is None
         before = {} if is_new else _state(person)
         yield
-        changes = differences(before, _state(person))
+        changes = field_differences(before, _state(person))
         if not changes:
             return
         if not is_new:
@@ -63,9 +63,9 @@ def by_themselves(person: Any) -> Iterator[Any]:
     """What a person changes on their own account is one entry, by them. Yields the locked row."""
     with ledger():
         row = get_user_model().objects.select_for_update().get(pk=person.pk)
-        before = values_of(row)
+        before = field_values(row)
         yield row
-        changes = differences(before, values_of(row))
+        changes = field_differences(before, field_values(row))
         row.revision += 1
         row.save()
         record(
@@ -89,7 +89,7 @@ def acknowledge(person: Any, what: Missing) -> None:
 
 
 def _state(person: Any) -> dict[str, Any]:
-    return {**values_of(person), "sites": _sites(person)}
+    return {**field_values(person), "sites": _sites(person)}
 
 
 def _sites(person: Any) -> list[str]:

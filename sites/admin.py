@@ -17,8 +17,8 @@ from django_otp.plugins.otp_static.admin import StaticDevice
 from django_otp.plugins.otp_totp.admin import TOTPDevice
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
-from audit.change_tracking.change_reasons import FIELD
-from audit.change_tracking.undeletable import KeptAdmin, OnlyLookedAt, is_referred_to
+from audit.change_tracking.change_reasons import REASON_FIELD
+from audit.change_tracking.undeletable import ReadOnlyAdminMixin, UndeletableAdmin, is_referenced
 from sites import legal_holds_admin, portal_approval, retention
 from sites.accounts import password_changes, token_admin
 from sites.accounts.admin import (
@@ -72,13 +72,13 @@ def _only(sites: QuerySet[Site]) -> str:
 
 
 @admin.register(Study)
-class StudyAdmin(KeptAdmin, LedgerAdminMixin, admin.ModelAdmin):
+class StudyAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
     list_display = ["protocol_number", "protocol_version", "title", "site_count", "kept_until"]
     search_fields = ["protocol_number", "title"]
     readonly_fields = ["kept", "holds"]
 
     def kept_because(self, obj: Any) -> str:
-        if not is_referred_to(obj):
+        if not is_referenced(obj):
             return ""
         sentence = gettext(
             "This study cannot be deleted, because sites or other records refer to it. {retention}"
@@ -181,7 +181,7 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
         if wanted == kept and portal_approval.open_request(obj):
             return
         by: Any = request.user
-        reason = request.POST.get(FIELD, "").strip()
+        reason = request.POST.get(REASON_FIELD, "").strip()
         asked = portal_approval.ask(obj, wanted, by=by, reason=reason)
         self.message_user(
             request,
@@ -198,7 +198,7 @@ class PortalAdmin(LedgerAdminMixin, admin.ModelAdmin):
 
 
 @admin.register(Site)
-class SiteAdmin(KeptAdmin, LedgerAdminMixin, admin.ModelAdmin):
+class SiteAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
     list_display = ["site_id", "name", "country", "study", "portal"]
     list_filter = ["country", "study"]
     list_select_related = ["study", "portal"]
@@ -207,7 +207,7 @@ class SiteAdmin(KeptAdmin, LedgerAdminMixin, admin.ModelAdmin):
     inlines = [MembersInline]
 
     def kept_because(self, obj: Any) -> str:
-        if not is_referred_to(obj):
+        if not is_referenced(obj):
             return ""
         sentence = gettext(
             "This site cannot be deleted, because documents or other records refer to it. "
@@ -245,7 +245,7 @@ _NOT_OF_THE_FORM = [
 
 
 @admin.register(User)
-class PersonAdmin(AccountKeeping, KeptAdmin, LedgerAdminMixin, UserAdmin):
+class PersonAdmin(AccountKeeping, UndeletableAdmin, LedgerAdminMixin, UserAdmin):
     """People are never deleted and never renamed: the ledger names them. They are deactivated."""
 
     list_display = [
@@ -331,7 +331,7 @@ class PersonAdmin(AccountKeeping, KeptAdmin, LedgerAdminMixin, UserAdmin):
 
 
 @admin.register(Membership)
-class MembershipAdmin(OnlyLookedAt, admin.ModelAdmin):
+class MembershipAdmin(ReadOnlyAdminMixin, admin.ModelAdmin):
     """For looking up who works where. Edited on the person's page, and so on their record."""
 
     list_display = ["user", "site"]

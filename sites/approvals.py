@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
-from audit.ledger.context import origin
+from audit.ledger.context import current_origin
 from audit.ledger.log import ledger, record
 from sites import account_changes, account_notices
 from sites.models import User
@@ -106,7 +106,7 @@ def ask(  # noqa: PLR0913 - the columns of the row; callers name each
 
 def name_of_command() -> str:
     """Return how a request names the command that asked, as in "otto (system:account_link)"."""
-    os_user = origin().facts.get("os_user", "")
+    os_user = current_origin().facts.get("os_user", "")
     return f"{os_user} ({account_changes.actor()})" if os_user else account_changes.actor()
 
 

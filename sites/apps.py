@@ -26,9 +26,9 @@ class SitesConfig(AppConfig):
         from sites.ledger_bindings import account_kind, token_kind
         from sites.models import ApiToken, User
 
-        bound_rows.register(account_kind(User))
-        bound_rows.register(token_kind(ApiToken))
-        verify.register(row_check.rows_follow_from_the_ledger)
+        bound_rows.register_kind(account_kind(User))
+        bound_rows.register_kind(token_kind(ApiToken))
+        verify.register_check(row_check.rows_follow_from_the_ledger)
         for kind in (identity, portal_approval, token_approval):
             kind.register()
         sign_in_log.connect()

@@ -10,12 +10,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
-from audit.change_tracking.undeletable import KeptAdmin
+from audit.change_tracking.undeletable import UndeletableAdmin
 from sites.models.legal_holds import LegalHold
 
 
 @admin.register(LegalHold)
-class LegalHoldAdmin(KeptAdmin, LedgerAdminMixin, admin.ModelAdmin):
+class LegalHoldAdmin(UndeletableAdmin, LedgerAdminMixin, admin.ModelAdmin):
     reason_field = "lifted_because"
     list_display = ["study", "reason", "set_by", "set_at", "in_force"]
     list_filter = ["study", ("lifted_at", admin.EmptyFieldListFilter)]

@@ -15,7 +15,7 @@ def _the_ledger_holds(request, settings):
         for name in used[:1]:
             request.getfixturevalue(name)
         yield
-        result = verify.verify()
+        result = verify.verify_ledger()
         assert result.intact, result
     else:
         yield

@@ -17,22 +17,22 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking import form_errors
 from audit.change_tracking.change_reasons import (
-    FIELD,
-    LEAST,
+    MIN_REASON_CHARACTERS,
+    REASON_FIELD,
+    ChangeReasonForm,
     ReasonedActions,
-    ReasonForm,
-    unconfirmed,
     with_reason,
+    without_confirmation,
 )
 from audit.change_tracking.field_changes import (
     SECRETS,
     UNTRACKED,
     Values,
-    differences,
-    of_inlines,
-    values_of,
+    field_differences,
+    field_values,
+    inline_changes,
 )
-from audit.ledger.context import because
+from audit.ledger.context import change_reason
 from audit.ledger.log import ledger, record
 
 _READING = ("GET", "HEAD", "OPTIONS", "TRACE")
@@ -43,7 +43,7 @@ class LedgerAdminMixin(ReasonedActions):
 
     untracked_fields: tuple[str, ...] = UNTRACKED
     secret_fields = SECRETS
-    reason_field = FIELD  # or the model's own field that says why
+    reason_field = REASON_FIELD  # or the model's own field that says why
 
     def ledger_site(self, obj: Any) -> str:
         """The site number that the entry is filed under; override where there is one."""
@@ -58,10 +58,10 @@ class LedgerAdminMixin(ReasonedActions):
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        form = ReasonForm(request.POST or None)
+        form = ChangeReasonForm(request.POST or None)
         context = {**(extra_context or {}), "reason_form": form}
         if form.is_bound and not form.is_valid():
-            request = unconfirmed(request)
+            request = without_confirmation(request)
         return self.on_record(request, super().delete_view, object_id, context)
 
     def changelist_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
@@ -73,7 +73,7 @@ class LedgerAdminMixin(ReasonedActions):
         """A view's answer, its changes and their entries in one transaction."""
         if request.method in _READING:
             return view(request, *args, **options)
-        with ledger(), because(request.POST.get(self.reason_field, "")):
+        with ledger(), change_reason(request.POST.get(self.reason_field, "")):
             response = view(request, *args, **options)
         self._note_return(request, response)
         return response
@@ -82,28 +82,28 @@ class LedgerAdminMixin(ReasonedActions):
         fieldsets = super().get_fieldsets(request, obj)
         if not self._asks_why(request, obj, flatten_fieldsets(fieldsets)):
             return fieldsets
-        return [*fieldsets, (_("Reason"), {"fields": [FIELD]})]
+        return [*fieldsets, (_("Reason"), {"fields": [REASON_FIELD]})]
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
     ) -> Any:
         # Django lays its fieldsets out first, and then asks for a form of their fields.
         fields = options.get("fields") or ()
-        if FIELD not in fields:
+        if REASON_FIELD not in fields:
             return super().get_form(request, obj, change=change, **options)
-        options["fields"] = [name for name in fields if name != FIELD]
+        options["fields"] = [name for name in fields if name != REASON_FIELD]
         return with_reason(super().get_form(request, obj, change=change, **options))
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
         if db_field.name == self.reason_field:
-            options["min_length"] = LEAST
+            options["min_length"] = MIN_REASON_CHARACTERS
         return super().formfield_for_dbfield(db_field, request, **options)
 
     def _asks_why(self, request: HttpRequest, obj: Any, fields: Iterable[Any]) -> bool:
         """Of a change: when there is one to make, and no field of the model says it."""
         if (
             obj is None
-            or self.reason_field != FIELD
+            or self.reason_field != REASON_FIELD
             or not self.has_change_permission(request, obj)
         ):
             return False
@@ -125,7 +125,7 @@ class LedgerAdminMixin(ReasonedActions):
         super().save_related(request, form, formsets, change)
         # Fields, many-to-many relations and inlines are all saved now.
         changes = self._differences(form.values_before, self._values(self._locked(form.instance)))
-        changes |= of_inlines(formsets)
+        changes |= inline_changes(formsets)
         if change and changes:
             self.record_change(request, form.instance, changes)
         elif not change:
@@ -168,10 +168,10 @@ class LedgerAdminMixin(ReasonedActions):
         if not (isinstance(form, BaseForm) and form.errors):
             return
         person: Any = request.user
-        form_errors.form_came_back(
+        form_errors.record_form_errors(
             str(self.opts.model_name),
-            wrong=form_errors.wrong_in(form),
-            typed=form_errors.typed_in(form),
+            wrong=form_errors.error_codes(form),
+            typed=form_errors.rejected_values(form),
             by=(person.actor, person.role),
             site=self.ledger_site(shown["original"]) if shown.get("original") else "",
         )
@@ -181,7 +181,7 @@ class LedgerAdminMixin(ReasonedActions):
         return every.select_for_update().get(pk=obj.pk)
 
     def _values(self, obj: Model) -> Values:
-        return values_of(obj, self.untracked_fields)
+        return field_values(obj, self.untracked_fields)
 
     def _differences(self, before: Values, after: Values) -> dict[str, Any]:
-        return differences(before, after, self.secret_fields)
+        return field_differences(before, after, self.secret_fields)

@@ -21,10 +21,12 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.ledger.context import because
+from audit.ledger.context import change_reason
 
-FIELD = "reason_for_change"
-LEAST, MOST = 10, 1_000  # characters, not counting blanks around them
+REASON_FIELD = "reason_for_change"
+# Blanks around the reason are not counted.
+MIN_REASON_CHARACTERS = 10
+MAX_REASON_CHARACTERS = 1_000
 _LABEL = _("Reason for this change")
 
 
@@ -37,8 +39,8 @@ else:
 def reason_field() -> forms.CharField:
     return forms.CharField(
         label=_LABEL,
-        min_length=LEAST,
-        max_length=MOST,
+        min_length=MIN_REASON_CHARACTERS,
+        max_length=MAX_REASON_CHARACTERS,
         widget=AdminTextareaWidget(attrs={"rows": 2}),
         help_text=_("Recorded in the audit trail with the change."),
         error_messages={
@@ -50,10 +52,10 @@ def reason_field() -> forms.CharField:
 
 def with_reason(form: type[Any]) -> type[Any]:
     """The same form, which also asks why."""
-    return type(form.__name__, (form,), {FIELD: reason_field()})
+    return type(form.__name__, (form,), {REASON_FIELD: reason_field()})
 
 
-class ReasonForm(forms.Form):
+class ChangeReasonForm(forms.Form):
     """On the pages that ask whether something should really be deleted."""
 
     reason_for_change = reason_field()
@@ -72,13 +74,13 @@ class ReasonedActions(_Base):
     action_form = ReasonedActionForm
 
     def changelist_view(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        with because(request.POST.get(FIELD, "")):
+        with change_reason(request.POST.get(REASON_FIELD, "")):
             return super().changelist_view(request, *args, **options)
 
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *location: Any
     ) -> HttpResponse | None:
-        form = ReasonForm(request.POST)
+        form = ChangeReasonForm(request.POST)
         # Of several actions Django would take the first.
         if request.POST.getlist("action") == ["delete_selected"]:
             return self._deletion(request, queryset, form)
@@ -86,25 +88,25 @@ class ReasonedActions(_Base):
             sentence = gettext(
                 "Nothing was changed. Enter a reason of at least {n} characters next to the action."
             )
-            self.message_user(request, sentence.format(n=LEAST), messages.ERROR)
+            self.message_user(request, sentence.format(n=MIN_REASON_CHARACTERS), messages.ERROR)
             return None
         return super().response_action(request, queryset, *location)
 
     def _deletion(
-        self, request: HttpRequest, queryset: QuerySet[Any], form: ReasonForm
+        self, request: HttpRequest, queryset: QuerySet[Any], form: ChangeReasonForm
     ) -> HttpResponse | None:
         """The page that asks comes before the reason, and again while there is none."""
         is_confirmed = "post" in request.POST
         if is_confirmed and not form.is_valid():
-            request = unconfirmed(request, "action", "index", "select_across", CHECKBOX)
+            request = without_confirmation(request, "action", "index", "select_across", CHECKBOX)
         response = super().response_action(request, queryset)
         if isinstance(response, TemplateResponse) and response.context_data is not None:
-            shown = form if is_confirmed else ReasonForm(initial=request.POST.dict())
+            shown = form if is_confirmed else ChangeReasonForm(initial=request.POST.dict())
             response.context_data["reason_form"] = shown
         return response
 
 
-def unconfirmed(request: HttpRequest, *kept: str) -> HttpRequest:
+def without_confirmation(request: HttpRequest, *kept: str) -> HttpRequest:
     """The same request as if its last button had not been pressed: Django asks once more."""
     sent = QueryDict(mutable=True)
     for name in kept:

@@ -14,7 +14,7 @@ SECRETS = ("password",)
 Values = dict[str, str | list[str] | None]
 
 
-def values_of(obj: Model, untracked: Collection[str] = UNTRACKED) -> Values:
+def field_values(obj: Model, untracked: Collection[str] = UNTRACKED) -> Values:
     """All fields and many-to-many relations of a saved row."""
     meta = obj._meta
     values: Values = {
@@ -27,7 +27,7 @@ def values_of(obj: Model, untracked: Collection[str] = UNTRACKED) -> Values:
     return values
 
 
-def differences(
+def field_differences(
     before: Values, after: Values, secrets: Collection[str] = SECRETS
 ) -> dict[str, Any]:
     """`{field: {"old": .., "new": ..}}` of those that differ; of secrets, only that they do."""
@@ -40,7 +40,7 @@ def differences(
     }
 
 
-def of_inlines(formsets: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
+def inline_changes(formsets: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
     """What inlines added, removed and changed, by the name of their model."""
     changes = {
         formset.model.__name__.lower(): [

@@ -15,7 +15,7 @@ from audit.ledger.log import ledger, record
 _KEPT = 500  # characters of each typed value
 
 
-def form_came_back(
+def record_form_errors(
     form: str,
     *,
     wrong: Mapping[str, Sequence[str]],
@@ -47,7 +47,7 @@ def _as_sent(field: str, value: Any) -> dict[str, str]:
     return {"field": field, "value": str(value)[:_KEPT]}
 
 
-def wrong_in(form: BaseForm) -> dict[str, list[str]]:
+def error_codes(form: BaseForm) -> dict[str, list[str]]:
     """The codes of a bound form's errors, by field."""
     return {
         field.strip("_"): [error.code or "invalid" for error in errors]
@@ -55,7 +55,7 @@ def wrong_in(form: BaseForm) -> dict[str, list[str]]:
     }
 
 
-def typed_in(form: BaseForm) -> dict[str, Any]:
+def rejected_values(form: BaseForm) -> dict[str, Any]:
     """What was sent for the fields that are wrong, but never a password."""
     return {
         name: form[name].data

@@ -15,16 +15,16 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
-from audit.change_tracking.change_reasons import FIELD, ReasonedActions
+from audit.change_tracking.change_reasons import REASON_FIELD, ReasonedActions
 from audit.ledger import queries
-from audit.ledger.context import because
+from audit.ledger.context import change_reason
 from audit.ledger.log import ledger, record
-from audit.ledger.queries import Search
+from audit.ledger.queries import EntrySearch
 
-MOST = 100  # refusals that one request is answered with
+MAX_REFUSALS_PER_REQUEST = 100  # refusals that one request is answered with
 
 
-class OnlyLookedAt:
+class ReadOnlyAdminMixin:
     """What the admin neither adds, changes nor deletes. Comes first among the bases."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -37,7 +37,7 @@ class OnlyLookedAt:
         return False
 
 
-class KeptAdmin(ReasonedActions):
+class UndeletableAdmin(ReasonedActions):
     """Comes first among the bases, and before LedgerAdminMixin."""
 
     def kept_because(self, obj: Any) -> str:
@@ -68,7 +68,11 @@ class KeptAdmin(ReasonedActions):
         if "delete_selected" not in request.POST.getlist("action"):
             return super().response_action(request, queryset, *location)
         chosen = queryset.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
-        kept = [(obj, why) for obj in chosen[:MOST] if (why := self.kept_because(obj))]
+        kept = [
+            (obj, why)
+            for obj in chosen[:MAX_REFUSALS_PER_REQUEST]
+            if (why := self.kept_because(obj))
+        ]
         for obj, why in kept:
             self.enter_refusal(request, obj, why)
             message = _(
@@ -86,11 +90,11 @@ class KeptAdmin(ReasonedActions):
         person: Any = request.user
         kind = str(self.opts.model_name)
         subject, event = f"{kind}:{obj.pk}", f"{kind}.deletion_refused"
-        with ledger(), because(request.POST.get(FIELD, "")):
+        with ledger(), change_reason(request.POST.get(REASON_FIELD, "")):
             record(
                 event,
                 subject=subject,
-                n=-1 - queries.count(Search(subjects=[subject], event=event)),
+                n=-1 - queries.count_entries(EntrySearch(subjects=[subject], event=event)),
                 site=self.ledger_site(obj),
                 actor=person.actor,
                 role=person.role,
@@ -112,7 +116,7 @@ class KeptAdmin(ReasonedActions):
         return TemplateResponse(request, "admin/deletion_refused.html", context, status=403)
 
 
-def is_referred_to(obj: Any) -> bool:
+def is_referenced(obj: Any) -> bool:
     """Whether other rows that stay need this one."""
     try:
         Collector(using=obj._state.db).collect([obj])  # noqa: SLF001 - documented

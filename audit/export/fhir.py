@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from audit.export.trail import Line
+from audit.export.trail import LedgerLine
 from audit.ledger.actors import SYSTEM
 
 LIFECYCLE = "http://terminology.hl7.org/CodeSystem/iso-21089-lifecycle"
@@ -36,7 +36,7 @@ _VERBS = {
 }
 
 
-def audit_event(line: Line) -> bytes:
+def audit_event(line: LedgerLine) -> bytes:
     fields = line.fields
     verb = fields["event"].rpartition(".")[2]
     type_, action = _VERBS.get(verb, ("amend", "U") if fields["to"] else ("access", "E"))
@@ -59,7 +59,7 @@ def audit_event(line: Line) -> bytes:
     return orjson.dumps(event)
 
 
-def provenance(line: Line) -> bytes:
+def provenance(line: LedgerLine) -> bytes:
     """Of a document on file: where its bytes come from, who filed it and when."""
     fields = line.fields
     return orjson.dumps(
@@ -76,7 +76,7 @@ def provenance(line: Line) -> bytes:
     )
 
 
-def is_filed(line: Line) -> bool:
+def is_filed(line: LedgerLine) -> bool:
     return bool(line.fields["to"] == ARCHIVED and line.fields["doc_id"] and line.fields["sha256"])
 
 
@@ -101,7 +101,7 @@ def _subject(fields: dict[str, Any]) -> dict[str, Any]:
     return subject | ({"detail": detail} if detail else {})
 
 
-def _proof(line: Line) -> dict[str, Any]:
+def _proof(line: LedgerLine) -> dict[str, Any]:
     told = {"seq": str(line.seq), "prev": line.fields["prev"], "hash": line.hash}
     text = base64.b64encode(line.text.encode()).decode()
     detail = [{"type": name, "valueString": value} for name, value in told.items()]

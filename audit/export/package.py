@@ -23,14 +23,14 @@ import orjson
 from django.conf import settings
 
 from audit.export import proofs, trail
-from audit.export.plain import Plain
-from audit.export.report import Report
+from audit.export.plain import LineFiles
+from audit.export.report import PdfReport
 from audit.export.selection import Selection
-from audit.export.timeline import Timeline
-from audit.export.trail import ExportRefused, Line, Pin, Progress
+from audit.export.timeline import TimelineCsv
+from audit.export.trail import ExportRefused, LedgerLine, PinnedCheckpoint, Progress
 from audit.ledger import actors
 from audit.ledger.chain import REDACTED
-from audit.ledger.log import ledger, record, written
+from audit.ledger.log import ledger, record, write_time
 from audit.ledger.merkle_tree import Frontier
 from audit.signing import checkpoints, keys, signed_note
 from audit.signing.keys import KeyProblem
@@ -44,7 +44,7 @@ _BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ExportedPackage:
     """What was handed over."""
 
     target: Path
@@ -54,7 +54,7 @@ class Made:
 
 
 class _Writer(Protocol):
-    def add(self, line: Line) -> None: ...
+    def add(self, line: LedgerLine) -> None: ...
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class _Count:
     states: Counter[str] = field(default_factory=Counter)
     trail: str = ""
 
-    def add(self, line: Line) -> None:
+    def add(self, line: LedgerLine) -> None:
         self.entries += 1
         self.first_seq, self.last_seq = self.first_seq or line.seq, line.seq
         self.details += bool(line.detail)
@@ -96,7 +96,7 @@ def _nobody(_done: int, _of: int) -> None:
     pass
 
 
-def export(
+def make_package(
     target: Path,
     selection: Selection,
     *,
@@ -104,7 +104,7 @@ def export(
     role: str = "",
     size: int | None = None,
     progress: Progress = _nobody,
-) -> Made:
+) -> ExportedPackage:
     """Make the package `target`, a folder or a .zip file, of the trail up to a checkpoint.
 
     Without a `size`, a checkpoint is signed first, so that all entries that are there are covered.
@@ -114,19 +114,19 @@ def export(
     if target.exists():
         raise ExportRefused(f"{target} is there already; name a new folder or file")
     _expect_key(sign=size is None)
-    pin = trail.pinned(size)
+    pin = trail.pin_checkpoint(size)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as work:
         folder = Path(work) / "package"
         manifest = _fill(folder, Path(work), pin, selection, progress)
         manifest_hash = _hash_of(folder / MANIFEST)
-        made = Made(target, pin.size, manifest["entries"], manifest_hash)
+        made = ExportedPackage(target, pin.size, manifest["entries"], manifest_hash)
         ready = _zipped(folder) if target.suffix == ".zip" else folder
         _record(made, selection, actor, role)
         # On record: what is handed over from here on has its entry.
-        by = actors.in_full(actor)
+        by = actors.add_process(actor)
         run = {
-            "made_at": written(datetime.now(UTC)),
+            "made_at": write_time(datetime.now(UTC)),
             "actor": by,
             "manifest": manifest_hash,
             "kept": list(_retention(selection.sites)),  # as of now: it is not the trail's to say
@@ -141,9 +141,9 @@ def _expect_key(*, sign: bool) -> None:
     """Before the work begins: what is made is signed in the end. Raises ExportRefused."""
     try:
         if sign:
-            checkpoints.sign()
+            checkpoints.sign_all()
         else:
-            with keys.in_force():
+            with keys.signing_key():
                 pass
     except KeyProblem as error:
         raise _refused_without_key(error) from error
@@ -154,12 +154,12 @@ def _refused_without_key(error: KeyProblem) -> ExportRefused:
 
 
 def _fill(
-    folder: Path, work: Path, pin: Pin, selection: Selection, progress: Progress
+    folder: Path, work: Path, pin: PinnedCheckpoint, selection: Selection, progress: Progress
 ) -> dict[str, Any]:
     """Everything but run.json. The manifest, which is also written."""
     (folder / "checkpoints").mkdir(parents=True)
-    signed_by = trail.check_signature(pin, _copy_what_proves(folder, pin))
-    report = Report()
+    signed_by = trail.describe_signature(pin, _copy_what_proves(folder, pin))
+    report = PdfReport()
     count = _write_entries(folder, work, pin, selection, report, progress)
     if not count.entries:
         raise ExportRefused(f"no entry fits that choice: {selection.filters}")
@@ -189,13 +189,13 @@ def _signed(manifest: bytes) -> str:
     """
     text = f"{FORMAT} {MANIFEST}\nsha256 {hashlib.sha256(manifest).hexdigest()}\n"
     try:
-        with keys.in_force() as signer:
-            return signed_note.signed(text, [signer])
+        with keys.signing_key() as signer:
+            return signed_note.sign_note(text, [signer])
     except KeyProblem as error:
         raise _refused_without_key(error) from error
 
 
-def _copy_what_proves(folder: Path, pin: Pin) -> str:
+def _copy_what_proves(folder: Path, pin: PinnedCheckpoint) -> str:
     """Checkpoints, time stamps, and the published keys, whose text is given back."""
     for size, note in pin.notes.items():
         (folder / "checkpoints" / str(size)).write_text(note, encoding="utf-8", newline="")
@@ -210,16 +210,21 @@ def _copy_what_proves(folder: Path, pin: Pin) -> str:
 
 
 def _write_entries(
-    folder: Path, work: Path, pin: Pin, selection: Selection, report: Report, progress: Progress
+    folder: Path,
+    work: Path,
+    pin: PinnedCheckpoint,
+    selection: Selection,
+    report: PdfReport,
+    progress: Progress,
 ) -> _Count:
     count, bare = _Count(), set[str]()
     (folder / "fhir").mkdir()
     with ExitStack() as stack:
         nodes = Frontier() if selection.is_whole else stack.enter_context(_nodes(work))
         seqs = stack.enter_context((work / "seqs").open("w+b"))
-        files = stack.enter_context(Plain(folder)), stack.enter_context(_timeline(folder))
+        files = stack.enter_context(LineFiles(folder)), stack.enter_context(_timeline(folder))
         writers: tuple[_Writer, ...] = (count, report, *files)
-        for line in trail.lines(pin, nodes, progress):
+        for line in trail.read_lines(pin, nodes, progress):
             if not (selection.has(line.fields) or _tells_why(line, bare)):
                 continue
             if line.fields["detail_commit"] and not line.detail:
@@ -227,27 +232,27 @@ def _write_entries(
             seqs.write(line.seq.to_bytes(8, "big"))
             for writer in writers:
                 writer.add(line)
-        if isinstance(nodes, proofs.Nodes):
+        if isinstance(nodes, proofs.StoredTree):
             seqs.seek(0)
-            proofs.write(folder / "proofs", pin, nodes, seqs)
+            proofs.write_proofs(folder / "proofs", pin, nodes, seqs)
     return count
 
 
-def _tells_why(line: Line, bare: set[str]) -> bool:
+def _tells_why(line: LedgerLine, bare: set[str]) -> bool:
     """Whether it is the entry by which the detail of a chosen one was taken out."""
     return line.fields["event"] == REDACTED and line.fields["subject"] in bare
 
 
-def _nodes(work: Path) -> proofs.Nodes:
+def _nodes(work: Path) -> proofs.StoredTree:
     (work / "nodes").mkdir()
-    return proofs.Nodes(work / "nodes")
+    return proofs.StoredTree(work / "nodes")
 
 
-def _timeline(folder: Path) -> Timeline:
-    return Timeline(folder / "timeline.csv")
+def _timeline(folder: Path) -> TimelineCsv:
+    return TimelineCsv(folder / "timeline.csv")
 
 
-def _manifest(pin: Pin, selection: Selection, count: _Count) -> dict[str, Any]:
+def _manifest(pin: PinnedCheckpoint, selection: Selection, count: _Count) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "trail": count.trail,
@@ -267,7 +272,7 @@ def _manifest(pin: Pin, selection: Selection, count: _Count) -> dict[str, Any]:
     }
 
 
-def _record(made: Made, selection: Selection, actor: str, role: str) -> None:
+def _record(made: ExportedPackage, selection: Selection, actor: str, role: str) -> None:
     detail: Mapping[str, Any] = {
         "filters": selection.filters,
         "size": made.size,

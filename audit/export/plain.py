@@ -7,10 +7,10 @@ from typing import IO
 import orjson
 
 from audit.export import fhir
-from audit.export.trail import Line
+from audit.export.trail import LedgerLine
 
 
-class Plain:
+class LineFiles:
     def __init__(self, folder: Path) -> None:
         self._stack = ExitStack()
         names = ["entries", "details", "fhir/AuditEvent", "fhir/Provenance"]
@@ -18,13 +18,13 @@ class Plain:
             self._stack.enter_context((folder / f"{name}.ndjson").open("wb")) for name in names
         ]
 
-    def __enter__(self) -> "Plain":
+    def __enter__(self) -> "LineFiles":
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._stack.close()
 
-    def add(self, line: Line) -> None:
+    def add(self, line: LedgerLine) -> None:
         _put(self._entries, line.text.encode())
         if line.detail:
             kept = {"detail": line.detail, "salt": line.salt, "seq": line.seq}

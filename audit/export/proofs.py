@@ -9,19 +9,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
-from audit.export.trail import Pin
+from audit.export.trail import PinnedCheckpoint
 from audit.ledger.merkle_tree import (
     HASH_BYTES,
     Frontier,
     Span,
-    consistency,
-    inclusion,
+    consistency_path,
+    inclusion_path,
 )
 
-LEVELS = 48  # files: a tree of 2**48 entries is not written by anybody
+MAX_TREE_LEVELS = 48  # files: a tree of 2**48 entries is not written by anybody
 
 
-class Nodes(Frontier):
+class StoredTree(Frontier):
     """A tree that remembers all of its nodes, in a folder."""
 
     __slots__ = ("_files", "_stack")
@@ -30,10 +30,10 @@ class Nodes(Frontier):
         super().__init__()
         self._stack = ExitStack()
         self._files: list[IO[bytes]] = []
-        for level in range(LEVELS):
+        for level in range(MAX_TREE_LEVELS):
             self._files.append(self._stack.enter_context((folder / f"{level}").open("w+b")))
 
-    def __enter__(self) -> "Nodes":
+    def __enter__(self) -> "StoredTree":
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -56,19 +56,19 @@ class Nodes(Frontier):
         return file.read(HASH_BYTES)
 
 
-def write(folder: Path, pin: Pin, nodes: Nodes, seqs: IO[bytes]) -> None:
+def write_proofs(folder: Path, pin: PinnedCheckpoint, nodes: StoredTree, seqs: IO[bytes]) -> None:
     """The proofs of the entries in `seqs`, 8 bytes each, and that the trail only grew."""
     folder.mkdir()
     note = pin.notes[pin.size]
     with (folder / "inclusion.tlog-proofs").open("w", encoding="utf-8", newline="") as file:
         while raw := seqs.read(8):
             index = int.from_bytes(raw, "big") - 1
-            path = _in_base64(nodes, inclusion(index, pin.size))
+            path = _in_base64(nodes, inclusion_path(index, pin.size))
             file.write(f"c2sp.org/tlog-proof@v1\nindex {index}\n{path}\n{note}")
     for old in pin.notes.keys() - {pin.size}:
-        path = _in_base64(nodes, consistency(old, pin.size))
+        path = _in_base64(nodes, consistency_path(old, pin.size))
         (folder / f"{old}.consistency").write_text(f"old {old}\n{path}\n{note}", newline="")
 
 
-def _in_base64(nodes: Nodes, spans: list[Span]) -> str:
+def _in_base64(nodes: StoredTree, spans: list[Span]) -> str:
     return "".join(f"{base64.b64encode(nodes.hash_of(span)).decode()}\n" for span in spans)

@@ -11,52 +11,52 @@ from typing import Any
 import orjson
 from reportlab.lib.pagesizes import A4, landscape
 
-from audit.export.since import CHANGED, Since, told_changes
-from audit.export.timeline import signature
-from audit.export.trail import Line
+from audit.export.since import CHANGED, DocumentChanges, list_changes
+from audit.export.timeline import signature_columns
+from audit.export.trail import LedgerLine
 from audit.files.pdf_layout import (
+    PdfDocument,
     Row,
-    Sheet,
     cell,
     heading,
     title,
 )
 
-ROWS = 5_000
+MAX_PRINTED_ENTRIES = 5_000
 
 
-class Report:
+class PdfReport:
     def __init__(self) -> None:
         self.count = 0
         self._rows: list[Row] = []
         self._signatures: list[Row] = []
-        self._documents: dict[tuple[str, str], tuple[str, Since]] = {}
+        self._documents: dict[tuple[str, str], tuple[str, DocumentChanges]] = {}
 
-    def add(self, line: Line) -> None:
+    def add(self, line: LedgerLine) -> None:
         self.count += 1
-        if self.count > ROWS:
+        if self.count > MAX_PRINTED_ENTRIES:
             self._rows, self._signatures, self._documents = [], [], {}
             return
         detail = orjson.loads(line.detail) if line.detail else {}
         mark = CHANGED if self._changed(line, detail) else ""
-        name, meaning = signature(line)
+        name, meaning = signature_columns(line)
         if meaning:
             about = line.fields["doc_id"] or line.fields["subject"]
             signed = _utc(line.fields["occurred_at"])
             self._signatures.append((str(line.seq), name, signed, meaning, about))
         self._rows.append(_row(line, name, mark, detail))
 
-    def _changed(self, line: Line, detail: Mapping[str, Any]) -> bool:
+    def _changed(self, line: LedgerLine, detail: Mapping[str, Any]) -> bool:
         fields = line.fields
         if not fields["doc_id"]:
             return False
         key = fields["site"], fields["doc_id"]
-        _, since = self._documents.setdefault(key, (_utc(fields["recorded_at"]), Since()))
+        _, since = self._documents.setdefault(key, (_utc(fields["recorded_at"]), DocumentChanges()))
         return since.see(line, detail)
 
     def write(self, path: Path, manifest: Mapping[str, Any], verdict: str, verifier: str) -> None:
         """`verifier`: the SHA-256 of verify_trail.py."""
-        sheet = Sheet(
+        sheet = PdfDocument(
             landscape(A4),
             title=f"Audit trail of {manifest['trail']}",
             author=f"SiteLedger {manifest['software']}",
@@ -66,7 +66,7 @@ class Report:
         sheet.write(path, [*first, *self._tables(sheet)])
 
     def _first_page(
-        self, sheet: Sheet, manifest: Mapping[str, Any], verdict: str, verifier: str
+        self, sheet: PdfDocument, manifest: Mapping[str, Any], verdict: str, verifier: str
     ) -> Iterator[Any]:
         facts = {
             "Trail": manifest["trail"],
@@ -88,11 +88,12 @@ class Report:
         yield title(f"Audit trail of {manifest['trail']}")
         yield sheet.facts(facts)
 
-    def _tables(self, sheet: Sheet) -> Iterator[Any]:
-        if self.count > ROWS:
+    def _tables(self, sheet: PdfDocument) -> Iterator[Any]:
+        if self.count > MAX_PRINTED_ENTRIES:
             yield heading("Timeline")
             yield cell(
-                f"{self.count:,} entries are too many to print, and more than {ROWS:,} are not. "
+                f"{self.count:,} entries are too many to print: the limit is "
+                f"{MAX_PRINTED_ENTRIES:,}. "
                 "All of them are in timeline.csv and in entries.ndjson. Ask for an export of one "
                 "document, packet or site to have them printed."
             )
@@ -126,7 +127,7 @@ class Report:
         ]
 
 
-def _row(line: Line, name: str, mark: str, detail: Mapping[str, Any]) -> Row:
+def _row(line: LedgerLine, name: str, mark: str, detail: Mapping[str, Any]) -> Row:
     fields = line.fields
     move = " > ".join(state for state in (fields["from"], fields["to"]) if state)
     what = [fields["event"], move]
@@ -135,7 +136,7 @@ def _row(line: Line, name: str, mark: str, detail: Mapping[str, Any]) -> Row:
         to_what.append(f"SHA-256 {fields['sha256'][:16]}…")
     who = [fields["actor"], fields["role"], name]
     reason = str(detail.get("reason", ""))
-    why = [mark, fields["code"], fields["reason_code"], reason, *told_changes(detail)]
+    why = [mark, fields["code"], fields["reason_code"], reason, *list_changes(detail)]
     if fields["detail_commit"] and not line.detail:
         why.append("(its detail was taken out on record)")
     cells = ["\n".join(filter(None, cell)) for cell in (what, to_what, who, why)]

@@ -18,7 +18,7 @@ class Selection:
     correlation_id: str = ""
     packet: str = ""  # for the reader; `subjects` decide
     subjects: Collection[str] = frozenset()
-    since: str = ""  # recorded then or later; as audit.ledger.log.written() has times
+    since: str = ""  # recorded then or later; as audit.ledger.log.write_time() has times
     until: str = ""  # recorded before
 
     @property

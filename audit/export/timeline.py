@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 
 from audit import electronic_signatures
-from audit.export.trail import Line
-from audit.files.csv_export import inert
+from audit.export.trail import LedgerLine
+from audit.files.csv_export import escape_formula
 
 FIELDS = [
     "event", "subject", "site", "doc_id", "sha256", "from", "to", "code", "reason_code",
@@ -25,7 +25,7 @@ HEADER = [
 INVALID = "INVALID"
 
 
-class Timeline:
+class TimelineCsv:
     """Excel takes UTF-8 for UTF-8 only with a byte order mark in front."""
 
     def __init__(self, path: Path) -> None:
@@ -33,7 +33,7 @@ class Timeline:
         self._rows = csv.writer(self._file)
         self._rows.writerow(HEADER)
 
-    def __enter__(self) -> "Timeline":
+    def __enter__(self) -> "TimelineCsv":
         return self
 
     def __exit__(
@@ -44,16 +44,18 @@ class Timeline:
     ) -> None:
         self._file.close()
 
-    def add(self, line: Line) -> None:
+    def add(self, line: LedgerLine) -> None:
         fields = line.fields
         times = fields["recorded_at"], fields["occurred_at"]
         copied = (fields[name] for name in FIELDS)
-        signed = signature(line)
+        signed = signature_columns(line)
         last = line.detail, fields["prev"], line.hash, line.text
-        self._rows.writerow([inert(cell) for cell in (line.seq, *times, *copied, *signed, *last)])
+        self._rows.writerow(
+            [escape_formula(cell) for cell in (line.seq, *times, *copied, *signed, *last)]
+        )
 
 
-def signature(line: Line) -> tuple[str, str]:
+def signature_columns(line: LedgerLine) -> tuple[str, str]:
     """Printed name and meaning (21 CFR 11.50), empty where the detail has none.
 
     A signature whose digest is not that of what it is over is shown as INVALID (11.70). What is on
@@ -62,10 +64,10 @@ def signature(line: Line) -> tuple[str, str]:
     detail: dict[str, Any] = orjson.loads(line.detail) if line.detail else {}
     meaning = str(detail.get("meaning", ""))
     of_entry = line.fields["sha256"], line.fields["occurred_at"]
-    if electronic_signatures.KEY in detail and not electronic_signatures.is_sound(
+    if electronic_signatures.SIGNATURE_KEY in detail and not electronic_signatures.is_sound(
         detail, *of_entry
     ):
         meaning = f"{INVALID}: {meaning}"
-    if account := detail.get(electronic_signatures.ACCOUNT):
+    if account := detail.get(electronic_signatures.ACCOUNT_KEY):
         meaning = f"{meaning} [{account}]"
     return str(detail.get("printed_name", "")), meaning

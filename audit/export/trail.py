@@ -12,18 +12,18 @@ from typing import Any
 from audit.ledger.chain import (
     REDACTED,
     Walk,
-    by_line,
+    check_in_parts,
     commitment,
     expect,
-    in_parts,
+    iter_fields,
 )
-from audit.ledger.keyset import pages
-from audit.ledger.merkle_tree import Frontier, leaf
+from audit.ledger.keyset import iter_pages
+from audit.ledger.merkle_tree import Frontier, hash_leaf
 from audit.models import Checkpoint, Entry, Receipt
 from audit.signing import signed_note
 
-CHUNK = 2_000  # entries in memory at a time
-CHECKPOINTS = 100  # at most so many in a package, the newest: there is one for each busy minute
+ENTRIES_PER_PAGE = 2_000  # entries in memory at a time
+MAX_CHECKPOINTS = 100  # at most so many in a package, the newest: there is one for each busy minute
 _COLUMNS = ("seq", "body", "hash", "detail__salt", "detail__detail")
 _Row = tuple[int, str, str, str | None, str | None]
 
@@ -35,7 +35,7 @@ class ExportRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LedgerLine:
     """An entry that holds. `salt` (hex) and `detail` are empty where there is none any more."""
 
     text: str
@@ -50,7 +50,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
+class PinnedCheckpoint:
     """The checkpoint that an export ends at, and those before it, by size."""
 
     size: int
@@ -62,7 +62,7 @@ class Pin:
     tokens: dict[int, bytes]  # RFC 3161
 
 
-def pinned(size: int | None = None) -> Pin:
+def pin_checkpoint(size: int | None = None) -> PinnedCheckpoint:
     """The checkpoint of this size, or the newest. Raises ExportRefused when there is none."""
     rows = Checkpoint.objects.order_by("-size")
     found = rows.first() if size is None else rows.filter(size=size).first()
@@ -72,9 +72,9 @@ def pinned(size: int | None = None) -> Pin:
             f"an export ends at a signed checkpoint, and there is {which}; "
             "`manage.py checkpoint` signs one"
         )
-    kept = list(rows.filter(size__lte=found.size)[:CHECKPOINTS])
+    kept = list(rows.filter(size__lte=found.size)[:MAX_CHECKPOINTS])
     stamps = Receipt.objects.filter(anchor="rfc3161", checkpoint__in=kept).order_by("-pk")
-    return Pin(
+    return PinnedCheckpoint(
         size=found.size,
         head=found.head,
         root=found.root,
@@ -85,13 +85,13 @@ def pinned(size: int | None = None) -> Pin:
     )
 
 
-def check_signature(pin: Pin, keys: str) -> str:
+def describe_signature(pin: PinnedCheckpoint, keys: str) -> str:
     """Who signed the checkpoint, in words. Raises ExportRefused when no published key did."""
     words = [word for word in keys.split() if word.count("+") >= 2]
     if not words:
         return "no key is published to compare it with"
     try:
-        _, signers = signed_note.opened(
+        _, signers = signed_note.open_note(
             pin.notes[pin.size], [signed_note.Verifier.parse(w) for w in words]
         )
     except signed_note.BadNote as error:
@@ -99,7 +99,9 @@ def check_signature(pin: Pin, keys: str) -> str:
     return f"signed by {', '.join(f'{s.name}+{s.key_id.hex()}' for s in signers)}"
 
 
-def lines(pin: Pin, frontier: Frontier, progress: Progress) -> Iterator[Line]:
+def read_lines(
+    pin: PinnedCheckpoint, frontier: Frontier, progress: Progress
+) -> Iterator[LedgerLine]:
     """Every entry up to the pin; its leaf is added to `frontier` before it is given out.
 
     Raises BrokenChain for an entry that does not hold and ExportRefused for a detail that was
@@ -107,9 +109,9 @@ def lines(pin: Pin, frontier: Frontier, progress: Progress) -> Iterator[Line]:
     """
     walk, bare = Walk(), set[int]()
     entries = Entry.objects.filter(seq__lte=pin.size).values_list(*_COLUMNS)
-    for page in pages(entries, "seq", 0, CHUNK):
+    for page in iter_pages(entries, "seq", 0, ENTRIES_PER_PAGE):
         for line in _followed(walk, page, bare):
-            frontier.add(leaf(line.text))
+            frontier.add(hash_leaf(line.text))
             if (root := pin.roots.get(line.seq)) is not None:
                 why = "the tree up to here has not the checkpoint's root"
                 expect(line.seq, why, root, _root(frontier))
@@ -126,23 +128,25 @@ def lines(pin: Pin, frontier: Frontier, progress: Progress) -> Iterator[Line]:
         _refuse_bare(min(bare), pin.size)
 
 
-def of_document(site: str, doc_id: str, upto: int) -> Iterator[Line]:
+def read_document_lines(site: str, doc_id: str, upto: int) -> Iterator[LedgerLine]:
     """The entries of one document, all its versions, up to entry `upto`.
 
     Each holds by itself; whether the chain between them does is not looked at. Raises BrokenChain.
     """
     entries = Entry.objects.filter(site=site, doc_id=doc_id, seq__lte=upto).order_by("seq")
     rows = entries.values_list("prev", *_COLUMNS)
-    for prev, *row in rows.iterator(CHUNK):
+    for prev, *row in rows.iterator(ENTRIES_PER_PAGE):
         yield from _followed(Walk(row[0] - 1, prev), [tuple(row)], set())
 
 
-def _followed(walk: Walk, rows: Sequence[_Row], bare: set[int]) -> Iterator[Line]:
+def _followed(walk: Walk, rows: Sequence[_Row], bare: set[int]) -> Iterator[LedgerLine]:
     """The next entries of the walk, all of which hold. Raises BrokenChain."""
-    for part, found in in_parts(lambda some: walk.look(*list(zip(*some, strict=True))[:3]), rows):
-        for (_, text, hash_, salt, detail), fields in zip(part, by_line(found), strict=True):
+    for part, found in check_in_parts(
+        lambda some: walk.look(*list(zip(*some, strict=True))[:3]), rows
+    ):
+        for (_, text, hash_, salt, detail), fields in zip(part, iter_fields(found), strict=True):
             _check_detail(fields, salt, detail, bare)
-            yield Line(text, hash_, fields, salt or "", detail or "")
+            yield LedgerLine(text, hash_, fields, salt or "", detail or "")
         walk.go(part[-1][0], part[-1][2])
 
 

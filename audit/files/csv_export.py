@@ -5,7 +5,7 @@
 _MARKED = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
-def inert(cell: object) -> str:
+def escape_formula(cell: object) -> str:
     """With an apostrophe in front where a spreadsheet would run it, and not show it."""
     text = str(cell)
     return f"'{text}" if text.startswith(_MARKED) else text

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 
-class Sum(NamedTuple):
+class FileDigest(NamedTuple):
     sha256: str
     size: int  # bytes
 
 
-def append(path: Path, text: str) -> None:
+def append_durably(path: Path, text: str) -> None:
     """Durable at the end of a file when this returns. One write, so that two hosts never mix."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -28,7 +28,7 @@ def append(path: Path, text: str) -> None:
     fsync_folder(path.parent)
 
 
-def write_secret(path: Path, content: bytes) -> None:
+def write_private_file(path: Path, content: bytes) -> None:
     """A new file that its owner alone can read: whole or not there. Raises FileExistsError."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor, name = tempfile.mkstemp(dir=path.parent)  # mode 0600, says its documentation
@@ -42,7 +42,7 @@ def write_secret(path: Path, content: bytes) -> None:
     fsync_folder(path.parent)
 
 
-def write(out: IO[bytes], chunks: Iterable[bytes]) -> Sum:
+def write_chunks(out: IO[bytes], chunks: Iterable[bytes]) -> FileDigest:
     """All of them into an open file."""
 
     def written() -> Iterator[bytes]:
@@ -50,21 +50,21 @@ def write(out: IO[bytes], chunks: Iterable[bytes]) -> Sum:
             out.write(chunk)
             yield chunk
 
-    return sum_of(written())
+    return digest_of_chunks(written())
 
 
-def sum_of(chunks: Iterable[bytes]) -> Sum:
+def digest_of_chunks(chunks: Iterable[bytes]) -> FileDigest:
     digest, size = hashlib.sha256(), 0
     for chunk in chunks:
         digest.update(chunk)
         size += len(chunk)
-    return Sum(digest.hexdigest(), size)
+    return FileDigest(digest.hexdigest(), size)
 
 
-def sum_of_file(path: Path) -> Sum:
+def digest_of_file(path: Path) -> FileDigest:
     """What lies there. Raises OSError."""
     with path.open("rb") as file:
-        return Sum(hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size)
+        return FileDigest(hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size)
 
 
 def sync(out: IO[bytes] | IO[str]) -> None:

@@ -12,7 +12,7 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import LongTable, Paragraph, SimpleDocTemplate, Spacer, TableStyle
 
-TABLE = 500  # rows: a longer table is set in quadratic time
+MAX_TABLE_ROWS = 500  # rows: a longer table is set in quadratic time
 
 # reportlab brings these fonts, so that a sheet looks the same wherever it is made.
 _PLAIN, _BOLD = TTFont("Vera", "Vera.ttf"), TTFont("VeraBd", "VeraBd.ttf")
@@ -38,7 +38,7 @@ Row = Sequence[str]
 Size = tuple[float, float]  # points
 
 
-class Sheet:
+class PdfDocument:
     """Pages of one size. `title` and `author` are the file's, `footer` is on each page."""
 
     def __init__(self, size: Size, *, title: str, author: str, footer: str) -> None:
@@ -66,8 +66,8 @@ class Sheet:
     ) -> Iterator[Any]:
         """A table under its heading; `widths` are parts of the whole one."""
         yield heading(name)
-        for start in range(0, len(rows), TABLE):
-            cells = [[cell(text) for text in row] for row in rows[start : start + TABLE]]
+        for start in range(0, len(rows), MAX_TABLE_ROWS):
+            cells = [[cell(text) for text in row] for row in rows[start : start + MAX_TABLE_ROWS]]
             yield LongTable(
                 [[cell(text, _HEAD) for text in header], *cells],
                 colWidths=[width * self._width for width in widths],

@@ -15,14 +15,14 @@ _HOST_NAME_MAX = 64  # characters: Linux, gethostname(2)
 _ODD = re.compile(r"[^A-Za-z0-9._-]")  # a host's name may be any bytes, and this goes into lines
 
 
-def in_full(actor: str) -> str:
+def add_process(actor: str) -> str:
     """With this process, where software acts. People and programs with a token stay as they are."""
     if not actor.startswith(SYSTEM) or "@" in actor:
         return actor
     return f"{actor}@{_process(os.getpid())}"
 
 
-def in_short(actor: str) -> str:
+def without_process(actor: str) -> str:
     """Without the process: as pages name it, and as it was named before."""
     return actor.partition("@")[0] if actor.startswith(SYSTEM) else actor
 

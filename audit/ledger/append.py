@@ -17,15 +17,15 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from audit.ledger import append_postgresql, chain, tables
-from audit.ledger.new_entry import LedgerError, Pending
+from audit.ledger.new_entry import LedgerError, NewEntry
 from audit.ledger.tables import COLUMNS, Rows, Table
 
 # Entries that the server links: the turns to and fro of a COPY cost as much as 30 of them, and one
 # that it links as much as one and a half of a COPY.
-FEW = 64
+MAX_LINKED_ON_SERVER = 64
 
 
-def extend(pending: Sequence[Pending], *, is_the_end: bool) -> None:
+def append_entries(pending: Sequence[NewEntry], *, is_the_end: bool) -> None:
     """Append the entries inside the caller's transaction, and end that where it may be ended.
 
     Raises IntegrityError for what the database refuses, LedgerError where the tail could be an old
@@ -35,7 +35,7 @@ def extend(pending: Sequence[Pending], *, is_the_end: bool) -> None:
     releases = is_the_end and settings.AUDIT_EARLY_RELEASE and not connection.savepoint_ids
     if connection.vendor != "postgresql":
         _link(pending, tables.insert)
-    elif len(pending) <= FEW:
+    elif len(pending) <= MAX_LINKED_ON_SERVER:
         append_postgresql.have_linked(pending, append_postgresql.RELEASE if releases else "")
     else:
         _link(pending, tables.copy)
@@ -58,15 +58,15 @@ def flush_barrier() -> None:
 _copied = itemgetter(*COLUMNS.values())
 
 
-def _link(pending: Sequence[Pending], put: Callable[[Table, Rows], None]) -> None:
+def _link(pending: Sequence[NewEntry], put: Callable[[Table, Rows], None]) -> None:
     seq, prev, now = _tail()
-    recorded_at, column = chain.written(now), str(connection.ops.adapt_datetimefield_value(now))
+    recorded_at, column = chain.write_time(now), str(connection.ops.adapt_datetimefield_value(now))
     entries: list[tuple[Any, ...]] = []
     details: list[tuple[Any, ...]] = []
     for entry in pending:
         seq += 1
         fields = entry.facts | {"prev": prev, "recorded_at": recorded_at, "seq": seq}
-        body = chain.rewritten(fields, chain.MAX_LINE)
+        body = chain.write_canonical(fields, chain.MAX_LINE)
         prev = chain.digest(body)
         fields["recorded_at"] = column
         entries.append((*_copied(fields), prev, body))

@@ -18,16 +18,16 @@ from audit.ledger.append_postgresql import APPEND
 from audit.ledger.triggers import TABLES, postgresql, sqlite
 
 
-def triggers(vendor: str) -> dict[str, str]:
+def trigger_tables(vendor: str) -> dict[str, str]:
     """All that this kind of database has, with their tables."""
     wanted: Mapping[str, tuple[Any, ...]]
     wanted = sqlite.TRIGGERS if vendor == "sqlite" else postgresql.TRIGGERS
     return {name: table for name, (table, *_) in wanted.items()}
 
 
-def install(connection: BaseDatabaseWrapper) -> None:
+def install_triggers(connection: BaseDatabaseWrapper) -> None:
     """Put the guards of all tables that are there in place, also over broken ones."""
-    remove(connection)
+    remove_triggers(connection)
     with connection.cursor() as cursor:
         tables = _tables(connection, cursor)
         if connection.vendor == "sqlite":
@@ -39,26 +39,26 @@ def install(connection: BaseDatabaseWrapper) -> None:
             _run(cursor, [_act(schema, *act) for act in postgresql.ACTS])
             if "audit_entrydetail" in tables:
                 _run(cursor, [postgresql.APPEND_FUNCTION.format(schema=schema)])
-            for name, table in triggers("postgresql").items():
+            for name, table in trigger_tables("postgresql").items():
                 if table in tables:
                     _run(cursor, _trigger(schema, name))
 
 
-def remove(connection: BaseDatabaseWrapper) -> None:
+def remove_triggers(connection: BaseDatabaseWrapper) -> None:
     """Take all guards away: for the reverse migration, and for the flush between tests."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            _run(cursor, [f"DROP TRIGGER IF EXISTS {name}" for name in triggers("sqlite")])
+            _run(cursor, [f"DROP TRIGGER IF EXISTS {name}" for name in trigger_tables("sqlite")])
             return
         tables = _tables(connection, cursor)
-        for name, table in triggers("postgresql").items():
+        for name, table in trigger_tables("postgresql").items():
             if table in tables:
                 _run(cursor, [f"DROP TRIGGER IF EXISTS {name} ON {table}"])
         _run(cursor, [f"DROP FUNCTION IF EXISTS {name}()" for name in postgresql.FUNCTIONS])
         _run(cursor, [f"DROP FUNCTION IF EXISTS {name}" for name, *_ in postgresql.ACTS])
 
 
-def missing(connection: BaseDatabaseWrapper) -> list[str]:
+def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
     """Guards that are not there, switched off, or not as we made them. None without the tables."""
     with connection.cursor() as cursor:
         tables = _tables(connection, cursor)
@@ -72,14 +72,14 @@ def missing(connection: BaseDatabaseWrapper) -> list[str]:
     return [name for name in guarded if there.get(name) != guarded[name]]
 
 
-def reinstall(using: str, **_signal: Any) -> None:
+def reinstall_triggers(using: str, **_signal: Any) -> None:
     """The receiver of post_migrate; `migrate audit zero` has left nothing to guard."""
     connection = connections[using]
-    if missing(connection):
-        install(connection)
+    if missing_triggers(connection):
+        install_triggers(connection)
 
 
-def check(databases: Sequence[str] | None, **_options: Any) -> list[checks.CheckMessage]:
+def check_triggers(databases: Sequence[str] | None, **_options: Any) -> list[checks.CheckMessage]:
     """System check audit.E001, of the databases that a command names (`migrate` does).
 
     While migrations wait, guards of an older release are none of this one's: then a warning.
@@ -87,7 +87,7 @@ def check(databases: Sequence[str] | None, **_options: Any) -> list[checks.Check
     return [
         _message(connections[alias], names)
         for alias in databases or ()
-        if (names := missing(connections[alias]))
+        if (names := missing_triggers(connections[alias]))
     ]
 
 

@@ -17,7 +17,7 @@ from psycopg.errors import error_from_result
 from psycopg.pq.abc import PGresult
 
 from audit.ledger import chain
-from audit.ledger.new_entry import LedgerError, Pending
+from audit.ledger.new_entry import LedgerError, NewEntry
 from audit.ledger.tables import COLUMNS
 
 LOCK = 0x51_7E_1ED6  # any constant: PostgreSQL's advisory lock of the one chain in this database
@@ -115,19 +115,21 @@ BEGIN
 END """  # noqa: S608 - constants
 
 
-def have_linked(pending: Sequence[Pending], then: str) -> None:
+def have_linked(pending: Sequence[NewEntry], then: str) -> None:
     quote = pq.Escaping(connection.connection.pgconn).escape_literal
     values = settings.AUDIT_TRAIL, _entries(pending), _details(pending)
     literals = ", ".join(quote(value.encode()).decode() for value in values)
     _send(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'; SELECT audit_append({literals}); {then}")
 
 
-def _entries(some: Sequence[Pending]) -> str:
-    lines = [(*_given(each.facts), chain.rewritten(each.facts, chain.MAX_LINE)) for each in some]
+def _entries(some: Sequence[NewEntry]) -> str:
+    lines = [
+        (*_given(each.facts), chain.write_canonical(each.facts, chain.MAX_LINE)) for each in some
+    ]
     return _BETWEEN_ENTRIES.join(map(_BETWEEN_COLUMNS.join, lines))
 
 
-def _details(some: Sequence[Pending]) -> str:
+def _details(some: Sequence[NewEntry]) -> str:
     """With the place of the entry among these, from 1."""
     each = [(str(nr), it.salt, it.detail) for nr, it in enumerate(some, 1) if it.detail]
     return _BETWEEN_ENTRIES.join(map(_BETWEEN_COLUMNS.join, each))

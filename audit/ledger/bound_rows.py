@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 from django.db.models import Model, QuerySet
 
-from audit.ledger.chain import written
+from audit.ledger.chain import write_time
 
 ROW = "row"  # the key of the digests, in a detail
 CREATED, CHANGED, DELETED, RECORDED = "created", "changed", "deleted", "recorded"
@@ -61,7 +61,7 @@ class BoundKind:
 KINDS: dict[str, BoundKind] = {}
 
 
-def register(kind: BoundKind) -> None:
+def register_kind(kind: BoundKind) -> None:
     """Bind rows of this kind from now on. Idempotent."""
     KINDS[kind.name] = kind
 
@@ -86,7 +86,7 @@ def bound_as(kind: BoundKind) -> Iterator[None]:
             del KINDS[kind.name]
 
 
-def digests(kind: BoundKind, keys: Collection[int]) -> dict[int, Digests]:
+def row_digests(kind: BoundKind, keys: Collection[int]) -> dict[int, Digests]:
     """Return the digests of these rows as the database has them now, by primary key.
 
     Rows that are not there are left out. One query, and those of what is beside them.
@@ -101,11 +101,11 @@ def digests(kind: BoundKind, keys: Collection[int]) -> dict[int, Digests]:
         }
         values |= {name: by_key.get(row.pk, []) for name, by_key in beside.items()}
         subject = kind.subject(row.pk)
-        found[row.pk] = {name: digest(subject, name, value) for name, value in values.items()}
+        found[row.pk] = {name: field_digest(subject, name, value) for name, value in values.items()}
     return found
 
 
-def digest(subject: str, name: str, value: Any) -> str:
+def field_digest(subject: str, name: str, value: Any) -> str:
     """Return the digest of one field of one row."""
     text = orjson.dumps([subject, name, _plain(value)], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(text).hexdigest()[:_DIGEST_LENGTH]
@@ -120,12 +120,12 @@ def default_digests(kind: BoundKind, key: int, names: Iterable[str]) -> Digests:
     found = {}
     for name in names:
         value = fields[name].get_default() if name in fields else []
-        found[name] = digest(kind.subject(key), name, value)
+        found[name] = field_digest(kind.subject(key), name, value)
     return found
 
 
 def _plain(value: Any) -> Any:
     """As JSON has it: times as in lines, whatever zone the database answers in."""
     if isinstance(value, datetime):
-        return written(value)
+        return write_time(value)
     return value if isinstance(value, str | bool | int | list | dict | None) else str(value)

@@ -62,7 +62,7 @@ class NotCanonical(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Break:
+class ChainBreak:
     """Where a chain stops holding, in words for people."""
 
     seq: int
@@ -74,20 +74,20 @@ class Break:
 class BrokenChain(Exception):
     """An entry does not hold. `found` carries the Break."""
 
-    def __init__(self, found: Break) -> None:
+    def __init__(self, found: ChainBreak) -> None:
         super().__init__(f"entry {found.seq}: {found.why}")
         self.found = found
 
 
 def canonical(value: Mapping[str, Any], limit: int = MAX_DETAIL) -> str:
     """The one text of `value`. Raises NotCanonical outside the profile or above `limit` bytes."""
-    text = rewritten(value, limit)
+    text = write_canonical(value, limit)
     if not (text.isascii() and _is_flat(value)):
         _check(value, "the value")
     return text
 
 
-def rewritten(value: Mapping[str, Any], limit: int = MAX_DETAIL) -> str:
+def write_canonical(value: Mapping[str, Any], limit: int = MAX_DETAIL) -> str:
     """The same for what `canonical` or `line` took before, with other numbers and hashes in it."""
     try:
         text = orjson.dumps(value, option=_OPTIONS)
@@ -129,7 +129,7 @@ def line(fields: Mapping[str, str | int]) -> str:
     """The line of one entry. Raises NotCanonical unless it has exactly the fields of the format."""
     if fields.keys() != FIELDS:
         raise NotCanonical(f"fields missing or unknown: {sorted(fields.keys() ^ FIELDS)}")
-    text = rewritten(fields, MAX_LINE)
+    text = write_canonical(fields, MAX_LINE)
     if not (_is_plain(text) and _PLAIN.issuperset(map(type, fields.values()))):
         _check_fields(fields)
     return text
@@ -154,7 +154,7 @@ def _is_unfit(text: str) -> bool:
     return len(text) > MAX_FIELD or _CONTROL(text) is not None
 
 
-def written(moment: datetime) -> str:
+def write_time(moment: datetime) -> str:
     """A time as lines have it: UTC, always with microseconds. Raises ValueError without a zone."""
     if moment.tzinfo is None:
         raise ValueError(f"a time without a zone: {moment}")
@@ -193,12 +193,12 @@ class Walk:
         """The fields of the next entry, which holds. Raises BrokenChain when it does not."""
         columns = self.look((seq,), (text,), (hash_,))
         self.go(seq, hash_)
-        (fields,) = by_line(columns)
+        (fields,) = iter_fields(columns)
         return fields
 
     def follow(self, entries: Sequence[tuple[int, str, str]]) -> Iterator[Sequence[str]]:
         """The lines of the next entries, in as few parts as hold. Raises BrokenChain."""
-        for part, _ in in_parts(lambda rows: self.look(*zip(*rows, strict=True)), entries):
+        for part, _ in check_in_parts(lambda rows: self.look(*zip(*rows, strict=True)), entries):
             self.go(part[-1][0], part[-1][2])
             yield [text for _, text, _ in part]
 
@@ -227,13 +227,13 @@ class Walk:
         self.seq, self.head = seq, head
 
 
-def by_line(columns: Columns) -> Iterator[Fields]:
+def iter_fields(columns: Columns) -> Iterator[Fields]:
     """The fields of each of the lines."""
     for values in zip(*columns.values(), strict=True):
         yield dict(zip(columns, values, strict=True))
 
 
-def in_parts(
+def check_in_parts(
     check: Callable[[Sequence[T]], R], rows: Sequence[T]
 ) -> Iterator[tuple[Sequence[T], R]]:
     """All of them at once, when all pass the check; else one by one, up to the first that fails.
@@ -269,14 +269,16 @@ def _fields(seq: int, text: str) -> Fields:
     except orjson.JSONDecodeError:
         fields = None
     if not isinstance(fields, dict) or fields.keys() != FIELDS:
-        raise BrokenChain(Break(seq, "the line has not the fields of the format", "", text[:200]))
+        raise BrokenChain(
+            ChainBreak(seq, "the line has not the fields of the format", "", text[:200])
+        )
     return fields
 
 
 def expect(seq: int, why: str, expected: object, found: object) -> None:
     """Raise BrokenChain, saying why, unless both are equal."""
     if expected != found:
-        raise BrokenChain(Break(seq, why, str(expected), str(found)))
+        raise BrokenChain(ChainBreak(seq, why, str(expected), str(found)))
 
 
 def expect_each(

@@ -15,7 +15,7 @@ from audit.ledger import actors
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RequestOrigin:
     """`asker` answers with actor and printed name when it is asked: a request learns them late."""
 
     facts: Mapping[str, str]  # request_id and address of a request; os_user and host of a command
@@ -26,13 +26,13 @@ def _nobody() -> tuple[str, str]:
     return "", ""
 
 
-_NOWHERE = Origin({}, _nobody)
+_NOWHERE = RequestOrigin({}, _nobody)
 _origin = ContextVar("origin", default=_NOWHERE)
 _reason = ContextVar("reason", default="")
 
 
 @contextmanager
-def coming_from(origin: Origin) -> Iterator[None]:
+def set_origin(origin: RequestOrigin) -> Iterator[None]:
     """All inside is asked for by whom `origin` names."""
     token = _origin.set(origin)
     try:
@@ -42,7 +42,7 @@ def coming_from(origin: Origin) -> Iterator[None]:
 
 
 @contextmanager
-def because(reason: str) -> Iterator[None]:
+def change_reason(reason: str) -> Iterator[None]:
     """The asker's entries inside carry this reason."""
     token = _reason.set(reason.strip())
     try:
@@ -51,21 +51,21 @@ def because(reason: str) -> Iterator[None]:
         _reason.reset(token)
 
 
-def origin() -> Origin:
+def current_origin() -> RequestOrigin:
     return _origin.get()
 
 
-def facts_of(actor: str) -> dict[str, str]:
+def asker_facts(actor: str) -> dict[str, str]:
     """For the detail of an entry by the asker; nothing where somebody else acts, or nobody asks."""
     here = _origin.get()
     asker, printed_name = here.asker()
-    if not asker or asker != actors.in_short(actor):
+    if not asker or asker != actors.without_process(actor):
         return {}
     said = {"printed_name": printed_name, "reason": _reason.get()}
     return {**here.facts, **{name: text for name, text in said.items() if text}}
 
 
-class WithRequestId(logging.Filter):
+class RequestIdFilter(logging.Filter):
     """Gives every log record a `request_id`: "-" outside requests."""
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -16,13 +16,15 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit.ledger.triggers import TABLES
 
-ADD = "SELECT, INSERT"
-ALL = "SELECT, INSERT, UPDATE, DELETE"  # of rows: nobody needs TRUNCATE, REFERENCES or TRIGGER
+READ_AND_ADD = "SELECT, INSERT"
+CHANGE_ROWS = (
+    "SELECT, INSERT, UPDATE, DELETE"  # of rows: nobody needs TRUNCATE, REFERENCES or TRIGGER
+)
 _WHERE = ("USER", "PASSWORD", "HOST", "PORT")
 
 
 @contextmanager
-def as_owner(alias: str) -> Iterator[None]:
+def connect_as_owner(alias: str) -> Iterator[None]:
     """This thread's connection is the owner's meanwhile, where there is one."""
     connection = connections[alias]
     application = connection.settings_dict
@@ -36,7 +38,7 @@ def as_owner(alias: str) -> Iterator[None]:
         connection.settings_dict = application
 
 
-def grants(connection: BaseDatabaseWrapper, role: str) -> list[str]:
+def grant_statements(connection: BaseDatabaseWrapper, role: str) -> list[str]:
     """Statements that give a role what the application needs, and take all else away."""
     quoted = connection.ops.quote_name
     with connection.cursor() as cursor:
@@ -45,7 +47,7 @@ def grants(connection: BaseDatabaseWrapper, role: str) -> list[str]:
         schema = quoted(cursor.fetchone()[0])
     name, ledger = quoted(role), tables.intersection(TABLES)
     statements = [f"GRANT USAGE ON SCHEMA {schema} TO {name}"]
-    for rights, some in ((ADD, ledger), (ALL, tables - ledger)):
+    for rights, some in ((READ_AND_ADD, ledger), (CHANGE_ROWS, tables - ledger)):
         if some:
             listed = ", ".join(map(quoted, sorted(some)))
             statements.append(f"REVOKE ALL ON {listed} FROM {name}")
@@ -53,20 +55,20 @@ def grants(connection: BaseDatabaseWrapper, role: str) -> list[str]:
     return statements
 
 
-def grant(connection: BaseDatabaseWrapper, role: str) -> None:
+def grant_rights(connection: BaseDatabaseWrapper, role: str) -> None:
     """At once: work goes on meanwhile. Raises ProgrammingError for whoever owns no tables."""
-    statements = grants(connection, role)
+    statements = grant_statements(connection, role)
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
 
 
-def application(alias: str) -> str:
+def application_role(alias: str) -> str:
     """The role of DATABASE_URL."""
     return str(connections.settings[alias]["USER"])
 
 
-def excess(connection: BaseDatabaseWrapper) -> list[str]:
+def excess_rights(connection: BaseDatabaseWrapper) -> list[str]:
     """What the application's role may do to the ledger beyond reading and adding."""
     if connection.vendor != "postgresql":
         return []
@@ -77,12 +79,14 @@ def excess(connection: BaseDatabaseWrapper) -> list[str]:
             unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE']) AS action, pg_roles
             WHERE rolname = coalesce(nullif(%s, ''), current_user)
             AND has_table_privilege(rolname, name, action) ORDER BY 1""",
-            [sorted(there), application(connection.alias)],
+            [sorted(there), application_role(connection.alias)],
         )
         return [row[0] for row in cursor.fetchall()]
 
 
-def check(databases: Sequence[str] | None, **_options: Any) -> list[checks.CheckMessage]:
+def check_application_role(
+    databases: Sequence[str] | None, **_options: Any
+) -> list[checks.CheckMessage]:
     """System check audit.W001, of the databases that a command names (`migrate` does)."""
     return [
         checks.Warning(
@@ -93,11 +97,11 @@ def check(databases: Sequence[str] | None, **_options: Any) -> list[checks.Check
             id="audit.W001",
         )
         for alias in databases or ()
-        if (actions := excess(connections[alias]))
+        if (actions := excess_rights(connections[alias]))
     ]
 
 
-def check_owner(**_options: Any) -> list[checks.CheckMessage]:
+def check_owner_url(**_options: Any) -> list[checks.CheckMessage]:
     """System check audit.E002: the owner's URL leads to the application's database."""
     owner, database = settings.DATABASE_OWNER, settings.DATABASES["default"]
     same = ("ENGINE", "NAME")

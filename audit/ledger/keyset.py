@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 
-def pages(
+def iter_pages(
     rows: "QuerySet[Any, tuple[Any, ...]]", key: str, after: int, size: int
 ) -> Iterator[list[tuple[Any, ...]]]:
     """Rows whose `key` is above `after`. They come in its order, and begin with it."""

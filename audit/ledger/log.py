@@ -31,10 +31,10 @@ from audit.ledger import (
     context,
 )
 from audit.ledger.bound_rows import BoundKind
-from audit.ledger.chain import written
-from audit.ledger.new_entry import LedgerError, Pending
+from audit.ledger.chain import write_time
+from audit.ledger.new_entry import LedgerError, NewEntry
 
-__all__ = ["LedgerError", "afterwards", "ledger", "record", "register_rules", "written"]
+__all__ = ["LedgerError", "ledger", "record", "register_rules", "run_after_append", "write_time"]
 
 _rules = ""
 
@@ -118,10 +118,10 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
     """
     if not (database := _here.database):
         raise LedgerError(f"{event} of {subject}: recorded outside `with ledger():`")
-    asker = context.facts_of(actor)
+    asker = context.asker_facts(actor)
     salt, text = _sealed({**asker, **(detail or {})})
     facts: dict[str, str | int] = {  # as the line has them, for what is in order is sorted quicker
-        "actor": actors.in_full(actor),
+        "actor": actors.add_process(actor),
         "code": code,
         "correlation_id": correlation_id,
         "detail_commit": chain.commitment(salt, text) if text else "",
@@ -129,7 +129,7 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
         "event": event,
         "event_id": chain.event_id(subject, n),
         "from": from_state,
-        "occurred_at": written(occurred_at or datetime.now(UTC)),
+        "occurred_at": write_time(occurred_at or datetime.now(UTC)),
         "prev": "",
         "reason_code": reason_code,
         "recorded_at": "",
@@ -146,10 +146,10 @@ def record(  # noqa: PLR0913 - the fields of the line; callers name each
         "v": chain.VERSION,
     }
     chain.line(facts)  # refused here, where the caller can be seen, and not on the way out
-    database.on_commit(Pending(facts, salt.hex(), text))
+    database.on_commit(NewEntry(facts, salt.hex(), text))
 
 
-def afterwards(act: Callable[[], None]) -> None:
+def run_after_append(act: Callable[[], None]) -> None:
     """Have something done once this block's entries are appended, in the same transaction.
 
     For redaction alone: the database lets a detail go only when the entry of that is there. It
@@ -164,17 +164,17 @@ def _sealed(detail: dict[str, Any]) -> tuple[bytes, str]:
     """Salt and canonical text of a detail, or two empties."""
     if not detail:
         return b"", ""
-    return secrets.token_bytes(16), chain.canonical(composed(detail))
+    return secrets.token_bytes(16), chain.canonical(normalize_text(detail))
 
 
-def composed(value: Any) -> Any:
+def normalize_text(value: Any) -> Any:
     """As a detail keeps it: with all text in NFC. Keyboards and file systems write other forms."""
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, dict):
-        return {key: composed(inner) for key, inner in value.items()}
+        return {key: normalize_text(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [composed(inner) for inner in value]
+        return [normalize_text(inner) for inner in value]
     return value
 
 
@@ -186,36 +186,36 @@ def _close() -> None:
     if pending:
         _bind(pending)
         # What acts on an entry has to be in its transaction: then that ends when Django says so.
-        append.extend(pending, is_the_end=not later)
+        append.append_entries(pending, is_the_end=not later)
     for each in later:
         each.act()
 
 
-def _bind(pending: Sequence[Pending]) -> None:
+def _bind(pending: Sequence[NewEntry]) -> None:
     """Have the last entry about each row that entries bind carry the digests of its fields.
 
     All changes of the transaction are made by now, whether before their entries or after them.
     """
-    last: dict[BoundKind, dict[int, Pending]] = {}
+    last: dict[BoundKind, dict[int, NewEntry]] = {}
     for entry in pending:
         if kind := bound_rows.kind_of(str(entry.facts["event"])):
             key = int(str(entry.facts["subject"]).rpartition(":")[2])
             last.setdefault(kind, {})[key] = entry
     for kind, entries in last.items():
-        for key, row in bound_rows.digests(kind, entries.keys()).items():
+        for key, row in bound_rows.row_digests(kind, entries.keys()).items():
             _bind_row(entries[key], row)
 
 
-def _bind_row(entry: Pending, row: bound_rows.Digests) -> None:
+def _bind_row(entry: NewEntry, row: bound_rows.Digests) -> None:
     detail = orjson.loads(entry.detail) if entry.detail else {}
     salt, entry.detail = _sealed({**detail, bound_rows.ROW: row})
     entry.salt = salt.hex()
     entry.facts["detail_commit"] = chain.commitment(salt, entry.detail)
 
 
-def _sorted_out(hooks: Sequence[Any]) -> tuple[list[Pending], list[_Afterwards], list[Any]]:
+def _sorted_out(hooks: Sequence[Any]) -> tuple[list[NewEntry], list[_Afterwards], list[Any]]:
     """Ours, by their kinds, and those of others."""
-    ours = (Pending, _Afterwards)
-    pending = [hook[1] for hook in hooks if isinstance(hook[1], Pending)]
+    ours = (NewEntry, _Afterwards)
+    pending = [hook[1] for hook in hooks if isinstance(hook[1], NewEntry)]
     later = [hook[1] for hook in hooks if isinstance(hook[1], _Afterwards)]
     return pending, later, [hook for hook in hooks if not isinstance(hook[1], ours)]

@@ -14,12 +14,12 @@ EMPTY = hashlib.sha256().digest()  # the root over no entries
 Span = tuple[int, int]  # the entries [start, end) that a node stands over, counted from 0
 
 
-def leaf(line: str) -> bytes:
+def hash_leaf(line: str) -> bytes:
     """A line's leaf. The prefix byte keeps a leaf from being passed off as a node."""
     return hashlib.sha256(b"\x00" + line.encode()).digest()
 
 
-def node(left: bytes, right: bytes) -> bytes:
+def hash_node(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
@@ -40,7 +40,7 @@ class Frontier:
         """The roots of the perfect subtrees that end with it: over 1, 2, 4, ... entries."""
         completed, size, roots = [leaf_hash], self.size, self.roots
         while size & 1:
-            leaf_hash = node(roots.pop(), leaf_hash)
+            leaf_hash = hash_node(roots.pop(), leaf_hash)
             completed.append(leaf_hash)
             size >>= 1
         roots.append(leaf_hash)
@@ -56,7 +56,7 @@ class Frontier:
                 level.insert(0, self.roots.pop())
             if len(level) & 1:
                 last.append(level.pop())
-            level = list(map(node, level[::2], level[1::2]))
+            level = list(map(hash_node, level[::2], level[1::2]))
             size >>= 1
         self.roots += reversed(last)
 
@@ -87,7 +87,7 @@ class Frontier:
         return cls(size, roots)
 
 
-def inclusion(index: int, size: int) -> list[Span]:
+def inclusion_path(index: int, size: int) -> list[Span]:
     """The nodes that prove entry `index` (from 0) in a tree of `size`, from the leaf upwards.
 
     Raises IndexError outside the tree.
@@ -106,7 +106,7 @@ def inclusion(index: int, size: int) -> list[Span]:
     return path[::-1]
 
 
-def consistency(old: int, size: int) -> list[Span]:
+def consistency_path(old: int, size: int) -> list[Span]:
     """The nodes that prove the tree of `size` to be that of `old` with entries added.
 
     RFC 6962, section 2.1.2. Empty where either is all of the other. Raises IndexError otherwise
@@ -129,7 +129,7 @@ def consistency(old: int, size: int) -> list[Span]:
 def _folded(roots: Sequence[bytes]) -> bytes:
     *rest, hash_ = roots
     for left in reversed(rest):
-        hash_ = node(left, hash_)
+        hash_ = hash_node(left, hash_)
     return hash_
 
 

@@ -26,14 +26,14 @@ class OriginMiddleware:
         given = request.headers.get("X-Request-ID", "")
         request_id = given if _ACCEPTABLE(given) else str(uuid.uuid4())
         vars(request)["request_id"] = request_id
-        facts = {"request_id": request_id, "address": address_of(request)}
-        with context.coming_from(context.Origin(facts, lambda: _asker(request))):
+        facts = {"request_id": request_id, "address": client_address(request)}
+        with context.set_origin(context.RequestOrigin(facts, lambda: _asker(request))):
             response = self._get_response(request)
         response["X-Request-ID"] = request_id
         return response
 
 
-def address_of(request: HttpRequest) -> str:
+def client_address(request: HttpRequest) -> str:
     """The client's. Behind our proxy it is what the proxy added last: the rest anybody can send."""
     address: str = request.META.get("REMOTE_ADDR", "")
     if settings.BEHIND_PROXY:

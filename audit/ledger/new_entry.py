@@ -8,7 +8,7 @@ class LedgerError(Exception):
 
 
 @dataclass(slots=True)  # not frozen: making one would take twice the time
-class Pending:
+class NewEntry:
     """Waits for its number, its predecessor and its time, which are empty in `facts`.
 
     Registered with `on_commit`, whose list Django prunes when a savepoint is rolled back; run

@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 from django.db.models import Max, Q, QuerySet
 
-from audit.ledger.keyset import pages
+from audit.ledger.keyset import iter_pages
 from audit.models import Entry
 
-PAGE = 2_000  # rows that are asked for at a time
+ROWS_PER_PAGE = 2_000  # rows that are asked for at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Last:
+class LastState:
     """The last entry that moved a subject."""
 
     seq: int
@@ -58,7 +58,7 @@ class Last:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class EntrySearch:
     """What is looked for. All that is given applies together; nothing given is the whole trail."""
 
     sites: Collection[str] = ()
@@ -73,7 +73,7 @@ class Search:
         return self != EVERYTHING
 
 
-EVERYTHING = Search()
+EVERYTHING = EntrySearch()
 
 _SAME = [
     "seq", "prev", "event_id", "event", "subject", "site", "doc_id", "sha256", "code",
@@ -86,104 +86,104 @@ def timeline(*subjects: str) -> list[Recorded]:
     return _recorded(Entry.objects.filter(subject__in=subjects).order_by("seq"))
 
 
-def of_events(events: Collection[str], subjects: Collection[str]) -> list[Recorded]:
+def entries_of_events(events: Collection[str], subjects: Collection[str]) -> list[Recorded]:
     """What happened of these kinds to these subjects, oldest first."""
     rows = Entry.objects.filter(event__in=events, subject__in=subjects)
     return _recorded(rows.order_by("seq"))
 
 
-def of_event_ids(event_ids: Collection[str]) -> list[Recorded]:
+def entries_by_event_ids(event_ids: Collection[str]) -> list[Recorded]:
     """The entries of these transitions, each `chain.event_id(subject, n)`, oldest first."""
     return _recorded(Entry.objects.filter(event_id__in=event_ids).order_by("seq"))
 
 
-def saying(subjects: Collection[str], key: str) -> list[Recorded]:
+def entries_with_detail(subjects: Collection[str], key: str) -> list[Recorded]:
     """Entries of these subjects whose detail has this key, oldest first."""
     rows = Entry.objects.filter(subject__in=subjects, detail__detail__contains=f'"{key}":')
     return [each for each in _recorded(rows.order_by("seq")) if key in (each.detail or {})]
 
 
-def since_with_events(events: Collection[str], seq: int, limit: int) -> list[Recorded]:
+def entries_after(events: Collection[str], seq: int, limit: int) -> list[Recorded]:
     """The next entries of these events after entry `seq`, at most `limit`, oldest first."""
     rows = Entry.objects.filter(event__in=events, seq__gt=seq).order_by("seq")
     return _recorded(rows[:limit])
 
 
-def subjects_of_events(events: Collection[str]) -> Iterator[str]:
+def iter_subjects_of_events(events: Collection[str]) -> Iterator[str]:
     """Every subject that has an entry of one of these events, once, streaming, in no order."""
     found = Entry.objects.filter(event__in=events).order_by()
-    return found.values_list("subject", flat=True).distinct().iterator(PAGE)
+    return found.values_list("subject", flat=True).distinct().iterator(ROWS_PER_PAGE)
 
 
-def of_document(site: str, doc_id: str) -> list[Recorded]:
+def document_entries(site: str, doc_id: str) -> list[Recorded]:
     """All versions of one document (its identity is the pair), oldest first."""
     return _recorded(Entry.objects.filter(site=site, doc_id=doc_id).order_by("seq"))
 
 
-def find(
-    search: Search = EVERYTHING, *, before: int | None = None, limit: int = 200
+def find_entries(
+    search: EntrySearch = EVERYTHING, *, before: int | None = None, limit: int = 200
 ) -> list[Recorded]:
     """What fits, newest first, a page at a time: the next is `before` the last seq seen."""
     return _recorded(_page(_fitting(search), before)[:limit])
 
 
-def count(search: Search) -> int:
+def count_entries(search: EntrySearch) -> int:
     return _fitting(search).count()
 
 
-def first_moment() -> datetime | None:
+def first_recorded_at() -> datetime | None:
     """When the trail begins; None while it is empty."""
     return Entry.objects.order_by("seq").values_list("recorded_at", flat=True).first()
 
 
-def happened(subject: str, event: str, actor: str, *, since: datetime) -> bool:
+def has_entry(subject: str, event: str, actor: str, *, since: datetime) -> bool:
     """Whether this is on record of the subject, by this actor, not before `since`."""
     entries = Entry.objects.filter(subject=subject, event=event, actor=actor)
     return entries.filter(recorded_at__gte=since).exists()
 
 
-def entries_of(subject: str) -> int:
+def count_subject_entries(subject: str) -> int:
     """How many entries a subject has: the number of the next, where no row of its own counts."""
     return Entry.objects.filter(subject=subject).count()
 
 
-def head() -> tuple[int, str] | None:
+def last_entry() -> tuple[int, str] | None:
     """Number and hash of the last entry; None before the first."""
     return Entry.objects.order_by("-seq").values_list("seq", "hash").first()
 
 
-def sites_since(seq: int) -> set[str]:
+def sites_after(seq: int) -> set[str]:
     """Sites of which anything was entered after entry `seq`."""
     later = Entry.objects.filter(seq__gt=seq).exclude(site="").order_by()
     return set(later.values_list("site", flat=True).distinct())
 
 
-def subjects(prefix: str, *, since: int = 0) -> Iterator[str]:
+def iter_subjects(prefix: str, *, since: int = 0) -> Iterator[str]:
     """Every subject that begins so and had a state after entry `since`, streaming, in no order.
 
     Of all, each once; after an entry, once for each new state.
     """
     if since == 0:
         moves = _moves(Q(subject__startswith=prefix))
-        return moves.values_list("subject", flat=True).distinct().iterator(PAGE)
+        return moves.values_list("subject", flat=True).distinct().iterator(ROWS_PER_PAGE)
     # Asked for subjects, both databases look through all there are. In the order of entries they
     # begin with the first new one.
-    new = pages(_moves(Q()).values_list("seq", "subject"), "seq", since, PAGE)
+    new = iter_pages(_moves(Q()).values_list("seq", "subject"), "seq", since, ROWS_PER_PAGE)
     return (subject for _, subject in chain.from_iterable(new) if subject.startswith(prefix))
 
 
-def last_of(subjects: Sequence[str]) -> dict[str, Last]:
+def last_states(subjects: Sequence[str]) -> dict[str, LastState]:
     """What state each of these subjects came to last; those without an entry are left out."""
     last = _moves(Q(subject__in=subjects)).values("subject").annotate(last=Max("seq"))
     rows = Entry.objects.filter(seq__in=last.values("last")).order_by()
     found = rows.values_list("subject", "seq", "to_state", "body")
     return {
-        subject: Last(seq, state, orjson.loads(body)["sha256"])
+        subject: LastState(seq, state, orjson.loads(body)["sha256"])
         for subject, seq, state, body in found
     }
 
 
-def _fitting(search: Search) -> "QuerySet[Entry]":
+def _fitting(search: EntrySearch) -> "QuerySet[Entry]":
     wanted: dict[str, Any] = {
         "site__in": search.sites,
         "subject__in": search.subjects,

@@ -8,15 +8,15 @@ chain's lock: the triggers let no detail go without its entry, and there is no m
 from django.db import connection
 
 from audit.ledger.chain import REDACTED
-from audit.ledger.log import afterwards, ledger, record
+from audit.ledger.log import ledger, record, run_after_append
 from audit.models import Entry
 
 
-class NotRedacted(Exception):
+class RedactionError(Exception):
     """Nothing was taken out; the message says why."""
 
 
-def redact(seq: int, *, reason: str, actor: str, role: str, authorised_by: str) -> None:
+def redact_entry(seq: int, *, reason: str, actor: str, role: str, authorised_by: str) -> None:
     """Take out the detail of entry `seq`. Raises NotRedacted where there is none to take out.
 
     `authorised_by` names who answers for it, as the ledger names people. Joins an open ledger().
@@ -24,11 +24,11 @@ def redact(seq: int, *, reason: str, actor: str, role: str, authorised_by: str) 
     with ledger():
         entry = Entry.objects.filter(pk=seq).select_related("detail").first()
         if entry is None:
-            raise NotRedacted(f"there is no entry {seq}")
-        if before := redaction_of(seq):
-            raise NotRedacted(f"entry {before.pk} took out the detail of entry {seq} already")
+            raise RedactionError(f"there is no entry {seq}")
+        if before := find_redaction(seq):
+            raise RedactionError(f"entry {before.pk} took out the detail of entry {seq} already")
         if not hasattr(entry, "detail"):
-            raise NotRedacted(f"entry {seq} has no detail")
+            raise RedactionError(f"entry {seq} has no detail")
         record(
             REDACTED,
             subject=_subject(seq),
@@ -38,10 +38,10 @@ def redact(seq: int, *, reason: str, actor: str, role: str, authorised_by: str) 
             role=role,
             detail={"reason": reason, "authorised_by": authorised_by},
         )
-        afterwards(lambda: _delete(seq))
+        run_after_append(lambda: _delete(seq))
 
 
-def redaction_of(seq: int) -> Entry | None:
+def find_redaction(seq: int) -> Entry | None:
     """The entry that says that the detail of entry `seq` was taken out."""
     return Entry.objects.filter(subject=_subject(seq), event=REDACTED).first()
 

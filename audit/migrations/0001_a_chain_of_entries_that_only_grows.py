@@ -4,11 +4,11 @@ from audit.ledger import append_only
 
 
 def install(_apps, schema_editor):
-    append_only.install(schema_editor.connection)
+    append_only.install_triggers(schema_editor.connection)
 
 
 def remove(_apps, schema_editor):
-    append_only.remove(schema_editor.connection)
+    append_only.remove_triggers(schema_editor.connection)
 
 
 class Migration(migrations.Migration):

@@ -4,7 +4,7 @@ from audit.ledger import append_only
 
 
 def install(_apps, schema_editor):
-    append_only.install(schema_editor.connection)
+    append_only.install_triggers(schema_editor.connection)
 
 
 class Migration(migrations.Migration):

@@ -18,14 +18,14 @@ from django.utils import timezone
 
 from audit.ledger import tables
 from audit.models import AnchorOutage, Checkpoint, Receipt
-from audit.signing.checkpoints import Signed
-from audit.signing.places.folder import Folder
-from audit.signing.places.port import NotTaken, Place
-from audit.signing.places.rfc3161 import Authority
-from audit.signing.places.s3 import Bucket
+from audit.signing.checkpoints import SignedCheckpoint
+from audit.signing.places.folder import FolderAnchor
+from audit.signing.places.port import Anchor, AnchorError
+from audit.signing.places.rfc3161 import TimestampAnchor
+from audit.signing.places.s3 import S3Anchor
 
-FIRST_WAIT = timedelta(seconds=5)  # and twice as long after each try that fails
-LONGEST_WAIT = timedelta(minutes=15)
+FIRST_RETRY_WAIT = timedelta(seconds=5)  # and twice as long after each try that fails
+MAX_RETRY_WAIT = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class Unanchored:
         return f"{self.anchor}: {self.checkpoints} since {since}. {self.error}".rstrip()
 
 
-def places() -> list[Place]:
+def configured_anchors() -> list[Anchor]:
     """Those that the settings name. The file is always one of them."""
-    found: list[Place] = [Folder(Path(settings.ANCHOR_DIR), _installation())]
+    found: list[Anchor] = [FolderAnchor(Path(settings.ANCHOR_DIR), _installation())]
     timeout = settings.ANCHOR_TIMEOUT_SECONDS
     if settings.ANCHOR_S3_BUCKET:
         found.append(
-            Bucket(
+            S3Anchor(
                 settings.ANCHOR_S3_BUCKET,
                 settings.ANCHOR_S3_PREFIX,
                 settings.ANCHOR_S3_ENDPOINT,
@@ -60,7 +60,7 @@ def places() -> list[Place]:
         )
     if settings.ANCHOR_TSA:
         certificates = Path(settings.ANCHOR_TSA_CERTIFICATES)
-        found.append(Authority(settings.ANCHOR_TSA, certificates, timeout))
+        found.append(TimestampAnchor(settings.ANCHOR_TSA, certificates, timeout))
     return found
 
 
@@ -72,7 +72,7 @@ def _installation() -> list[Path]:
     return [Path(path) for path in own]
 
 
-def is_due() -> bool:
+def is_anchoring_due() -> bool:
     """Whether a place lacks a checkpoint and may be asked again."""
     return any(_waiting(place).exists() for place in _to_be_asked())
 
@@ -84,21 +84,21 @@ def anchor_due() -> list[str]:
 
 def anchor_all() -> list[str]:
     """The same everywhere, whatever failed a moment ago."""
-    return [error for place in places() if (error := _bring(place))]
+    return [error for place in configured_anchors() if (error := _bring(place))]
 
 
-def anchor(signed: Signed) -> list[str]:
+def anchor_checkpoint(signed: SignedCheckpoint) -> list[str]:
     """This very checkpoint, in every place. Answers what went wrong, in sentences."""
     holding = set(Receipt.objects.filter(checkpoint=signed.size).values_list("anchor", flat=True))
-    lacking = [place for place in places() if place.name not in holding]
+    lacking = [place for place in configured_anchors() if place.name not in holding]
     return [error for place in lacking if (error := _offer(place, signed.size, signed.note))]
 
 
-def unanchored() -> list[Unanchored]:
+def list_unanchored() -> list[Unanchored]:
     """For each anchor that lacks some: how many checkpoints, since when, and why."""
     outages = {outage.anchor: outage for outage in AnchorOutage.objects.all()}
     found = []
-    for place in places():
+    for place in configured_anchors():
         waiting = _waiting(place)
         if oldest := waiting.first():
             outage = outages.get(place.name)
@@ -107,13 +107,13 @@ def unanchored() -> list[Unanchored]:
     return found
 
 
-def _to_be_asked() -> list[Place]:
+def _to_be_asked() -> list[Anchor]:
     resting = AnchorOutage.objects.filter(next_try_at__gt=timezone.now())
     names = set(resting.values_list("anchor", flat=True))
-    return [place for place in places() if place.name not in names]
+    return [place for place in configured_anchors() if place.name not in names]
 
 
-def _waiting(place: Place) -> "QuerySet[Checkpoint]":
+def _waiting(place: Anchor) -> "QuerySet[Checkpoint]":
     return _beyond(_held(Receipt.objects.filter(anchor=place.name)))
 
 
@@ -126,7 +126,7 @@ def _beyond(size: int) -> "QuerySet[Checkpoint]":
     return Checkpoint.objects.filter(size__gt=size).order_by("size")
 
 
-def _bring(place: Place) -> str:
+def _bring(place: Anchor) -> str:
     """What waits for this place: all of it, or the newest. Answers the error, or ""."""
     waiting = _waiting(place)
     chosen = waiting if place.wants_all else waiting.reverse()[:1]
@@ -136,11 +136,11 @@ def _bring(place: Place) -> str:
     return ""
 
 
-def _offer(place: Place, size: int, note: str) -> str:
+def _offer(place: Anchor, size: int, note: str) -> str:
     origin = note.partition("\n")[0]
     try:
         taken = place.put(origin, size, note)
-    except NotTaken as error:
+    except AnchorError as error:
         _failed(place.name, str(error))
         return str(error)
     # It is there. Whoever dies before the next line puts it again, which changes nothing.
@@ -163,7 +163,7 @@ def _failed(anchor: str, error: str) -> None:
     now = timezone.now()
     outage = AnchorOutage.objects.filter(anchor=anchor).first()
     tries = outage.tries + 1 if outage else 1
-    wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(tries - 1, 10))
+    wait = min(MAX_RETRY_WAIT, FIRST_RETRY_WAIT * 2 ** min(tries - 1, 10))
     terms = {"tries": tries, "next_try_at": now + wait, "error": error}
     AnchorOutage.objects.update_or_create(
         anchor=anchor, defaults=terms, create_defaults={**terms, "since": now}

@@ -20,17 +20,17 @@ from audit.signing import (
     clock,
     keys,
 )
-from audit.signing.checkpoints import Signed
+from audit.signing.checkpoints import SignedCheckpoint
 from audit.signing.keys import KeyProblem
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 10.0  # between looks at what others left, or what is to be tried again
-REST_SECONDS = 60.0  # after a signing that could not be done
-CLOCK_SECONDS = 86_400.0
+POLL_SECONDS = 10.0  # between looks at what others left, or what is to be tried again
+RETRY_SECONDS = 60.0  # after a signing that could not be done
+CLOCK_CHECK_SECONDS = 86_400.0
 
 
-class Notary:
+class CheckpointScheduler:
     """One per host; all but the anchoring happens in the thread that calls."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -40,16 +40,18 @@ class Notary:
 
     def look(self) -> None:
         """Often: costs one query while nothing is new. Raises DatabaseError."""
-        is_new = self._now() >= self._sign_from and self._sign(checkpoints.sign_due)
+        is_new = self._now() >= self._sign_from and self._sign(checkpoints.sign_if_due)
         if is_new or self._now() >= self._look_from:
-            self._look_from = self._now() + LOOK_SECONDS
-            if self._is_time_for_clocks() or (keys.are_there() and anchors.is_due()):
+            self._look_from = self._now() + POLL_SECONDS
+            if self._is_time_for_clocks() or (
+                keys.has_private_key() and anchors.is_anchoring_due()
+            ):
                 self._start()
 
     def close(self) -> None:
         """Sign what is left and give the anchors a moment. What fails is done by the next host."""
         try:
-            self._sign(checkpoints.sign)
+            self._sign(checkpoints.sign_all)
         except DatabaseError:
             logger.exception("the last entries are not signed; the next host does it")
             return
@@ -57,8 +59,8 @@ class Notary:
         self._start()
         self._wait()
 
-    def _sign(self, sign: Callable[[], Signed | None]) -> bool:
-        if not keys.are_there():
+    def _sign(self, sign: Callable[[], SignedCheckpoint | None]) -> bool:
+        if not keys.has_private_key():
             return False  # the system check and `status` say so
         try:
             return sign() is not None
@@ -66,7 +68,7 @@ class Notary:
             logger.error("nothing is signed: the audit trail is broken at %s", error)  # noqa: TRY400 - its words say all
         except KeyProblem as error:
             logger.error("nothing is signed: %s", error)  # noqa: TRY400 - the same
-        self._sign_from = self._now() + REST_SECONDS
+        self._sign_from = self._now() + RETRY_SECONDS
         return False
 
     def _is_time_for_clocks(self) -> bool:
@@ -84,11 +86,11 @@ class Notary:
 
     def _work(self) -> None:
         try:
-            for error in anchors.anchor_due() if keys.are_there() else ():
+            for error in anchors.anchor_due() if keys.has_private_key() else ():
                 logger.warning("a checkpoint is not anchored: %s", error)
             if self._is_time_for_clocks():
-                clock.check()
-                self._clock_from = self._now() + CLOCK_SECONDS
+                clock.check_clocks()
+                self._clock_from = self._now() + CLOCK_CHECK_SECONDS
         except Exception:
             # The outermost line of this thread.
             logger.exception("anchoring or comparing clocks failed; it is tried again")

@@ -24,24 +24,24 @@ from audit.ledger import merkle_tree, tables
 from audit.ledger.append import flush_barrier
 from audit.ledger.chain import (
     GENESIS,
-    Break,
     BrokenChain,
+    ChainBreak,
     Walk,
     digest,
 )
-from audit.ledger.keyset import pages
+from audit.ledger.keyset import iter_pages
 from audit.models import Checkpoint, Entry
 from audit.signing import keys, signed_note
 from audit.signing.keys import KeyProblem
 
 logger = logging.getLogger(__name__)
 
-PAGE = 1_000  # entries in memory at a time
-CHUNK = 100  # that are looked at together
+ENTRIES_PER_PAGE = 1_000  # entries in memory at a time
+ENTRIES_PER_COMPARISON = 100  # that are looked at together
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedCheckpoint:
     """A checkpoint, as a plain value."""
 
     size: int
@@ -51,22 +51,22 @@ class Signed:
     created_at: datetime
 
 
-def latest() -> Signed | None:
+def latest_checkpoint() -> SignedCheckpoint | None:
     """The newest checkpoint; None before the first."""
     checkpoint = Checkpoint.objects.first()
     return _plain(checkpoint) if checkpoint else None
 
 
-def of_size(size: int) -> Signed | None:
+def checkpoint_of_size(size: int) -> SignedCheckpoint | None:
     checkpoint = Checkpoint.objects.filter(pk=size).first()
     return _plain(checkpoint) if checkpoint else None
 
 
-def _plain(row: Checkpoint) -> Signed:
-    return Signed(row.size, row.head, row.root, row.note, row.created_at)
+def _plain(row: Checkpoint) -> SignedCheckpoint:
+    return SignedCheckpoint(row.size, row.head, row.root, row.note, row.created_at)
 
 
-def fault() -> str:
+def find_fault() -> str:
     """Why nothing can be signed on top of the last checkpoint, or "". One look, no full check."""
     if last := Checkpoint.objects.first():
         try:
@@ -76,16 +76,16 @@ def fault() -> str:
     return ""
 
 
-def unsigned() -> int:
+def count_unsigned() -> int:
     """How many entries stand under no checkpoint."""
     entries, signed = _sizes()
     return max(0, entries - signed)
 
 
-def sign_due() -> Signed | None:
+def sign_if_due() -> SignedCheckpoint | None:
     """Sign if it is time to: one look into two indexes when nothing is new. Raises as `sign`."""
     entries, signed = _sizes()
-    return sign() if entries > signed and _is_due(entries, signed) else None
+    return sign_all() if entries > signed and _is_due(entries, signed) else None
 
 
 def _sizes() -> tuple[int, int]:
@@ -108,25 +108,25 @@ def _is_due(entries: int, signed: int) -> bool:
     )
 
 
-def sign() -> Signed | None:
+def sign_all() -> SignedCheckpoint | None:
     """Sign all entries there are. None when none is new, or another host was first.
 
     Raises KeyProblem without a key, and BrokenChain when the new entries do not follow from what
     was signed last: that is not signed.
     """
-    with keys.in_force() as signer:
-        return sign_by([signer])
+    with keys.signing_key() as signer:
+        return sign_with([signer])
 
 
-def sign_if_key_is_here() -> None:
+def sign_if_key_exists() -> None:
     """Sign all entries there are; without the key, leave them. Raises BrokenChain."""
     try:
-        sign()
+        sign_all()
     except KeyProblem:
         return
 
 
-def sign_by(signers: Sequence[signed_note.Signer]) -> Signed | None:
+def sign_with(signers: Sequence[signed_note.Signer]) -> SignedCheckpoint | None:
     """The same with these keys, for when keys change."""
     walk, frontier = _grown(Checkpoint.objects.first())
     if frontier is None:
@@ -134,8 +134,10 @@ def sign_by(signers: Sequence[signed_note.Signer]) -> Signed | None:
     # What the note says has to survive a power cut that comes a moment after it was anchored.
     flush_barrier()
     root = frontier.root()
-    note = signed_note.signed(signed_note.Head(signers[0].name, frontier.size, root).text, signers)
-    signed = Signed(frontier.size, walk.head, root.hex(), note, timezone.now())
+    note = signed_note.sign_note(
+        signed_note.CheckpointText(signers[0].name, frontier.size, root).text, signers
+    )
+    signed = SignedCheckpoint(frontier.size, walk.head, root.hex(), note, timezone.now())
     return signed if _insert(signed, frontier.hex()) else None
 
 
@@ -146,12 +148,12 @@ def _grown(last: Checkpoint | None) -> tuple[Walk, merkle_tree.Frontier | None]:
     frontier = (
         merkle_tree.Frontier.from_hex(size, last.frontier) if last else merkle_tree.Frontier()
     )
-    entries = chain.from_iterable(pages(_lines(), "seq", size - 1, PAGE))
+    entries = chain.from_iterable(iter_pages(_lines(), "seq", size - 1, ENTRIES_PER_PAGE))
     if last:
         _expect_signed(last, next(entries, None))
-    while chunk := list(islice(entries, CHUNK)):
+    while chunk := list(islice(entries, ENTRIES_PER_COMPARISON)):
         for lines in walk.follow(chunk):
-            frontier.extend(map(merkle_tree.leaf, lines))
+            frontier.extend(map(merkle_tree.hash_leaf, lines))
     return walk, (frontier if frontier.size > size else None)
 
 
@@ -163,13 +165,13 @@ def _expect_signed(last: Checkpoint, entry: tuple[int, str, str] | None) -> None
     """The new entries have to grow from the very one that was signed last."""
     if entry is None or entry[0] != last.size:
         why = f"{last.size} entries were signed, and the last of them is gone"
-        raise BrokenChain(Break(last.size, why, last.head, ""))
+        raise BrokenChain(ChainBreak(last.size, why, last.head, ""))
     if (found := digest(entry[1])) != last.head or entry[2] != last.head:
         why = "it was signed with another content"
-        raise BrokenChain(Break(last.size, why, last.head, found))
+        raise BrokenChain(ChainBreak(last.size, why, last.head, found))
 
 
-def _insert(signed: Signed, frontier: str) -> bool:
+def _insert(signed: SignedCheckpoint, frontier: str) -> bool:
     """Whether it was ours that came in. Raises IntegrityError when nobody else's did."""
     created_at = connection.ops.adapt_datetimefield_value(signed.created_at)
     row = (signed.size, signed.head, signed.root, frontier, signed.note, created_at)

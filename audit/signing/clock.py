@@ -18,7 +18,7 @@ from django.db import connection
 from audit.ledger import queries
 from audit.ledger.log import ledger, record
 from audit.signing.places import rfc3161
-from audit.signing.places.port import NotTaken
+from audit.signing.places.port import AnchorError
 
 logger = logging.getLogger(__name__)
 
@@ -26,11 +26,11 @@ SOURCES = ("database", "ntp", "tsa")
 NTP_PORT = 123
 NTP_EPOCH = datetime(1900, 1, 1, tzinfo=UTC)
 NTP_REQUEST = b"\x23" + bytes(47)  # RFC 5905: version 4, mode 3, a client
-COARSE = timedelta(seconds=1)  # most authorities write whole seconds
+TSA_RESOLUTION = timedelta(seconds=1)  # most authorities write whole seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Skew:
+class ClockSkew:
     """By how much a clock is ahead of a host's; negative: behind."""
 
     source: str
@@ -47,7 +47,7 @@ class Skew:
         return f"the clock of {self.source} is {seconds:.1f} s {way} that of {self.host}"
 
 
-def check() -> list[Skew]:
+def check_clocks() -> list[ClockSkew]:
     """Compare, and enter what has changed. Answers what was measured."""
     measured = list(_measured())
     for skew in measured:
@@ -57,14 +57,14 @@ def check() -> list[Skew]:
     return measured
 
 
-def apart() -> list[Skew]:
+def excessive_skews() -> list[ClockSkew]:
     """What is on record as too much, of all hosts."""
-    last: dict[tuple[str, str], Skew] = {}
+    last: dict[tuple[str, str], ClockSkew] = {}
     for entry in queries.timeline(*(f"clock:{source}" for source in SOURCES)):
         if entry.detail:
             source = entry.subject.removeprefix("clock:")
             host = entry.detail["host"]
-            last[source, host] = Skew(source, host, entry.detail["milliseconds"])
+            last[source, host] = ClockSkew(source, host, entry.detail["milliseconds"])
     return [skew for skew in last.values() if skew.is_too_much]
 
 
@@ -73,16 +73,16 @@ def _limit() -> float:
     return limit
 
 
-def _measured() -> Iterator[Skew]:
+def _measured() -> Iterator[ClockSkew]:
     for source, read, resolution in _readers():
         before = datetime.now(UTC)
         try:
             there = read()
-        except (NotTaken, OSError) as error:
+        except (AnchorError, OSError) as error:
             logger.warning("the clock of %s could not be read: %s", source, error)
             continue
-        skew = outside(there, before - resolution, datetime.now(UTC))
-        yield Skew(source, socket.gethostname(), round(skew.total_seconds() * 1000))
+        skew = skew_outside(there, before - resolution, datetime.now(UTC))
+        yield ClockSkew(source, socket.gethostname(), round(skew.total_seconds() * 1000))
 
 
 def _readers() -> Iterator[tuple[str, Callable[[], datetime], timedelta]]:
@@ -91,10 +91,10 @@ def _readers() -> Iterator[tuple[str, Callable[[], datetime], timedelta]]:
     if settings.NTP_SERVER:
         yield "ntp", _of_ntp, timedelta(0)
     elif settings.ANCHOR_TSA:
-        yield "tsa", _of_the_authority, COARSE
+        yield "tsa", _of_the_authority, TSA_RESOLUTION
 
 
-def outside(there: datetime, before: datetime, after: datetime) -> timedelta:
+def skew_outside(there: datetime, before: datetime, after: datetime) -> timedelta:
     """How far a reading lies outside the time that it took to ask for it: 0 for what may be."""
     return there - min(max(there, before), after)
 
@@ -121,26 +121,26 @@ def _of_ntp() -> datetime:
 
 def _of_the_authority() -> datetime:
     certificates = Path(settings.ANCHOR_TSA_CERTIFICATES)
-    authority = rfc3161.Authority(
+    authority = rfc3161.TimestampAnchor(
         settings.ANCHOR_TSA, certificates, settings.ANCHOR_TIMEOUT_SECONDS
     )
-    return rfc3161.time_of(authority.put("", 0, "What time is it?").proof)
+    return rfc3161.token_time(authority.put("", 0, "What time is it?").proof)
 
 
-def _entered(skew: Skew) -> int:
+def _entered(skew: ClockSkew) -> int:
     """The last one of this clock and this host on record, in milliseconds."""
     entries = queries.timeline(f"clock:{skew.source}")
     ours = [e.detail["milliseconds"] for e in entries if e.detail and e.detail["host"] == skew.host]
     return int(ours[-1]) if ours else 0
 
 
-def _enter(skew: Skew) -> None:
+def _enter(skew: ClockSkew) -> None:
     subject = f"clock:{skew.source}"
     with ledger():
         record(
             "system.clock_skew",
             subject=subject,
-            n=queries.entries_of(subject),
+            n=queries.count_subject_entries(subject),
             actor="system:clock",
             detail={"host": skew.host, "milliseconds": skew.milliseconds},
         )

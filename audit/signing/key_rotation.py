@@ -17,46 +17,46 @@ from audit.signing.keys import KeyProblem
 from audit.signing.signed_note import Verifier
 
 
-def create(*, by: str, is_lost: bool = False) -> Verifier:
+def create_key(*, by: str, is_lost: bool = False) -> Verifier:
     """The first key of this ledger, or one after a loss, which no older key vouches for.
 
     Takes a key that lies in AUDIT_KEY_FILE already. Raises KeyProblem.
     """
-    with keys.being_changed():
-        known = keys.known()
+    with keys.exclusive_key_change():
+        known = keys.published_keys()
         if known and not is_lost:
             raise KeyProblem(
                 "This ledger has a key. `manage.py audit_keys show` shows it, `rotate` replaces it."
             )
-        if known and keys.are_there():
+        if known and keys.has_private_key():
             raise KeyProblem(
                 f"{keys.private_file()} is not lost. Move it away if it cannot be used."
             )
-        verifier = keys.load_or_make(keys.private_file()).verifier
+        verifier = keys.load_or_create_key(keys.private_file()).verifier
         _enter("ledger.key_created", verifier, by=by, follows=known[-1].verifier if known else None)
-        last = checkpoints.latest()
-        keys.publish(verifier, last.size + 1 if last and known else 0)
+        last = checkpoints.latest_checkpoint()
+        keys.publish_key(verifier, last.size + 1 if last and known else 0)
     return verifier
 
 
-def rotate(*, by: str) -> Verifier:
+def rotate_key(*, by: str) -> Verifier:
     """Replace the key in force. After a failure, start it again: it goes on. Raises KeyProblem."""
-    with keys.being_changed():
+    with keys.exclusive_key_change():
         verifier = _handed_over(by)
-    _anchor_last_word(keys.known()[-1].first)
-    keys.remove_old()
+    _anchor_last_word(keys.published_keys()[-1].first)
+    keys.promote_next_key()
     return verifier
 
 
 def _handed_over(by: str) -> Verifier:
-    old, new = keys.current(), keys.load_or_make(keys.next_file())
+    old, new = keys.load_current_key(), keys.load_or_create_key(keys.next_file())
     if old.verifier == new.verifier:
         return new.verifier  # an earlier start came so far
     _enter("ledger.key_rotated", new.verifier, by=by, follows=old.verifier)
-    signed = checkpoints.sign_by([new, old])
+    signed = checkpoints.sign_with([new, old])
     if signed is None:
         raise KeyProblem("Another host signed meanwhile with the old key. Start this again.")
-    keys.publish(new.verifier, signed.size)
+    keys.publish_key(new.verifier, signed.size)
     return new.verifier
 
 
@@ -65,18 +65,18 @@ def _enter(event: str, verifier: Verifier, *, by: str, follows: Verifier | None)
     subject = f"key:{verifier.key_id.hex()}"
     detail = {"vkey": verifier.text} | ({"follows": follows.text} if follows else {})
     with ledger():
-        n = queries.entries_of(subject)
+        n = queries.count_subject_entries(subject)
         record(event, subject=subject, n=n, actor=by, role=OPERATIONS, detail=detail)
 
 
 def _anchor_last_word(size: int) -> None:
-    signed = checkpoints.of_size(size)
+    signed = checkpoints.checkpoint_of_size(size)
     if signed is None:
         raise KeyProblem(
             f"The checkpoint of {size} entries, in which one key follows the other, is not in this "
             "database: it was changed or replaced. Run `manage.py verify_audit --full`."
         )
-    if problems := anchors.anchor(signed):
+    if problems := anchors.anchor_checkpoint(signed):
         raise KeyProblem(
             "The new key signs. The old one stays until its last word is anchored: "
             f"{' '.join(problems)} Start this again then."

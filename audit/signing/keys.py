@@ -39,7 +39,7 @@ class KeyProblem(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PublishedKey:
     """A public key and the checkpoints that it signs: from `first` on, and up to `last`."""
 
     verifier: Verifier
@@ -61,7 +61,7 @@ def next_file() -> Path:
     return private_file().with_name(f"{private_file().name}.next")
 
 
-def known() -> list[Known]:
+def published_keys() -> list[PublishedKey]:
     """All keys that ever signed, oldest first. Raises KeyProblem."""
     try:
         lines = public_file().read_text(encoding="utf-8").splitlines()
@@ -74,20 +74,20 @@ def known() -> list[Known]:
     return [replace(key, last=last) for key, last in zip(keys, [*lasts, None], strict=False)]
 
 
-def _parsed(number: int, line: str) -> Known:
+def _parsed(number: int, line: str) -> PublishedKey:
     try:
         vkey, first, since = line.split(" ")
-        return Known(Verifier.parse(vkey), int(first), since)
+        return PublishedKey(Verifier.parse(vkey), int(first), since)
     except (BadNote, ValueError) as error:
         raise KeyProblem(f"{public_file()}: line {number} is not a key: {error}.") from error
 
 
 def verifiers() -> list[Verifier]:
     """What may stand under our checkpoints. Raises KeyProblem."""
-    return [key.verifier for key in known()]
+    return [key.verifier for key in published_keys()]
 
 
-def are_there() -> bool:
+def has_private_key() -> bool:
     """Whether this host has a private key. It may still be one that may not be used."""
     try:
         return private_file().exists()
@@ -96,16 +96,16 @@ def are_there() -> bool:
 
 
 @contextmanager
-def in_force() -> Iterator[Signer]:
+def signing_key() -> Iterator[Signer]:
     """The key to sign with, which nobody replaces meanwhile. Raises KeyProblem."""
     if not public_file().exists():
         raise KeyProblem(_NONE_YET)
     with _locked(fcntl.LOCK_SH):
-        yield current()
+        yield load_current_key()
 
 
 @contextmanager
-def being_changed() -> Iterator[None]:
+def exclusive_key_change() -> Iterator[None]:
     """Nobody signs, and nobody else changes keys, meanwhile."""
     with _locked(fcntl.LOCK_EX):
         yield
@@ -125,14 +125,14 @@ def _locked(how: int) -> Iterator[None]:
         os.close(descriptor)
 
 
-def current() -> Signer:
+def load_current_key() -> Signer:
     """The private key of the last public one. Inside one of the above. Raises KeyProblem."""
-    if not (keys := known()):
+    if not (keys := published_keys()):
         raise KeyProblem(_NONE_YET)
     wanted = keys[-1].verifier
     for path in (private_file(), next_file()):
         try:
-            if path.exists() and (signer := load(path)).verifier == wanted:
+            if path.exists() and (signer := load_key(path)).verifier == wanted:
                 return signer
         except PermissionError as error:  # the folder of another user
             raise KeyProblem(f"{path} cannot be read: {error.strerror}.") from error
@@ -142,16 +142,16 @@ def current() -> Signer:
     )
 
 
-def publish(verifier: Verifier, first: int) -> None:
+def publish_key(verifier: Verifier, first: int) -> None:
     """It is in force from the checkpoint of size `first` on."""
     since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     try:
-        durable.append(public_file(), f"{verifier.text} {first} {since}\n")
+        durable.append_durably(public_file(), f"{verifier.text} {first} {since}\n")
     except OSError as error:
         raise KeyProblem(f"{public_file()} cannot be written: {error.strerror}.") from error
 
 
-def load(path: Path) -> Signer:
+def load_key(path: Path) -> Signer:
     """Raises KeyProblem for a file that others can read, or that holds no such key."""
     try:
         _refuse_what_others_reach(path)
@@ -177,19 +177,19 @@ def _refuse_what_others_reach(path: Path) -> None:
         raise KeyProblem(f"Others can put a key into {path.parent}. `chmod 700 {path.parent}`.")
 
 
-def load_or_make(path: Path) -> Signer:
+def load_or_create_key(path: Path) -> Signer:
     """The key in this file, or a new one. Raises KeyProblem."""
     if not path.exists():
         key = Ed25519PrivateKey.generate()
         pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         try:
-            durable.write_secret(path, pem)
+            durable.write_private_file(path, pem)
         except OSError as error:
             raise KeyProblem(f"{path} cannot be written: {error.strerror}.") from error
-    return load(path)
+    return load_key(path)
 
 
-def remove_old() -> None:
+def promote_next_key() -> None:
     """The new key takes the old one's place, of which nothing is left on this host."""
     next_file().replace(private_file())
     durable.fsync_folder(private_file().parent)

@@ -85,7 +85,7 @@ class Signer:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class CheckpointText:
     """What a checkpoint says: this trail had so many entries, under this root."""
 
     origin: str
@@ -97,7 +97,7 @@ class Head:
         return f"{self.origin}\n{self.size}\n{_in_base64(self.root)}\n"
 
     @classmethod
-    def parse(cls, text: str) -> "Head":
+    def parse(cls, text: str) -> "CheckpointText":
         """Raises BadNote. Extension lines after the third are allowed, and passed over."""
         try:
             origin, size, encoded, *_ = text.split("\n")
@@ -109,12 +109,12 @@ class Head:
         return cls(origin, int(size), root)
 
 
-def signed(text: str, signers: Sequence[Signer]) -> str:
+def sign_note(text: str, signers: Sequence[Signer]) -> str:
     """The note of `text`, which ends with a line break, signed by each."""
     return f"{text}\n{''.join(signer.line(text) for signer in signers)}"
 
 
-def opened(note: str, verifiers: Iterable[Verifier]) -> tuple[str, list[Verifier]]:
+def open_note(note: str, verifiers: Iterable[Verifier]) -> tuple[str, list[Verifier]]:
     """The text of a note, and which of these keys signed it.
 
     Raises BadNote when a known key's signature does not hold, or when none of them signed.

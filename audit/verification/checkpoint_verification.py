@@ -13,29 +13,29 @@ from operator import attrgetter
 
 from django.db.models import Max
 
-from audit.ledger.chain import Break, BrokenChain
-from audit.ledger.keyset import pages
-from audit.ledger.merkle_tree import Frontier, leaf
+from audit.ledger.chain import BrokenChain, ChainBreak
+from audit.ledger.keyset import iter_pages
+from audit.ledger.merkle_tree import Frontier, hash_leaf
 from audit.models import Checkpoint, Receipt
 from audit.signing import anchors, keys
-from audit.signing.places.port import Held, Place
+from audit.signing.places.port import Anchor, AnchoredNote
 from audit.signing.signed_note import (
     BadNote,
-    Head,
+    CheckpointText,
     Verifier,
-    opened,
+    open_note,
 )
 
-PAGE = 500  # notes that are compared with the database at a time
+NOTES_PER_PAGE = 500  # notes that are compared with the database at a time
 MAX_CLAIMS = 1_000  # notes kept that the database has not, or otherwise; one is enough to say so
 
 
-class CannotCheck(Exception):
+class CannotVerify(Exception):
     """Something outside of the database that a check needs is not there. Says nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class CheckpointClaim:
     """That the trail had this root when it had `size` entries."""
 
     size: int
@@ -45,12 +45,12 @@ class Claim:
     stored: tuple[str, str, str] | None = None  # head, root and frontier beside it in the row
 
 
-class Heads:
+class ClaimChecker:
     """The tree as it grows, and the claims that it has to meet on its way, in order of size."""
 
     __slots__ = ("_claims", "_next", "_tree", "due", "met")
 
-    def __init__(self, tree: Frontier, claims: Iterable[Claim]) -> None:
+    def __init__(self, tree: Frontier, claims: Iterable[CheckpointClaim]) -> None:
         self._tree = tree
         self._claims = iter(claims)
         self.met = tree.size  # up to here the entries are those that were signed
@@ -61,7 +61,7 @@ class Heads:
         self.due = self._next.size if self._next else 0  # the size at which to call `meet`
 
     def add(self, lines: Iterable[str]) -> None:
-        self._tree.extend(map(leaf, lines))
+        self._tree.extend(map(hash_leaf, lines))
 
     def meet(self, head: str) -> Iterator[str]:
         """A sentence for each fault of what is claimed of this size. Raises BrokenChain."""
@@ -77,11 +77,11 @@ class Heads:
             self._advance()
         self.met = met  # only now: what one note of this size says, another may contradict
 
-    def _compare(self, claim: Claim, root: bytes) -> None:
+    def _compare(self, claim: CheckpointClaim, root: bytes) -> None:
         if claim.root is not None and claim.root != root:
             which = f"one of the entries {self.met + 1:,} to {claim.size:,}"
             why = f"{which} was rewritten after it was signed; {claim.whence} has another root"
-            raise BrokenChain(Break(self.met + 1, why, claim.root.hex(), root.hex()))
+            raise BrokenChain(ChainBreak(self.met + 1, why, claim.root.hex(), root.hex()))
 
     def end(self) -> Iterator[str]:
         """The trail has no more entries: what is claimed of more? Raises BrokenChain."""
@@ -95,7 +95,7 @@ class Heads:
             there = self._tree.size
             why = f"the end of the trail was cut off: {beyond.whence} was signed when it was longer"
             raise BrokenChain(
-                Break(there + 1, why, f"{beyond.size:,} entries", f"{there:,} entries")
+                ChainBreak(there + 1, why, f"{beyond.size:,} entries", f"{there:,} entries")
             )
 
 
@@ -110,11 +110,13 @@ class ReadBack:
 
 
 @dataclass(slots=True)
-class Elsewhere:
+class AnchoredNotes:
     """What the write-once places hold, beside what the database has of it."""
 
     read: dict[str, ReadBack] = field(default_factory=dict)  # by the place's address
-    claims: list[Claim] = field(default_factory=list)  # what the database has not, or otherwise
+    claims: list[CheckpointClaim] = field(
+        default_factory=list
+    )  # what the database has not, or otherwise
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -133,19 +135,19 @@ class Elsewhere:
         return min(claim.size for claim in self.claims) - 1 if self.claims else None
 
 
-def elsewhere(after: int = 0, verifiers: Sequence[Verifier] | None = None) -> Elsewhere:
+def read_anchors(after: int = 0, verifiers: Sequence[Verifier] | None = None) -> AnchoredNotes:
     """Read back the anchored notes of more than `after` entries, believing these keys or ours.
 
     In pages: memory does not grow with their number. Raises CannotCheck without our keys.
     """
-    found = Elsewhere()
+    found = AnchoredNotes()
     verifiers = _verifiers() if verifiers is None else verifiers
-    for place in anchors.places():
+    for place in anchors.configured_anchors():
         read = found.read[place.address] = ReadBack()
         for page in _pages(place, after, read):
             _compare(page, verifiers, read, found)
     largest = max((each.largest for each in found.read.values()), default=0)
-    if not found.errors and (put := newest_put()) > largest:
+    if not found.errors and (put := largest_receipt()) > largest:
         found.problems.append(
             f"The checkpoint of {put:,} entries was put into a write-once place, and is there no "
             f"more: the largest found is of {largest:,}."
@@ -153,34 +155,37 @@ def elsewhere(after: int = 0, verifiers: Sequence[Verifier] | None = None) -> El
     return found
 
 
-def _pages(place: Place, after: int, read: ReadBack) -> Iterator[Sequence[Held]]:
+def _pages(place: Anchor, after: int, read: ReadBack) -> Iterator[Sequence[AnchoredNote]]:
     try:
         notes = iter(place.read_back(after))
-        while page := list(islice(notes, PAGE)):
+        while page := list(islice(notes, NOTES_PER_PAGE)):
             yield page
     except Exception as error:  # noqa: BLE001 - whatever the place's library raises is no finding
         read.error = f"The anchor {place.address} could not be read: {error}"
 
 
-def newest_put(upto: int | None = None) -> int:
+def largest_receipt(upto: int | None = None) -> int:
     """The largest checkpoint that a place which keeps notes gave a receipt for."""
-    keeping = [place.name for place in anchors.places() if place.keeps_notes]
+    keeping = [place.name for place in anchors.configured_anchors() if place.keeps_notes]
     receipts = Receipt.objects.filter(anchor__in=keeping)
     receipts = receipts if upto is None else receipts.filter(checkpoint__lte=upto)
     return receipts.aggregate(Max("checkpoint_id"))["checkpoint_id__max"] or 0
 
 
 def _compare(
-    page: Sequence[Held], verifiers: Sequence[Verifier], read: ReadBack, found: Elsewhere
+    page: Sequence[AnchoredNote],
+    verifiers: Sequence[Verifier],
+    read: ReadBack,
+    found: AnchoredNotes,
 ) -> None:
     """Enter what a place's notes say beside the database."""
-    sizes = [size_of(held.note) for held in page]
+    sizes = [checkpoint_size(held.note) for held in page]
     read.largest = max(read.largest, *sizes)
     rows = Checkpoint.objects.filter(size__in=set(sizes)).values_list("size", "note", "root")
     stored = {size: (note, root) for size, note, root in rows}
     for (place, note, flaw), size in zip(page, sizes, strict=True):
         of_row, root = stored.get(size, ("", ""))
-        claim = None if note == of_row else claimed(note, f"the note in {place}", verifiers)
+        claim = None if note == of_row else read_claim(note, f"the note in {place}", verifiers)
         if claim is None or (claim.root is not None and claim.root.hex() == root):
             _confirm(size, flaw, read)
         elif len(found.problems) < MAX_CLAIMS:
@@ -194,38 +199,40 @@ def _confirm(size: int, flaw: str, read: ReadBack) -> None:
         read.newest, read.flaw = size, flaw
 
 
-def size_of(note: str) -> int:
+def checkpoint_size(note: str) -> int:
     """What it names, believed or not; 0 for what is no checkpoint."""
     try:
-        return Head.parse(note.partition("\n\n")[0] + "\n").size
+        return CheckpointText.parse(note.partition("\n\n")[0] + "\n").size
     except BadNote:
         return 0
 
 
-def _missing(claim: Claim, of_row: str) -> str:
+def _missing(claim: CheckpointClaim, of_row: str) -> str:
     has = "has another" if of_row else "has it no more"
     return f"{claim.whence} is a signed checkpoint of {claim.size:,} entries; the database {has}."
 
 
-def claimed(note: str, whence: str, verifiers: Sequence[Verifier]) -> Claim:
+def read_claim(note: str, whence: str, verifiers: Sequence[Verifier]) -> CheckpointClaim:
     """What a note claims. One that nobody whom we know has signed claims nothing."""
     try:
-        text, signers = opened(note, verifiers)
-        head = Head.parse(text)
+        text, signers = open_note(note, verifiers)
+        head = CheckpointText.parse(text)
     except BadNote as error:
-        return Claim(size_of(note), None, whence, f"Not to be believed is {whence}: {error}.")
+        return CheckpointClaim(
+            checkpoint_size(note), None, whence, f"Not to be believed is {whence}: {error}."
+        )
     if any(signer.name != head.origin for signer in signers):
         other = f"Not to be believed is {whence}: it is of another trail, {head.origin}."
-        return Claim(head.size, None, whence, other)
-    return Claim(head.size, head.root, whence)
+        return CheckpointClaim(head.size, None, whence, other)
+    return CheckpointClaim(head.size, head.root, whence)
 
 
-def claims(
+def iter_claims(
     after: int,
     upto: int | None,
-    more: Sequence[Claim],
+    more: Sequence[CheckpointClaim],
     verifiers: Sequence[Verifier] | None = None,
-) -> Iterator[Claim]:
+) -> Iterator[CheckpointClaim]:
     """Of the database's checkpoints and of `more`, those of sizes in (after, upto], by size.
 
     The keys are those that are believed; None: ours.
@@ -242,28 +249,32 @@ def _verifiers() -> list[Verifier]:
     try:
         return keys.verifiers()
     except Exception as error:
-        raise CannotCheck(f"the public keys of the trail cannot be read: {error}") from error
+        raise CannotVerify(f"the public keys of the trail cannot be read: {error}") from error
 
 
-def newest() -> int:
+def largest_checkpoint() -> int:
     """The largest checkpoint of the database. Ask before entries are read: more may be signed."""
     return Checkpoint.objects.aggregate(Max("size"))["size__max"] or 0
 
 
-def _stored(after: int, upto: int | None, verifiers: Sequence[Verifier] | None) -> Iterator[Claim]:
+def _stored(
+    after: int, upto: int | None, verifiers: Sequence[Verifier] | None
+) -> Iterator[CheckpointClaim]:
     verifiers = _verifiers() if verifiers is None else verifiers
-    rows = Checkpoint.objects.filter(size__lte=newest() if upto is None else upto)
+    rows = Checkpoint.objects.filter(size__lte=largest_checkpoint() if upto is None else upto)
     columns = rows.values_list("size", "note", "head", "root", "frontier")
-    for size, note, *copies in chain.from_iterable(pages(columns, "size", after, PAGE)):
+    for size, note, *copies in chain.from_iterable(
+        iter_pages(columns, "size", after, NOTES_PER_PAGE)
+    ):
         whence = f"the checkpoint of {size:,} entries in the database"
-        claim = claimed(note, whence, verifiers)
+        claim = read_claim(note, whence, verifiers)
         fault = claim.fault
         if claim.root is not None and claim.size != size:
             fault = f"The note of {whence} is of {claim.size:,} entries."
-        yield Claim(size, None if fault else claim.root, whence, fault, tuple(copies))
+        yield CheckpointClaim(size, None if fault else claim.root, whence, fault, tuple(copies))
 
 
-def start(upto: int) -> tuple[int, str, Frontier] | None:
+def trusted_start(upto: int) -> tuple[int, str, Frontier] | None:
     """Size, head and tree of the largest checkpoint of at most so many entries, if it is signed.
 
     None where there is no such checkpoint, or what it says is not what was signed.
@@ -271,7 +282,7 @@ def start(upto: int) -> tuple[int, str, Frontier] | None:
     row = Checkpoint.objects.filter(size__lte=upto).order_by("-size").first()
     if row is None:
         return None
-    claim = claimed(row.note, str(row), _verifiers())
+    claim = read_claim(row.note, str(row), _verifiers())
     try:
         tree = Frontier.from_hex(row.size, row.frontier)
     except ValueError:

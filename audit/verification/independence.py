@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from audit.models import Checkpoint, Entry, Receipt
 from audit.signing import anchors
-from audit.signing.places.port import NotTaken, Place
-from audit.signing.places.rfc3161 import Authority
+from audit.signing.places.port import Anchor, AnchorError
+from audit.signing.places.rfc3161 import TimestampAnchor
 from audit.verification.checkpoint_verification import ReadBack
 from audit.verification.tlog_policy import Policy
 
@@ -24,11 +24,11 @@ NO_INDEPENDENT_ANCHOR = (
     "No independent anchor vouches for the ledger. Set ANCHOR_S3_BUCKET to a bucket with Object "
     "Lock that other people administer (docs/operations.md, How strong a verification is)."
 )
-MAX_TOKENS = 100  # receipts of time stamps that are verified, the newest first
+MAX_VERIFIED_TOKENS = 100  # receipts of time stamps that are verified, the newest first
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class AnchorJudgement:
     """How far the ledger is vouched for, and why no further."""
 
     vouched_to: int = 0  # entries that an independent place vouches for
@@ -46,15 +46,17 @@ class _Vouching:
     weaknesses: list[str] = field(default_factory=list)  # why places do not vouch
 
 
-def judge(read: Mapping[str, ReadBack], policy: Policy | None = None) -> Judgement:
+def judge_anchors(read: Mapping[str, ReadBack], policy: Policy | None = None) -> AnchorJudgement:
     """Judge what places gave back, by address. Database errors pass through.
 
     With a policy each place that it names has to vouch, by kind (`s3`) or by address.
     """
     if not Checkpoint.objects.exists():
-        return Judgement(reasons=("No checkpoint is signed: nothing could vouch for the ledger.",))
+        return AnchorJudgement(
+            reasons=("No checkpoint is signed: nothing could vouch for the ledger.",)
+        )
     found = _Vouching()
-    places = anchors.places()
+    places = anchors.configured_anchors()
     for place in places:
         _examine(place, read.get(place.address, ReadBack()), found)
     stamp, notices = _newest_stamp(places)
@@ -67,10 +69,10 @@ def judge(read: Mapping[str, ReadBack], policy: Policy | None = None) -> Judgeme
     if vouched_to and (late := _late_after(vouched_to)):
         reasons.append(late)
     vouched_by = tuple(address for address, size in found.sizes.items() if size >= vouched_to)
-    return Judgement(vouched_to, vouched_by, tuple(reasons), notices)
+    return AnchorJudgement(vouched_to, vouched_by, tuple(reasons), notices)
 
 
-def _examine(place: Place, read: ReadBack, found: _Vouching) -> None:
+def _examine(place: Anchor, read: ReadBack, found: _Vouching) -> None:
     """Enter its size if it vouches, and otherwise why it does not."""
     if read.error:
         found.errors.append(read.error)
@@ -82,7 +84,7 @@ def _examine(place: Place, read: ReadBack, found: _Vouching) -> None:
         found.weaknesses.append(f"{place.address} holds no checkpoint of this ledger.")
 
 
-def _vouched_to(sizes: Mapping[str, int], places: Sequence[Place], policy: Policy | None) -> int:
+def _vouched_to(sizes: Mapping[str, int], places: Sequence[Anchor], policy: Policy | None) -> int:
     """What one place vouches for, or, with a policy, all of the places that it names."""
     names = policy.places if policy else ()
     required = {address for name in names for address in _matching(name, places)} & sizes.keys()
@@ -91,12 +93,12 @@ def _vouched_to(sizes: Mapping[str, int], places: Sequence[Place], policy: Polic
     return max(sizes.values(), default=0)
 
 
-def _matching(name: str, places: Sequence[Place]) -> list[str]:
+def _matching(name: str, places: Sequence[Anchor]) -> list[str]:
     return [place.address for place in places if name in {place.name, place.address.rstrip("/")}]
 
 
 def _lacks(
-    name: str, places: Sequence[Place], sizes: Mapping[str, int], stamp: int
+    name: str, places: Sequence[Anchor], sizes: Mapping[str, int], stamp: int
 ) -> Iterator[str]:
     """A sentence if what a policy requires is not there."""
     matching = _matching(name, places)
@@ -125,18 +127,18 @@ def _late_after(size: int) -> str:
     )
 
 
-def _newest_stamp(places: Sequence[Place]) -> tuple[int, tuple[str, ...]]:
+def _newest_stamp(places: Sequence[Anchor]) -> tuple[int, tuple[str, ...]]:
     """The size of the newest checkpoint with a token that verifies; and sentences about tokens."""
-    authority = next((place for place in places if isinstance(place, Authority)), None)
+    authority = next((place for place in places if isinstance(place, TimestampAnchor)), None)
     if authority is None:
         return 0, ()
     receipts = Receipt.objects.filter(anchor=authority.name).order_by("-checkpoint_id", "-pk")
     tokens = receipts.values_list("checkpoint_id", "proof", "checkpoint__note")
     refused: tuple[str, ...] = ()
-    for size, proof, note in tokens[:MAX_TOKENS]:
+    for size, proof, note in tokens[:MAX_VERIFIED_TOKENS]:
         try:
             at = authority.stamped_at(proof, note)
-        except NotTaken as error:
+        except AnchorError as error:
             refused = refused or (f"The receipt of {size:,} entries is passed over. {error}",)
             continue
         stamped = (

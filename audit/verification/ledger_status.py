@@ -21,13 +21,13 @@ from audit.verification.independence import NO_INDEPENDENT_ANCHOR
 from audit.verification.verify import COULD_NOT_RUN, EXIT_CODES, Result
 
 # Hosts read anchors back each night, and every entry at least once a week
-# (`audit.verification.runs.nightly`).
-READ_BACK_WITHIN = timedelta(days=2)
-READ_WITHIN = timedelta(days=8)
+# (`audit.verification.runs.run_nightly_check`).
+MAX_READ_BACK_AGE = timedelta(days=2)
+MAX_FULL_CHECK_AGE = timedelta(days=8)
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class AnchorStatus:
     """That a place outside holds the checkpoint."""
 
     anchor: str
@@ -36,7 +36,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class CheckpointStatus:
     """The last checkpoint."""
 
     size: int  # entries under the signature
@@ -44,7 +44,7 @@ class Signed:
     root: str
     at: datetime
     keys: Sequence[str]  # names of those that signed; two when keys change
-    held: Sequence[Held]
+    held: Sequence[AnchorStatus]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ class CurrentVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LedgerStatus:
     entries: int
     head: str  # the hash of the last entry; "" before the first
-    signed: Signed | None
+    signed: CheckpointStatus | None
 
     @property
     def unsigned(self) -> int:
@@ -76,10 +76,10 @@ class Standing:
         return self.entries - (self.signed.size if self.signed else 0)
 
 
-def standing() -> Standing:
+def ledger_status() -> LedgerStatus:
     """Three queries, however long the trail."""
-    entries, head = queries.head() or (0, "")
-    return Standing(entries, head, _last_signed())
+    entries, head = queries.last_entry() or (0, "")
+    return LedgerStatus(entries, head, _last_signed())
 
 
 def current_verdict(now: datetime | None = None) -> CurrentVerdict:
@@ -91,7 +91,7 @@ def current_verdict(now: datetime | None = None) -> CurrentVerdict:
     now = now or timezone.now()
     newest = CheckRun.objects.first()
     at = newest.began_at if newest else None
-    if fault := checkpoints.fault():
+    if fault := checkpoints.find_fault():
         return CurrentVerdict(Result.BROKEN, (fault,), checked_at=at)
     if newest is None:
         return CurrentVerdict(None, ("The ledger has not been checked yet.",))
@@ -117,17 +117,17 @@ def _reservations(
 
     Kept checks are rows that somebody may forge: where no place is independent, none is believed.
     """
-    weaknesses = [place.weakness() for place in anchors.places()]
+    weaknesses = [place.weakness() for place in anchors.configured_anchors()]
     if all(weaknesses):
         return (NO_INDEPENDENT_ANCHOR, *weaknesses)
     if read_back is None:
         return ("The anchors have not been read back yet. Run `manage.py verify_audit --full`.",)
     if not whole or not whole.vouched_to or (read_back.vouched_to or 0) < whole.vouched_to:
         return read_back.findings or ("Nothing outside of this installation vouches for it.",)
-    if now - read_back.began_at > READ_BACK_WITHIN:
+    if now - read_back.began_at > MAX_READ_BACK_AGE:
         when = f"{read_back.began_at:%Y-%m-%d %H:%M:%S} UTC"
         return (f"The anchors were read back last at {when}, which is too long ago.",)
-    if now - whole.began_at > READ_WITHIN:
+    if now - whole.began_at > MAX_FULL_CHECK_AGE:
         when = f"{whole.began_at:%Y-%m-%d %H:%M:%S} UTC"
         return (f"All entries were read last at {when}, which is too long ago.",)
     return ()
@@ -140,12 +140,12 @@ def unsigned_since() -> datetime | None:
     return later.values_list("recorded_at", flat=True).first()
 
 
-def _last_signed() -> Signed | None:
+def _last_signed() -> CheckpointStatus | None:
     row = Checkpoint.objects.first()
     if row is None:
         return None
-    held = [Held(each.anchor, each.place, each.anchored_at) for each in row.receipts.all()]
-    return Signed(row.size, row.head, row.root, row.created_at, _keys(row.note), held)
+    held = [AnchorStatus(each.anchor, each.place, each.anchored_at) for each in row.receipts.all()]
+    return CheckpointStatus(row.size, row.head, row.root, row.created_at, _keys(row.note), held)
 
 
 def _keys(note: str) -> list[str]:
@@ -154,25 +154,25 @@ def _keys(note: str) -> list[str]:
     return [line.removeprefix(SIGNED_BY).partition(" ")[0] for line in lines]
 
 
-def figures() -> dict[str, Any]:
+def status_figures() -> dict[str, Any]:
     """For `status`: numbers, and lists of sentences that are empty when all is well."""
-    last = checkpoints.latest()
+    last = checkpoints.latest_checkpoint()
     return {
         "ledger_signed": last.size if last else 0,
-        "ledger_unsigned": checkpoints.unsigned(),
+        "ledger_unsigned": checkpoints.count_unsigned(),
         "ledger_problems": _problems(),
-        "unanchored": [str(waiting) for waiting in anchors.unanchored()],
-        "clocks_apart": [str(skew) for skew in clock.apart()],
+        "unanchored": [str(waiting) for waiting in anchors.list_unanchored()],
+        "clocks_apart": [str(skew) for skew in clock.excessive_skews()],
     }
 
 
 def _problems() -> list[str]:
     found = []
     try:
-        if not keys.known():
+        if not keys.published_keys():
             found.append("there is no key: nothing is signed")
     except KeyProblem as error:
         found.append(str(error))
-    if fault := checkpoints.fault():
+    if fault := checkpoints.find_fault():
         found.append(f"broken at {fault}")
     return found

@@ -20,10 +20,10 @@ from audit.ledger.bound_rows import (
 )
 from audit.ledger.log import ledger, record
 from audit.ledger.queries import Recorded
-from audit.verification.verify import Notice
+from audit.verification.verify import VerificationNotice
 
-PAGE = 500  # rows that are compared at a time
-LOOKS = 3  # at what seems to differ, before it does
+ROWS_PER_PAGE = 500  # rows that are compared at a time
+MAX_COMPARISONS = 3  # at what seems to differ, before it does
 
 Entries = dict[str, list[Recorded]]  # by subject, oldest first
 
@@ -62,22 +62,22 @@ def record_as_found(kind: BoundKind, why: str) -> None:
 def _rows_that_differ(kind: BoundKind) -> Iterator[str]:
     after = 0
     keys = kind.rows.order_by("pk").values_list("pk", flat=True)
-    while page := list(keys.filter(pk__gt=after)[:PAGE]):
+    while page := list(keys.filter(pk__gt=after)[:ROWS_PER_PAGE]):
         yield from _differing(kind, page)
         after = page[-1]
 
 
 def _differing(kind: BoundKind, keys: Sequence[int]) -> Iterator[str]:
     """Rows and entries are read one after the other: what moves in between does not differ."""
-    rows = bound_rows.digests(kind, keys)
+    rows = bound_rows.row_digests(kind, keys)
     entries = _entries(kind, keys)
     moved = {key for key in rows if any(_faults(kind, key, rows[key], entries))}
-    for _ in range(LOOKS):
+    for _ in range(MAX_COMPARISONS):
         if not moved:
             return
         before, rows, entries = (
             _entries(kind, moved),
-            bound_rows.digests(kind, moved),
+            bound_rows.row_digests(kind, moved),
             _entries(kind, moved),
         )
         at_rest = {
@@ -90,7 +90,7 @@ def _differing(kind: BoundKind, keys: Sequence[int]) -> Iterator[str]:
 
 def _entries(kind: BoundKind, keys: Collection[int]) -> Entries:
     found: Entries = {kind.subject(key): [] for key in keys}
-    for entry in queries.of_events(kind.events, list(found)):
+    for entry in queries.entries_of_events(kind.events, list(found)):
         found[entry.subject].append(entry)
     return found
 
@@ -139,14 +139,14 @@ class _RowHistory:
         if self._row is not None:
             yield from self._unexplained(row, "")
             if others := self._differing(row) & self._named:
-                yield Notice(
+                yield VerificationNotice(
                     f"{subject}: {_listed(others)} cannot be checked: an earlier release changed "
                     "this, and its entries do not say what the row became."
                 )
         elif self._redacted:
-            yield Notice(f"{subject} cannot be checked: {self._redaction()}.")
+            yield VerificationNotice(f"{subject} cannot be checked: {self._redaction()}.")
         else:
-            yield Notice(
+            yield VerificationNotice(
                 f"{subject} cannot be checked: its entries are of an earlier release, which did "
                 "not bind rows."
             )
@@ -158,7 +158,9 @@ class _RowHistory:
             return
         subject, names = self._kind.subject(self._key), _listed(fields)
         if self._redacted:
-            yield Notice(f"{subject}: {names} cannot be checked {where}: {self._redaction()}.")
+            yield VerificationNotice(
+                f"{subject}: {names} cannot be checked {where}: {self._redaction()}."
+            )
         elif where:
             yield f"{subject}: {names} changed {where} without an entry that says so."
         else:
@@ -185,8 +187,8 @@ def _listed(names: Collection[str]) -> str:
 
 
 def _rows_that_are_gone(kind: BoundKind) -> Iterator[str]:
-    subjects = queries.subjects_of_events(kind.events)
-    while page := list(islice(subjects, PAGE)):
+    subjects = queries.iter_subjects_of_events(kind.events)
+    while page := list(islice(subjects, ROWS_PER_PAGE)):
         keys = [int(subject.rpartition(":")[2]) for subject in page]
         there = set(kind.rows.filter(pk__in=keys).values_list("pk", flat=True))
         for key in sorted(set(keys) - there):

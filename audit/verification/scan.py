@@ -14,33 +14,35 @@ from django.db import connection
 from audit.ledger.chain import (  # fmt: skip
     GENESIS,
     REDACTED,
-    Break,
     BrokenChain,
+    ChainBreak,
     Walk,
+    check_in_parts,
     commitment,
     expect,
     expect_each,
-    in_parts,
 )
 from audit.ledger.merkle_tree import Frontier
 from audit.ledger.tables import COLUMNS
 from audit.models import Entry
-from audit.verification.checkpoint_verification import Claim, Heads
+from audit.verification.checkpoint_verification import CheckpointClaim, ClaimChecker
 
 Row = tuple[Any, ...]  # number, line, hash, salt, detail, and the columns that copy the line
 Progress = Callable[[int, int], object]  # entries read, and how many there are to read
 
-LOWEST = -(2**63)  # nothing is to stand before the first entry
-PAGE = 1_000  # numbers that are asked for at a time
-CHUNK = 100  # that are looked at together; more than the processor's cache holds take longer
-LATE = timedelta(seconds=5)  # between what happened and its entry; longer is told
+MIN_SEQ = -(2**63)  # nothing is to stand before the first entry
+ENTRIES_PER_PAGE = 1_000  # numbers that are asked for at a time
+ENTRIES_PER_COMPARISON = (
+    100  # that are looked at together; more than the processor's cache holds take longer
+)
+MAX_ENTRY_DELAY = timedelta(seconds=5)  # between what happened and its entry; longer is told
 
 _COPIES = {name: field for name, field in COLUMNS.items() if name != "seq"}  # it is the number
 _DIFFER = {f"the column '{name}' differs from the line": field for name, field in _COPIES.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class ScanStart:
     """The entry after which a pass begins, its hash, and the tree as it was then."""
 
     seq: int = 0
@@ -48,19 +50,24 @@ class Start:
     tree: Frontier = field(default_factory=Frontier)
 
 
-class Reading:
+class Scan:
     """A pass from `start` to entry `end`, or to the last one. `problems()` does it."""
 
     def __init__(
-        self, start: Start, claims: Iterable[Claim], *, end: int | None = None, progress: Progress
+        self,
+        start: ScanStart,
+        claims: Iterable[CheckpointClaim],
+        *,
+        end: int | None = None,
+        progress: Progress,
     ) -> None:
         self.start, self.end = start, end
-        self.first_bad: Break | None = None
+        self.first_bad: ChainBreak | None = None
         self.times = Times()
         self.holds = start.seq, start.head  # the last entry up to which all does, and its hash
         self._signed = self.holds  # the same of what a signed head stands for
         self._walk = Walk(start.seq, start.head)
-        self._heads = Heads(start.tree, claims)
+        self._heads = ClaimChecker(start.tree, claims)
         self._progress = progress
 
     def problems(self) -> Iterator[str]:
@@ -79,12 +86,12 @@ class Reading:
         except (AttributeError, TypeError, ValueError) as error:
             # SQLite stores anything in any column: a time that is none, a line that is no text.
             nonsense = "a column holds what cannot be read"
-            self.first_bad = Break(self.holds[0] + 1, nonsense, "", str(error))
+            self.first_bad = ChainBreak(self.holds[0] + 1, nonsense, "", str(error))
 
     def _read(self) -> Iterator[str]:
         last = _last() if self.end is None else self.end
         for chunk in _chunks(self.start.seq, last):
-            for rows, _ in in_parts(self._look, chunk):
+            for rows, _ in check_in_parts(self._look, chunk):
                 yield from self._go(rows)
             self._progress(self.holds[0] - self.start.seq, last - self.start.seq)
         if self.end is not None:
@@ -137,7 +144,7 @@ class Times:
         times = zip(seqs, [self.last or recorded[0], *recorded], recorded, strict=False)
         back = [(seq, last - now) for seq, last, now in times if now < last]
         occurred = zip(seqs, recorded, map(datetime.fromisoformat, occurred_at), strict=True)
-        late = [seq for seq, now, then in occurred if now - then > LATE]
+        late = [seq for seq, now, then in occurred if now - then > MAX_ENTRY_DELAY]
         if late:
             self.late += len(late)
             self.first_late = self.first_late or late[0]
@@ -153,7 +160,7 @@ class Times:
             yield f"The database's clock was set back: {self._told_back()}."
         if self.late:
             yield (
-                f"Entered more than {LATE.seconds} seconds after it happened: "
+                f"Entered more than {MAX_ENTRY_DELAY.seconds} seconds after it happened: "
                 f"{_entries(self.late)}, the first of them {self.first_late:,}."
             )
 
@@ -178,13 +185,13 @@ def _chunks(after: int, upto: int) -> Iterator[Sequence[Row]]:
     numbers. Not by a cursor that PostgreSQL keeps: it would put all that it gives into a store
     first, which takes it longer than to find it.
     """
-    found = after + 1 if after else _next(LOWEST)
+    found = after + 1 if after else _next(MIN_SEQ)
     while found is not None and found <= upto:
-        last = min(found + PAGE - 1, upto)
+        last = min(found + ENTRIES_PER_PAGE - 1, upto)
         is_empty = True
         with connection.cursor() as cursor:
             cursor.execute(_statement(), [found, last, found, last])
-            while chunk := cursor.fetchmany(CHUNK):
+            while chunk := cursor.fetchmany(ENTRIES_PER_COMPARISON):
                 is_empty = False
                 yield chunk
         found = _next(last + 1) if is_empty else last + 1

@@ -49,7 +49,7 @@ class _Draft:
     quorum: str = ""
 
 
-def parse(content: bytes) -> Policy:
+def parse_policy(content: bytes) -> Policy:
     """Return the policy in a file's bytes. Raises PolicyError, which names the line."""
     draft, line_number = _Draft(), 0
     for line_number, line in enumerate(content.decode("latin-1").split("\n"), 1):

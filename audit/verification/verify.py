@@ -25,44 +25,44 @@ from itertools import chain, islice
 from django.db import connection
 
 from audit.ledger import append_only
-from audit.ledger.chain import Break
+from audit.ledger.chain import ChainBreak
 from audit.models import CheckRun, Entry
 from audit.signing.signed_note import Verifier
 from audit.verification import checkpoint_verification, independence
-from audit.verification.checkpoint_verification import Elsewhere
-from audit.verification.independence import Judgement
-from audit.verification.scan import Progress, Reading
+from audit.verification.checkpoint_verification import AnchoredNotes
+from audit.verification.independence import AnchorJudgement
+from audit.verification.scan import Progress, Scan
 from audit.verification.start import (
     Mode,
-    Plan,
-    checked,
-    notes_after,
-    plan,
+    ScanPlan,
+    last_checked_seq,
+    plan_scans,
+    read_notes_after,
 )
 from audit.verification.tlog_policy import Policy
 
 
-class Notice(str):
+class VerificationNotice(str):
     """A sentence of a check that is worth knowing, and about nothing wrong."""
 
     __slots__ = ()
 
 
 # Sentences for problems with what was entered after an entry of this number; 0: with anything.
-Check = Callable[[int], Iterable[str]]
+RegisteredCheck = Callable[[int], Iterable[str]]
 MAX_PROBLEMS = 100  # named in a verdict; the rest is counted
 NOT_READ_BACK = "The anchors were not read back in this check."
-NOT_ASKED = Judgement(reasons=(NOT_READ_BACK,))
+NOT_ASKED = AnchorJudgement(reasons=(NOT_READ_BACK,))
 
 Result = CheckRun.Result
 EXIT_CODES = {Result.INTACT: 0, Result.BROKEN: 1, Result.UNANCHORED: 3}
 COULD_NOT_RUN = 2  # the exit code of a check that says nothing about the ledger
 
-_checks: list[Check] = []
+_checks: list[RegisteredCheck] = []
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LedgerVerdict:
     """What was found. Up to entry `entries` all holds that was read; `head` is its hash."""
 
     mode: Mode
@@ -73,7 +73,7 @@ class Verdict:
     relied_on: str  # a sentence: on what this check relies for the others; "" if it read all
     head: str
     seconds: float
-    first_bad: Break | None
+    first_bad: ChainBreak | None
     problems: tuple[str, ...]  # at most MAX_PROBLEMS, each a sentence
     notices: tuple[str, ...]  # worth knowing, and nothing wrong
     vouched_to: int | None  # entries that an independent anchor vouches for; None: none was asked
@@ -98,20 +98,20 @@ class Verdict:
         return (*filter(None, [self.relied_on]), *self.unanchored)
 
 
-def register(check: Check) -> Check:
+def register_check(check: RegisteredCheck) -> RegisteredCheck:
     """Add a check that yields a sentence for each problem; usable as a decorator."""
     if check not in _checks:
         _checks.append(check)
     return check
 
 
-def verify(
+def verify_ledger(
     mode: Mode = Mode.FULL,
     *,
     with_anchors: bool = True,
     policy: Policy | None = None,
     progress: Progress = lambda _done, _total: None,
-) -> Verdict:
+) -> LedgerVerdict:
     """Read what the mode asks for. Raises CannotCheck; database errors pass through.
 
     Without anchors nothing is fetched from afar: for the checks after every batch. A policy says
@@ -119,11 +119,13 @@ def verify(
     have to vouch for the ledger.
     """
     began = time.monotonic()
-    upto = checked()
+    upto = last_checked_seq()
     logs = policy.logs if policy else None
-    after = notes_after(mode, upto)
-    elsewhere = checkpoint_verification.elsewhere(after, logs) if with_anchors else Elsewhere()
-    readings = _readings(plan(mode, elsewhere, upto), elsewhere, logs, progress)
+    after = read_notes_after(mode, upto)
+    elsewhere = (
+        checkpoint_verification.read_anchors(after, logs) if with_anchors else AnchoredNotes()
+    )
+    readings = _readings(plan_scans(mode, elsewhere, upto), elsewhere, logs, progress)
     tail = readings[-1]
     # Rows change without leaving an entry: only the checks after every batch pass old ones over.
     since = 0 if with_anchors or mode in {Mode.FULL, Mode.ROLLING} else tail.start.seq
@@ -132,10 +134,10 @@ def verify(
     broken = next((reading for reading in readings if reading.first_bad), tail)
     entries, head = broken.holds
     again = readings[0] if len(readings) > 1 else None
-    judgement = independence.judge(elsewhere.read, policy) if with_anchors else NOT_ASKED
+    judgement = independence.judge_anchors(elsewhere.read, policy) if with_anchors else NOT_ASKED
     if problems or broken.first_bad:
         judgement = replace(judgement, vouched_to=0, vouched_by=())
-    return Verdict(
+    return LedgerVerdict(
         mode=mode,
         from_seq=tail.start.seq + 1,
         again=(again.start.seq + 1, again.end or 0) if again else None,
@@ -157,7 +159,7 @@ def verify(
     )
 
 
-def _relied_on(upto: int, again: Reading | None, after: int) -> str:
+def _relied_on(upto: int, again: Scan | None, after: int) -> str:
     """A sentence on what stands for entries up to `upto` and notes up to `after` that are not read.
 
     Old notes may contradict what was rewritten together with all newer ones.
@@ -185,33 +187,33 @@ def _relied_on(upto: int, again: Reading | None, after: int) -> str:
 
 
 def _readings(
-    planned: Plan,
-    elsewhere: Elsewhere,
+    planned: ScanPlan,
+    elsewhere: AnchoredNotes,
     logs: Sequence[Verifier] | None,
     progress: Progress,
-) -> list[Reading]:
+) -> list[Scan]:
     """What to read, in order; the last one to the end of the trail."""
     readings = []
     if (again := planned.again) is not None:
         upto = planned.again_to
-        claims = checkpoint_verification.claims(again.seq, upto, elsewhere.claims, logs)
-        readings.append(Reading(again, claims, end=upto, progress=progress))
-    claims = checkpoint_verification.claims(planned.tail.seq, None, elsewhere.claims, logs)
-    return [*readings, Reading(planned.tail, claims, progress=progress)]
+        claims = checkpoint_verification.iter_claims(again.seq, upto, elsewhere.claims, logs)
+        readings.append(Scan(again, claims, end=upto, progress=progress))
+    claims = checkpoint_verification.iter_claims(planned.tail.seq, None, elsewhere.claims, logs)
+    return [*readings, Scan(planned.tail, claims, progress=progress)]
 
 
 def _problems(
-    elsewhere: Elsewhere, readings: Iterable[Reading], since: int, noticed: list[str]
+    elsewhere: AnchoredNotes, readings: Iterable[Scan], since: int, noticed: list[str]
 ) -> Iterator[str]:
     yield from elsewhere.problems
     yield from _since_the_last_check()
     for reading in readings:
         yield from reading.problems()
-    for name in append_only.missing(connection):
+    for name in append_only.missing_triggers(connection):
         yield f"The database does not guard the ledger: {name} is missing or changed."
     for check in _checks:
         for sentence in check(since):
-            if isinstance(sentence, Notice):
+            if isinstance(sentence, VerificationNotice):
                 noticed.append(sentence)
             else:
                 yield sentence

@@ -128,7 +128,7 @@ def _events() -> Iterator[Counter[tuple[str, str]]]:
 
 
 def _look_at_what_is_left(tally: Tally) -> None:
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     broken = [] if verdict.intact else [str(verdict.first_bad), *verdict.problems]
     tally.faults["ledger broken"] = broken
     stock = archive_verification.take_stock(asked_by="system:chaos")

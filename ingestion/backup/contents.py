@@ -167,7 +167,7 @@ def items(folder: Path) -> Iterator[Item]:
 def refuse_changed(folder: Path, manifest: Manifest) -> None:
     """Read every file. Raises BackupProblem unless each is there, and what it was."""
     try:
-        is_the_list = durable.sum_of_file(folder / LIST).sha256 == manifest.list_sha256
+        is_the_list = durable.digest_of_file(folder / LIST).sha256 == manifest.list_sha256
     except OSError as error:
         raise BackupProblem(f"{folder / LIST} cannot be read: {error.strerror}.") from error
     if not is_the_list:
@@ -181,7 +181,7 @@ def refuse_changed(folder: Path, manifest: Manifest) -> None:
 def _fault(item: Item, folder: Path) -> str:
     path = item.path_in(folder)
     try:
-        found = durable.sum_of_file(path)
+        found = durable.digest_of_file(path)
     except FileNotFoundError:
         return f"{path} is missing."
     except OSError as error:

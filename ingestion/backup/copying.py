@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import IO
 
 from audit.files import durable
-from audit.files.durable import Sum
+from audit.files.durable import FileDigest
 
 BLOCK = 1 << 20  # bytes in memory at a time
 
 
-def copied(source: IO[bytes], target: Path) -> Sum:
+def copied(source: IO[bytes], target: Path) -> FileDigest:
     """All of it into a new file, durable when this returns. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("xb") as out:
-        written = durable.write(out, iter(partial(source.read, BLOCK), b""))
+        written = durable.write_chunks(out, iter(partial(source.read, BLOCK), b""))
         durable.sync(out)
     durable.fsync_folder(target.parent)
     return written

@@ -22,10 +22,10 @@ from audit.files import durable
 from audit.ledger import database_roles, queries
 from audit.ledger.actors import OPERATIONS
 from audit.ledger.chain import BrokenChain
-from audit.ledger.log import ledger, record, written
+from audit.ledger.log import ledger, record, write_time
 from audit.signing import anchors, checkpoints
 from audit.signing.keys import KeyProblem
-from audit.signing.places.port import NotTaken
+from audit.signing.places.port import AnchorError
 from audit.verification import anchor_backup
 from ingestion.backup import contents, databases
 from ingestion.backup.contents import BackupProblem, Item, Kind, Listing, Manifest
@@ -82,7 +82,7 @@ def make(target: Path, *, actor: str) -> Made:
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contents.alone_in(target), _unfinished(target) as folder:
         with suppress(BrokenChain):  # it is copied as it is, for it is the evidence
-            checkpoints.sign_if_key_is_here()
+            checkpoints.sign_if_key_exists()
         anchors.anchor_due()
         with closing(Listing(folder)) as listing:
             work = _Under(folder, listing)
@@ -97,7 +97,7 @@ def make(target: Path, *, actor: str) -> Made:
 
 
 def _fill(work: _Under, began: datetime) -> Manifest:
-    with database_roles.as_owner(DEFAULT_DB_ALIAS), databases.snapshot():
+    with database_roles.connect_as_owner(DEFAULT_DB_ALIAS), databases.snapshot():
         if waiting := databases.waiting():
             raise BackupProblem(
                 f"The database is of an older release: {waiting[0]} waits for `migrate`. Make the "
@@ -128,8 +128,8 @@ def _unfinished(target: Path) -> Iterator[Path]:
 
 
 def _of_the_moment() -> dict[str, Any]:
-    entries, head = queries.head() or (0, "")
-    signed = checkpoints.latest()
+    entries, head = queries.last_entry() or (0, "")
+    signed = checkpoints.latest_checkpoint()
     return {
         "entries": entries,
         "head": head,
@@ -188,14 +188,14 @@ def _list_the_database(work: _Under) -> None:
     with path.open("rb") as written_out:
         durable.sync(written_out)
     durable.fsync_folder(path.parent)
-    work.listing.add(Item(Kind.DATABASE, path.name, *durable.sum_of_file(path)))
+    work.listing.add(Item(Kind.DATABASE, path.name, *durable.digest_of_file(path)))
 
 
 def _keep_the_anchors(work: _Under, entries: int) -> None:
     try:
-        for name, text in anchor_backup.public_part(entries):
+        for name, text in anchor_backup.anchor_files(entries):
             work.keep(Kind.ANCHORS, name, BytesIO(text.encode()))
-    except (NotTaken, KeyProblem) as error:
+    except (AnchorError, KeyProblem) as error:
         raise BackupProblem(f"The anchors cannot be copied: {error}") from error
 
 
@@ -234,8 +234,8 @@ def _add_to_pool(work: _Under, store: Archive, sha256: str) -> None:
 def _manifest(work: _Under, began: datetime, told: dict[str, Any]) -> Manifest:
     return Manifest(
         **told,
-        began_at=written(began),
-        ended_at=written(datetime.now(UTC)),
+        began_at=write_time(began),
+        ended_at=write_time(datetime.now(UTC)),
         trail=settings.AUDIT_TRAIL,
         software=settings.SOFTWARE_VERSION,
         files=work.listing.files,

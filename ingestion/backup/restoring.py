@@ -20,9 +20,9 @@ from django.utils import timezone
 
 from audit.ledger import database_roles, queries
 from audit.ledger.actors import OPERATIONS
-from audit.ledger.log import ledger, record, written
+from audit.ledger.log import ledger, record, write_time
 from audit.verification import anchor_backup, runs
-from audit.verification.checkpoint_verification import CannotCheck
+from audit.verification.checkpoint_verification import CannotVerify
 from audit.verification.start import Mode
 from ingestion.backup import contents, databases
 from ingestion.backup.contents import BackupProblem, Item, Kind, Manifest
@@ -61,7 +61,7 @@ def restore(place: Path, *, actor: str) -> Restored:
     """Raises BackupProblem, OSError and StorageUnavailable: then nothing works yet."""
     folder = contents.find(place)
     manifest = Manifest.read(folder)
-    with database_roles.as_owner(DEFAULT_DB_ALIAS):
+    with database_roles.connect_as_owner(DEFAULT_DB_ALIAS):
         if refusals := list(_refusals(manifest)):
             raise BackupProblem(" ".join([*refusals, "Nothing was written."]))
         databases.refuse_to_load(manifest.server)
@@ -69,11 +69,11 @@ def restore(place: Path, *, actor: str) -> Restored:
     restored = Restored(folder, manifest)
     for item in contents.items(folder):
         _bring_back(item, folder, restored)
-    with database_roles.as_owner(DEFAULT_DB_ALIAS):
+    with database_roles.connect_as_owner(DEFAULT_DB_ALIAS):
         databases.load(folder / Kind.DATABASE / databases.name())
         if settings.DATABASE_OWNER:
-            database_roles.grant(
-                connections[DEFAULT_DB_ALIAS], database_roles.application(DEFAULT_DB_ALIAS)
+            database_roles.grant_rights(
+                connections[DEFAULT_DB_ALIAS], database_roles.application_role(DEFAULT_DB_ALIAS)
             )
     # All of it is back. What follows says whether it holds, and puts that on record.
     _examine(restored, actor)
@@ -133,7 +133,9 @@ def _bring_back(item: Item, folder: Path, restored: Restored) -> None:
                 spool.bring_back(item.name, iter(partial(opened.read, BLOCK), b""))
             else:
                 copied(opened, spool.path_of(item.name))
-    elif item.kind is Kind.ANCHORS and not anchor_backup.bring_back(item.name, source.read_text()):
+    elif item.kind is Kind.ANCHORS and not anchor_backup.restore_anchor_file(
+        item.name, source.read_text()
+    ):
         restored.notes.append(
             f"ANCHOR_DIR has its {item.name} already, which stays as it is: it may know more."
         )
@@ -141,7 +143,7 @@ def _bring_back(item: Item, folder: Path, restored: Restored) -> None:
 
 def _examine(restored: Restored, actor: str) -> None:
     """Everything, as `verify_audit --full` and `verify_archive` do."""
-    restored.entries, head = queries.head() or (0, "")
+    restored.entries, head = queries.last_entry() or (0, "")
     manifest = restored.manifest
     if (restored.entries, head) != (manifest.entries, manifest.head):
         restored.findings.append("The ledger does not end as the manifest says.")
@@ -155,9 +157,9 @@ def _examine(restored: Restored, actor: str) -> None:
 
 def _ledger(restored: Restored, actor: str) -> Iterator[str]:
     try:
-        known, unreachable = anchor_backup.known_elsewhere()
-        verdict, run = runs.check(Mode.FULL, asked_by=actor)
-    except (CannotCheck, Error) as error:
+        known, unreachable = anchor_backup.largest_anchored_elsewhere()
+        verdict, run = runs.run_check(Mode.FULL, asked_by=actor)
+    except (CannotVerify, Error) as error:
         yield f"The ledger could not be checked: {str(error).strip()}"
         return
     restored.lost = max(0, known - restored.entries)
@@ -191,12 +193,12 @@ def _enter(restored: Restored, actor: str) -> None:
         record(
             "backup.restored",
             subject=subject,
-            n=queries.entries_of(subject),
+            n=queries.count_subject_entries(subject),
             actor=actor,
             role=OPERATIONS,
             detail={
                 "made_at": restored.manifest.began_at,
-                "restored_at": written(datetime.now(UTC)),
+                "restored_at": write_time(datetime.now(UTC)),
                 "entries": restored.entries,
                 "head": restored.manifest.head,
                 "lost": restored.lost,

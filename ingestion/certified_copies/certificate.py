@@ -8,19 +8,24 @@ import orjson
 from reportlab.lib.pagesizes import A4
 
 from audit import electronic_signatures
-from audit.export.trail import Line
-from audit.files.durable import Sum
-from audit.files.pdf_layout import Sheet, heading, title
+from audit.export.trail import LedgerLine
+from audit.files.durable import FileDigest
+from audit.files.pdf_layout import PdfDocument, heading, title
 
 
 def drawn(
-    line: Line, facts: Mapping[str, Any], archived: Sum, files: Mapping[str, Sum], *, since: str
+    line: LedgerLine,
+    facts: Mapping[str, Any],
+    archived: FileDigest,
+    files: Mapping[str, FileDigest],
+    *,
+    since: str,
 ) -> bytes:
     """`line` certifies; `archived` is the original, `files` what the package holds, read back.
 
     `since`: whether the document was changed since it was first received, in any version.
     """
-    sheet = Sheet(
+    sheet = PdfDocument(
         A4,
         title=f"Certified copy of {facts['doc_id']}, site {facts['site']}",
         author=f"SiteLedger {line.fields['software']}",
@@ -29,7 +34,7 @@ def drawn(
     target = BytesIO()
     known = {**_document(facts), "Since first received": since}
     compared = {
-        "As it was filed": Sum(facts["sha256"], facts["size"]),
+        "As it was filed": FileDigest(facts["sha256"], facts["size"]),
         "Read from the archive": archived,
         **files,
     }
@@ -38,7 +43,10 @@ def drawn(
 
 
 def _story(
-    sheet: Sheet, line: Line, known: Mapping[str, str], compared: Mapping[str, Sum]
+    sheet: PdfDocument,
+    line: LedgerLine,
+    known: Mapping[str, str],
+    compared: Mapping[str, FileDigest],
 ) -> Iterator[Any]:
     yield title("Certified copy")
     yield sheet.facts(known)
@@ -66,7 +74,7 @@ def _document(facts: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _signature(line: Line) -> dict[str, str]:
+def _signature(line: LedgerLine) -> dict[str, str]:
     """21 CFR 11.50(a): printed name, date and time, meaning."""
     detail = orjson.loads(line.detail)
     shown = {
@@ -76,7 +84,7 @@ def _signature(line: Line) -> dict[str, str]:
         "Meaning": detail["meaning"],
         "Reason": detail["reason"],
     }
-    if account := detail.get(electronic_signatures.ACCOUNT):
+    if account := detail.get(electronic_signatures.ACCOUNT_KEY):
         shown["Account"] = account
     if seal := detail.get("signature"):  # not in the first entries of an old trail
         bound = f"the original by its SHA-256, and these facts by the digest\n{seal['digest']}"
@@ -84,7 +92,7 @@ def _signature(line: Line) -> dict[str, str]:
     return shown
 
 
-def _record(line: Line) -> dict[str, str]:
+def _record(line: LedgerLine) -> dict[str, str]:
     return {
         "Trail": line.fields["trail"],
         "Entry": f"no. {line.seq:,}",

@@ -11,10 +11,10 @@ from typing import IO
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from audit.electronic_signatures import Signature
+from audit.electronic_signatures import ElectronicSignature
 from audit.ledger import queries
 from audit.ledger.chain import BrokenChain
-from audit.ledger.log import ledger, written
+from audit.ledger.log import ledger, write_time
 from audit.ledger.queries import Recorded
 from ingestion.certified_copies import package
 from ingestion.core.states import DocumentState
@@ -72,7 +72,7 @@ def explain_refusal(document: Document) -> str:
     ) % {"status": status}
 
 
-def certify(document: Document, *, reason: str, by: Signature) -> None:
+def certify(document: Document, *, reason: str, by: ElectronicSignature) -> None:
     """Record a signed certification after comparing the archived file with its digest.
 
     Raises DocumentNotOnFile, or OriginalNotIntact if the file is missing or has changed.
@@ -153,6 +153,6 @@ def _describe(document: Document) -> dict[str, str | int]:
         "packet": document.packet.reference,
         "site_name": f"{site.name}, {site.country}",
         "study": site.study.protocol_number,
-        "received": written(document.received_at),
-        "filed": written(document.settled_at) if document.settled_at else "",
+        "received": write_time(document.received_at),
+        "filed": write_time(document.settled_at) if document.settled_at else "",
     }

@@ -15,10 +15,10 @@ from zipfile import ZipFile, ZipInfo
 import orjson
 
 from audit.export import trail
-from audit.export.since import Since
-from audit.export.trail import Line
+from audit.export.since import DocumentChanges
+from audit.export.trail import LedgerLine
 from audit.files import durable
-from audit.files.durable import Sum
+from audit.files.durable import FileDigest
 from audit.ledger.chain import expect
 from audit.ledger.queries import Recorded
 from ingestion.certified_copies import certificate
@@ -37,7 +37,7 @@ def write(target: IO[bytes], original: IO[bytes], certified: Recorded) -> None:
     """Raises NotTheSame, and BrokenChain for an entry of the document that does not hold."""
     with ZipFile(target, "w") as package:
         add = partial(_add, package, certified.occurred_at)
-        last, since = deque[Line](maxlen=1), Since()
+        last, since = deque[LedgerLine](maxlen=1), DocumentChanges()
         trail_ = add("trail.ndjson", _trail(certified, last, since))
         line = _certification(certified, last)
         facts = _facts(line)
@@ -45,7 +45,7 @@ def write(target: IO[bytes], original: IO[bytes], certified: Recorded) -> None:
         name = f"original/{_UNFIT.sub('_', facts['file'])}"
         archived = add(name, _blocks(original))
         with package.open(name) as file:
-            copy = durable.sum_of(_blocks(file))
+            copy = durable.digest_of_chunks(_blocks(file))
         if not line.fields["sha256"] == archived.sha256 == copy.sha256:
             raise NotTheSame(certified.subject)
         files = {name: copy, "trail.ndjson": trail_, "document.json": document}
@@ -53,32 +53,32 @@ def write(target: IO[bytes], original: IO[bytes], certified: Recorded) -> None:
         add("certificate.pdf", [drawn])
 
 
-def _trail(certified: Recorded, last: deque[Line], since: Since) -> Iterator[bytes]:
+def _trail(certified: Recorded, last: deque[LedgerLine], since: DocumentChanges) -> Iterator[bytes]:
     """The lines of all versions of the document, up to the one that certifies."""
-    for line in trail.of_document(certified.site, certified.doc_id, certified.seq):
+    for line in trail.read_document_lines(certified.site, certified.doc_id, certified.seq):
         last.append(line)
         since.see(line, orjson.loads(line.detail) if line.detail else {})
         yield line.text.encode() + b"\n"
 
 
-def _certification(certified: Recorded, last: deque[Line]) -> Line:
+def _certification(certified: Recorded, last: deque[LedgerLine]) -> LedgerLine:
     found = [line.hash for line in last]
     expect(certified.seq, "it is not among those of its document", [certified.hash], found)
     return last[0]
 
 
-def _facts(line: Line) -> dict[str, Any]:
+def _facts(line: LedgerLine) -> dict[str, Any]:
     """As they were when it was signed, whatever the rows say today."""
     said: dict[str, Any] = orjson.loads(line.detail)["document"]
     return {name: line.fields[name] for name in _OF_THE_LINE} | said
 
 
-def _add(package: ZipFile, at: datetime, name: str, blocks: Iterable[bytes]) -> Sum:
+def _add(package: ZipFile, at: datetime, name: str, blocks: Iterable[bytes]) -> FileDigest:
     """What was written."""
     info = ZipInfo(name, at.timetuple()[:6])
     info.external_attr = 0o644 << 16
     with package.open(info, "w", force_zip64=True) as member:
-        return durable.write(member, blocks)
+        return durable.write_chunks(member, blocks)
 
 
 def _blocks(file: IO[bytes]) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from audit.ledger.log import ledger, record, written
+from audit.ledger.log import ledger, record, write_time
 from ingestion.dispatch import leases, wakeup
 from ingestion.documents.transitions import By
 from ingestion.models import Chunk
@@ -57,7 +57,7 @@ def release_lease(chunk: Chunk, *, by: By) -> bool:
             role=by.role,
             detail={
                 "lease_owner": chunk.lease_owner,
-                "expired": written(chunk.lease_expires_at),
+                "expired": write_time(chunk.lease_expires_at),
             },
         )
         transaction.on_commit(wakeup.wake_worker)

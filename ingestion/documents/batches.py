@@ -83,7 +83,7 @@ def end_if_settled(batch_id: int) -> bool:
         error_code="CAPACITY" if left else "",
         summary=summary(batch),
     )
-    runs.after_a_batch()
+    runs.check_after_batch()
     return True
 
 
@@ -198,7 +198,7 @@ def _ask_to_cancel(batch: Batch, by: By) -> None:
         batch,
         cancel_requested_at=timezone.now(),
         # Carried out by whichever process has the documents: who asked stays who asked.
-        cancel_requested_by=actors.in_full(by.actor),
+        cancel_requested_by=actors.add_process(by.actor),
         cancel_requested_role=by.role,
     )
     _enter(batch, "batch.cancel_requested", n=batch.transitions, by=by)

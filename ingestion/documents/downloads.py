@@ -76,7 +76,7 @@ def record_view(document: Document, *, by: By) -> None:
     with ledger():
         row = transitions.locked(document)
         began = timezone.now() - GOES_ON
-        if not queries.happened(row.subject, VIEWED, by.actor, since=began):
+        if not queries.has_entry(row.subject, VIEWED, by.actor, since=began):
             transitions.enter_next(row, VIEWED, detail={}, by=by)
 
 
@@ -116,7 +116,7 @@ def record_download(
 def _enter_download(document: Document, by: By, part: str, goes_on: bool, reason: str) -> None:
     row = transitions.locked(document)
     began = timezone.now() - GOES_ON
-    if goes_on and queries.happened(row.subject, DOWNLOADED, by.actor, since=began):
+    if goes_on and queries.has_entry(row.subject, DOWNLOADED, by.actor, since=began):
         return
     detail = {"range": part} | ({"reason": reason} if reason else {})
     transitions.enter_next(row, DOWNLOADED, detail=detail, by=by)

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from reportlab.lib.pagesizes import A4
 
-from audit.files.pdf_layout import Sheet, heading, title
+from audit.files.pdf_layout import PdfDocument, heading, title
 from audit.ledger import queries
 from audit.ledger.log import ledger, record
 from ingestion.core.states import DocumentState
@@ -32,7 +32,7 @@ _CHECKS = {
 
 def drawn(packet: Packet) -> bytes:
     """`packet` comes with its site, study, batch and who submitted it."""
-    sheet = Sheet(
+    sheet = PdfDocument(
         A4,
         title=f"Receipt of {packet.reference}",
         author=f"SiteLedger {settings.SOFTWARE_VERSION}",
@@ -51,7 +51,7 @@ def record_download(packet: Packet, *, by: By) -> None:
         record(
             DOWNLOADED,
             subject=packet.subject,
-            n=queries.entries_of(packet.subject),
+            n=queries.count_subject_entries(packet.subject),
             site=packet.site.site_id,
             correlation_id=packet.batch.reference,
             actor=by.actor,
@@ -59,7 +59,7 @@ def record_download(packet: Packet, *, by: By) -> None:
         )
 
 
-def _story(sheet: Sheet, packet: Packet) -> Iterator[Any]:
+def _story(sheet: PdfDocument, packet: Packet) -> Iterator[Any]:
     documents = list(packet.documents.select_related("duplicate_of", "corrects").order_by("pk"))
     yield title(f"Receipt of {packet.reference}")
     yield sheet.facts(_facts(packet, documents))

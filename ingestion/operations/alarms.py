@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from audit.ledger import queries
-from audit.ledger.queries import Search
+from audit.ledger.queries import EntrySearch
 from audit.signing import anchors
 from audit.verification import ledger_status
 from audit.verification.verify import Result
@@ -97,7 +97,7 @@ def _chain() -> Iterator[Alarm]:
 
 def _anchor() -> Iterator[Alarm]:
     patience = timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
-    for waiting in anchors.unanchored():
+    for waiting in anchors.list_unanchored():
         if timezone.now() - waiting.since > patience:
             yield Alarm(
                 f"anchor:{waiting.anchor}",
@@ -184,7 +184,7 @@ def _disk() -> Iterator[Alarm]:
 
 def _locked() -> Iterator[Alarm]:
     since = timezone.now() - LOCKED_FOR
-    count = sum(queries.count(Search(event=event, since=since)) for event in LOCKED)
+    count = sum(queries.count_entries(EntrySearch(event=event, since=since)) for event in LOCKED)
     if count:
         sentence = ngettext(
             "A sign-in was locked in the last hour after failed attempts.",

@@ -14,9 +14,9 @@ import orjson
 
 from audit.ledger import queries
 from audit.ledger.chain import event_id
-from audit.ledger.log import composed
+from audit.ledger.log import normalize_text
 from audit.ledger.queries import Recorded
-from audit.verification.verify import Notice
+from audit.verification.verify import VerificationNotice
 from ingestion.models import Document, Finding
 
 PAGE = 1_000  # documents whose findings are compared at a time
@@ -31,7 +31,7 @@ def findings_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
     """
     keys: Iterator[int]
     if since:
-        subjects = queries.subjects("document:", since=since)
+        subjects = queries.iter_subjects("document:", since=since)
         keys = (int(subject.partition(":")[2]) for subject in subjects)
     else:
         keys = Document.objects.order_by("pk").values_list("pk", flat=True).iterator(PAGE)
@@ -62,9 +62,9 @@ def _faults(keys: Collection[int]) -> Iterator[tuple[int, str]]:
     found: dict[str, list[Finding]] = defaultdict(list)
     for finding in Finding.objects.filter(document__in=keys).order_by("pk"):
         found[event_id(f"document:{finding.document_id}", finding.attempt)].append(finding)
-    entries = {entry.event_id: entry for entry in queries.of_event_ids(found.keys())}
+    entries = {entry.event_id: entry for entry in queries.entries_by_event_ids(found.keys())}
     subjects = [f"document:{key}" for key in sorted(set(keys))]
-    entries |= {entry.event_id: entry for entry in queries.saying(subjects, FINDINGS)}
+    entries |= {entry.event_id: entry for entry in queries.entries_with_detail(subjects, FINDINGS)}
     for each in found.keys() - entries.keys():
         key = found[each][0].document_id
         for finding in found[each]:
@@ -81,7 +81,7 @@ def _compared(entry: Recorded, rows: Sequence[Finding]) -> Iterator[str]:
     if entry.is_redacted:
         if primary not in ([], [entry.code]):
             yield f"{where} are not as recorded: {', '.join(primary)} did not decide."
-        yield Notice(f"{where} cannot be checked: its detail is redacted.")
+        yield VerificationNotice(f"{where} cannot be checked: its detail is redacted.")
         return
     detail = entry.detail or {}
     told: list[Mapping[str, Any]] = detail.get(FINDINGS, [])
@@ -114,7 +114,9 @@ def _told_otherwise(
 
 def _text(code: str, page: int, facts: Mapping[str, Any]) -> str:
     """As a detail has it: all text in NFC."""
-    return orjson.dumps([code, page, composed(dict(facts))], option=orjson.OPT_SORT_KEYS).decode()
+    return orjson.dumps(
+        [code, page, normalize_text(dict(facts))], option=orjson.OPT_SORT_KEYS
+    ).decode()
 
 
 def _short(text: str) -> str:

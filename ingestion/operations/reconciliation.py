@@ -12,7 +12,7 @@ from itertools import islice
 from django.db.models import F, Value
 
 from audit.ledger import queries
-from audit.ledger.queries import Last
+from audit.ledger.queries import LastState
 from ingestion.core.states import DocumentState
 from ingestion.models import Batch, Document
 
@@ -32,7 +32,7 @@ def rows_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
     for kind, model in models.items():
         if since == 0:
             yield from _rows_that_differ(kind, model)
-        subjects = queries.subjects(f"{kind}:", since=since)
+        subjects = queries.iter_subjects(f"{kind}:", since=since)
         while page := list(islice(subjects, PAGE)):
             there = _rows(kind, model, page)
             for subject in dict.fromkeys(page):
@@ -50,13 +50,13 @@ def _rows_that_differ(kind: str, model: _Model) -> Iterator[str]:
 
 def _differing(kind: str, model: _Model, rows: Mapping[str, _Row]) -> Iterator[str]:
     """Rows and entries are read one after the other: what moves in between does not differ."""
-    suspects = [subject for subject, _ in _faults(rows, queries.last_of(list(rows)))]
+    suspects = [subject for subject, _ in _faults(rows, queries.last_states(list(rows)))]
     for _ in range(LOOKS):
         if not suspects:
             return
-        before = queries.last_of(suspects)
+        before = queries.last_states(suspects)
         rows = _rows(kind, model, suspects)
-        recorded = queries.last_of(suspects)
+        recorded = queries.last_states(suspects)
         at_rest = {
             subject: row
             for subject, row in rows.items()
@@ -67,7 +67,9 @@ def _differing(kind: str, model: _Model, rows: Mapping[str, _Row]) -> Iterator[s
         suspects = [subject for subject in rows if subject not in at_rest]
 
 
-def _faults(rows: Mapping[str, _Row], recorded: Mapping[str, Last]) -> Iterator[tuple[str, str]]:
+def _faults(
+    rows: Mapping[str, _Row], recorded: Mapping[str, LastState]
+) -> Iterator[tuple[str, str]]:
     for subject, (state, sha256) in rows.items():
         last = recorded.get(subject)
         if last is None or last.state != state:

@@ -54,8 +54,8 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
         spool.drop(upload)
     if days:
         before = timezone.now() - timedelta(days=days)
-        background_jobs.forget(before)
-        runs.forget(before)
+        background_jobs.remove_old_jobs(before)
+        runs.remove_old_runs(before)
         page_previews.prune(before)
         alerts.forget(before)
     return Pruned(len(finished), chunks, len(leftovers))

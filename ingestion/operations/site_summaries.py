@@ -39,7 +39,7 @@ def refresh(*, today: date | None = None) -> int:
     Whatever is entered while it runs is counted the next time: `seq` is read first.
     """
     today = today or timezone.now().date()
-    seq, _head = queries.head() or (0, "")
+    seq, _head = queries.last_entry() or (0, "")
     stamp = _stamp(today)
     stale = list(_stale(stamp).order_by("pk").values_list("pk", flat=True))
     for keys in batched(stale, AT_ONCE):
@@ -61,7 +61,7 @@ def _stamp(today: date) -> str:
 def _stale(stamp: str) -> "QuerySet[Site]":
     own = SiteSummary.objects.filter(stamp=stamp)
     since: int | None = own.aggregate(Min("seq"))["seq__min"]
-    changed = set() if since is None else queries.sites_since(since)
+    changed = set() if since is None else queries.sites_after(since)
     return Site.objects.exclude(Q(pk__in=own.values("pk")) & ~Q(site_id__in=changed))
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from audit import trail_reviews
 from audit.ledger import queries
-from audit.verification.ledger_status import figures
+from audit.verification.ledger_status import status_figures
 from ingestion.models import Batch, Chunk, Document, PortalLimitState
 from sites.models import Site
 
@@ -36,8 +36,8 @@ def status() -> dict[str, Any]:
     unsettled = Document.objects.unsettled().filter(chunk__isnull=False)
     oldest = unsettled.aggregate(Min("received_at"))["received_at__min"]
     running = Chunk.objects.running()
-    entries, head = queries.head() or (0, "")
-    review = trail_reviews.due()
+    entries, head = queries.last_entry() or (0, "")
+    review = trail_reviews.review_due()
     return {
         "chunks_waiting": waiting.count(),
         "chunks_running": running.count(),
@@ -60,7 +60,7 @@ def status() -> dict[str, Any]:
         "batches_open": Batch.objects.open().count(),
         "ledger_entries": entries,
         "ledger_head": head,
-        **figures(),
+        **status_figures(),
         "ledger_review_due": f"{review.on}" if review.on else "",
         "ledger_review_overdue": review.is_overdue(timezone.now().date()),
     }

@@ -13,7 +13,7 @@ from django.db import IntegrityError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from audit.electronic_signatures import Signature
+from audit.electronic_signatures import ElectronicSignature
 from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import worker_steps
@@ -93,7 +93,12 @@ def find_successors(document: Document) -> list[Document]:
 
 
 def decide(
-    document: Document, given: DecisionInput, *, expected_version: str, user: User, by: Signature
+    document: Document,
+    given: DecisionInput,
+    *,
+    expected_version: str,
+    user: User,
+    by: ElectronicSignature,
 ) -> Decision:
     """Carry out and record a decision. `by.meaning` is empty if the decision is not signed.
 
@@ -124,7 +129,11 @@ def decide(
 
 
 def _redeclare(
-    document: Document, given: DecisionInput, expected_version: str, user: User, by: Signature
+    document: Document,
+    given: DecisionInput,
+    expected_version: str,
+    user: User,
+    by: ElectronicSignature,
 ) -> Decision:
     """Correct the type or the person and run the checks again.
 
@@ -159,7 +168,7 @@ def _check_version(row: Document, expected_version: str) -> None:
         raise DecisionConflict(row.qa_decisions.order_by("pk").last())
 
 
-def _check(row: Document, given: DecisionInput, user: User, by: Signature) -> None:
+def _check(row: Document, given: DecisionInput, user: User, by: ElectronicSignature) -> None:
     """Raise DecisionRefused if the user or the document does not permit this decision."""
     action = given.action
     if is_own(user, row):
@@ -223,7 +232,7 @@ def _register_at_site(
 
 
 def _create_decision(
-    row: Document, given: DecisionInput, other: Document | None, user: User, by: Signature
+    row: Document, given: DecisionInput, other: Document | None, user: User, by: ElectronicSignature
 ) -> Decision:
     target = RULES[given.action].target or DocumentState(row.state)
     decision: Decision = Decision.objects.create(
@@ -250,7 +259,7 @@ def _create_decision(
     return decision
 
 
-def _signed_detail(row: Document, decision: Decision, by: Signature) -> dict[str, Any]:
+def _signed_detail(row: Document, decision: Decision, by: ElectronicSignature) -> dict[str, Any]:
     """Return the detail of the decision's entry: the facts, the signature and the row's key."""
     return {
         **by.over(signature_payload.facts(decision), sha256=row.sha256),
@@ -258,7 +267,7 @@ def _signed_detail(row: Document, decision: Decision, by: Signature) -> dict[str
     }
 
 
-def _move_and_record(row: Document, decision: Decision, by: Signature) -> None:
+def _move_and_record(row: Document, decision: Decision, by: ElectronicSignature) -> None:
     """Change the state and record the entry. Without a change of state, record the entry only."""
     rule = RULES[Action(decision.action)]
     entry: dict[str, Any] = {

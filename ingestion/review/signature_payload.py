@@ -10,7 +10,7 @@ from typing import Any
 from audit import electronic_signatures
 from audit.ledger import queries
 from audit.ledger.queries import Recorded
-from audit.verification.verify import Notice
+from audit.verification.verify import VerificationNotice
 from ingestion.models import Action, Decision
 from ingestion.review.decision_rules import RULES
 from ingestion.storage.archive import archive
@@ -61,12 +61,12 @@ def changed(decision: Decision, *, with_bytes: bool = True) -> list[str]:
 
 def entry_of(decision: Decision) -> Recorded | None:
     """The entry of the ledger that a decision is in; None where there is none."""
-    return _entry_of(decision, queries.of_events(EVENTS, [decision.document.subject]))
+    return _entry_of(decision, queries.entries_of_events(EVENTS, [decision.document.subject]))
 
 
 def account_of(entry: Recorded | None) -> str:
     """What the entry says about the signer's account; "" where it says nothing."""
-    return str((entry.detail or {}).get(electronic_signatures.ACCOUNT, "")) if entry else ""
+    return str((entry.detail or {}).get(electronic_signatures.ACCOUNT_KEY, "")) if entry else ""
 
 
 def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
@@ -80,7 +80,9 @@ def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
     rows = rows.prefetch_related("document__findings")
     while page := list(rows.filter(pk__gt=after)[:PAGE]):
         entries = defaultdict(list)
-        for entry in queries.of_events(EVENTS, {decision.document.subject for decision in page}):
+        for entry in queries.entries_of_events(
+            EVENTS, {decision.document.subject for decision in page}
+        ):
             entries[entry.subject].append(entry)
         for decision in page:
             subject = decision.document.subject
@@ -89,7 +91,7 @@ def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
                 named = ", ".join(differing)
                 yield f"decision {decision.pk} on {subject} is not as it was signed: {named}."
             elif own is not None and own.is_redacted:
-                yield Notice(
+                yield VerificationNotice(
                     f"decision {decision.pk} on {subject} cannot be checked: the detail of entry "
                     f"{own.seq:,} is redacted."
                 )
@@ -99,7 +101,7 @@ def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
 
 def _decisions_that_are_gone() -> Iterator[str]:
     after = 0
-    while page := queries.since_with_events(EVENTS, after, PAGE):
+    while page := queries.entries_after(EVENTS, after, PAGE):
         # Redacted ones do not say which.
         told = {
             detail[DECISION]: entry for entry in page if DECISION in (detail := entry.detail or {})
@@ -127,14 +129,14 @@ def _entry_of(decision: Decision, entries: Iterable[Recorded]) -> Recorded | Non
 def compared(decision: Decision, entry: Recorded | None, *, with_bytes: bool = True) -> list[str]:
     """The same as `changed`, for whoever has the decision's entry at hand."""
     if entry is None:
-        return [electronic_signatures.KEY]
+        return [electronic_signatures.SIGNATURE_KEY]
     sha256 = decision.document.sha256
     if with_bytes and sha256:
         sha256 = _of_the_archive(sha256)
     on_the_line = [name for name, holds in _line(decision, entry) if not holds]
     if entry.is_redacted:
-        return on_the_line + ([electronic_signatures.BYTES] if sha256 != entry.sha256 else [])
-    signed = electronic_signatures.changed(entry, facts(decision), sha256=sha256)
+        return on_the_line + ([electronic_signatures.FILE_NAME] if sha256 != entry.sha256 else [])
+    signed = electronic_signatures.changed_since_signing(entry, facts(decision), sha256=sha256)
     return list(dict.fromkeys([*on_the_line, *signed]))
 
 

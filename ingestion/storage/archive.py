@@ -135,7 +135,7 @@ class FolderArchive:
 
 def refuse_changed(path: Path, sha256: str) -> None:
     """Raises OSError unless the file has this hash."""
-    found = durable.sum_of_file(path).sha256
+    found = durable.digest_of_file(path).sha256
     if found != sha256:
         raise OSError(f"{path} changed on our disk: its bytes now hash to {found}")
 

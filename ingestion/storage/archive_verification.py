@@ -135,12 +135,12 @@ def of_the_night(day: date | None = None) -> list[str]:
 
 def nightly() -> None:
     """Have a night's part read, by a worker that has time."""
-    background_jobs.run_later(KIND, {"parts": of_the_night()})
+    background_jobs.schedule_job(KIND, {"parts": of_the_night()})
 
 
 def work(job: AuditJob) -> Mapping[str, Any]:
     """Read the parts of the archive that the job names, and return what was found."""
-    told = partial(background_jobs.progress, job)
+    told = partial(background_jobs.report_progress, job)
     return take_stock(job.arguments["parts"], asked_by=job.asked_by, progress=told).as_json()
 
 

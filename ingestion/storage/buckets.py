@@ -201,9 +201,9 @@ class BucketArchive(Bucket):
 class BucketSpool(Bucket):
     """`spool.Spool`, as STORAGES["spool"]. Its bucket locks nothing: it is emptied."""
 
-    def keep(self, key: str, chunks: Iterable[bytes]) -> durable.Sum:
+    def keep(self, key: str, chunks: Iterable[bytes]) -> durable.FileDigest:
         with tempfile.NamedTemporaryFile(prefix="siteledger-upload-") as local:
-            written = durable.write(local, chunks)
+            written = durable.write_chunks(local, chunks)
             local.flush()
             self._put_new(key, Path(local.name), written.sha256)
         return written

@@ -105,7 +105,7 @@ def hold_changed(instance: LegalHold, **options: Any) -> None:
 def nightly(parts: Iterable[str]) -> None:
     """Have these parts followed, by a worker that has time."""
     if isinstance(archive(), BucketArchive):
-        background_jobs.run_later(KIND, {"parts": list(parts)})
+        background_jobs.schedule_job(KIND, {"parts": list(parts)})
     else:
         follow(())  # what a bucket that is no longer ours has to follow rings for ever, else
 
@@ -183,7 +183,7 @@ def _note(study: int, update_fields: Collection[str] | None) -> None:
     if Document.objects.filter(site__study=study).exists():
         LockChange.objects.create(study_id=study)
         # A job of its own: one that waits already could be over before this is committed.
-        background_jobs.ask(KIND, {"parts": []}, background_jobs.BY_ITSELF)
+        background_jobs.request_job(KIND, {"parts": []}, background_jobs.SYSTEM_ACTOR)
 
 
 def _note_error(sha256: str, error: str) -> None:

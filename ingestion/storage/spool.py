@@ -19,7 +19,7 @@ from django.conf import settings
 from django.core.files.storage import storages
 
 from audit.files import durable
-from audit.files.durable import Sum
+from audit.files.durable import FileDigest
 from ingestion.core.errors import StorageUnavailable
 
 
@@ -33,7 +33,7 @@ class Spooled:
 class Spool(Protocol):
     """Uploads by their key, `uploads/<uuid>`. Nobody ever writes to what is kept."""
 
-    def keep(self, key: str, chunks: Iterable[bytes]) -> Sum:
+    def keep(self, key: str, chunks: Iterable[bytes]) -> FileDigest:
         """Durable, with its SHA-256 and size; or not there at all. Raises OSError."""
         ...
 
@@ -57,12 +57,12 @@ class Spool(Protocol):
 class FolderSpool:
     """Below SPOOL_DIR."""
 
-    def keep(self, key: str, chunks: Iterable[bytes]) -> Sum:
+    def keep(self, key: str, chunks: Iterable[bytes]) -> FileDigest:
         target = path_of(key)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             with target.open("xb") as out:
-                written = durable.write(out, chunks)
+                written = durable.write_chunks(out, chunks)
                 durable.sync(out)
             durable.fsync_folder(target.parent)
         except BaseException:

@@ -36,7 +36,7 @@ def run(folder: Path, say: Say) -> None:
     package = folder / "package"
     call_command("export_audit", str(package), verbosity=0, stdout=sys.stderr)
     rows: States = {each.subject: (each.state, each.sha256) for each in Document.objects.all()}
-    archive, key = FolderArchive().root, keys.current().verifier.text
+    archive, key = FolderArchive().root, keys.load_current_key().verifier.text
     head = json.loads((package / "manifest.json").read_text())["head"]
     _lose_the_database(folder)
     say(f"{DOCUMENTS} documents were worked, their trail exported, and the database deleted.")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from audit.ledger.actors import in_short
+from audit.ledger.actors import without_process
 from audit.ledger.queries import Recorded, timeline
 from ingestion.models import Document
 from qualification.drills.scene import (
@@ -75,4 +75,11 @@ def _way(document: Document) -> list[object]:
 def _entry(entry: Recorded) -> list[object]:
     findings = entry.detail.get("findings", []) if entry.detail else []
     moved = [entry.event, entry.from_state, entry.to_state, entry.code, entry.sha256]
-    return [*moved, in_short(entry.actor), entry.role, entry.rules, entry.schema_version, findings]
+    return [
+        *moved,
+        without_process(entry.actor),
+        entry.role,
+        entry.rules,
+        entry.schema_version,
+        findings,
+    ]

@@ -122,9 +122,9 @@ def _migrations() -> str:
 
 @SCRIPT.step("Compare the ledger's guards.", "Every trigger there, switched on, unchanged.")
 def _guards() -> str:
-    if missing := append_only.missing(connection):
+    if missing := append_only.missing_triggers(connection):
         raise StepFailed(f"missing or changed: {', '.join(missing)}")
-    wanted = append_only.triggers(connection.vendor)
+    wanted = append_only.trigger_tables(connection.vendor)
     return f"{len(wanted)} triggers are as this release makes them"
 
 
@@ -154,11 +154,11 @@ def _debug() -> str:
     "Look for the ledger's keys.", "A public key in force; where this host signs, its private one."
 )
 def _keys() -> str:
-    known = keys.known()
+    known = keys.published_keys()
     if not known:
         raise StepFailed("there is no key: nothing is signed. `manage.py audit_keys create`")
     told = f"{len(known)} public, in force {known[-1].verifier.text}"
-    if not keys.are_there():
+    if not keys.has_private_key():
         raise NeedsJudgement(f"{told}; this host has no private one, and signs nothing")
     mode = stat.filemode(keys.private_file().stat().st_mode)
     return f"{told}; the private one is {mode}"
@@ -169,15 +169,15 @@ def _keys() -> str:
     "In an anchor that this installation cannot rewrite.",
 )
 def _anchors() -> str:
-    last = ledger_status.standing().signed
+    last = ledger_status.ledger_status().signed
     if last is None:
         raise NeedsJudgement("nothing is signed yet")
     held = ", ".join(f"{each.anchor} ({each.place})" for each in last.held) or "no place yet"
     told = f"the checkpoint of {last.size:,} entries is held by {held}"
     oldest = timezone.now() - timedelta(seconds=settings.AUDIT_UNANCHORED_SECONDS)
-    if waiting := [str(each) for each in anchors.unanchored() if each.since < oldest]:
+    if waiting := [str(each) for each in anchors.list_unanchored() if each.since < oldest]:
         raise StepFailed(f"{told}; {'; '.join(waiting)}")
-    weaknesses = [place.weakness() for place in anchors.places()]
+    weaknesses = [place.weakness() for place in anchors.configured_anchors()]
     if all(weaknesses):
         raise NeedsJudgement(f"{told}; no anchor is independent: {' '.join(weaknesses)}")
     return told
@@ -185,13 +185,13 @@ def _anchors() -> str:
 
 @SCRIPT.step("Ask for the end of the ledger.", "It answers; for comparison later.")
 def _ledger() -> str:
-    entries, head = queries.head() or (0, "none")
+    entries, head = queries.last_entry() or (0, "none")
     return f"trail {settings.AUDIT_TRAIL}: {entries:,} entries, head {head}"
 
 
 @SCRIPT.step("Look for clocks that differ.", "None on record, compared with a time server.")
 def _clock() -> str:
-    if apart := clock.apart():
+    if apart := clock.excessive_skews():
         raise StepFailed("; ".join(map(str, apart)))
     told = f"stored in {settings.TIME_ZONE}; no difference is on record"
     if not (settings.NTP_SERVER or settings.ANCHOR_TSA):

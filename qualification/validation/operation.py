@@ -206,7 +206,7 @@ class Operation:
             closing(sqlite3.connect(copy)) as there,
         ):
             database.backup(there)
-            for guard in append_only.triggers("sqlite"):
+            for guard in append_only.trigger_tables("sqlite"):
                 there.execute(f"DROP TRIGGER {guard}")
             there.execute(
                 "UPDATE audit_entry SET body = replace(body, '\"v\":', '\"V\":') WHERE seq = ?",

@@ -9,7 +9,7 @@ from reportlab.lib.pagesizes import A4, landscape
 from reportlab.platypus import PageBreak, Spacer
 
 from audit.files.pdf_layout import (
-    Sheet,
+    PdfDocument,
     cell,
     heading,
     title,
@@ -52,7 +52,7 @@ def draw_report(
     settings: Mapping[str, str],
 ) -> bytes:
     """Return the PDF. `facts` appear on the first page; `scripts` are results by script name."""
-    sheet = Sheet(landscape(A4), title=NAME, author=facts["Software"], footer=facts["Footer"])
+    sheet = PdfDocument(landscape(A4), title=NAME, author=facts["Software"], footer=facts["Footer"])
     shown = {name: fact for name, fact in facts.items() if name != "Footer"}
     story = [
         *_first_page(sheet, shown, rows, scripts),
@@ -73,7 +73,7 @@ def draw_report(
 
 
 def _first_page(
-    sheet: Sheet,
+    sheet: PdfDocument,
     facts: Mapping[str, str],
     rows: Sequence[MatrixRow],
     scripts: Mapping[str, Sequence[StepResult]],
@@ -88,7 +88,7 @@ def _first_page(
     yield sheet.facts(PARTS)
 
 
-def _signing(sheet: Sheet) -> Iterator[Any]:
+def _signing(sheet: PdfDocument) -> Iterator[Any]:
     header = ("", "Name and role", "Signature", "Date")
     lines = [(name, "", SIGNATURE_SPACE, "") for name in SIGNING]
     yield from sheet.section("For you to sign", header, (0.12, 0.38, 0.35, 0.15), lines)
@@ -113,7 +113,7 @@ def _counted(words: Iterable[str]) -> str:
     return ", ".join(f"{n} {word}" for word, n in Counter(words).items())
 
 
-def _runs(sheet: Sheet, runs: Sequence[RecordedRun]) -> Iterator[Any]:
+def _runs(sheet: PdfDocument, runs: Sequence[RecordedRun]) -> Iterator[Any]:
     if not runs:
         yield heading("Runs of the tests")
         yield cell("None was given: no test was run for this pack. See docs/validation.md.")
@@ -132,7 +132,7 @@ def _runs(sheet: Sheet, runs: Sequence[RecordedRun]) -> Iterator[Any]:
     yield from sheet.section("Runs of the tests", header, (0.24, 0.2, 0.18, 0.24, 0.14), lines)
 
 
-def _matrix(sheet: Sheet, rows: Sequence[MatrixRow]) -> Iterator[Any]:
+def _matrix(sheet: PdfDocument, rows: Sequence[MatrixRow]) -> Iterator[Any]:
     header = ("No.", "What is asked", "Where", "Seen to by", "Tests", "Verdict")
     lines = [
         (
@@ -148,14 +148,14 @@ def _matrix(sheet: Sheet, rows: Sequence[MatrixRow]) -> Iterator[Any]:
     yield from sheet.section("Requirements", header, (0.05, 0.43, 0.22, 0.08, 0.12, 0.1), lines)
 
 
-def _script(sheet: Sheet, name: str, taken: Sequence[StepResult]) -> Iterator[Any]:
+def _script(sheet: PdfDocument, name: str, taken: Sequence[StepResult]) -> Iterator[Any]:
     header = ("Step", "What is done", "Expected", "Observed", "Result", "At (UTC)")
     widths = (0.06, 0.24, 0.21, 0.32, 0.06, 0.11)
     yield PageBreak()
     yield from sheet.section(name, header, widths, [step_columns(step) for step in taken])
 
 
-def _tests(sheet: Sheet, rows: Sequence[MatrixRow]) -> Iterator[Any]:
+def _tests(sheet: PdfDocument, rows: Sequence[MatrixRow]) -> Iterator[Any]:
     lines = [(row.requirement.id, proof.test, str(proof)) for row in rows for proof in row.proofs]
     header = ("No.", "Test", "How it ended, over parameters and runs")
     yield from sheet.section("Tests by requirement", header, (0.05, 0.7, 0.25), lines)

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from audit.files.csv_export import inert
+from audit.files.csv_export import escape_formula
 from qualification.validation.matrix import MatrixRow
 from qualification.validation.steps import StepResult
 
@@ -54,5 +54,5 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     target = io.StringIO(newline="")
     writer = csv.writer(target)
     writer.writerow(header)
-    writer.writerows(map(inert, row) for row in rows)
+    writer.writerows(map(escape_formula, row) for row in rows)
     return target.getvalue().encode("utf-8-sig")

@@ -15,11 +15,11 @@ from uuid import uuid4
 from django.conf import settings
 from django.db.models import QuerySet
 
-from audit.electronic_signatures import Signature
-from audit.files.csv_export import inert
+from audit.electronic_signatures import ElectronicSignature
+from audit.files.csv_export import escape_formula
 from audit.ledger import queries
 from audit.ledger.log import ledger, record
-from audit.ledger.queries import Recorded, Search
+from audit.ledger.queries import EntrySearch, Recorded
 from sites.accounts import identity, lockout
 from sites.approvals import State
 from sites.models import ApprovalRequest, User
@@ -146,7 +146,7 @@ def _grants(people: Iterable[User]) -> dict[tuple[str, str], Recorded]:
     """The entry that gave each person each role last."""
     subjects = [person.actor for person in people]
     given: dict[tuple[str, str], Recorded] = {}
-    for entry in queries.of_events(["user.created", "user.changed"], subjects):
+    for entry in queries.entries_of_events(["user.created", "user.changed"], subjects):
         for role in _given_in(entry):
             given[entry.subject, role] = entry
     return given
@@ -180,7 +180,7 @@ def table(rows: Iterable[Account]) -> str:
     names = [field.name for field in fields(Row)]
     written.writerow(names)
     for row in map(_row, rows):
-        written.writerow([inert(getattr(row, name)) for name in names])
+        written.writerow([escape_formula(getattr(row, name)) for name in names])
     return out.getvalue()
 
 
@@ -213,7 +213,7 @@ def _time(at: datetime | None) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ") if at else ""
 
 
-def sign(rows: Iterable[Account], *, outcome: str, findings: str, by: Signature) -> None:
+def sign(rows: Iterable[Account], *, outcome: str, findings: str, by: ElectronicSignature) -> None:
     """Enter that somebody looked at these accounts."""
     rows = list(rows)
     with ledger():
@@ -236,7 +236,9 @@ def sign(rows: Iterable[Account], *, outcome: str, findings: str, by: Signature)
 
 def reviews() -> list[Review]:
     """The newest first."""
-    return [_review(entry) for entry in queries.find(Search(event=EVENT), limit=_SHOWN)]
+    return [
+        _review(entry) for entry in queries.find_entries(EntrySearch(event=EVENT), limit=_SHOWN)
+    ]
 
 
 def _review(entry: Recorded) -> Review:
@@ -255,8 +257,8 @@ def _review(entry: Recorded) -> Review:
 
 def due_on() -> date | None:
     """When the next one has to be done by; None: nothing is on record yet."""
-    last = queries.find(Search(event=EVENT), limit=1)
-    since = last[0].recorded_at if last else queries.first_moment()
+    last = queries.find_entries(EntrySearch(event=EVENT), limit=1)
+    since = last[0].recorded_at if last else queries.first_recorded_at()
     if since is None:
         return None
     return since.astimezone(UTC).date() + timedelta(days=settings.ACCESS_REVIEW_DAYS)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
-from audit.change_tracking.change_reasons import FIELD
+from audit.change_tracking.change_reasons import REASON_FIELD
 from audit.change_tracking.field_changes import SECRET
 from sites import account_notices
 from sites.accounts import (
@@ -112,7 +112,7 @@ class AccountKeeping(_Base):
         The person's `signing_suspended_at` is saved already. Inside `ledger()`.
         """
         by: Any = request.user
-        identity.ask(person, cause, by=by, reason=request.POST.get(FIELD, "").strip())
+        identity.ask(person, cause, by=by, reason=request.POST.get(REASON_FIELD, "").strip())
         if cause is Cause.CREATED:
             return
         for address in dict.fromkeys([old_address or person.email, person.email]):

@@ -16,7 +16,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from audit.ledger import context
-from audit.ledger.context import Origin
+from audit.ledger.context import RequestOrigin
 from audit.ledger.log import ledger, record
 from sites import account_changes
 from sites.models import User
@@ -30,7 +30,7 @@ _AT_ONCE = 2_000  # rows that one transaction enters
 def count(person: User, request: str, now: datetime) -> None:
     """`request` is as in "200 GET /documents/17/"."""
     began = now - timedelta(seconds=now.timestamp() % STRETCH.total_seconds())
-    client = context.origin().facts.get("address", "")
+    client = context.current_origin().facts.get("address", "")
     same = {"user": person, "began_at": began.replace(microsecond=0), "client": client}
     rows = PageViews.objects.filter(**same, request=request[:300])
     if rows.update(count=F("count") + 1):
@@ -66,8 +66,8 @@ def _enter(views: Sequence[PageViews]) -> None:
     person = account_changes.numbered(first.user_id)
     opened = [{"request": view.request, "times": view.count} for view in views]
     # By the auditor, from where they were: not of the request that happens to enter it.
-    theirs = Origin({"address": first.client}, lambda: (person.actor, str(person)))
-    with context.coming_from(theirs):
+    theirs = RequestOrigin({"address": first.client}, lambda: (person.actor, str(person)))
+    with context.set_origin(theirs):
         record(
             "user.pages_opened",
             subject=person.actor,

@@ -92,7 +92,7 @@ def counts_of(name: str, request: HttpRequest) -> tuple[list[Count], User | None
     if browser := known_browsers.key_of(request, person):
         return [Count(Kind.BROWSER, browser)], person
     counts = [Count(Kind.NAME, name.casefold()[:200])]
-    address = context.origin().facts.get("address", "")
+    address = context.current_origin().facts.get("address", "")
     return counts + ([Count(Kind.ADDRESS, address)] if address else []), person
 
 
@@ -164,7 +164,7 @@ def record_failure(counts: Iterable[Count], name: str, person: User | None) -> d
 
 
 def _tell(each: Count, name: str, person: User | None, until: datetime) -> None:
-    address = context.origin().facts.get("address", "")
+    address = context.current_origin().facts.get("address", "")
     lock = Lock(each.kind, name, address, person.actor if person else "", until)
     if each.kind is Kind.PERSON and person:
         _enter(lock, person)

@@ -75,7 +75,7 @@ def _failed(credentials: Mapping[str, Any], **_signal: Any) -> None:
 def failed(name: str) -> None:
     """Somebody of this name did not get in."""
     enter_failures()
-    count_failure(name, context.origin().facts["address"], timezone.now())
+    count_failure(name, context.current_origin().facts["address"], timezone.now())
 
 
 def as_typed(name: object) -> str:
@@ -84,7 +84,7 @@ def as_typed(name: object) -> str:
 
 
 def _is_request() -> bool:
-    return "address" in context.origin().facts
+    return "address" in context.current_origin().facts
 
 
 def count_lock(name: str, address: str, until: datetime) -> None:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
-from audit.change_tracking.change_reasons import FIELD
+from audit.change_tracking.change_reasons import REASON_FIELD
 from sites.accounts import token_approval
 from sites.models import TOKEN_LIFE, ApiToken, Scope, User
 
@@ -89,7 +89,7 @@ class ApiTokenAdmin(LedgerAdminMixin, admin.ModelAdmin):
             obj.approved_at = None if needs_approval else timezone.now()
         super().save_model(request, obj, form, change)
         if needs_approval:
-            why = request.POST.get(FIELD, "").strip()
+            why = request.POST.get(REASON_FIELD, "").strip()
             token_approval.ask(obj, by=person, reason=why)
 
     def response_add(

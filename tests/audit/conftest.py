@@ -26,7 +26,7 @@ def _own_folders(settings, tmp_path, monkeypatch):
 @pytest.fixture
 def key(db):
     """A ledger with a key: entry 1 says so."""
-    return key_rotation.create(by="system:test")
+    return key_rotation.create_key(by="system:test")
 
 
 @pytest.fixture

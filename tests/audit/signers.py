@@ -4,10 +4,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.utils import timezone
 
 from audit.ledger import chain
-from audit.ledger.merkle_tree import Frontier, leaf
+from audit.ledger.merkle_tree import Frontier, hash_leaf
 from audit.models import Entry
 from audit.signing import anchors, keys, signed_note
-from audit.signing.places.port import Held, Taken
+from audit.signing.places.port import AnchoredNote, AnchorProof
 from tests.audit.support import guards_down, sql
 
 TRAIL = "siteledger"
@@ -23,11 +23,13 @@ class Elsewhere:
 
     def put(self, origin, size, note):
         self.notes[size] = note
-        return Taken(self.address)
+        return AnchorProof(self.address)
 
     def read_back(self, after):
         return [
-            Held(self.address, note) for size, note in sorted(self.notes.items()) if size > after
+            AnchoredNote(self.address, note)
+            for size, note in sorted(self.notes.items())
+            if size > after
         ]
 
     def weakness(self):
@@ -43,7 +45,7 @@ class Notary:
         self.place = self.elsewhere.notes
         if monkeypatch:
             monkeypatch.setattr(keys, "verifiers", self.verifiers)
-            monkeypatch.setattr(anchors, "places", lambda: [self.elsewhere])
+            monkeypatch.setattr(anchors, "configured_anchors", lambda: [self.elsewhere])
 
     def verifiers(self):
         return [self.signer.verifier]
@@ -52,10 +54,10 @@ class Notary:
         """A checkpoint of all entries that are there."""
         tree = Frontier()
         for line in Entry.objects.order_by("seq").values_list("body", flat=True):
-            tree.add(leaf(line))
+            tree.add(hash_leaf(line))
         head = Entry.objects.get(seq=tree.size).hash
-        note = signed_note.signed(
-            signed_note.Head(TRAIL, tree.size, tree.root()).text, [self.signer]
+        note = signed_note.sign_note(
+            signed_note.CheckpointText(TRAIL, tree.size, tree.root()).text, [self.signer]
         )
         sql(
             "INSERT INTO audit_checkpoint (size, head, root, frontier, note, created_at)"
@@ -77,7 +79,7 @@ class Notary:
 
 def read_back(after=0):
     """What all configured places hold."""
-    return [held for place in anchors.places() for held in place.read_back(after)]
+    return [held for place in anchors.configured_anchors() for held in place.read_back(after)]
 
 
 def relink(seq, old, new):

@@ -28,12 +28,12 @@ def write_many(count, *, subject="document:1", **facts):
 def guards_down():
     """What the owner of the tables can do, and the application cannot."""
     settle()
-    append_only.remove(connection)
+    append_only.remove_triggers(connection)
     try:
         yield
     finally:
         settle()
-        append_only.install(connection)
+        append_only.install_triggers(connection)
 
 
 def settle():
@@ -58,7 +58,7 @@ def application_role(transactional_db):
         pytest.skip("SQLite has no roles")
     owner = dict(connection.settings_dict)
     sql(f"CREATE ROLE {APPLICATION} LOGIN PASSWORD 'only for tests'")
-    database_roles.grant(connection, APPLICATION)
+    database_roles.grant_rights(connection, APPLICATION)
     _sign_in({"USER": APPLICATION, "PASSWORD": "only for tests"})
     try:
         yield owner
@@ -78,7 +78,7 @@ def nothing_follows_the_append(monkeypatch):
 
     To be imported by `tests/conftest.py`. In the main process; in all of its threads.
     """
-    extend = append.extend
+    extend = append.append_entries
 
     def extend_and_watch(pending, *, is_the_end):
         block = connection.atomic_blocks[-1]
@@ -93,4 +93,4 @@ def nothing_follows_the_append(monkeypatch):
 
         connection.execute_wrappers.append(watch)
 
-    monkeypatch.setattr(append, "extend", extend_and_watch)
+    monkeypatch.setattr(append, "append_entries", extend_and_watch)

@@ -3,7 +3,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from audit.ledger.actors import in_full
+from audit.ledger.actors import add_process
 from audit.models import Entry
 from tests.audit.support import write, write_many
 from tests.factories import make_user
@@ -55,7 +55,7 @@ def test_not_even_an_administrator_can_write_to_it(inspector, view, args):
     write()
     response = inspector.post(reverse(f"admin:audit_entry_{view}", args=args), {"actor": "x"})
     assert response.status_code == 403
-    assert Entry.objects.get(pk=1).actor == in_full("system:worker")
+    assert Entry.objects.get(pk=1).actor == add_process("system:worker")
 
 
 def test_a_search_finds_a_subject_a_document_or_a_correlation_exactly(inspector):
@@ -71,7 +71,7 @@ def test_pages_of_all_are_counted_by_the_last_number_and_of_a_search_up_to_a_lim
 ):
     write_many(30)
     write_many(20, subject="document:2")
-    monkeypatch.setattr("audit.admin.MOST", 10)
+    monkeypatch.setattr("audit.admin.MAX_COUNTED_ENTRIES", 10)
     monkeypatch.setattr("audit.admin.EntryAdmin.list_per_page", 20)
     pages = [inspector.get(reverse(LIST), {"p": n}).context["cl"] for n in (1, 2, 3)]
     assert {page.result_count for page in pages} == {50}

@@ -22,12 +22,12 @@ connections["default"].settings_dict["NAME"] = sys.argv[1]
 from audit import background_jobs
 
 def count(job):
-    background_jobs.progress(job, 7, 10)
+    background_jobs.report_progress(job, 7, 10)
     print("began", flush=True)
     time.sleep(3600)
 
 background_jobs.register_kind("count", count)
-background_jobs.work_next(sign=lambda: print("alive", flush=True))
+background_jobs.run_next_job(sign=lambda: print("alive", flush=True))
 """
 
 
@@ -47,7 +47,7 @@ def _kinds(monkeypatch):
 
 def count(job):
     for done in range(job.arguments["upto"]):
-        background_jobs.progress(job, done + 1, job.arguments["upto"])
+        background_jobs.report_progress(job, done + 1, job.arguments["upto"])
     return {"counted": job.arguments["upto"]}
 
 
@@ -56,22 +56,22 @@ def fail(job):
 
 
 def work(job):
-    assert background_jobs.work_next()
+    assert background_jobs.run_next_job()
     job.refresh_from_db()
     return job
 
 
 def test_what_is_asked_for_is_done_once_and_says_what_came_of_it(db):
-    job = work(background_jobs.ask("count", {"upto": 3}, "user:7"))
+    job = work(background_jobs.request_job("count", {"upto": 3}, "user:7"))
     assert (job.state, job.result, job.done, job.total) == ("done", {"counted": 3}, 3, 3)
     assert (job.asked_by, job.attempts) == ("user:7", 1)
     assert job.created_at <= job.started_at <= job.finished_at
-    assert not background_jobs.work_next()
+    assert not background_jobs.run_next_job()
 
 
 def test_a_job_that_fails_says_why_and_the_worker_goes_on(db):
-    failed = background_jobs.ask("fail", {}, "user:7")
-    other = background_jobs.ask("count", {"upto": 1}, "user:7")
+    failed = background_jobs.request_job("fail", {}, "user:7")
+    other = background_jobs.request_job("count", {"upto": 1}, "user:7")
     assert work(failed).state == "failed"
     assert failed.error == "ValueError: there is no such thing"
     assert work(other).state == "done"
@@ -79,13 +79,13 @@ def test_a_job_that_fails_says_why_and_the_worker_goes_on(db):
 
 def test_a_kind_that_nobody_knows_is_refused_at_once(db):
     with pytest.raises(ValueError, match="no kind of job 'brew'"):
-        background_jobs.ask("brew", {}, "user:7")
+        background_jobs.request_job("brew", {}, "user:7")
 
 
 def test_a_worker_leaves_a_job_of_a_kind_that_it_does_not_know(db, monkeypatch):
-    newer = background_jobs.ask("count", {"upto": 1}, "user:7")
+    newer = background_jobs.request_job("count", {"upto": 1}, "user:7")
     monkeypatch.setattr(background_jobs, "_kinds", {})
-    assert not background_jobs.work_next()
+    assert not background_jobs.run_next_job()
     newer.refresh_from_db()
     assert (newer.state, newer.attempts) == ("waiting", 0)
 
@@ -94,10 +94,10 @@ def test_a_host_leaves_what_it_cannot_do_and_goes_on(db):
     here = []
     background_jobs.register_kind("elsewhere", count, can_work=lambda: bool(here))
     left, other = (
-        background_jobs.ask(kind, {"upto": 1}, "user:7") for kind in ("elsewhere", "count")
+        background_jobs.request_job(kind, {"upto": 1}, "user:7") for kind in ("elsewhere", "count")
     )
     assert work(other).state == "done"
-    assert not background_jobs.work_next()
+    assert not background_jobs.run_next_job()
     here.append("the key")
     assert work(left).state == "done"
 
@@ -106,7 +106,7 @@ def test_whoever_asks_rings_when_the_row_is_committed(
     db, rings, django_capture_on_commit_callbacks
 ):
     with django_capture_on_commit_callbacks(execute=True):
-        background_jobs.ask("count", {"upto": 1}, "user:7")
+        background_jobs.request_job("count", {"upto": 1}, "user:7")
         assert rings == []
     assert rings == ["ring"]
 
@@ -114,25 +114,25 @@ def test_whoever_asks_rings_when_the_row_is_committed(
 def test_hundreds_that_ask_for_the_same_share_a_job(db, rings):
     soon = timedelta(seconds=30)
     for _ in range(300):
-        background_jobs.run_later("count", {"upto": 1}, delay=soon)
-    background_jobs.run_later("count", {"upto": 2}, delay=soon)
+        background_jobs.schedule_job("count", {"upto": 1}, delay=soon)
+    background_jobs.schedule_job("count", {"upto": 2}, delay=soon)
     assert AuditJob.objects.count() == 2
-    background_jobs.look_after()
-    assert (rings, background_jobs.work_next()) == ([], False)  # not due
+    background_jobs.maintain_jobs()
+    assert (rings, background_jobs.run_next_job()) == ([], False)  # not due
 
 
 def test_what_a_running_job_may_have_missed_is_asked_for_anew(db):
-    background_jobs.run_later("count", {"upto": 1})
+    background_jobs.schedule_job("count", {"upto": 1})
     AuditJob.objects.update(state=AuditJob.State.RUNNING)
-    background_jobs.run_later("count", {"upto": 1})
+    background_jobs.schedule_job("count", {"upto": 1})
     assert AuditJob.objects.count() == 2
 
 
 def test_a_lost_ring_is_rung_again_after_a_while(db, rings):
-    background_jobs.run_later("count", {"upto": 1})
+    background_jobs.schedule_job("count", {"upto": 1})
     now = timezone.now()
     for seconds in (0, 1, 29, 31, 32):
-        background_jobs.look_after(now + timedelta(seconds=seconds))
+        background_jobs.maintain_jobs(now + timedelta(seconds=seconds))
     assert len(rings) == 2
 
 
@@ -141,19 +141,19 @@ def test_a_broker_that_is_away_is_no_trouble(db, monkeypatch):
         raise OSError("no broker")
 
     monkeypatch.setattr(background_jobs, "_runners", [away])
-    job = background_jobs.run_later("count", {"upto": 1})
-    background_jobs.look_after()
+    job = background_jobs.schedule_job("count", {"upto": 1})
+    background_jobs.maintain_jobs()
     assert work(job).state == "done"
 
 
 def test_a_quiet_look_is_one_query(db, rings, django_assert_num_queries):
-    work(background_jobs.run_later("count", {"upto": 1}))
+    work(background_jobs.schedule_job("count", {"upto": 1}))
     with django_assert_num_queries(1):
-        background_jobs.look_after()
+        background_jobs.maintain_jobs()
 
 
 def test_two_workers_do_not_do_the_same(db):
-    job = background_jobs.run_later("count", {"upto": 1})
+    job = background_jobs.schedule_job("count", {"upto": 1})
     assert background_jobs._take(AuditJob.objects.get(pk=job.pk))
     assert not background_jobs._take(AuditJob.objects.get(pk=job.pk))
 
@@ -173,33 +173,33 @@ def start_and_kill():
 
 
 def test_a_job_whose_worker_is_killed_is_done_by_another(transactional_db, rings):
-    job = background_jobs.run_later("count", {"upto": 3})
+    job = background_jobs.schedule_job("count", {"upto": 3})
     assert start_and_kill() == ["began\n", "alive\n", "alive\n"]
     job.refresh_from_db()
     assert (job.state, job.done, job.total) == ("running", 7, 10)  # as its last sign said
-    background_jobs.look_after()
-    assert not background_jobs.work_next()  # it may still be alive
-    background_jobs.look_after(timezone.now() + LATER)
+    background_jobs.maintain_jobs()
+    assert not background_jobs.run_next_job()  # it may still be alive
+    background_jobs.maintain_jobs(timezone.now() + LATER)
     AuditJob.objects.update(due_at=timezone.now())
     assert work(job).result == {"counted": 3}
     assert job.attempts == 2
 
 
 def test_a_job_that_kills_its_workers_fails_in_the_end(db):
-    job = background_jobs.run_later("count", {"upto": 3})
+    job = background_jobs.schedule_job("count", {"upto": 3})
     for _ in range(background_jobs.MAX_ATTEMPTS):
         assert background_jobs._take(job)
-        background_jobs.look_after(timezone.now() + LATER)
+        background_jobs.maintain_jobs(timezone.now() + LATER)
         job.refresh_from_db()
     assert job.state == "failed"
     assert job.error.startswith("Its worker died 3 times")
 
 
 def test_who_was_taken_for_dead_and_is_not_changes_nothing_any_more(db):
-    job = background_jobs.run_later("count", {"upto": 3})
+    job = background_jobs.schedule_job("count", {"upto": 3})
     slow = AuditJob.objects.get(pk=job.pk)
     background_jobs._take(slow)
-    background_jobs.look_after(timezone.now() + LATER)
+    background_jobs.maintain_jobs(timezone.now() + LATER)
     AuditJob.objects.update(due_at=timezone.now())
     work(job)
     background_jobs._end(slow, AuditJob.State.FAILED, error="late")
@@ -208,13 +208,13 @@ def test_who_was_taken_for_dead_and_is_not_changes_nothing_any_more(db):
 
 
 def test_what_was_done_by_itself_long_ago_is_forgotten(db):
-    background_jobs.run_later("count", {"upto": 1})
+    background_jobs.schedule_job("count", {"upto": 1})
     asked, failed = (
-        background_jobs.ask("count", {"upto": 1}, "user:7"),
-        background_jobs.run_later("fail", {}),
+        background_jobs.request_job("count", {"upto": 1}, "user:7"),
+        background_jobs.schedule_job("fail", {}),
     )
-    while background_jobs.work_next():
+    while background_jobs.run_next_job():
         pass
-    assert background_jobs.forget(timezone.now() - LATER) == 0
-    assert background_jobs.forget(timezone.now() + LATER) == 1
+    assert background_jobs.remove_old_jobs(timezone.now() - LATER) == 0
+    assert background_jobs.remove_old_jobs(timezone.now() + LATER) == 1
     assert set(AuditJob.objects.values_list("pk", flat=True)) == {asked.pk, failed.pk}

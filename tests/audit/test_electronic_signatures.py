@@ -5,19 +5,19 @@ from dataclasses import replace
 import pytest
 
 from audit.electronic_signatures import (
-    BYTES,
-    KEY,
-    Signature,
-    changed,
+    FILE_NAME,
+    SIGNATURE_KEY,
+    ElectronicSignature,
+    changed_since_signing,
     is_sound,
 )
-from audit.export.timeline import signature
-from audit.export.trail import Line
+from audit.export.timeline import signature_columns
+from audit.export.trail import LedgerLine
 from audit.ledger import queries
-from audit.ledger.log import ledger, record, written
+from audit.ledger.log import ledger, record, write_time
 
 pytestmark = [pytest.mark.django_db, pytest.mark.requirement("R26")]
-RAFAEL = Signature("user:7", "staff", "Rafael Duarte", "I reviewed this document.")
+RAFAEL = ElectronicSignature("user:7", "staff", "Rafael Duarte", "I reviewed this document.")
 FACTS = {"note": "Ask the chair to sign.", "judged": [{"code": "SIGNATURE_MISSING", "page": 2}]}
 SHA = "ab" * 32
 
@@ -34,7 +34,7 @@ def signed(facts=FACTS, sha256=SHA, by=RAFAEL):
             occurred_at=by.at,
             detail=by.over(facts, sha256=sha256),
         )
-    return queries.find(limit=1)[0]
+    return queries.find_entries(limit=1)[0]
 
 
 @pytest.mark.requirement("R25")
@@ -46,19 +46,19 @@ def test_an_entry_shows_printed_name_time_and_meaning():
 
 
 def test_it_holds_for_what_was_signed():
-    assert changed(signed(), FACTS, sha256=SHA) == []
+    assert changed_since_signing(signed(), FACTS, sha256=SHA) == []
 
 
 def test_it_names_what_is_no_longer_as_it_was():
     entry = signed()
-    assert changed(entry, FACTS | {"note": "Never mind."}, sha256=SHA) == ["note"]
-    assert changed(entry, {"note": FACTS["note"]}, sha256=SHA) == ["judged"]
-    assert changed(entry, FACTS, sha256="cd" * 32) == [BYTES]
+    assert changed_since_signing(entry, FACTS | {"note": "Never mind."}, sha256=SHA) == ["note"]
+    assert changed_since_signing(entry, {"note": FACTS["note"]}, sha256=SHA) == ["judged"]
+    assert changed_since_signing(entry, FACTS, sha256="cd" * 32) == [FILE_NAME]
 
 
 def test_letters_of_another_keyboard_are_the_same_letters():
     composed, apart = "Se\u00f1or", "Sen\u0303or"
-    assert changed(signed({"note": apart}), {"note": composed}, sha256=SHA) == []
+    assert changed_since_signing(signed({"note": apart}), {"note": composed}, sha256=SHA) == []
 
 
 @pytest.mark.parametrize(
@@ -67,25 +67,25 @@ def test_letters_of_another_keyboard_are_the_same_letters():
         {"note": "Never mind."},
         {"printed_name": "Somebody Else"},
         {"meaning": "I approve."},
-        {KEY: {"over": ["note"], "digest": "0" * 64}},
+        {SIGNATURE_KEY: {"over": ["note"], "digest": "0" * 64}},
     ],
     ids=["fact", "name", "meaning", "seal"],
 )
 def test_a_detail_that_was_exchanged_is_no_signature(tampered):
     entry = signed()
     other = replace(entry, detail=entry.detail | tampered)
-    assert changed(other, FACTS | tampered, sha256=SHA) == [KEY]
+    assert changed_since_signing(other, FACTS | tampered, sha256=SHA) == [SIGNATURE_KEY]
 
 
 def test_a_signature_cannot_be_moved_to_another_time_or_other_bytes():
     entry = signed()
-    assert is_sound(entry.detail, SHA, written(entry.occurred_at))
+    assert is_sound(entry.detail, SHA, write_time(entry.occurred_at))
     assert not is_sound(entry.detail, SHA, "2020-01-01T00:00:00.000000Z")
-    assert not is_sound(entry.detail, "cd" * 32, written(entry.occurred_at))
-    assert changed(replace(entry, detail=None), FACTS, sha256=SHA) == [KEY]
+    assert not is_sound(entry.detail, "cd" * 32, write_time(entry.occurred_at))
+    assert changed_since_signing(replace(entry, detail=None), FACTS, sha256=SHA) == [SIGNATURE_KEY]
 
 
 def test_an_export_shows_a_broken_one_as_invalid():
     detail = '{"meaning":"I approve.","printed_name":"R","signature":{"digest":"0","over":[]}}'
     fields = {"sha256": SHA, "occurred_at": "2026-11-20T14:03:00.000000Z"}
-    assert signature(Line("", "", fields, "", detail)) == ("R", "INVALID: I approve.")
+    assert signature_columns(LedgerLine("", "", fields, "", detail)) == ("R", "INVALID: I approve.")

@@ -42,7 +42,7 @@ def test_of_each_app_everything_before_its_first_post_is_run():
         ("audit", "0009_pre_a"), ("sites", "0010_pre_b"), ("audit", "0010_pre_c"),
         ("audit", "0011_post_d"), ("axes", "0011_anything"),
     ]  # fmt: skip
-    assert dict(migration_stages.before_post(plan)) == {
+    assert dict(migration_stages.last_before_post(plan)) == {
         "audit": "0010_pre_c",
         "sites": "0010_pre_b",
         "axes": "0011_anything",
@@ -52,7 +52,7 @@ def test_of_each_app_everything_before_its_first_post_is_run():
 def test_an_upgrade_that_was_not_finished_is_finished_first():
     plan = [("audit", "0009_post_a"), ("audit", "0010_pre_b")]
     with pytest.raises(CommandError, match=r"0010_pre_b waits behind 0009_post_a"):
-        migration_stages.before_post(plan)
+        migration_stages.last_before_post(plan)
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_an_upgrade_that_was_not_finished_is_finished_first():
     [("0009_post_remove_x", True), ("0009_pre_add_post_code", False), ("0009_a_post_for_x", False)],
 )
 def test_a_stage_stands_first_in_a_name(name, is_post):
-    assert migration_stages.is_post(name) is is_post
+    assert migration_stages.is_post_migration(name) is is_post

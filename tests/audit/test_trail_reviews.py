@@ -6,26 +6,26 @@ import pytest
 from django.utils import timezone
 
 from audit import trail_reviews
-from audit.electronic_signatures import Signature
+from audit.electronic_signatures import ElectronicSignature
 from audit.ledger import queries
 from audit.ledger.log import LedgerError
 from audit.models import AppendOnly, AuditReview
-from audit.trail_reviews import DAY, Outcome, Scope
+from audit.trail_reviews import DAY, Outcome, ReviewScope
 from tests.audit.support import write, write_many
 
-RAFAEL = Signature("user:7", "staff", "Rafael Duarte", "review")
+RAFAEL = ElectronicSignature("user:7", "staff", "Rafael Duarte", "review")
 TODAY = timezone.now().date()
 
 
 def sign(since=TODAY - DAY, to=TODAY, **scope):
-    return trail_reviews.sign(
-        Scope(since, to, **scope), findings="I saw nothing.", outcome=Outcome.OPEN, by=RAFAEL
+    return trail_reviews.sign_review(
+        ReviewScope(since, to, **scope), findings="I saw nothing.", outcome=Outcome.OPEN, by=RAFAEL
     )
 
 
 def began(monkeypatch, days_ago):
     moment = datetime.combine(TODAY - timedelta(days=days_ago), time(9), UTC)
-    monkeypatch.setattr(queries, "first_moment", lambda: moment)
+    monkeypatch.setattr(queries, "first_recorded_at", lambda: moment)
 
 
 def review_of(since, to, *, signed=0, site=""):
@@ -51,7 +51,7 @@ def test_a_review_is_an_entry_with_printed_name_and_meaning(db):
     write_many(3, site="0203")
     write(site="0204", subject="document:2")
     review = sign(site="0203")
-    entry = queries.find(limit=1)[0]
+    entry = queries.find_entries(limit=1)[0]
     assert (entry.event, entry.subject, entry.site) == (
         "ledger.reviewed",
         f"review:{review.pk}",
@@ -88,13 +88,13 @@ def test_a_review_cannot_be_changed_or_removed(db):
 
 
 def test_days_are_days_of_utc_and_both_are_included(db):
-    scope = Scope(date(2026, 3, 1), date(2026, 3, 31))
+    scope = ReviewScope(date(2026, 3, 1), date(2026, 3, 31))
     assert scope.search.since == datetime(2026, 3, 1, tzinfo=UTC)
     assert scope.search.until == datetime(2026, 4, 1, tzinfo=UTC)
 
 
 def test_of_an_empty_trail_no_review_is_due(db):
-    due = trail_reviews.due()
+    due = trail_reviews.review_due()
     assert due.on is None
     assert not due.is_overdue(TODAY)
 
@@ -103,11 +103,11 @@ def test_of_an_empty_trail_no_review_is_due(db):
 def test_what_was_never_reviewed_becomes_overdue(db, monkeypatch, settings):
     settings.AUDIT_REVIEW_DAYS = 30
     began(monkeypatch, 29)
-    assert trail_reviews.due().on == TODAY
-    assert not trail_reviews.due().is_overdue(TODAY)
+    assert trail_reviews.review_due().on == TODAY
+    assert not trail_reviews.review_due().is_overdue(TODAY)
     began(monkeypatch, 30)
-    assert trail_reviews.due().is_overdue(TODAY)
-    assert trail_reviews.due().covered_until is None
+    assert trail_reviews.review_due().is_overdue(TODAY)
+    assert trail_reviews.review_due().covered_until is None
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_review_puts_off_the_next_as_far_as_no_day_is_left_out(db, monkeypatch
     began(monkeypatch, 40)
     for each in made:
         review_of(**each)
-    due = trail_reviews.due()
+    due = trail_reviews.review_due()
     assert due.covered_until == (None if covered is None else TODAY - timedelta(days=covered))
     assert due.on == due.since - DAY + timedelta(days=30)
 
@@ -137,6 +137,6 @@ def test_a_review_puts_off_the_next_as_far_as_no_day_is_left_out(db, monkeypatch
 @pytest.mark.requirement("R26")
 def test_a_review_that_was_changed_is_no_longer_as_signed(db):
     review = sign(site="0203")
-    assert trail_reviews.no_longer_as_signed(review) == []
+    assert trail_reviews.changed_since_signing(review) == []
     review.findings = "I saw a great deal."
-    assert trail_reviews.no_longer_as_signed(review) == ["findings"]
+    assert trail_reviews.changed_since_signing(review) == ["findings"]

@@ -24,10 +24,10 @@ def work(settings, tmp_path):
     """`work()` does what waits, as a worker would."""
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR, settings.EXPORT_DIR = tmp_path / "anchors", tmp_path / "exports"
-    key_rotation.create(by="system:tests")
+    key_rotation.create_key(by="system:tests")
 
     def work():
-        while background_jobs.work_next():
+        while background_jobs.run_next_job():
             pass
 
     return work
@@ -81,7 +81,7 @@ def test_a_review_of_the_trail_is_signed(through_the_door, rafael, packet):
     page.get_by_label("Password").fill("correct horse")
     page.get_by_role("button", name="Sign the review").click()
     expect(page.get_by_text(FINDINGS)).to_be_visible()
-    (entry,) = queries.find(limit=1)
+    (entry,) = queries.find_entries(limit=1)
     assert (entry.event, entry.actor) == ("ledger.reviewed", rafael.actor)
 
 
@@ -97,5 +97,5 @@ def test_an_export_is_made_and_downloaded_without_javascript(signed_in, rafael, 
     page.reload()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download export").click()
-    job = background_jobs.latest(KIND, 1)[0]
+    job = background_jobs.latest_jobs(KIND, 1)[0]
     assert download.value.suggested_filename == f"audit-{job.pk}-1.zip"

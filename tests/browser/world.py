@@ -220,11 +220,11 @@ class World:
 
     def _asked_for(self) -> None:
         """A check, an export and two reviews: asked for by pages, done by a worker's function."""
-        key_rotation.create(by="system:tests")
+        key_rotation.create_key(by="system:tests")
         rafael = self.client("rafael")
         self.names["check"] = _key(rafael.post("/admin/audit/verify/now/"))
         self.names["export"] = _key(rafael.post("/admin/audit/export/check/?site=0203"))
-        while background_jobs.work_next():
+        while background_jobs.run_next_job():
             pass
         self.names["check_waits"] = _key(rafael.post("/admin/audit/verify/now/"))
         waiting = f"/admin/audit/export/check/?packet={self.names['filed_packet']}"

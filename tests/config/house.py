@@ -14,11 +14,11 @@ from django.utils import timezone
 from django_q.models import OrmQ, Schedule, Task
 
 from audit import background_jobs, trail_reviews
-from audit.electronic_signatures import Signature
+from audit.electronic_signatures import ElectronicSignature
 from audit.export import job as export_job
 from audit.ledger.log import ledger
-from audit.ledger.queries import head
-from audit.trail_reviews import Outcome, Scope
+from audit.ledger.queries import last_entry
+from audit.trail_reviews import Outcome, ReviewScope
 from audit.verification import runs
 from ingestion.certified_copies import certification
 from ingestion.intake import drafts, open_packets
@@ -184,7 +184,7 @@ def _rows(site, document, admin, qa):
     for row in rows.values():
         if row.pk is None:
             row.save()
-    keys = {name: row.pk for name, row in rows.items()} | {"audit_entry": head()[0]}
+    keys = {name: row.pk for name, row in rows.items()} | {"audit_entry": last_entry()[0]}
     return _pages_of(keys) | {
         "admin:view_on_site.content_type_id": ContentType.objects.get_for_model(document).pk,
         "admin:view_on_site.object_id": document.pk,
@@ -204,20 +204,22 @@ def _pages_of(keys):
 def _trail(document, mara, admin):
     """A check and an export that are done, a review of the trail, and a certified copy."""
     today = date.today()  # noqa: DTZ011 - of whom is not the question here
-    by = Signature(mara.actor, mara.role, str(mara), certification.MEANING)
+    by = ElectronicSignature(mara.actor, mara.role, str(mara), certification.MEANING)
     certification.certify(document, reason=REASON, by=by)
     seq = certification.find_certifications(document, mara.actor)[0].seq
-    review = trail_reviews.sign(
-        Scope(today, today, site=NUMBER),
+    review = trail_reviews.sign_review(
+        ReviewScope(today, today, site=NUMBER),
         findings="I saw nothing.",
         outcome=Outcome.NOTHING_FOUND,
-        by=Signature(admin.actor, admin.role, "Ada", "review"),
+        by=ElectronicSignature(admin.actor, admin.role, "Ada", "review"),
     )
-    check = runs.check_now(admin.actor)
+    check = runs.request_check(admin.actor)
     search = {"sites": [NUMBER], "subjects": [], "doc_id": "", "since": "", "until": ""}
     call_command("audit_keys", "create", verbosity=0, stdout=io.StringIO())
-    export = background_jobs.ask(export_job.KIND, search | {"packet": "", "study": ""}, admin.actor)
-    while background_jobs.work_next():
+    export = background_jobs.request_job(
+        export_job.KIND, search | {"packet": "", "study": ""}, admin.actor
+    )
+    while background_jobs.run_next_job():
         pass
     return {
         "certified_copy.seq": seq,

@@ -36,16 +36,18 @@ def test_every_migration_is_named_for_its_stage(loader):
 
 def test_old_code_goes_on_after_every_migration_that_runs_before_it_is_replaced(loader):
     for (app, name), migration in bound(loader).items():
-        if not migration_stages.is_post(name):
+        if not migration_stages.is_post_migration(name):
             before = loader.project_state((app, name), at_end=False)
             assert not stumbles(migration, before), f"{app}.{name} has to be post"
 
 
 def test_none_of_before_waits_for_one_of_after(loader):
     for (app, name), migration in bound(loader).items():
-        if not migration_stages.is_post(name):
+        if not migration_stages.is_post_migration(name):
             waits_for = [
-                need for need in migration.dependencies if migration_stages.is_post(need[1])
+                need
+                for need in migration.dependencies
+                if migration_stages.is_post_migration(need[1])
             ]
             assert all(need[0] == app for need in waits_for), f"{app}.{name}"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from audit.ledger.queries import Search, count
+from audit.ledger.queries import EntrySearch, count_entries
 from ingestion.models import Document
 from ingestion.review.decisions import get_version
 from tests.config import doors
@@ -47,16 +47,16 @@ def test_it_is_their_own_name_or_none(house, form):
     """Decisions and reviews of QA are no administrator's at all, under whatever name."""
     administrator = house.client(doors.ADMIN)
     address, filled_in, event = forms(house)[form]
-    before = count(Search(event=event))
+    before = count_entries(EntrySearch(event=event))
     for who in (doors.LEAD, doors.AFFAIRS, doors.OWN):
         theirs = {"username": house.people[who].username, "password": "correct horse"}
         refused = administrator.post(address, filled_in | theirs).status_code
         assert refused == (403 if form in OF_QA else 400)
-    assert count(Search(event=event)) == before
+    assert count_entries(EntrySearch(event=event)) == before
     own = {"username": "ada", "password": "correct horse"}
     answer = administrator.post(address, filled_in | own).status_code
     assert answer == (403 if form in OF_QA else 302)
-    assert count(Search(event=event)) == before + (form not in OF_QA)
+    assert count_entries(EntrySearch(event=event)) == before + (form not in OF_QA)
 
 
 def test_not_even_a_lead_decides_about_what_they_sent(house):

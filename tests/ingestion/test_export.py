@@ -38,5 +38,10 @@ def test_the_ledger_of_real_work_is_exported_whole_and_in_part(settings, tmp_pat
     part = exported(tmp_path / "part", correlation_id=str(document.correlation_id))
     assert len((part / "entries.ndjson").read_text().splitlines()) == document.transitions + 1
     for folder in (package, part):
-        given = "--vkey", KEY.verifier.text, "--known", kept(package, checkpoints.latest().size)
+        given = (
+            "--vkey",
+            KEY.verifier.text,
+            "--known",
+            kept(package, checkpoints.latest_checkpoint().size),
+        )
         assert inspect(folder, "--part", *given)[0] == 0

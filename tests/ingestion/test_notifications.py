@@ -8,7 +8,7 @@ from django.core import mail
 from django.utils import timezone
 
 from audit.ledger.log import ledger
-from audit.ledger.queries import find as latest
+from audit.ledger.queries import find_entries as latest
 from audit.ledger.queries import timeline
 from ingestion import notifications
 from ingestion.core.states import DocumentState

@@ -40,7 +40,9 @@ def mara(site):
 
 def named(event, subject=""):
     """Who did it, of each entry with this name."""
-    found = queries.find(queries.Search(event=event, subjects=[subject] if subject else []))
+    found = queries.find_entries(
+        queries.EntrySearch(event=event, subjects=[subject] if subject else [])
+    )
     return [entry.actor.partition("@")[0] for entry in found]
 
 

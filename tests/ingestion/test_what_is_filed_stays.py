@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import ProtectedError
 
 from audit.ledger import queries
-from audit.ledger.queries import Search
+from audit.ledger.queries import EntrySearch
 from audit.models import AppendOnly, Entry
 from ingestion.core.errors import StorageUnavailable
 from ingestion.models import Document
@@ -121,7 +121,9 @@ def test_whoever_asks_to_delete_what_stays_is_told_why_not_and_is_on_record(
         sent = {"post": "yes", "reason_for_change": WHY}
         answer = client.post(f"{page_of(row)}delete/", sent)
         assert answer.status_code == 403
-        tried = queries.find(Search(subjects=[subject], event=f"{kind}.deletion_refused"))
+        tried = queries.find_entries(
+            EntrySearch(subjects=[subject], event=f"{kind}.deletion_refused")
+        )
         assert [(each.actor, each.detail["reason"]) for each in tried] == [
             (administrator.actor, WHY)
         ] * number
@@ -137,13 +139,13 @@ def test_whoever_asks_to_delete_what_stays_is_told_why_not_and_is_on_record(
 def test_no_page_offers_what_would_be_refused_and_to_look_is_not_to_try(
     client, administrator, rows, kind
 ):
-    before = queries.head()
+    before = queries.last_entry()
     page = client.get(f"{page_of(rows[kind])}change/").content.decode()
     assert 'class="deletelink"' not in page
     answer = client.get(f"{page_of(rows[kind])}delete/")
     assert answer.status_code == 403
     assert "you tried" not in answer.content.decode()
-    assert queries.head() == before
+    assert queries.last_entry() == before
 
 
 @pytest.mark.parametrize("kind", ["site", "study"])
@@ -169,7 +171,9 @@ def test_in_a_list_the_deletion_of_what_stays_is_refused_on_record(
     sent = {"action": "delete_selected", "_selected_action": [row.pk], "reason_for_change": WHY}
     said = client.post(address, sent, follow=True).content.decode()
     assert "Nothing was deleted. The audit trail records your attempt." in said
-    (tried,) = queries.find(Search(subjects=[f"{kind}:{row.pk}"], event=f"{kind}.deletion_refused"))
+    (tried,) = queries.find_entries(
+        EntrySearch(subjects=[f"{kind}:{row.pk}"], event=f"{kind}.deletion_refused")
+    )
     assert tried.detail["reason"] == WHY
 
 

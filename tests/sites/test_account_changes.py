@@ -7,8 +7,8 @@ import pytest
 from django.contrib.auth.models import Group
 from django.core.management import call_command
 
-from audit.ledger.actors import in_full, in_short
-from audit.ledger.queries import find as latest
+from audit.ledger.actors import add_process, without_process
+from audit.ledger.queries import find_entries as latest
 from audit.ledger.queries import timeline
 from ingestion import roles
 from sites.models import Membership, User
@@ -42,7 +42,7 @@ def test_the_first_administrator_is_on_record_with_who_made_them(settings):
     assert person.check_password(NEW)
     (entry,) = timeline(person.actor)
     assert (entry.event, entry.role) == ("user.created", "operations")
-    assert in_short(entry.actor) == "system:createsuperuser"
+    assert without_process(entry.actor) == "system:createsuperuser"
     assert entry.detail["os_user"] == "otto"
     assert entry.detail["host"]
     changes = entry.detail["changes"]
@@ -62,8 +62,8 @@ def test_what_a_command_changes_names_the_command_and_who_ran_it(settings, tmp_p
     manage(settings, "load_sites", str(roster), SUDO_USER="", USER="otto")
     entries = latest()
     (actor,) = {entry.actor for entry in entries}
-    assert in_short(actor) == "system:load_sites"
-    here, there = (name.partition("@")[2] for name in (in_full("system:tests"), actor))
+    assert without_process(actor) == "system:load_sites"
+    here, there = (name.partition("@")[2] for name in (add_process("system:tests"), actor))
     assert here.split("/")[0] == there.split("/")[0], "the same host"
     assert here != there, "another process"
     assert {entry.detail["os_user"] for entry in entries} == {"otto"}

@@ -48,7 +48,7 @@ def test_a_part_is_chosen_by_what_people_know_of_it(trail, tmp_path, capsys, cho
     whole = found == ["CV-1", "CV-2", "CV-3"] and not choice
     code, told = inspect(tmp_path / "export", "--vkey", KEY.verifier.text)
     assert (code, told.startswith("COMPLETE: " if whole else "PART: ")) == (3 if whole else 4, True)
-    assert queries.find(limit=1)[0].sha256 in capsys.readouterr().out
+    assert queries.find_entries(limit=1)[0].sha256 in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import Group
 
-from audit.ledger.queries import find as latest
+from audit.ledger.queries import find_entries as latest
 from ingestion.roles import ROLES
 from sites.accounts import password_changes
 from sites.models import User

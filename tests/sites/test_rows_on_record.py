@@ -64,11 +64,11 @@ def token(site):
 
 
 def problems(mode=Mode.FULL):
-    return [str(each) for each in verify.verify(mode).problems]
+    return [str(each) for each in verify.verify_ledger(mode).problems]
 
 
 def notices():
-    return [each for each in verify.verify().notices if "cannot be checked" in each]
+    return [each for each in verify.verify_ledger().notices if "cannot be checked" in each]
 
 
 def test_what_is_on_record_is_in_order(mara, token):
@@ -208,10 +208,10 @@ def test_an_account_without_a_beginning_stays_named_after_a_change_on_record(mar
 
 def test_what_is_redacted_is_said_not_to_be_checkable_and_is_no_problem(mara):
     entry = Entry.objects.get(subject=mara.actor)
-    redaction.redact(
+    redaction.redact_entry(
         entry.pk, reason=WHY, actor="system:redact", role="operations", authorised_by="user:1"
     )
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert verdict.problems == ()
     assert notices() == [
         f"user:{mara.pk} cannot be checked: the detail of entry {entry.pk} is redacted."
@@ -296,7 +296,7 @@ def test_a_password_whose_hash_is_renewed_at_sign_in_agrees(client, mara, settin
     client.post("/login/", {"username": "mara", "password": "correct horse"})
     assert User.objects.get(pk=mara.pk).password != before
     assert problems() == []
-    (entry,) = queries.find(queries.Search(event="user.changed"))
+    (entry,) = queries.find_entries(queries.EntrySearch(event="user.changed"))
     assert entry.detail["changes"] == {"password": {"old": "(not shown)", "new": "(not shown)"}}
 
 

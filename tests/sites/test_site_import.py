@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 
-from audit.ledger.queries import Search, find
+from audit.ledger.queries import EntrySearch, find_entries
 from sites.models import Portal, Site, User
 from tests.factories import make_site, make_staff, make_user
 
@@ -40,7 +40,7 @@ def load(tmp_path, capsys):
 
 def of_site(number):
     """Its entries, newest first."""
-    return find(Search(sites=[number]))
+    return find_entries(EntrySearch(sites=[number]))
 
 
 def test_study_site_and_portal_come_into_being_together(load):

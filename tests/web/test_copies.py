@@ -12,9 +12,9 @@ import pypdf
 import pytest
 
 from audit.ledger import queries
-from audit.ledger.actors import in_short
+from audit.ledger.actors import without_process
 from audit.ledger.chain import digest
-from audit.ledger.redaction import redact
+from audit.ledger.redaction import redact_entry
 from ingestion.certified_copies import certification
 from ingestion.storage.archive import archive
 from tests.audit.export.support import KEY, exported, publish, sign
@@ -81,7 +81,7 @@ def damage(document, content=b"%PDF-1.7 something else"):
 
 
 def alarms(document):
-    return [(entry.event, in_short(entry.actor)) for entry in
+    return [(entry.event, without_process(entry.actor)) for entry in
             queries.timeline(f"file:{document.sha256}")]  # fmt: skip
 
 
@@ -319,7 +319,7 @@ def test_a_signature_whose_detail_was_taken_out_gives_no_copy_any_more(signed_in
     signed_in.post(page_of(document), given())
     seq = certified(document)[0].seq
     by = {"actor": mara.actor, "role": "staff", "authorised_by": mara.actor}
-    redact(seq, reason="It names a participant.", **by)
+    redact_entry(seq, reason="It names a participant.", **by)
     assert signed_in.get(f"{page_of(document)}{seq}/").status_code == 404
     assert "Copies that you signed" not in signed_in.get(page_of(document)).content.decode()
 

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import pytest
 
-from audit.ledger.actors import in_full
+from audit.ledger.actors import add_process
 from audit.ledger.log import ledger, record
 from ingestion.documents import transitions
 from ingestion.rules.fields.extraction import FieldValue
@@ -93,7 +93,7 @@ def test_a_coordinator_reads_of_siteledger_and_of_none_of_its_hosts(signed_in, s
     text = shown(signed_in, document)
     assert ", by SiteLedger</span>" in text
     assert ", system:look</span>" in text
-    assert in_full("system:worker").partition("@")[2] not in text
+    assert add_process("system:worker").partition("@")[2] not in text
 
 
 def test_what_moves_nothing_is_told_too(signed_in, site, mara):

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from audit.ledger.queries import find as latest
+from audit.ledger.queries import find_entries as latest
 from audit.ledger.queries import timeline
 from ingestion.intake import drafts, upload_sessions
 from ingestion.models import Document, Draft, DraftFile, Packet, ReceivedPart

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 
-from audit.change_tracking.change_reasons import LEAST
+from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from sites.accounts import access_review
 from web.shell.access import FORM, READ, SignedIn, page
 from web.shell.forms import SignedForm
@@ -24,7 +24,7 @@ class ReviewForm(SignedForm):
     findings = forms.CharField(
         label="What you found",
         help_text="Say what you looked for, and what has to change.",
-        min_length=LEAST,
+        min_length=MIN_REASON_CHARACTERS,
         max_length=10_000,
         widget=forms.Textarea(attrs={"rows": 4}),
     )

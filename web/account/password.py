@@ -84,7 +84,9 @@ def password(request: SignedIn) -> HttpResponse:
         return HttpResponseRedirect(requested_next_page(request) or start_page(request.user))
     if form.errors:
         by = (person.actor, person.role)
-        form_errors.form_came_back("password", wrong=form_errors.wrong_in(form), typed={}, by=by)
+        form_errors.record_form_errors(
+            "password", wrong=form_errors.error_codes(form), typed={}, by=by
+        )
     context = {
         "form": form,
         "rules": password_validation.password_validators_help_texts(),

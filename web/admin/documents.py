@@ -12,9 +12,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.change_tracking.change_reasons import FIELD
-from audit.change_tracking.undeletable import KeptAdmin
-from audit.ledger.context import because
+from audit.change_tracking.change_reasons import REASON_FIELD
+from audit.change_tracking.undeletable import UndeletableAdmin
+from audit.ledger.context import change_reason
 from ingestion.documents import transitions
 from ingestion.documents.transitions import By
 from ingestion.intake import retrying
@@ -40,7 +40,7 @@ from web.templatetags.siteledger import filesize
 
 
 @admin.register(Document)
-class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
+class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
     list_display = [
         "doc_id",
         "type_column",
@@ -113,7 +113,7 @@ class DocumentAdmin(KeptAdmin, ReadOnlyAdmin):
     def enter_refusal(self, request: HttpRequest, obj: Document, why: str) -> None:
         """Record the refused deletion in the document's own history."""
         user = cast("User", request.user)
-        with because(request.POST.get(FIELD, "")):
+        with change_reason(request.POST.get(REASON_FIELD, "")):
             transitions.refuse_deletion(obj, why, by=By(user.actor, user.role))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:

@@ -11,7 +11,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 
 from audit.change_tracking.change_reasons import ReasonedActions
-from audit.change_tracking.undeletable import OnlyLookedAt
+from audit.change_tracking.undeletable import ReadOnlyAdminMixin
 
 
 class KeysFirst(Paginator):
@@ -25,7 +25,7 @@ class KeysFirst(Paginator):
         return page
 
 
-class ReadOnlyAdmin(OnlyLookedAt, ReasonedActions, admin.ModelAdmin):
+class ReadOnlyAdmin(ReadOnlyAdminMixin, ReasonedActions, admin.ModelAdmin):
     actions: list[str] | None = None
     # Counting a large table twice for "of 1,204,331 in all" is not worth a slow page.
     show_full_result_count = False

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.change_tracking.undeletable import KeptAdmin
+from audit.change_tracking.undeletable import UndeletableAdmin
 from ingestion.core.states import SETTLED_STATES, BatchState, ChunkState
 from ingestion.documents import batches
 from ingestion.documents.transitions import By
@@ -42,7 +42,7 @@ class CountedAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Batch)
-class BatchAdmin(KeptAdmin, CountedAdmin):
+class BatchAdmin(UndeletableAdmin, CountedAdmin):
     key = "batch"
     list_display = [
         "reference",
@@ -99,7 +99,7 @@ class BatchAdmin(KeptAdmin, CountedAdmin):
 
 
 @admin.register(Packet)
-class PacketAdmin(KeptAdmin, CountedAdmin):
+class PacketAdmin(UndeletableAdmin, CountedAdmin):
     key = "packet"
     list_display = ["reference", "site", "settled", "batch", "created_at", "page"]
     list_filter = ["site__country", ("created_at", admin.DateFieldListFilter), "site"]

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
-from audit.change_tracking.change_reasons import LEAST, MOST
+from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from ingestion.certified_copies import certification
 from ingestion.certified_copies.certification import (
     MEANING,
@@ -29,8 +29,8 @@ class CopyForm(SignedForm):
     reason = forms.CharField(
         label=_("Purpose of the copy"),
         help_text=_("Recorded in the audit trail and printed on the certificate."),
-        min_length=LEAST,
-        max_length=MOST,
+        min_length=MIN_REASON_CHARACTERS,
+        max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 

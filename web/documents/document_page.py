@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.change_tracking.change_reasons import LEAST, MOST
+from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from ingestion.core.states import UNSETTLED_STATES, DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.documents import downloads
@@ -83,8 +83,8 @@ class DownloadForm(PlainForm):
     reason = forms.CharField(
         label=_("Reason for the download"),
         help_text=_("Recorded in the audit trail with the download."),
-        min_length=LEAST,
-        max_length=MOST,
+        min_length=MIN_REASON_CHARACTERS,
+        max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.change_tracking.change_reasons import LEAST
+from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.documents.transitions import By
 from ingestion.intake import declarations, retrying
 from ingestion.intake.declarations import Declared
@@ -42,7 +42,7 @@ class DeclarationForm(PlainForm):
     reason = forms.CharField(
         label=_("Reason"),
         help_text=_("Recorded in the audit trail with your name."),
-        min_length=LEAST,
+        min_length=MIN_REASON_CHARACTERS,
         max_length=MAX_REASON_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3}),
     )

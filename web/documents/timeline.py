@@ -65,7 +65,7 @@ def _describe_event(entry: Recorded) -> str:
 
 def _build_step(entry: Recorded, names: Mapping[str, str]) -> TimelineStep:
     who = names.get(entry.actor) or str(_SYSTEMS.get(entry.role, "")) or label(entry.role)
-    who = who or actors.in_short(entry.actor)
+    who = who or actors.without_process(entry.actor)
     if not entry.to_state:
         return TimelineStep(event_label(entry.event), entry.code, entry.occurred_at, who, _OTHER)
     state = DocumentState(entry.to_state)

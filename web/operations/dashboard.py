@@ -20,7 +20,7 @@ from django_q.models import Failure
 
 from audit.signing import anchors
 from audit.verification import runs
-from audit.verification.ledger_status import current_verdict, standing
+from audit.verification.ledger_status import current_verdict, ledger_status
 from ingestion.core.states import ChunkState, DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import AlarmRow, Chunk, Document, WorkerHost
@@ -112,9 +112,9 @@ def _today(now: datetime) -> dict[str, Any]:
 def _ledger() -> dict[str, Any]:
     return {
         "verdict": current_verdict(),
-        "standing": standing(),
-        "check": next(iter(runs.latest(1)), None),
-        "unanchored": anchors.unanchored(),
+        "standing": ledger_status(),
+        "check": next(iter(runs.latest_runs(1)), None),
+        "unanchored": anchors.list_unanchored(),
     }
 
 

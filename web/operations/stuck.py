@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from audit.change_tracking.change_reasons import LEAST, MOST
-from audit.ledger.context import because
+from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
+from audit.ledger.context import change_reason
 from ingestion.dispatch import recovery
 from ingestion.documents.transitions import By
 from ingestion.intake import retrying
@@ -33,8 +33,8 @@ class StuckItemsForm(PlainForm):
 
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
-        min_length=LEAST,
-        max_length=MOST,
+        min_length=MIN_REASON_CHARACTERS,
+        max_length=MAX_REASON_CHARACTERS,
         help_text=gettext_lazy("Recorded in the audit trail with your action."),
         error_messages={
             "required": gettext_lazy("Enter a reason."),
@@ -115,7 +115,7 @@ def _done(request: SignedIn, form: StuckItemsForm, act: Callable[[By], str]) -> 
     if not form.is_valid():
         return _page(request, form, status=400)
     user = request.user
-    with because(form.cleaned_data["reason"]):
+    with change_reason(form.cleaned_data["reason"]):
         messages.success(request, act(By(user.actor, user.role)))
     return redirect("ops_stuck")
 

@@ -176,7 +176,7 @@ def _over_quota(request: SignedIn, name: str, error: OverQuota) -> JsonResponse:
 def _refused(request: SignedIn, name: str, message: str, code: str) -> JsonResponse:
     """That it was not taken is on record, as for the whole form (R08)."""
     by = (request.user.actor, request.user.role)
-    form_errors.form_came_back("packet", wrong={"file": [code]}, typed={"file": name}, by=by)
+    form_errors.record_form_errors("packet", wrong={"file": [code]}, typed={"file": name}, by=by)
     return JsonResponse({"message": message}, status=422)
 
 

@@ -96,7 +96,7 @@ def _note_return(form: UploadForm) -> None:
     typed = {f"row-{row.key}": _as_sent(row) for row in form.rows if row.filename}
     site = form.site.site_id if form.site else ""
     by = (form.user.actor, form.user.role)
-    form_errors.form_came_back("packet", wrong=wrong, typed=typed, by=by, site=site)
+    form_errors.record_form_errors("packet", wrong=wrong, typed=typed, by=by, site=site)
 
 
 def _as_sent(row: UploadRow) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from audit.change_tracking.change_reasons import LEAST
+from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.intake import declarations
 from ingestion.intake.declarations import Declared
 from ingestion.models import Action, Document
@@ -91,14 +91,14 @@ class ReviewDecisionForm(SignedForm):
         help_text=_(
             "The coordinator reads this text exactly as you write it. Say what the site has to do."
         ),
-        min_length=LEAST,
+        min_length=MIN_REASON_CHARACTERS,
         max_length=MAX_TEXT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 4}),
     )
     reason = forms.CharField(
         label=_("Reason"),
         help_text=_("Recorded in the audit trail with your signature."),
-        min_length=LEAST,
+        min_length=MIN_REASON_CHARACTERS,
         max_length=MAX_REASON_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3}),
     )

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
-from audit.electronic_signatures import Signature
+from audit.electronic_signatures import ElectronicSignature
 from ingestion.documents import downloads
 from ingestion.intake import corrections
 from ingestion.models import Action, Decision, Document
@@ -55,12 +55,12 @@ def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
     return _shown(request, document, form, status=400 if form.errors else 200)
 
 
-def make_signature(request: SignedIn, form: ReviewDecisionForm) -> Signature | None:
+def make_signature(request: SignedIn, form: ReviewDecisionForm) -> ElectronicSignature | None:
     """Of the person who is signed in. Its meaning is empty where nothing is signed."""
     person, rule = request.user, RULES[form.action]
     if form.is_signed:
         return form.signed(person, rule.meaning, rule.permission)
-    return Signature(person.actor, person.role_with(rule.permission), str(person), "")
+    return ElectronicSignature(person.actor, person.role_with(rule.permission), str(person), "")
 
 
 def _action(request: SignedIn) -> Action:

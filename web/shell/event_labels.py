@@ -178,7 +178,9 @@ def explain_code(entry: Recorded) -> str:
 def name_actors(among: Iterable[str]) -> dict[str, str]:
     """What these actors are called: people by their printed names, in one query."""
     among = set(among)
-    ours = {actor: actors.in_short(actor) for actor in among if actor.startswith(actors.SYSTEM)}
+    ours = {
+        actor: actors.without_process(actor) for actor in among if actor.startswith(actors.SYSTEM)
+    }
     return {actor: _SYSTEMS.get(short, short) for actor, short in ours.items()} | name_people(among)
 
 

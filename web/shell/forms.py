@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from audit.electronic_signatures import Signature
+from audit.electronic_signatures import ElectronicSignature
 from ingestion.rules.document_types import TYPES
 from sites.accounts import identity, step_up
 from sites.models import User
@@ -48,7 +48,9 @@ class SignedForm(PlainForm):
         self.fields["password"].widget.attrs["autocomplete"] = "current-password"
         self.order_fields([name for name in self.fields if name not in SignedForm.base_fields])
 
-    def signed(self, person: User, meaning: str, permission: str = "") -> Signature | None:
+    def signed(
+        self, person: User, meaning: str, permission: str = ""
+    ) -> ElectronicSignature | None:
         """Return the signature of `person`, or None if the credentials are not theirs.
 
         Call it after `is_valid()`. Wrong credentials add an error to the form. The person signs in
@@ -61,6 +63,6 @@ class SignedForm(PlainForm):
             self.add_error("password", str(refused))
             return None
         role = person.role_with(permission) if permission else person.role
-        return Signature(
+        return ElectronicSignature(
             person.actor, role, str(person), meaning, account=identity.signer_note(person)
         )

@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from audit.files.csv_export import inert
+from audit.files.csv_export import escape_formula
 from ingestion.documents.site_readiness import Readiness, readiness
 from ingestion.models import SiteSummary
 from ingestion.models.requirements import type_name
@@ -224,7 +224,7 @@ def _worded(cell: MatrixCell | None) -> str:
 
 def _line(write: Callable[[list[Any]], str], values: list[Any]) -> str:
     # A site's name is typed by people: a spreadsheet must show it, and not run it.
-    return write([inert(value) for value in values])
+    return write([escape_formula(value) for value in values])
 
 
 class _Echo:

@@ -16,8 +16,8 @@ from audit import background_jobs
 from audit.background_jobs import AuditJob
 from audit.export.job import KIND
 from audit.ledger import queries
-from audit.ledger.log import ledger, record, written
-from audit.ledger.queries import Search
+from audit.ledger.log import ledger, record, write_time
+from audit.ledger.queries import EntrySearch
 from ingestion.models import Packet
 from sites.models import User
 from web.permissions import EXPORT
@@ -33,7 +33,7 @@ EXPORTS_SHOWN = 20
 
 @page(READ, permission=EXPORT)
 def export_list(request: SignedIn) -> HttpResponse:
-    made = background_jobs.latest(KIND, EXPORTS_SHOWN)
+    made = background_jobs.latest_jobs(KIND, EXPORTS_SHOWN)
     names = event_labels.name_actors(job.asked_by for job in made)
     rows = [(job, names.get(job.asked_by, job.asked_by), describe_selection(job)) for job in made]
     return render(request, "trail/exports.html", {"rows": rows})
@@ -54,11 +54,11 @@ def confirm_export(request: SignedIn) -> HttpResponse:
     if not form.is_valid():
         return render(request, "trail/export_choose.html", {"form": form}, status=400)
     search = _search(form.cleaned_data)
-    entries = queries.count(search)
+    entries = queries.count_entries(search)
     if request.method == "POST" and entries:
         chosen_by = {"role": request.user.role}
         arguments = _arguments(form.cleaned_data, search) | chosen_by
-        job = background_jobs.ask(KIND, arguments, request.user.actor)
+        job = background_jobs.request_job(KIND, arguments, request.user.actor)
         return redirect("trail_export", job.pk)
     choice = [(form.fields[name].label, name, value) for name, value in _chosen(form).items()]
     context = {"choice": choice, "entries": entries, "query": request.GET.urlencode()}
@@ -115,7 +115,7 @@ def describe_selection(job: AuditJob) -> str:
 
 
 def _job(pk: int) -> AuditJob:
-    job = background_jobs.find(KIND, pk)
+    job = background_jobs.find_job(KIND, pk)
     if job is None:
         raise Http404
     return job
@@ -129,11 +129,11 @@ def _chosen(form: ExportForm) -> dict[str, Any]:
     return {name: form.cleaned_data[name] for name in form.fields if form.cleaned_data[name]}
 
 
-def _search(given: Mapping[str, Any]) -> Search:
+def _search(given: Mapping[str, Any]) -> EntrySearch:
     packet = given["packet"] and Packet.objects.select_related("batch").get(
         reference=given["packet"]
     )
-    return Search(
+    return EntrySearch(
         sites=given["sites"],
         subjects=list_packet_subjects(packet) if packet else [],
         doc_id=given["doc_id"],
@@ -142,7 +142,7 @@ def _search(given: Mapping[str, Any]) -> Search:
     )
 
 
-def _arguments(given: Mapping[str, Any], search: Search) -> dict[str, Any]:
+def _arguments(given: Mapping[str, Any], search: EntrySearch) -> dict[str, Any]:
     """Plain text, for the job's row."""
     return {
         "sites": list(search.sites),
@@ -150,6 +150,6 @@ def _arguments(given: Mapping[str, Any], search: Search) -> dict[str, Any]:
         "doc_id": search.doc_id,
         "packet": given["packet"],
         "subjects": list(search.subjects),
-        "since": written(search.since) if search.since else "",
-        "until": written(search.until) if search.until else "",
+        "since": write_time(search.since) if search.since else "",
+        "until": write_time(search.until) if search.until else "",
     }

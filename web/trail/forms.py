@@ -8,8 +8,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from audit.ledger.queries import Search
-from audit.trail_reviews import Outcome, Scope
+from audit.ledger.queries import EntrySearch
+from audit.trail_reviews import Outcome, ReviewScope
 from ingestion.models import Packet
 from sites.models import Site, Study, User
 from web.shell.event_labels import EVENTS
@@ -84,10 +84,10 @@ class SearchForm(SiteForm):
         return person.actor if person else ""
 
     @property
-    def search(self) -> Search:
+    def search(self) -> EntrySearch:
         """After `is_valid()`."""
         given = self.cleaned_data
-        return Search(
+        return EntrySearch(
             sites=[given["site"]] if given["site"] else [],
             doc_id=given["doc_id"],
             actor=given["person"],
@@ -171,10 +171,10 @@ class AuditReviewForm(SignedForm, SiteForm):
         return day
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> ReviewScope:
         """After `is_valid()`."""
         given = self.cleaned_data
-        return Scope(given["since"], given["until"], given["site"], given["filters"])
+        return ReviewScope(given["since"], given["until"], given["site"], given["filters"])
 
 
 def midnight(day: date | None) -> datetime | None:

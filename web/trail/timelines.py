@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 
 from audit.ledger import queries
-from audit.ledger.queries import Recorded, Search
+from audit.ledger.queries import EntrySearch, Recorded
 from ingestion.models import Document, Packet
 from sites.models import Site
 from web.permissions import SEE
@@ -24,7 +24,7 @@ def complete_trail(request: SignedIn) -> HttpResponse:
     """Everything, or what the search asks for; the newest first."""
     form = SearchForm(request.GET or None)
     is_fit = not form.is_bound or form.is_valid()
-    search = form.search if form.is_bound and is_fit else Search()
+    search = form.search if form.is_bound and is_fit else EntrySearch()
     found = _page(request, search) if is_fit else {"lines": []}
     context = {"form": form, "is_searched": bool(search) or not is_fit, **found}
     return render(request, "trail/entries.html", context)
@@ -35,7 +35,7 @@ def document_trail(request: SignedIn, pk: int) -> HttpResponse:
     """All versions of it: what is filed under the same identifier of the same site."""
     visible = Document.objects.visible_to(request.user).select_related("site", "packet")
     document = get_object_or_404(visible, pk=pk)
-    entries = queries.of_document(document.site.site_id, document.doc_id)
+    entries = queries.document_entries(document.site.site_id, document.doc_id)
     context = {
         "document": document,
         "lines": _numbered(build_entry_lines(entries)),
@@ -48,7 +48,10 @@ def document_trail(request: SignedIn, pk: int) -> HttpResponse:
 def packet_trail(request: SignedIn, reference: str) -> HttpResponse:
     visible = Packet.objects.visible_to(request.user).select_related("site", "batch")
     packet = get_object_or_404(visible, reference=reference)
-    context = {"packet": packet, **_page(request, Search(subjects=list_packet_subjects(packet)))}
+    context = {
+        "packet": packet,
+        **_page(request, EntrySearch(subjects=list_packet_subjects(packet))),
+    }
     return render(request, "trail/packet.html", context)
 
 
@@ -56,7 +59,7 @@ def packet_trail(request: SignedIn, reference: str) -> HttpResponse:
 def site_trail(request: SignedIn, site_id: str) -> HttpResponse:
     visible = Site.objects.visible_to(request.user).select_related("study")
     site = get_object_or_404(visible, site_id=site_id)
-    context = {"site": site, **_page(request, Search(sites=[site.site_id]))}
+    context = {"site": site, **_page(request, EntrySearch(sites=[site.site_id]))}
     return render(request, "trail/site.html", context)
 
 
@@ -74,9 +77,9 @@ def list_packet_subjects(packet: Packet) -> list[str]:
     return [packet.batch.subject, packet.subject, *(f"document:{pk}" for pk in own)]
 
 
-def _page(request: HttpRequest, search: Search) -> dict[str, object]:
+def _page(request: HttpRequest, search: EntrySearch) -> dict[str, object]:
     before = request.GET.get("before", "")
-    found = queries.find(search, before=whole_number(before), limit=ENTRIES_PER_PAGE + 1)
+    found = queries.find_entries(search, before=whole_number(before), limit=ENTRIES_PER_PAGE + 1)
     shown = found[:ENTRIES_PER_PAGE]
     return {
         "lines": build_entry_lines(shown),

@@ -21,9 +21,11 @@ MEANING = "review"  # what the signature means, 21 CFR 11.50(a)(3)
 
 @page(READ, permission=SEE_REVIEWS)
 def review_list(request: SignedIn) -> HttpResponse:
-    due = trail_reviews.due()
-    page = Paginator(trail_reviews.listed(), REVIEWS_PER_PAGE).get_page(request.GET.get("page"))
-    roles = trail_reviews.roles_of(page.object_list)
+    due = trail_reviews.review_due()
+    page = Paginator(trail_reviews.list_reviews(), REVIEWS_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    roles = trail_reviews.signer_roles(page.object_list)
     context = {
         "due": due,
         "is_overdue": due.is_overdue(timezone.now().date()),
@@ -36,14 +38,14 @@ def review_list(request: SignedIn) -> HttpResponse:
 
 @page(READ, permission=SEE_REVIEWS)
 def audit_review_page(request: SignedIn, pk: int) -> HttpResponse:
-    found = trail_reviews.one(pk)
+    found = trail_reviews.find_review(pk)
     if found is None:
         raise Http404
     context = {
         "review": found,
-        "role": label(trail_reviews.roles_of([found]).get(found.pk, "")),
-        "account": trail_reviews.account_of(found),
-        "changed": trail_reviews.no_longer_as_signed(found),
+        "role": label(trail_reviews.signer_roles([found]).get(found.pk, "")),
+        "account": trail_reviews.signer_account(found),
+        "changed": trail_reviews.changed_since_signing(found),
     }
     return render(request, "trail/review.html", context)
 
@@ -54,7 +56,7 @@ def new_review(request: SignedIn) -> HttpResponse:
     form = AuditReviewForm(request.POST or None, initial=_next_period())
     if form.is_valid() and (signature := form.signed(request.user, MEANING, REVIEW)):
         given = form.cleaned_data
-        made = trail_reviews.sign(
+        made = trail_reviews.sign_review(
             form.scope,
             findings=given["findings"],
             outcome=Outcome(given["outcome"]),
@@ -69,5 +71,5 @@ def new_review(request: SignedIn) -> HttpResponse:
 def _next_period() -> dict[str, object]:
     """What is due: from the first day that no review covers, to yesterday."""
     today = timezone.now().date()
-    since = trail_reviews.due().since or today
+    since = trail_reviews.review_due().since or today
     return {"since": min(since, today), "until": max(min(since, today), today - DAY)}

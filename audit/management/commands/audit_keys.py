@@ -47,21 +47,21 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _create(self, *, is_lost: bool) -> None:
-        verifier = key_rotation.create(by=ACTOR, is_lost=is_lost)
+        verifier = key_rotation.create_key(by=ACTOR, is_lost=is_lost)
         self._tell(f"The key is in {keys.private_file()}. Nobody else can make it again.", verifier)
-        checkpoints.sign()
+        checkpoints.sign_all()
         for problem in anchors.anchor_all():
             self.stderr.write(problem)
 
     def _rotate(self) -> None:
-        verifier = key_rotation.rotate(by=ACTOR)
+        verifier = key_rotation.rotate_key(by=ACTOR)
         self._tell("The new key signs. The old private key was removed from this host.", verifier)
 
     def _show(self) -> None:
-        for key in keys.known():
+        for key in keys.published_keys():
             until = "in force" if key.last is None else f"to size {key.last}"
             self.stdout.write(f"{key.verifier.text}  from size {key.first}, {key.since}, {until}")
-        if not keys.known():
+        if not keys.published_keys():
             raise KeyProblem("There is no key yet. `manage.py audit_keys create` makes it.")
 
     def _tell(self, what: str, verifier: Verifier) -> None:

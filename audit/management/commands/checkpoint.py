@@ -17,10 +17,10 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         try:
-            checkpoints.sign()
+            checkpoints.sign_all()
         except (KeyProblem, BrokenChain) as error:
             raise CommandError(f"Nothing is signed: {error}") from error
-        last = checkpoints.latest()
+        last = checkpoints.latest_checkpoint()
         if last is None:
             self.stderr.write("There are no entries yet.")
             return

@@ -23,13 +23,15 @@ class Command(BaseCommand):
             raise CommandError(
                 "DATABASE_OWNER_URL is not set. With --dry-run the SQL is printed, for a DBA."
             )
-        role = database_roles.application(DEFAULT_DB_ALIAS)
-        with database_roles.as_owner(DEFAULT_DB_ALIAS):
+        role = database_roles.application_role(DEFAULT_DB_ALIAS)
+        with database_roles.connect_as_owner(DEFAULT_DB_ALIAS):
             if dry_run:
-                self.stdout.write(";\n".join([*database_roles.grants(connection, role), ""]))
+                self.stdout.write(
+                    ";\n".join([*database_roles.grant_statements(connection, role), ""])
+                )
                 return
             try:
-                database_roles.grant(connection, role)
+                database_roles.grant_rights(connection, role)
             except ProgrammingError as error:
                 raise CommandError(
                     f"The rights could not be given: {str(error).strip()}"

@@ -27,12 +27,14 @@ class Command(migrate.Command):
         alias, stage = options["database"], options.pop("stage")
         if stage == "pre" and options["app_label"]:
             raise CommandError("--stage pre is for all apps: leave the app's name out.")
-        with database_roles.as_owner(alias):
+        with database_roles.connect_as_owner(alias):
             for target in _before_post(alias) if stage == "pre" else [{}]:
                 super().handle(*args, **options | target)
             is_look = options["plan"] or options["check_unapplied"]
             if settings.DATABASE_OWNER and not is_look:
-                database_roles.grant(connections[alias], database_roles.application(alias))
+                database_roles.grant_rights(
+                    connections[alias], database_roles.application_role(alias)
+                )
 
 
 def _before_post(alias: str) -> list[dict[str, str]]:
@@ -40,7 +42,7 @@ def _before_post(alias: str) -> list[dict[str, str]]:
     executor = MigrationExecutor(connections[alias])
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     steps = [(migration.app_label, migration.name) for migration, _ in plan]
-    if not any(migration_stages.is_post(name) for _, name in steps):
+    if not any(migration_stages.is_post_migration(name) for _, name in steps):
         return [{}]
-    last = migration_stages.before_post(steps)
+    last = migration_stages.last_before_post(steps)
     return [{"app_label": app, "migration_name": name} for app, name in last]

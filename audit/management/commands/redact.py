@@ -6,9 +6,9 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
-from audit.change_tracking.change_reasons import ReasonForm
+from audit.change_tracking.change_reasons import ChangeReasonForm
 from audit.ledger.actors import OPERATIONS
-from audit.ledger.redaction import NotRedacted, redact
+from audit.ledger.redaction import RedactionError, redact_entry
 from audit.models import Entry
 
 
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         self, *args: Any, seq: int, reason: str, by: str, dry_run: bool, **options: Any
     ) -> None:
         person = _who_may(by)
-        form = ReasonForm({"reason_for_change": reason})
+        form = ChangeReasonForm({"reason_for_change": reason})
         if not form.is_valid():
             raise CommandError(form.errors["reason_for_change"].as_text())
         if dry_run:
@@ -38,8 +38,8 @@ class Command(BaseCommand):
         reason = form.cleaned_data["reason_for_change"]
         actor, role = "system:redact", OPERATIONS
         try:
-            redact(seq, reason=reason, actor=actor, role=role, authorised_by=person.actor)
-        except NotRedacted as error:
+            redact_entry(seq, reason=reason, actor=actor, role=role, authorised_by=person.actor)
+        except RedactionError as error:
             raise CommandError(str(error)) from error
         if options["verbosity"]:
             self.stdout.write(f"The detail of entry {seq} is taken out.")

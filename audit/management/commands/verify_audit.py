@@ -15,18 +15,18 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
-from audit.ledger.chain import Break
+from audit.ledger.chain import ChainBreak
 from audit.verification import tlog_policy
-from audit.verification.checkpoint_verification import CannotCheck
-from audit.verification.runs import check
+from audit.verification.checkpoint_verification import CannotVerify
+from audit.verification.runs import run_check
 from audit.verification.start import Mode
 from audit.verification.tlog_policy import Policy, PolicyError
 from audit.verification.verify import (
     COULD_NOT_RUN,
     EXIT_CODES,
+    LedgerVerdict,
     Result,
-    Verdict,
-    verify,
+    verify_ledger,
 )
 
 WHAT_TO_DO = (
@@ -75,10 +75,10 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
             if options["policy"]:
-                verdict = verify(Mode.FULL, policy=_read(options["policy"]))
+                verdict = verify_ledger(Mode.FULL, policy=_read(options["policy"]))
             else:
-                verdict, _ = check(options["mode"], asked_by="system:command")
-        except (Error, CannotCheck, PolicyError) as error:
+                verdict, _ = run_check(options["mode"], asked_by="system:command")
+        except (Error, CannotVerify, PolicyError) as error:
             message = f"The audit trail could not be checked: {str(error).strip()}"
             if options["json"]:
                 self.stdout.write(
@@ -93,19 +93,19 @@ class Command(BaseCommand):
 def _read(file: Path) -> Policy:
     """Raises PolicyError, which names the file."""
     try:
-        return tlog_policy.parse(file.read_bytes())
+        return tlog_policy.parse_policy(file.read_bytes())
     except OSError as error:
         raise PolicyError(f"The policy {file} cannot be read: {error.strerror}.") from error
     except PolicyError as error:
         raise PolicyError(f"The policy {file} cannot be used. {error}") from error
 
 
-def _as_json(verdict: Verdict) -> dict[str, Any]:
+def _as_json(verdict: LedgerVerdict) -> dict[str, Any]:
     outcome = {"result": verdict.result.value, "exit_code": EXIT_CODES[verdict.result]}
     return outcome | asdict(verdict) | {"seconds": round(verdict.seconds, 3)}
 
 
-def _told(verdict: Verdict) -> str:
+def _told(verdict: LedgerVerdict) -> str:
     more = [_told_read(verdict), *verdict.own_word, *verdict.notices]
     if verdict.result != Result.BROKEN:
         return "\n".join([_told_result(verdict), *more])
@@ -114,7 +114,7 @@ def _told(verdict: Verdict) -> str:
     return "\n".join([first, *verdict.problems, *more, WHAT_TO_DO])
 
 
-def _told_result(verdict: Verdict) -> str:
+def _told_result(verdict: LedgerVerdict) -> str:
     trail = f"{verdict.entries:,} entries, head {_short(verdict.head)}."
     if verdict.result == Result.UNANCHORED:
         return f"The chain is consistent, but only by this installation's own word: {trail}"
@@ -128,13 +128,13 @@ def _told_result(verdict: Verdict) -> str:
     )
 
 
-def _told_read(verdict: Verdict) -> str:
+def _told_read(verdict: LedgerVerdict) -> str:
     return (
         f"Read {verdict.entries_read:,} of {verdict.entries:,} entries in {verdict.seconds:.1f} s."
     )
 
 
-def _told_break(bad: Break, holding: int) -> str:
+def _told_break(bad: ChainBreak, holding: int) -> str:
     return (
         f"The chain is BROKEN at entry {bad.seq:,}: {bad.why}.\n"
         f"  expected: {bad.expected or '(nothing)'}\n"

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from audit.files import durable
-from audit.signing.places.port import Held, NotTaken, Taken
+from audit.signing.places.port import AnchoredNote, AnchorError, AnchorProof
 from audit.signing.signed_note import SIGNED_BY
 
-NAME = "checkpoints.log"
+CHECKPOINTS_FILE = "checkpoints.log"
 
 # Half a note, as a power cut may leave it, matches nowhere and does not hide the next one: a
 # signature line has a name, and 68 bytes in base64.
@@ -23,37 +23,37 @@ _NOTE = re.compile(
 )
 
 
-class Folder:
+class FolderAnchor:
     name = "file"
     keeps_notes = True
     wants_all = True
 
     def __init__(self, folder: Path, installation: Sequence[Path] = ()) -> None:
         """`installation`: the paths of the database, the key and the archive, to compare with."""
-        self._file = folder / NAME
+        self._file = folder / CHECKPOINTS_FILE
         self._installation = installation
 
     @property
     def address(self) -> str:
         return str(self._file)
 
-    def put(self, origin: str, size: int, note: str) -> Taken:
+    def put(self, origin: str, size: int, note: str) -> AnchorProof:
         try:
-            durable.append(self._file, f"\n{note}")
+            durable.append_durably(self._file, f"\n{note}")
         except OSError as error:
-            raise NotTaken(f"{self._file} cannot be written: {error.strerror}.") from error
-        return Taken(str(self._file))
+            raise AnchorError(f"{self._file} cannot be written: {error.strerror}.") from error
+        return AnchorProof(str(self._file))
 
-    def read_back(self, after: int) -> Iterator[Held]:
+    def read_back(self, after: int) -> Iterator[AnchoredNote]:
         try:
             text = self._file.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return
         except OSError as error:
-            raise NotTaken(f"{self._file} cannot be read: {error.strerror}.") from error
+            raise AnchorError(f"{self._file} cannot be read: {error.strerror}.") from error
         for found in _NOTE.finditer(text):
             if int(found["size"]) > after:
-                yield Held(str(self._file), found[0])
+                yield AnchoredNote(str(self._file), found[0])
 
     def weakness(self) -> str:
         try:

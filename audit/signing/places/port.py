@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 
-class NotTaken(Exception):
+class AnchorError(Exception):
     """The place did not take a checkpoint, or could not be read. The message is for people."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class AnchorProof:
     """Where it is now, and what proves it."""
 
     place: str
     proof: str = ""
 
 
-class Held(NamedTuple):
+class AnchoredNote(NamedTuple):
     """A note that was found in a place. Its signatures are not verified yet."""
 
     place: str
@@ -25,7 +25,7 @@ class Held(NamedTuple):
     flaw: str = ""  # why it could be replaced where it is, as a sentence; "" if it could not be
 
 
-class Place(Protocol):
+class Anchor(Protocol):
     """Each method takes ANCHOR_TIMEOUT_SECONDS and a little at most, and raises NotTaken."""
 
     name: str
@@ -40,11 +40,11 @@ class Place(Protocol):
         """Where it is, as a policy names it: a path, s3://BUCKET/PREFIX or a URL."""
         ...
 
-    def put(self, origin: str, size: int, note: str) -> Taken:
+    def put(self, origin: str, size: int, note: str) -> AnchorProof:
         """Durable when this returns. Putting the same again changes nothing."""
         ...
 
-    def read_back(self, after: int) -> Iterator[Held]:
+    def read_back(self, after: int) -> Iterator[AnchoredNote]:
         """What it holds of checkpoints of more than `after` entries, in no order."""
         ...
 

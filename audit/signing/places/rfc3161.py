@@ -23,11 +23,11 @@ from rfc3161_client import (
     decode_timestamp_response,
 )
 
-from audit.signing.places.port import Held, NotTaken, Taken
+from audit.signing.places.port import AnchoredNote, AnchorError, AnchorProof
 
 
 @dataclass(frozen=True, slots=True)
-class Authority:
+class TimestampAnchor:
     address: str
     certificates: Path  # PEM; those that a token has to lead to
     timeout_seconds: float
@@ -35,7 +35,7 @@ class Authority:
     keeps_notes = False
     wants_all = False
 
-    def put(self, origin: str, size: int, note: str) -> Taken:
+    def put(self, origin: str, size: int, note: str) -> AnchorProof:
         request = (
             TimestampRequestBuilder()
             .data(note.encode())
@@ -44,7 +44,7 @@ class Authority:
         )
         content = self._answer(request.as_bytes())
         self._verify(content, request, note)
-        return Taken(self.address, base64.b64encode(content).decode())
+        return AnchorProof(self.address, base64.b64encode(content).decode())
 
     def _answer(self, request: bytes) -> bytes:
         headers = {"Content-Type": "application/timestamp-query"}  # RFC 3161, section 3.4
@@ -54,7 +54,7 @@ class Authority:
             )
             answer.raise_for_status()
         except httpx2.HTTPError as error:
-            raise NotTaken(f"{self.address} gave no token: {_told(error)}.") from error
+            raise AnchorError(f"{self.address} gave no token: {_told(error)}.") from error
         return answer.content
 
     def _verify(self, content: bytes, request: TimeStampRequest, note: str) -> None:
@@ -62,7 +62,9 @@ class Authority:
         try:
             self._expect(VerifierBuilder.from_request(request), content, note)
         except (ValueError, VerificationError) as error:
-            raise NotTaken(f"{self.address} gave a token that does not hold: {error}.") from error
+            raise AnchorError(
+                f"{self.address} gave a token that does not hold: {error}."
+            ) from error
 
     def _expect(self, builder: VerifierBuilder, content: bytes, note: str) -> None:
         """Raises NotTaken without certificates, ValueError and VerificationError otherwise."""
@@ -70,7 +72,7 @@ class Authority:
             for certificate in x509.load_pem_x509_certificates(self.certificates.read_bytes()):
                 builder = builder.add_root_certificate(certificate)
         except OSError as error:
-            raise NotTaken(f"{self.certificates} cannot be read: {error.strerror}.") from error
+            raise AnchorError(f"{self.certificates} cannot be read: {error.strerror}.") from error
         builder.build().verify_message(decode_timestamp_response(content), note.encode())
 
     def stamped_at(self, proof: str, note: str) -> datetime:
@@ -82,11 +84,11 @@ class Authority:
         try:
             content = base64.b64decode(proof, validate=True)
             self._expect(VerifierBuilder(), content, note)
-            return time_of(proof)
+            return token_time(proof)
         except (ValueError, VerificationError) as error:
-            raise NotTaken(f"The time stamp does not verify: {error}.") from error
+            raise AnchorError(f"The time stamp does not verify: {error}.") from error
 
-    def read_back(self, after: int) -> Iterator[Held]:
+    def read_back(self, after: int) -> Iterator[AnchoredNote]:
         return iter(())
 
     def weakness(self) -> str:
@@ -100,7 +102,7 @@ def _told(error: httpx2.HTTPError) -> str:
     return str(error) or type(error).__name__  # a timeout has no words of its own
 
 
-def time_of(proof: str) -> datetime:
+def token_time(proof: str) -> datetime:
     """When its authority saw a checkpoint, by a receipt's proof."""
     response: TimeStampResponse = decode_timestamp_response(base64.b64decode(proof))
     return response.tst_info.gen_time

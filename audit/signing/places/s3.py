@@ -19,14 +19,14 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from audit.signing.places.port import Held, NotTaken, Taken
+from audit.signing.places.port import AnchoredNote, AnchorError, AnchorProof
 
 SUFFIX = ".checkpoint"
-LARGEST = 65_536  # bytes; a note has some hundreds
+MAX_NOTE_BYTES = 65_536  # bytes; a note has some hundreds
 
 
 @dataclass(frozen=True)
-class Bucket:
+class S3Anchor:
     bucket: str
     prefix: str
     endpoint: str  # "": Amazon's
@@ -42,14 +42,14 @@ class Bucket:
         root = f"{self.endpoint.rstrip('/')}/" if self.endpoint else "s3://"
         return f"{root}{self.bucket}/{self.prefix}".rstrip("/")
 
-    def put(self, origin: str, size: int, note: str) -> Taken:
+    def put(self, origin: str, size: int, note: str) -> AnchorProof:
         key = f"{self.prefix}{origin}/{size}{SUFFIX}"
         until = datetime.now(UTC).replace(microsecond=0) + timedelta(days=366 * self.years)
         try:
             version = self._new_version(key, note, until)
         except (BotoCoreError, ClientError) as error:
-            raise NotTaken(f"{self._address(key)} was not taken: {error}.") from error
-        return Taken(self._address(key), version)
+            raise AnchorError(f"{self._address(key)} was not taken: {error}.") from error
+        return AnchorProof(self._address(key), version)
 
     def _new_version(self, key: str, note: str, until: datetime) -> str:
         try:
@@ -67,28 +67,28 @@ class Bucket:
                 raise
             return self._version_there(key, note)
         if not (version := answer.get("VersionId")):
-            raise NotTaken(f"The bucket {self.bucket} keeps no versions, hence no Object Lock.")
+            raise AnchorError(f"The bucket {self.bucket} keeps no versions, hence no Object Lock.")
         return str(version)
 
     def _version_there(self, key: str, note: str) -> str:
         """Of an object that somebody put before: we, who died before we could note it down."""
         there = self._client.get_object(Bucket=self.bucket, Key=key)
-        if there["Body"].read(LARGEST).decode(errors="replace") != note:
-            raise NotTaken(
+        if there["Body"].read(MAX_NOTE_BYTES).decode(errors="replace") != note:
+            raise AnchorError(
                 f"{self._address(key)} holds another checkpoint of this size: two ledgers have "
                 "this name, or this one was rewritten. Run `manage.py verify_audit --full`."
             )
         if there.get("ObjectLockMode") != "COMPLIANCE":
-            raise NotTaken(f"{self._address(key)} is there, and not locked in compliance mode.")
+            raise AnchorError(f"{self._address(key)} is there, and not locked in compliance mode.")
         return str(there["VersionId"])
 
-    def read_back(self, after: int) -> Iterator[Held]:
+    def read_back(self, after: int) -> Iterator[AnchoredNote]:
         try:
             yield from self._versions(after)
         except (BotoCoreError, ClientError) as error:
-            raise NotTaken(f"The bucket {self.bucket} cannot be read: {error}.") from error
+            raise AnchorError(f"The bucket {self.bucket} cannot be read: {error}.") from error
 
-    def _versions(self, after: int) -> Iterator[Held]:
+    def _versions(self, after: int) -> Iterator[AnchoredNote]:
         folder = f"{self.prefix}{self.origin}/"
         pages = self._client.get_paginator("list_object_versions")
         for page in pages.paginate(Bucket=self.bucket, Prefix=folder):
@@ -97,11 +97,11 @@ class Bucket:
                 if size.isdecimal() and int(size) > after:
                     yield self._held(version["Key"], version["VersionId"])
 
-    def _held(self, key: str, version: str) -> Held:
+    def _held(self, key: str, version: str) -> AnchoredNote:
         there = self._client.get_object(Bucket=self.bucket, Key=key, VersionId=version)
-        note = there["Body"].read(LARGEST).decode(errors="replace")
+        note = there["Body"].read(MAX_NOTE_BYTES).decode(errors="replace")
         address = f"{self._address(key)}?versionId={version}"
-        return Held(address, note, "" if _is_locked(there) else f"{address} is not locked.")
+        return AnchoredNote(address, note, "" if _is_locked(there) else f"{address} is not locked.")
 
     def weakness(self) -> str:
         host = urlsplit(self.endpoint).hostname if self.endpoint else None

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from audit import background_jobs
-from audit.signing.checkpoint_scheduler import Notary
+from audit.signing.checkpoint_scheduler import CheckpointScheduler
 from ingestion.dispatch import (
     completion_polls,
     leases,
@@ -49,7 +49,7 @@ def run_tick() -> str:
         logger.warning("%s", recovered)
     batches.carry_out_cancelling()
     completion_polls.poll_due_batches()
-    background_jobs.look_after()
+    background_jobs.maintain_jobs()
     sign_in_log.enter_failures()
     auditor_access_log.enter()
     unanswered = wakeup.find_pending_wakeup()
@@ -69,7 +69,7 @@ class HostProcess:
         self._signalled, self._signal_writer = os.pipe()  # a signal writes; nothing reads it
         os.set_blocking(self._signal_writer, False)
         self._watchdog = Watchdog(WatchdogTimeouts.from_settings(), settings.WORKERS)
-        self._notary = Notary()
+        self._notary = CheckpointScheduler()
         self._heartbeat = HostHeartbeat()
         self._session: ProcessSession
 
@@ -159,4 +159,4 @@ def _recover_from(worker: BusyWorker) -> None:
     """Make the work of a dead worker due again, before its leases expire."""
     if chunks := leases.recover_leases_of(worker.owner):
         logger.warning("worker %d died during a shift; chunks due again: %d", worker.pid, chunks)
-    background_jobs.recover_from(worker.owner)
+    background_jobs.recover_jobs_of(worker.owner)

@@ -67,8 +67,8 @@ class Command(BaseCommand):
             f"offered by a sample portal with rate limits and {faults:.0%} transient faults.",
             soft_wrap=True,
         )
-        if not keys.are_there():
-            key_rotation.create(by="system:demo")
+        if not keys.has_private_key():
+            key_rotation.create_key(by="system:demo")
         limits = read_limits(corpus.sites)
         portal = stack.enter_context(
             SamplePortal(corpus.directory, limits, faults=faults, seed=seed, port=port)

@@ -96,7 +96,7 @@ class Command(BaseCommand):
         if not Sandbox(folder).is_ours():
             raise DrillFailed(f"a drill works in {folder} alone; nothing was done")
         call_command("migrate", verbosity=0)
-        key_rotation.create(by="system:drill")
+        key_rotation.create_key(by="system:drill")
         if drill == REPLAY:
             replay.run(folder, self._say, documents=documents)
         else:

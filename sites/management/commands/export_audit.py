@@ -12,12 +12,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.dateparse import parse_date, parse_datetime
 
-from audit.export.package import Made, export
+from audit.export.package import ExportedPackage, make_package
 from audit.export.selection import Selection
 from audit.export.trail import ExportRefused
 from audit.ledger.actors import OPERATIONS
 from audit.ledger.chain import BrokenChain
-from audit.ledger.log import written
+from audit.ledger.log import write_time
 from sites.models import Site
 
 
@@ -25,9 +25,9 @@ def moment(text: str) -> str:
     """A day or a time, in UTC unless it says otherwise, as entries have it."""
     try:
         if day := parse_date(text):
-            return written(datetime(day.year, day.month, day.day, tzinfo=UTC))
+            return write_time(datetime(day.year, day.month, day.day, tzinfo=UTC))
         if found := parse_datetime(text):
-            return written(found if found.tzinfo else found.replace(tzinfo=UTC))
+            return write_time(found if found.tzinfo else found.replace(tzinfo=UTC))
     except ValueError:
         pass
     raise argparse.ArgumentTypeError(
@@ -52,7 +52,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         selection = _selection(options)
         try:
-            made = export(
+            made = make_package(
                 options["target"],
                 selection,
                 actor="system:command",
@@ -105,7 +105,7 @@ def _sites(study: str, site: str) -> frozenset[str]:
     return chosen
 
 
-def _told(made: Made) -> str:
+def _told(made: ExportedPackage) -> str:
     return (
         f"{made.target}: {made.entries:,} entries, up to the checkpoint of {made.size:,}.\n"
         f"SHA-256 of its manifest, which is on record: {made.manifest_sha256}"

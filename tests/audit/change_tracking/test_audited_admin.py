@@ -10,7 +10,7 @@ from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.ledger import queries
 from audit.ledger.middleware import OriginMiddleware
 from audit.models import Entry
-from audit.verification.verify import verify
+from audit.verification.verify import verify_ledger
 from sites.models import Membership, Portal, Site, Study, User
 from tests.factories import make_user
 
@@ -68,7 +68,7 @@ def post(person, rf: RequestFactory, monkeypatch):
 
 
 def last():
-    return queries.find(limit=1)[0]
+    return queries.find_entries(limit=1)[0]
 
 
 @pytest.mark.requirement("R02")
@@ -138,7 +138,7 @@ def test_what_an_action_deletes_is_on_record_one_by_one(post):
     keys = [Portal.objects.create(key=key, base_url="https://portal.example").pk for key in "ab"]
     action = {"action": "delete_selected", "_selected_action": keys, "post": "yes", "index": 0}
     post(PortalAdmin, Portal, "changelist", action)
-    assert [entry.event for entry in queries.find()] == ["portal.deleted", "portal.deleted"]
+    assert [entry.event for entry in queries.find_entries()] == ["portal.deleted", "portal.deleted"]
 
 
 def test_what_is_edited_in_a_list_is_on_record(post):
@@ -215,4 +215,4 @@ def test_reading_a_page_opens_no_ledger(person, rf, transactional_db):
     request = rf.get("/")
     request.user = person
     assert PortalAdmin(Portal, AdminSite()).change_view(request, str(portal.pk)).status_code == 200
-    assert verify().entries == 0
+    assert verify_ledger().entries == 0

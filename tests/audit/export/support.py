@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.db import connection
 
-from audit.export.package import export
+from audit.export.package import make_package
 from audit.export.selection import Selection
 from audit.files import durable
 from audit.ledger import merkle_tree
@@ -57,9 +57,9 @@ def sign(*signers, upto=None):
     lines = list(Entry.objects.order_by("seq").values_list("body", "hash")[:upto])
     frontier = merkle_tree.Frontier()
     for body, _ in lines:
-        frontier.add(merkle_tree.leaf(body))
-    head = signed_note.Head(NAME, len(lines), frontier.root())
-    note = signed_note.signed(head.text, signers or [KEY])
+        frontier.add(merkle_tree.hash_leaf(body))
+    head = signed_note.CheckpointText(NAME, len(lines), frontier.root())
+    note = signed_note.sign_note(head.text, signers or [KEY])
     now = connection.ops.adapt_datetimefield_value(datetime.now(UTC))
     sql(
         "INSERT INTO audit_checkpoint (size, head, root, frontier, note, created_at) "
@@ -80,13 +80,13 @@ def publish(settings, folder, *signers):
     (folder / "vkeys.txt").write_text(keys)
     pem = signers[-1].private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     settings.AUDIT_KEY_FILE.unlink(missing_ok=True)
-    durable.write_secret(settings.AUDIT_KEY_FILE, pem)
+    durable.write_private_file(settings.AUDIT_KEY_FILE, pem)
 
 
 def exported(target, **choice):
     """The export up to the newest checkpoint; what came after it is not signed first."""
-    size = checkpoints.latest().size
-    export(target, Selection(**choice), actor="system:command", role="ops", size=size)
+    size = checkpoints.latest_checkpoint().size
+    make_package(target, Selection(**choice), actor="system:command", role="ops", size=size)
     return target
 
 

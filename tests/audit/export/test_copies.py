@@ -10,7 +10,7 @@ from fhir.resources.R4B.auditevent import AuditEvent
 from fhir.resources.R4B.provenance import Provenance
 
 from audit.ledger import chain
-from audit.ledger.actors import in_full
+from audit.ledger.actors import add_process
 from audit.ledger.log import ledger, record
 from tests.audit.export.support import exported, sign, write_ways
 from tests.audit.support import guards_down, sql, write
@@ -151,7 +151,7 @@ def test_every_page_has_its_number_and_the_tables_header(db, anchors, tmp_path):
 
 
 def test_a_report_of_too_many_entries_says_where_they_are(trail, tmp_path, monkeypatch):
-    monkeypatch.setattr("audit.export.report.ROWS", 11)
+    monkeypatch.setattr("audit.export.report.MAX_PRINTED_ENTRIES", 11)
     printed = text_of(exported(tmp_path / "export"))
     assert "12entriesaretoomanytoprint" in printed
     assert "timeline.csv" in printed
@@ -187,7 +187,7 @@ def test_foreign_eyes_accept_every_audit_event(signed):
     filed = json.loads(lines[2])
     assert (filed["action"], filed["type"]["code"]) == ("U", "archive")
     assert filed["agent"][0]["requestor"] is False
-    assert filed["agent"][0]["who"]["identifier"]["value"] == in_full("system:worker-03")
+    assert filed["agent"][0]["who"]["identifier"]["value"] == add_process("system:worker-03")
     assert json.loads(lines[-1])["agent"][0]["requestor"] is True
 
 

@@ -36,14 +36,14 @@ def write_manifest(package, signer=None, **claims):
     if signer:
         digest = _hash_of(package / "manifest.json")
         text = f"{FORMAT} manifest.json\nsha256 {digest}\n"
-        (package / "manifest.json.note").write_text(signed_note.signed(text, [signer]))
+        (package / "manifest.json.note").write_text(signed_note.sign_note(text, [signer]))
 
 
 def thin_out(package, signer=None, **claims):
     """Six of twelve entries are left, each with a proof that is computed from public data."""
     lines = (package / "entries.ndjson").read_text().splitlines()
     details = (package / "details.ndjson").read_text().splitlines()
-    leaves = [merkle_tree.leaf(line) for line in lines]
+    leaves = [merkle_tree.hash_leaf(line) for line in lines]
     note = (package / "checkpoints" / "12").read_text()
     (package / "proofs").mkdir()
 
@@ -51,12 +51,12 @@ def thin_out(package, signer=None, **claims):
         return "".join(f"{base64.b64encode(h).decode()}\n" for h in hashes_of(spans, leaves))
 
     (package / "proofs" / "6.consistency").write_text(
-        f"old 6\n{proof(merkle_tree.consistency(6, 12))}\n{note}"
+        f"old 6\n{proof(merkle_tree.consistency_path(6, 12))}\n{note}"
     )
     (package / "proofs" / "inclusion.tlog-proofs").write_text(
         "".join(
             f"c2sp.org/tlog-proof@v1\nindex {seq - 1}\n"
-            f"{proof(merkle_tree.inclusion(seq - 1, 12))}\n{note}"
+            f"{proof(merkle_tree.inclusion_path(seq - 1, 12))}\n{note}"
             for seq in THINNED
         )
     )
@@ -249,7 +249,7 @@ def test_a_manifest_that_says_a_key_twice_is_refused_whoever_signed_it(package):
     say_the_filters_twice(package)
     digest = _hash_of(package / "manifest.json")
     text = f"{FORMAT} manifest.json\nsha256 {digest}\n"
-    (package / "manifest.json.note").write_text(signed_note.signed(text, [KEY]))
+    (package / "manifest.json.note").write_text(signed_note.sign_note(text, [KEY]))
     assert inspect(package, *KNOWN) == (1, "BROKEN: an object of the JSON has a key twice.\n")
 
 
@@ -275,7 +275,7 @@ def test_an_export_of_an_older_release_says_that_its_manifest_is_not_signed(
 
 
 def test_a_thinned_export_in_the_older_format_is_not_accepted_either(package):
-    on_record = queries.find(limit=1)[0].sha256
+    on_record = queries.find_entries(limit=1)[0].sha256
     (package / "manifest.json.note").unlink()
     thin_out(package, format=OLD_FORMAT)
     code, told = inspect(package, *KNOWN, "--part")
@@ -319,11 +319,11 @@ def test_who_has_the_key_can_make_a_trail_anew_and_only_an_older_checkpoint_show
         entry = json.loads(line.replace("DE-014", "DE-099")) | {"prev": prev}
         fixed.append(chain.canonical(entry))
         prev = chain.digest(fixed[-1])
-        frontier.add(merkle_tree.leaf(fixed[-1]))
+        frontier.add(merkle_tree.hash_leaf(fixed[-1]))
     (package / "entries.ndjson").write_text("".join(f"{line}\n" for line in fixed))
     (package / "checkpoints" / "6").unlink()
-    head = signed_note.Head(NAME, 12, frontier.root())
-    (package / "checkpoints" / "12").write_text(signed_note.signed(head.text, [KEY]))
+    head = signed_note.CheckpointText(NAME, 12, frontier.root())
+    (package / "checkpoints" / "12").write_text(signed_note.sign_note(head.text, [KEY]))
     write_manifest(package, KEY, root=head.root.hex(), head=prev)
     code, told = inspect(package, *KNOWN)
     assert (code, "only by this installation's own word" in told) == (3, True), told
@@ -335,7 +335,7 @@ def test_the_checkpoint_of_another_trails_key_does_not_count_as_signed(package):
     """The inspector knows two trails; one of them makes a package in the other's name."""
     another = signed_note.Signer("another.example/trail", OTHER.private)
     note = (package / "checkpoints" / "12").read_text().partition("\n\n")[0] + "\n"
-    (package / "checkpoints" / "12").write_text(signed_note.signed(note, [another]))
+    (package / "checkpoints" / "12").write_text(signed_note.sign_note(note, [another]))
     write_manifest(package, another)
     code, told = inspect(package, *KNOWN, "--vkey", another.verifier.text)
     assert (code, told) == (1, "BROKEN: manifest.json is not signed by a key you know.\n")

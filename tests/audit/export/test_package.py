@@ -8,13 +8,13 @@ import zipfile
 import pytest
 
 from audit.export import proofs
-from audit.export.package import export
+from audit.export.package import make_package
 from audit.export.selection import Selection
 from audit.export.trail import ExportRefused
 from audit.ledger import chain, merkle_tree, queries
-from audit.ledger.actors import in_full
+from audit.ledger.actors import add_process
 from audit.ledger.chain import BrokenChain
-from audit.ledger.log import written
+from audit.ledger.log import write_time
 from audit.signing import signed_note
 from tests.audit.export.support import (
     KEY,
@@ -49,7 +49,7 @@ def test_a_trail_that_grew_gives_the_same_bytes_at_the_old_size(trail, tmp_path)
     write_ways(5)
     sign()
     after = tmp_path / "after.zip"
-    export(after, Selection(), actor="user:1", size=12)
+    make_package(after, Selection(), actor="user:1", size=12)
     assert before.read_bytes() == after.read_bytes()
 
 
@@ -81,9 +81,9 @@ def test_entries_are_the_ledgers_lines_as_they_are(package):
 @pytest.mark.requirement("R07")
 def test_an_export_is_on_record_with_the_hash_of_its_manifest(trail, tmp_path):
     target = exported(tmp_path / "export", doc_id="CV-3", sites=["FR-002"])
-    entry = queries.find(limit=1)[0]
+    entry = queries.find_entries(limit=1)[0]
     manifest = (target / "manifest.json").read_bytes()
-    by = in_full("system:command"), "ops"
+    by = add_process("system:command"), "ops"
     assert (entry.event, entry.actor, entry.role) == ("ledger.exported", *by)
     assert (entry.site, entry.doc_id) == ("FR-002", "CV-3")
     assert entry.sha256 == hashlib.sha256(manifest).hexdigest()
@@ -117,8 +117,8 @@ def test_a_part_has_what_was_asked_for(trail, tmp_path, choice, seqs):
 
 
 def test_times_choose_from_one_moment_up_to_before_another(trail, tmp_path):
-    entries = list(reversed(queries.find(limit=12)))
-    border = written(entries[6].recorded_at)
+    entries = list(reversed(queries.find_entries(limit=12)))
+    border = write_time(entries[6].recorded_at)
     late = exported(tmp_path / "late", since=border)
     early = exported(tmp_path / "early", until=border)
     count = [len((p / "entries.ndjson").read_text().splitlines()) for p in (early, late)]
@@ -128,14 +128,14 @@ def test_times_choose_from_one_moment_up_to_before_another(trail, tmp_path):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 11, 13, 64, 77])
 def test_nodes_kept_in_files_are_those_of_the_tree(size, tmp_path):
-    leaves = [merkle_tree.leaf(f"line {n}") for n in range(size)]
-    with proofs.Nodes(tmp_path) as nodes:
+    leaves = [merkle_tree.hash_leaf(f"line {n}") for n in range(size)]
+    with proofs.StoredTree(tmp_path) as nodes:
         for hash_ in leaves:
             nodes.add(hash_)
         for start in range(size):
             for path in (
-                merkle_tree.inclusion(start, size),
-                merkle_tree.consistency(start + 1, size),
+                merkle_tree.inclusion_path(start, size),
+                merkle_tree.consistency_path(start + 1, size),
             ):
                 assert [nodes.hash_of(span) for span in path] == hashes_of(path, leaves)
         with pytest.raises(KeyError):
@@ -147,13 +147,13 @@ def test_an_export_signs_a_checkpoint_first_so_that_it_has_the_newest_entries(
 ):
     write_ways(1)
     for size in (3, 4):  # the fourth entry is the first export's own
-        made = export(tmp_path / f"export-{size}", Selection(), actor="user:1")
+        made = make_package(tmp_path / f"export-{size}", Selection(), actor="user:1")
         assert (made.size, made.entries) == (size, size)
 
 
 def test_a_checkpoint_that_is_not_there_cannot_be_exported(trail, tmp_path):
     with pytest.raises(ExportRefused, match="there is no checkpoint of 4 entries"):
-        export(tmp_path / "export", Selection(), actor="user:1", size=4)
+        make_package(tmp_path / "export", Selection(), actor="user:1", size=4)
 
 
 @pytest.mark.parametrize("size", [None, 12])
@@ -162,7 +162,7 @@ def test_without_the_key_nothing_is_exported_and_the_message_says_which_key_is_m
 ):
     settings.AUDIT_KEY_FILE.unlink()
     with pytest.raises(ExportRefused, match=r"signed with the ledger's key.*does not hold it"):
-        export(tmp_path / "export", Selection(), actor="user:1", size=size)
+        make_package(tmp_path / "export", Selection(), actor="user:1", size=size)
     assert not (tmp_path / "export").exists()
 
 
@@ -170,18 +170,18 @@ def test_without_the_key_nothing_is_exported_and_the_message_says_which_key_is_m
 def test_the_manifest_is_signed_as_any_client_of_signed_notes_reads_it(package):
     raw = (package / "manifest.json").read_bytes()
     note = (package / "manifest.json.note").read_text()
-    text, signers = signed_note.opened(note, [KEY.verifier, OTHER.verifier])
+    text, signers = signed_note.open_note(note, [KEY.verifier, OTHER.verifier])
     digest = hashlib.sha256(raw).hexdigest()
     assert text == f"siteledger-audit-export/2 manifest.json\nsha256 {digest}\n"
     assert signers == [KEY.verifier]
     with pytest.raises(signed_note.BadNote):
-        signed_note.Head.parse(text)  # it does not pass for a checkpoint
+        signed_note.CheckpointText.parse(text)  # it does not pass for a checkpoint
 
 
 def test_a_choice_that_nothing_fits_is_refused(trail, tmp_path):
     with pytest.raises(ExportRefused, match="no entry fits"):
         exported(tmp_path / "export", doc_id="CV-99")
-    assert queries.find(limit=1)[0].event == "document.filed"
+    assert queries.find_entries(limit=1)[0].event == "document.filed"
 
 
 def test_what_is_there_is_not_written_over(trail, tmp_path):
@@ -250,8 +250,8 @@ def test_a_detail_that_was_taken_out_and_is_there_again_is_not_exported(trail, t
 
 def test_a_trail_and_what_it_takes_to_export_it_do_not_grow_together(trail, tmp_path, monkeypatch):
     """Ten times the entries, and nothing that is kept of them but the pages of the report."""
-    monkeypatch.setattr("audit.export.trail.CHUNK", 50)
-    monkeypatch.setattr("audit.export.report.ROWS", 50)
+    monkeypatch.setattr("audit.export.trail.ENTRIES_PER_PAGE", 50)
+    monkeypatch.setattr("audit.export.report.MAX_PRINTED_ENTRIES", 50)
 
     def peak(name):
         tracemalloc.start()
@@ -270,7 +270,9 @@ def test_a_trail_and_what_it_takes_to_export_it_do_not_grow_together(trail, tmp_
 
 
 def test_progress_is_told_up_to_the_end(trail, tmp_path, monkeypatch):
-    monkeypatch.setattr("audit.export.trail.CHUNK", 5)
+    monkeypatch.setattr("audit.export.trail.ENTRIES_PER_PAGE", 5)
     told = []
-    export(tmp_path / "x", Selection(), actor="a", size=12, progress=lambda *at: told.append(at))
+    make_package(
+        tmp_path / "x", Selection(), actor="a", size=12, progress=lambda *at: told.append(at)
+    )
     assert told == [(5, 12), (10, 12), (12, 12)]

@@ -79,7 +79,7 @@ def write_manifest(package, text, signer=KEY):
     (package / "manifest.json").write_text(text)
     if signer:
         digest = _hash_of(package / "manifest.json")
-        note = signed_note.signed(f"{FORMAT} manifest.json\nsha256 {digest}\n", [signer])
+        note = signed_note.sign_note(f"{FORMAT} manifest.json\nsha256 {digest}\n", [signer])
         (package / "manifest.json.note").write_text(note)
 
 
@@ -172,10 +172,10 @@ def edit_a_checkpoint(package):
 def sign_with_another_key(package):
     frontier = merkle_tree.Frontier()
     for line in lines_of(package):
-        frontier.add(merkle_tree.leaf(line))
-    head = signed_note.Head(NAME, frontier.size, frontier.root())
+        frontier.add(merkle_tree.hash_leaf(line))
+    head = signed_note.CheckpointText(NAME, frontier.size, frontier.root())
     (package / "checkpoints" / str(frontier.size)).write_text(
-        signed_note.signed(head.text, [OTHER])
+        signed_note.sign_note(head.text, [OTHER])
     )
 
 
@@ -251,11 +251,11 @@ def sign_anew(package, signer):
     """The checkpoints of the entries as they are now."""
     frontier = merkle_tree.Frontier()
     for line in lines_of(package):
-        frontier.add(merkle_tree.leaf(line))
+        frontier.add(merkle_tree.hash_leaf(line))
         path = package / "checkpoints" / str(frontier.size)
         if path.exists():
-            head = signed_note.Head(NAME, frontier.size, frontier.root())
-            path.write_text(signed_note.signed(head.text, [signer]))
+            head = signed_note.CheckpointText(NAME, frontier.size, frontier.root())
+            path.write_text(signed_note.sign_note(head.text, [signer]))
 
 
 TAMPERINGS = {
@@ -329,7 +329,7 @@ def test_whoever_can_sign_the_manifest_is_caught_all_the_same(package, change, s
     change(package)
     frontier = merkle_tree.Frontier()
     for line in lines_of(package):
-        frontier.add(merkle_tree.leaf(line))
+        frontier.add(merkle_tree.hash_leaf(line))
     signed_anew = change in {put_a_detail_in_another_way, put_no_object_for_a_detail}
     renew_manifest(package, **({"root": frontier.root().hex()} if signed_anew else {}))
     code, told = inspect(package, *KNOWN)
@@ -350,7 +350,7 @@ def test_a_copy_for_people_cannot_be_edited_alone(package, name):
 
 @pytest.mark.requirement("R11")
 def test_a_copy_that_was_edited_with_the_key_shows_against_the_manifests_hash_on_record(package):
-    on_record = queries.find(limit=1)[0].sha256
+    on_record = queries.find_entries(limit=1)[0].sha256
     assert inspect(package, "--known", on_record)[0] == 0
     with (package / "timeline.csv").open("ab") as file:
         file.write(b"x")
@@ -401,7 +401,7 @@ def cut_off_and_drop_the_newer_checkpoints(package):
     del manifest["files"]["checkpoints/12"]
     (package / "manifest.json").write_text(json.dumps(manifest))
     note = (package / "checkpoints" / "6").read_text()
-    renew_manifest(package, size=6, root=signed_note.Head.parse(note).root.hex())
+    renew_manifest(package, size=6, root=signed_note.CheckpointText.parse(note).root.hex())
 
 
 @pytest.mark.requirement("R05")
@@ -428,7 +428,7 @@ def test_a_trail_written_anew_with_its_own_key_shows_against_an_older_head(packa
     manifest = json.loads((package / "manifest.json").read_text())
     del manifest["files"]["checkpoints/6"]
     (package / "manifest.json").write_text(json.dumps(manifest))
-    renew_manifest(package, OTHER, root=signed_note.Head.parse(note).root.hex())
+    renew_manifest(package, OTHER, root=signed_note.CheckpointText.parse(note).root.hex())
     assert inspect(package)[0] == 3  # it agrees with itself
     assert inspect(package, *KNOWN)[0] == 1
     code, told = inspect(package, "--known", older)
@@ -468,8 +468,8 @@ def test_what_the_inspector_mistyped_is_not_held_against_the_package(package, gi
 
 
 def test_a_checkpoint_of_another_trail_is_not_compared(package, tmp_path):
-    head = signed_note.Head("another.example/trail", 12, bytes(32))
-    (tmp_path / "another").write_text(signed_note.signed(head.text, [KEY]))
+    head = signed_note.CheckpointText("another.example/trail", 12, bytes(32))
+    (tmp_path / "another").write_text(signed_note.sign_note(head.text, [KEY]))
     code, told = inspect(package, "--known", str(tmp_path / "another"))
     assert (code, "is of the trail 'another.example/trail'" in told) == (2, True)
 
@@ -573,15 +573,15 @@ def edit_a_consistency_proof(part):
 def bring_in_an_older_checkpoint_of_another_trail(part):
     frontier = merkle_tree.Frontier()
     for n in range(6):
-        frontier.add(merkle_tree.leaf(f"line {n}"))
-    head = signed_note.Head(NAME, 6, frontier.root())
-    (part / "checkpoints" / "6").write_text(signed_note.signed(head.text, [KEY]))
+        frontier.add(merkle_tree.hash_leaf(f"line {n}"))
+    head = signed_note.CheckpointText(NAME, 6, frontier.root())
+    (part / "checkpoints" / "6").write_text(signed_note.sign_note(head.text, [KEY]))
 
 
 def sign_a_part_with_another_key(part):
     file = part / "checkpoints" / "12"
     head = file.read_text().partition("\n\n")[0] + "\n"
-    file.write_text(signed_note.signed(head, [KEY, OTHER]))
+    file.write_text(signed_note.sign_note(head, [KEY, OTHER]))
 
 
 PART_TAMPERINGS = {
@@ -643,9 +643,11 @@ def test_a_known_entry_of_a_part_vouches_for_itself_alone(part, package):
 
 def test_a_part_cannot_be_compared_with_a_checkpoint_that_no_proof_leads_from(part, tmp_path):
     frontier = merkle_tree.Frontier()
-    frontier.add(merkle_tree.leaf("another line"))
+    frontier.add(merkle_tree.hash_leaf("another line"))
     known = tmp_path / "kept"
-    known.write_text(signed_note.signed(signed_note.Head(NAME, 1, frontier.root()).text, [KEY]))
+    known.write_text(
+        signed_note.sign_note(signed_note.CheckpointText(NAME, 1, frontier.root()).text, [KEY])
+    )
     code, told = inspect(part, "--part", "--known", str(known))
     assert (code, "no proof leads from 1 entries to this part" in told) == (2, True)
 
@@ -656,9 +658,9 @@ def test_a_part_of_a_trail_that_was_written_anew_shows_against_an_older_checkpoi
     older, newest = kept(package, 6), kept(package, 12)
     frontier = merkle_tree.Frontier()
     for line in [*lines_of(package)[:5], *lines_of(package)[6:], "one more"]:
-        frontier.add(merkle_tree.leaf(line))
-    head = signed_note.Head(NAME, 12, frontier.root())
-    (part / "checkpoints" / "12").write_text(signed_note.signed(head.text, [KEY]))
+        frontier.add(merkle_tree.hash_leaf(line))
+    head = signed_note.CheckpointText(NAME, 12, frontier.root())
+    (part / "checkpoints" / "12").write_text(signed_note.sign_note(head.text, [KEY]))
     renew_manifest(part, root=head.root.hex())
     for known in (older, newest):
         assert inspect(part, "--part", "--known", known)[0] == 1

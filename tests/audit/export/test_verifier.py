@@ -12,7 +12,7 @@ from tests.audit.ledger.test_merkle_tree import grown, hashes_of
 
 SIZES = st.integers(1, 70)
 LINES = [b'{"seq":%d}' % n for n in range(70)]
-LEAVES = [merkle_tree.leaf(line.decode()) for line in LINES]
+LEAVES = [merkle_tree.hash_leaf(line.decode()) for line in LINES]
 
 
 def proof(spans, size):
@@ -56,7 +56,7 @@ def test_what_is_no_public_key_signs_nothing(key):
 @given(SIZES, st.data())
 def test_an_entry_is_proved_by_its_path_and_by_no_other(size, data):
     index = data.draw(st.integers(0, size - 1))
-    path = proof(merkle_tree.inclusion(index, size), size)
+    path = proof(merkle_tree.inclusion_path(index, size), size)
     root = grown(LEAVES[:size]).root()
     assert verify_trail.root_above(LEAVES[index], index, size, path) == root
     for wrong in ([*path, bytes(32)], path[:-1] if path else [bytes(32)]):

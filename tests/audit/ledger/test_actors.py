@@ -8,9 +8,9 @@ import socket
 import pytest
 
 from audit.ledger import actors
-from audit.ledger.actors import in_full, in_short
-from audit.ledger.context import Origin, coming_from
-from audit.ledger.queries import find as latest
+from audit.ledger.actors import add_process, without_process
+from audit.ledger.context import RequestOrigin, set_origin
+from audit.ledger.queries import find_entries as latest
 from tests.audit.support import write
 
 pytestmark = pytest.mark.requirement("R40")
@@ -23,7 +23,7 @@ def called(monkeypatch):
     def answer(name):
         monkeypatch.setattr(socket, "gethostname", lambda: name)
         actors._process.cache_clear()
-        return in_full("system:worker")
+        return add_process("system:worker")
 
     yield answer
     actors._process.cache_clear()
@@ -47,10 +47,10 @@ def test_who_was_entered_in_full_stays_who_it_was(db):
 
 
 def test_a_process_that_was_forked_has_a_name_of_its_own():
-    ours = in_full("system:worker")
+    ours = add_process("system:worker")
     fork = multiprocessing.get_context("fork")
     with fork.Pool(1) as pool:
-        theirs = pool.apply(in_full, ("system:worker",))
+        theirs = pool.apply(add_process, ("system:worker",))
         (pid,) = (worker.pid for worker in pool._pool)
     assert theirs != ours
     assert theirs.endswith(f"/{pid}")
@@ -75,11 +75,11 @@ def test_a_hosts_long_name_is_cut(called):
     ],
 )
 def test_in_short_it_is_what_it_was_called_before(actor, short):
-    assert in_short(actor) == short
+    assert without_process(actor) == short
 
 
 def test_a_commands_entry_says_who_ran_it_also_where_its_process_is_named(db):
-    with coming_from(Origin({"os_user": "otto"}, lambda: ("system:cancel", ""))):
+    with set_origin(RequestOrigin({"os_user": "otto"}, lambda: ("system:cancel", ""))):
         write(0, actor="system:cancel")
-        write(1, actor=in_full("system:cancel"))
+        write(1, actor=add_process("system:cancel"))
     assert [entry.detail for entry in latest()] == [{"os_user": "otto"}] * 2

@@ -58,7 +58,7 @@ def written(db):
         "INSERT INTO audit_receipt (id, checkpoint_id, anchor, place, proof, anchored_at)"
         " SELECT 1, 3, 'file', '/anchors', '', recorded_at FROM audit_entry WHERE seq = 3"
     )
-    runs.check(verify.Mode.FULL, asked_by="system:tests")
+    runs.run_check(verify.Mode.FULL, asked_by="system:tests")
     sql(
         "INSERT INTO audit_auditreview (id, period_from, period_to, site, filters, findings,"
         " outcome, entries, last_seq, reviewer, printed_name, meaning, signed_at)"
@@ -245,32 +245,32 @@ def test_the_orm_refuses_with_words(written, model, write_past_the_log):
 
 
 def test_all_guards_are_there_after_the_migrations(db):
-    assert append_only.missing(connection) == []
+    assert append_only.missing_triggers(connection) == []
     found = {message.id for message in run_checks(tags=[Tags.database], databases=["default"])}
     assert found <= {"audit.W001"}  # tests/audit/ledger/test_database_roles.py
 
 
 def test_a_missing_guard_is_reported_and_the_end_of_migrate_puts_it_back(db):
-    append_only.remove(connection)
-    wanted = append_only.triggers(connection.vendor)
-    assert append_only.missing(connection) == list(wanted)
-    assert [error.id for error in append_only.check(["default"])] == ["audit.E001"]
-    append_only.reinstall("default")
-    assert append_only.check(["default"]) == []
+    append_only.remove_triggers(connection)
+    wanted = append_only.trigger_tables(connection.vendor)
+    assert append_only.missing_triggers(connection) == list(wanted)
+    assert [error.id for error in append_only.check_triggers(["default"])] == ["audit.E001"]
+    append_only.reinstall_triggers("default")
+    assert append_only.check_triggers(["default"]) == []
 
 
 def test_guards_of_an_older_release_do_not_keep_migrate_from_bringing_the_new_ones(db):
-    append_only.remove(connection)
+    append_only.remove_triggers(connection)
     ((_, last),) = MigrationLoader(connection).graph.leaf_nodes("audit")
     sql("DELETE FROM django_migrations WHERE app = 'audit' AND name = %s", last)
-    assert [warning.id for warning in append_only.check(["default"])] == ["audit.W002"]
-    assert not append_only.check(["default"])[0].is_serious()
+    assert [warning.id for warning in append_only.check_triggers(["default"])] == ["audit.W002"]
+    assert not append_only.check_triggers(["default"])[0].is_serious()
 
 
 @postgresql_only
 def test_a_guard_that_is_switched_off_counts_as_missing(db):
     sql("ALTER TABLE audit_entry DISABLE TRIGGER audit_entry_append_only")
-    assert append_only.missing(connection) == ["audit_entry_append_only"]
+    assert append_only.missing_triggers(connection) == ["audit_entry_append_only"]
 
 
 @postgresql_only
@@ -279,27 +279,27 @@ def test_a_guard_that_was_made_to_look_away_counts_as_missing(db):
         "CREATE OR REPLACE FUNCTION audit_link() RETURNS trigger LANGUAGE plpgsql"
         " AS $f$ BEGIN RETURN NEW; END $f$"
     )
-    assert append_only.missing(connection) == ["audit_entry_link"]
+    assert append_only.missing_triggers(connection) == ["audit_entry_link"]
 
 
 @postgresql_only
 def test_the_function_that_links_entries_is_looked_after_as_a_guard_is(db):
     sql("DROP FUNCTION audit_append(text, text, text)")
-    assert append_only.missing(connection) == ["audit_append"]
-    append_only.reinstall("default")
-    assert append_only.missing(connection) == []
+    assert append_only.missing_triggers(connection) == ["audit_append"]
+    append_only.reinstall_triggers("default")
+    assert append_only.missing_triggers(connection) == []
     sql(
         "CREATE OR REPLACE FUNCTION audit_append(trail text, entries text, details text)"
         " RETURNS void LANGUAGE plpgsql AS $f$ BEGIN END $f$"
     )
-    assert append_only.missing(connection) == ["audit_append"]
+    assert append_only.missing_triggers(connection) == ["audit_append"]
 
 
 @sqlite_only
 def test_a_guard_that_was_made_to_look_away_counts_as_missing_on_sqlite(db):
     sql("DROP TRIGGER audit_entry_link")
     sql("CREATE TRIGGER audit_entry_link BEFORE INSERT ON audit_entry BEGIN SELECT 1; END")
-    assert append_only.missing(connection) == ["audit_entry_link"]
+    assert append_only.missing_triggers(connection) == ["audit_entry_link"]
 
 
 @sqlite_only
@@ -311,11 +311,11 @@ def test_sqlite_loses_the_guards_when_a_column_is_altered_and_migrate_restores_t
     new.set_attributes_from_name("salt")
     with connection.schema_editor() as editor:
         editor.alter_field(EntryDetail, old, new)
-    assert "audit_entrydetail_no_DELETE" in append_only.missing(connection)
+    assert "audit_entrydetail_no_DELETE" in append_only.missing_triggers(connection)
     with connection.schema_editor() as editor:
         editor.alter_field(EntryDetail, new, old)
     call_command("migrate", verbosity=0, skip_checks=True)
-    assert append_only.missing(connection) == []
+    assert append_only.missing_triggers(connection) == []
 
 
 @sqlite_only
@@ -328,10 +328,10 @@ def test_sqlite_does_not_alter_the_entries_while_a_guard_of_others_looks_at_them
     refused = pytest.raises(DatabaseError, match="no such table")
     with refused, connection.schema_editor() as editor:
         editor.alter_field(Entry, old, new)
-    assert append_only.missing(connection) == []
+    assert append_only.missing_triggers(connection) == []
 
 
 def test_an_empty_database_needs_no_guards_yet(db):
     empty = DatabaseWrapper(connection.settings_dict | {"NAME": ":memory:", "OPTIONS": {}})
-    assert append_only.missing(empty) == []
+    assert append_only.missing_triggers(empty) == []
     empty.close()

@@ -13,7 +13,7 @@ from django.db import OperationalError, connection, transaction
 from audit.ledger import append
 from audit.ledger.append_postgresql import RELEASE, _send
 from audit.ledger.queries import timeline
-from audit.verification.verify import verify
+from audit.verification.verify import verify_ledger
 from sites.models import Study
 from tests.audit.ledger.test_writers import start
 from tests.audit.support import sql, write, write_many
@@ -84,13 +84,13 @@ def test_a_server_that_is_killed_among_eight_writers_loses_nothing_that_was_ackn
         finished = [*seen[name], *writer.communicate()[0].splitlines()]
         told |= {f"{name}-{n}" for n in range(len(finished)) if n % 10 != 3}
     saved = set(Study.objects.values_list("protocol_number", flat=True))
-    verdict = verify()
+    verdict = verify_ledger()
     assert told - saved == set()
     assert (verdict.intact, verdict.entries) == (True, len(saved))
 
 
 @postgresql_only
-@pytest.mark.parametrize("count", [1, append.FEW + 1], ids=["few", "many"])
+@pytest.mark.parametrize("count", [1, append.MAX_LINKED_ON_SERVER + 1], ids=["few", "many"])
 def test_an_entry_does_not_wait_for_the_disk_before_it_releases_the_lock(
     transactional_db, sent, count
 ):

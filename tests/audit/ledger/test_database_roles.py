@@ -12,7 +12,7 @@ from django.db import DatabaseError, IntegrityError, connection
 
 from audit.ledger import append_only, database_roles
 from audit.ledger.triggers import TABLES
-from audit.verification.verify import verify
+from audit.verification.verify import verify_ledger
 from tests.audit.support import APPLICATION, application_role, sql, write, write_many
 
 __all__ = ["application_role"]
@@ -36,7 +36,7 @@ def owner_url(owner, name):
 def test_the_application_adds_to_the_ledger_and_verifies_it(application_role):
     write(0, detail={"name": "A. Berg"})
     write_many(20, subject="document:2")
-    verdict = verify()
+    verdict = verify_ledger()
     assert (verdict.intact, verdict.entries) == (True, 21)
 
 
@@ -59,7 +59,7 @@ def test_the_application_cannot_change_the_ledger(application_role, table, attac
     write(detail={"name": "A. Berg"})
     with pytest.raises(DatabaseError, match=REFUSED):
         sql(attack.format(table=table, column=COLUMN[table]))
-    assert verify().intact
+    assert verify_ledger().intact
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_application_cannot_change_the_ledger(application_role, table, attac
 def test_the_application_cannot_take_the_guards_away(application_role, attack):
     with pytest.raises(DatabaseError, match=REFUSED):
         sql(attack.format(owner=application_role["USER"]))
-    assert append_only.missing(connection) == []
+    assert append_only.missing_triggers(connection) == []
 
 
 def test_an_entry_that_does_not_extend_the_chain_is_refused_to_the_application(application_role):
@@ -89,28 +89,30 @@ def test_an_entry_that_does_not_extend_the_chain_is_refused_to_the_application(a
 
 
 def test_one_role_for_everything_is_warned_of(transactional_db, request):
-    messages = database_roles.check(["default"])
+    messages = database_roles.check_application_role(["default"])
     if connection.vendor != "postgresql":
         assert messages == []
         return
     assert [message.id for message in messages] == ["audit.W001"]
     request.getfixturevalue("application_role")
-    assert database_roles.check(["default"]) == []
+    assert database_roles.check_application_role(["default"]) == []
 
 
 def test_migrate_works_as_the_owner_and_gives_the_application_its_rights(
     application_role, settings
 ):
     settings.DATABASE_OWNER = application_role
-    with database_roles.as_owner("default"):
+    with database_roles.connect_as_owner("default"):
         sql("CREATE TABLE sites_of_tomorrow (n int)")
         sql(f"GRANT UPDATE ON audit_entry TO {APPLICATION}")
-    assert [message.id for message in database_roles.check(["default"])] == ["audit.W001"]
+    assert [message.id for message in database_roles.check_application_role(["default"])] == [
+        "audit.W001"
+    ]
     call_command("migrate", verbosity=0)
-    assert database_roles.check(["default"]) == []
+    assert database_roles.check_application_role(["default"]) == []
     sql("INSERT INTO sites_of_tomorrow VALUES (1)")
     assert sql("SELECT current_user") == [(APPLICATION,)]
-    with database_roles.as_owner("default"):
+    with database_roles.connect_as_owner("default"):
         sql("DROP TABLE sites_of_tomorrow")
 
 
@@ -138,11 +140,11 @@ def test_on_sqlite_there_is_nobody_to_give_rights_to(db):
 
 def test_an_owner_of_another_database_is_refused(settings):
     settings.DATABASE_OWNER = settings.DATABASES["default"] | {"NAME": "another"}
-    assert [message.id for message in database_roles.check_owner()] == ["audit.E002"]
+    assert [message.id for message in database_roles.check_owner_url()] == ["audit.E002"]
     settings.DATABASE_OWNER = settings.DATABASES["default"]
-    assert database_roles.check_owner() == []
+    assert database_roles.check_owner_url() == []
     settings.DATABASE_OWNER = {}
-    assert database_roles.check_owner() == []
+    assert database_roles.check_owner_url() == []
 
 
 @pytest.mark.slow
@@ -157,12 +159,12 @@ def test_a_new_database_is_made_by_two_roles(application_role, settings):
     }
     checked = ["check", "--database", "default", "--fail-level", "WARNING"]
     settings.DATABASE_OWNER = owner
-    with database_roles.as_owner("default"):
+    with database_roles.connect_as_owner("default"):
         sql(f"CREATE DATABASE {name}")
     try:
         for command in (["migrate"], ["audit_keys", "create"], checked):
             manage = [sys.executable, str(settings.BASE_DIR / "manage.py"), *command]
             subprocess.run(manage, env=environment, check=True, capture_output=True)
     finally:
-        with database_roles.as_owner("default"):
+        with database_roles.connect_as_owner("default"):
             sql(f"DROP DATABASE {name}")

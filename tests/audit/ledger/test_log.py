@@ -14,10 +14,10 @@ from audit.ledger.log import (
     LedgerError,
     ledger,
     record,
-    written,
+    write_time,
 )
 from audit.models import Entry
-from audit.verification.verify import verify
+from audit.verification.verify import verify_ledger
 from sites.models import Study
 from tests.audit.support import sql, write, write_many
 
@@ -126,7 +126,7 @@ def test_a_ledger_block_inside_a_foreign_transaction_is_refused(transactional_db
 
 
 def test_entries_are_appended_after_all_other_statements(transactional_db, monkeypatch):
-    statements, extend = [], append.extend
+    statements, extend = [], append.append_entries
 
     def watch(execute, statement, *rest):
         statements.append(statement)
@@ -136,7 +136,7 @@ def test_entries_are_appended_after_all_other_statements(transactional_db, monke
         statements.append("append")
         extend(*what, **how)
 
-    monkeypatch.setattr(append, "extend", recorded_append)
+    monkeypatch.setattr(append, "append_entries", recorded_append)
     with connection.execute_wrapper(watch), ledger():
         move()
         Study.objects.create(protocol_number="ABC-1")
@@ -176,7 +176,7 @@ def test_a_rolled_back_append_leaves_no_gap(db):
     with pytest.raises(IntegrityError):
         write(0)
     write(1)
-    assert queries.head()[0] == 2
+    assert queries.last_entry()[0] == 2
 
 
 def test_a_line_has_every_field_and_columns_repeat_it(db):
@@ -197,7 +197,7 @@ def test_what_is_entered_comes_out_the_same(db):
     assert entry.occurred_at == when
 
 
-@pytest.mark.parametrize("count", [3, append.FEW + 3], ids=["few", "many"])
+@pytest.mark.parametrize("count", [3, append.MAX_LINKED_ON_SERVER + 3], ids=["few", "many"])
 def test_values_that_look_like_a_part_of_the_line_stay_as_they_are(db, count):
     odd = {"subject": ',"prev":"",', "doc_id": ',"seq":0,"', "code": '\\,"recorded_at":"",\\'}
     with ledger():
@@ -208,7 +208,7 @@ def test_values_that_look_like_a_part_of_the_line_stay_as_they_are(db, count):
     assert {(entry.subject, entry.doc_id, entry.code) for entry in entries} == {(*odd.values(),)}
     details = [entry.detail for entry in entries]
     assert details == [{"why": 'a\tb\n\\, "prev":""'} if n % 2 else None for n in range(count)]
-    assert verify().intact
+    assert verify_ledger().intact
 
 
 def test_equal_details_do_not_show_that_they_are_equal(db):
@@ -238,8 +238,8 @@ def test_times_without_a_zone_are_refused(db):
 
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_a_written_time_is_read_back_the_same_and_sorts_as_text(moment):
-    assert datetime.fromisoformat(written(moment)) == moment
-    assert len(written(moment)) == len("2026-08-14T09:31:07.123456Z")
+    assert datetime.fromisoformat(write_time(moment)) == moment
+    assert len(write_time(moment)) == len("2026-08-14T09:31:07.123456Z")
 
 
 def test_recorded_times_do_not_run_backwards(db):
@@ -280,4 +280,4 @@ def test_somebody_who_sits_on_the_lock_is_waited_for_briefly(transactional_db, m
         write()
     other.close()
     write()
-    assert verify().intact
+    assert verify_ledger().intact

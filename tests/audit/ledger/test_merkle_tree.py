@@ -13,7 +13,7 @@ SIZES = st.integers(1, 200)
 
 
 def leaves(count):
-    return [merkle_tree.leaf(f'{{"seq":{n}}}') for n in range(count)]
+    return [merkle_tree.hash_leaf(f'{{"seq":{n}}}') for n in range(count)]
 
 
 def mth(hashes):
@@ -25,7 +25,7 @@ def mth(hashes):
     k = 1
     while k * 2 < len(hashes):
         k *= 2
-    return merkle_tree.node(mth(hashes[:k]), mth(hashes[k:]))
+    return merkle_tree.hash_node(mth(hashes[:k]), mth(hashes[k:]))
 
 
 def path(m, hashes):
@@ -91,14 +91,14 @@ def test_it_grows_by_many_entries_at_once_as_by_each_of_them(counts):
 def test_an_entry_is_proved_by_the_nodes_of_the_standard(size, data):
     index = data.draw(st.integers(0, size - 1))
     hashes = leaves(size)
-    assert hashes_of(merkle_tree.inclusion(index, size), hashes) == path(index, hashes)
+    assert hashes_of(merkle_tree.inclusion_path(index, size), hashes) == path(index, hashes)
 
 
 @given(SIZES, st.data())
 def test_a_tree_is_proved_to_have_only_grown_by_the_nodes_of_the_standard(size, data):
     old = data.draw(st.integers(1, size))
     hashes = leaves(size)
-    assert hashes_of(merkle_tree.consistency(old, size), hashes) == subproof(old, hashes, True)
+    assert hashes_of(merkle_tree.consistency_path(old, size), hashes) == subproof(old, hashes, True)
 
 
 def test_what_is_no_node_of_the_tree_is_refused():
@@ -109,13 +109,13 @@ def test_what_is_no_node_of_the_tree_is_refused():
 @pytest.mark.parametrize(("index", "size"), [(-1, 3), (3, 3), (0, 0)])
 def test_an_entry_outside_the_tree_has_no_proof(index, size):
     with pytest.raises(IndexError):
-        merkle_tree.inclusion(index, size)
+        merkle_tree.inclusion_path(index, size)
 
 
 @pytest.mark.parametrize(("old", "size"), [(0, 3), (4, 3)])
 def test_only_a_tree_that_grew_has_a_proof_of_it(old, size):
     with pytest.raises(IndexError):
-        merkle_tree.consistency(old, size)
+        merkle_tree.consistency_path(old, size)
 
 
 def test_a_frontier_that_does_not_fit_its_size_is_refused():

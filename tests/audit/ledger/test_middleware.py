@@ -5,9 +5,9 @@ import logging
 import pytest
 
 from audit.ledger import context
-from audit.ledger.context import Origin, because, coming_from
-from audit.ledger.middleware import OriginMiddleware, address_of
-from audit.ledger.queries import find as latest
+from audit.ledger.context import RequestOrigin, change_reason, set_origin
+from audit.ledger.middleware import OriginMiddleware, client_address
+from audit.ledger.queries import find_entries as latest
 from tests.audit.support import write
 
 
@@ -39,7 +39,7 @@ def test_the_address_is_the_proxys_word_only_behind_a_proxy(
 ):
     settings.BEHIND_PROXY = behind_proxy
     headers = {"X-Forwarded-For": forwarded}
-    assert address_of(rf.get("/", REMOTE_ADDR="192.0.2.7", headers=headers)) == expected
+    assert client_address(rf.get("/", REMOTE_ADDR="192.0.2.7", headers=headers)) == expected
 
 
 def test_each_line_of_the_log_names_its_request(rf):
@@ -49,7 +49,7 @@ def test_each_line_of_the_log_names_its_request(rf):
 
     def line():
         record = logging.makeLogRecord({"msg": "something happened"})
-        assert context.WithRequestId().filter(record)
+        assert context.RequestIdFilter().filter(record)
         return record.request_id
 
     lines = []
@@ -60,8 +60,8 @@ def test_each_line_of_the_log_names_its_request(rf):
 
 @pytest.mark.requirement("R02")
 def test_the_askers_own_entries_say_where_they_come_from_and_why_and_no_others(db):
-    here = Origin({"address": "192.0.2.7"}, lambda: ("user:1", "Ann Berg"))
-    with coming_from(here), because(" It was wrong. "):
+    here = RequestOrigin({"address": "192.0.2.7"}, lambda: ("user:1", "Ann Berg"))
+    with set_origin(here), change_reason(" It was wrong. "):
         write(0, actor="user:1", detail={"more": 1})
         write(1, actor="system:worker")
     write(2, actor="user:1")
@@ -75,7 +75,7 @@ def test_the_askers_own_entries_say_where_they_come_from_and_why_and_no_others(d
 
 @pytest.mark.requirement("R35")
 def test_people_decide_under_rules_and_workers_name_their_own(db):
-    with coming_from(Origin({}, lambda: ("user:1", "Ann Berg"))):
+    with set_origin(RequestOrigin({}, lambda: ("user:1", "Ann Berg"))):
         write(0, actor="user:1")
         write(1, actor="user:1", rules="2026.1")
     assert [entry.rules != "" for entry in latest(limit=2)] == [True, True]

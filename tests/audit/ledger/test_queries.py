@@ -2,7 +2,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.ledger import queries
-from audit.ledger.queries import Search
+from audit.ledger.queries import EntrySearch
 from tests.audit.support import write, write_many
 
 
@@ -33,33 +33,33 @@ def test_a_timeline_is_one_query_however_long(db):
 def test_a_document_is_the_pair_of_its_site_and_its_identifier(db):
     write(0, subject="document:1", site="DE-014", doc_id="CV-7")
     write(0, subject="document:2", site="FR-002", doc_id="CV-7")
-    assert [entry.subject for entry in queries.of_document("DE-014", "CV-7")] == ["document:1"]
+    assert [entry.subject for entry in queries.document_entries("DE-014", "CV-7")] == ["document:1"]
 
 
 def test_a_site_is_read_newest_first_a_page_at_a_time(db):
     write_many(5, site="DE-014")
     write_many(5, subject="document:2", site="FR-002")
-    of_site = Search(sites=["DE-014"])
-    first = queries.find(of_site, limit=3)
-    rest = queries.find(of_site, before=first[-1].seq, limit=3)
+    of_site = EntrySearch(sites=["DE-014"])
+    first = queries.find_entries(of_site, limit=3)
+    rest = queries.find_entries(of_site, before=first[-1].seq, limit=3)
     assert [[entry.seq for entry in page] for page in (first, rest)] == [[5, 4, 3], [2, 1]]
 
 
 def test_the_latest_entries_end_in_the_head(db):
-    assert queries.head() is None
+    assert queries.last_entry() is None
     write_many(3)
-    newest = queries.find(limit=1)[0]
-    assert queries.head() == (newest.seq, newest.hash) == (3, newest.hash)
+    newest = queries.find_entries(limit=1)[0]
+    assert queries.last_entry() == (newest.seq, newest.hash) == (3, newest.hash)
 
 
 def test_subjects_with_a_new_state_are_found_a_page_at_a_time(db, monkeypatch):
-    monkeypatch.setattr(queries, "PAGE", 2)
+    monkeypatch.setattr(queries, "ROWS_PER_PAGE", 2)
     for n in range(3):
         for subject in ("document:1", "batch:1", "document:2"):
             write(n, subject=subject, to_state="RECEIVED")
-    found = list(queries.subjects("document:", since=1))
+    found = list(queries.iter_subjects("document:", since=1))
     assert sorted(found) == ["document:1"] * 2 + ["document:2"] * 3
-    assert sorted(queries.subjects("document:")) == ["document:1", "document:2"]
+    assert sorted(queries.iter_subjects("document:")) == ["document:1", "document:2"]
 
 
 def test_the_last_state_is_that_of_the_last_move_not_of_the_last_look(db):
@@ -67,9 +67,9 @@ def test_the_last_state_is_that_of_the_last_move_not_of_the_last_look(db):
     write(1, from_state="RECEIVED", to_state="ARCHIVED")
     write(2, event="document.viewed")
     write(0, subject="batch:1", to_state="QUEUED")
-    assert list(queries.subjects("document:")) == ["document:1"]
-    assert list(queries.subjects("document:", since=2)) == []
-    last = queries.last_of(["document:1", "batch:1", "document:9"])
+    assert list(queries.iter_subjects("document:")) == ["document:1"]
+    assert list(queries.iter_subjects("document:", since=2)) == []
+    last = queries.last_states(["document:1", "batch:1", "document:9"])
     assert {subject: (each.seq, each.state) for subject, each in last.items()} == {
         "document:1": (2, "ARCHIVED"),
         "batch:1": (4, "QUEUED"),

@@ -9,9 +9,9 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.urls import reverse
 
 from audit.ledger import chain, queries
-from audit.ledger.actors import in_full
-from audit.ledger.log import afterwards, ledger, record
-from audit.ledger.redaction import NotRedacted, redact
+from audit.ledger.actors import add_process
+from audit.ledger.log import ledger, record, run_after_append
+from audit.ledger.redaction import RedactionError, redact_entry
 from audit.models import Entry, EntryDetail
 from tests.audit.support import settle, sql, write
 from tests.factories import make_user
@@ -98,9 +98,9 @@ def holds():
 
 @pytest.mark.requirement("R38")
 def test_the_detail_goes_and_who_and_why_stay(entry):
-    redact(1, reason=WHY, **BY)
+    redact_entry(1, reason=WHY, **BY)
     assert not EntryDetail.objects.filter(entry=1).exists()
-    said = queries.find(limit=1)[0]
+    said = queries.find_entries(limit=1)[0]
     assert (said.event, said.subject, said.site) == ("ledger.detail_redacted", "entry:1", "DE-014")
     assert said.detail == {"reason": WHY, "authorised_by": "user:1"}
     assert "Doe" not in str(list(EntryDetail.objects.values())) + said.hash
@@ -110,7 +110,7 @@ def test_the_detail_goes_and_who_and_why_stay(entry):
 @pytest.mark.requirement("R38")
 def test_the_database_lets_no_detail_go_without_its_entry(entry):
     write(1, detail={"name": "another"})
-    redact(1, reason=WHY, **BY)
+    redact_entry(1, reason=WHY, **BY)
     with pytest.raises(IntegrityError, match="on record"), transaction.atomic():
         sql("DELETE FROM audit_entrydetail")
     assert set(EntryDetail.objects.values_list("pk", flat=True)) == {2, 3}
@@ -134,7 +134,7 @@ INSERTIONS = [
 @pytest.mark.parametrize("statement", INSERTIONS)
 def test_what_was_taken_out_is_not_put_back_by_whoever_kept_a_copy(entry, statement):
     kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
-    redact(1, reason=WHY, **BY)
+    redact_entry(1, reason=WHY, **BY)
     with pytest.raises(IntegrityError, match=r"had it|was taken out"), transaction.atomic():
         sql(statement, *kept)
     assert not EntryDetail.objects.filter(entry=1).exists()
@@ -148,9 +148,9 @@ def test_what_is_being_taken_out_is_not_put_back_in_the_same_moment(another_sess
     write(detail={"reason": "for J. Doe, born 1961"})
     kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
     with ledger():
-        redact(1, reason=WHY, **BY)
+        redact_entry(1, reason=WHY, **BY)
         # In the block, the lock is not held yet: the attack begins when the append has it.
-        afterwards(lambda: another_session.begin(INSERTIONS[0], kept))
+        run_after_append(lambda: another_session.begin(INSERTIONS[0], kept))
     assert "was taken out" in another_session.error()
     assert not EntryDetail.objects.filter(entry=1).exists()
 
@@ -163,7 +163,7 @@ def test_a_session_that_looks_at_the_past_adds_no_detail(another_session):
     write(detail={"reason": "for J. Doe, born 1961"})
     kept = EntryDetail.objects.values_list("entry_id", "salt", "detail").get()
     another_session.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM audit_entry")
-    redact(1, reason=WHY, **BY)
+    redact_entry(1, reason=WHY, **BY)
     another_session.begin(INSERTIONS[0], kept)
     assert "cannot be told" in another_session.error()
 
@@ -181,7 +181,7 @@ def test_an_entry_about_something_else_opens_nothing(entry, event, subject):
 def test_entry_and_deletion_happen_together_or_not_at_all():
     def interrupted():
         with ledger():
-            redact(1, reason=WHY, **BY)
+            redact_entry(1, reason=WHY, **BY)
             raise RuntimeError("the lights go out")
 
     write(detail={"name": "J. Doe"})
@@ -192,9 +192,9 @@ def test_entry_and_deletion_happen_together_or_not_at_all():
 
 def test_what_else_is_recorded_in_the_same_block_is_there_too(entry):
     with ledger():
-        redact(1, reason=WHY, **BY)
+        redact_entry(1, reason=WHY, **BY)
         record("document.archived", subject="document:2", n=0, actor="system:worker")
-    assert [each.event for each in queries.find(limit=2)] == [
+    assert [each.event for each in queries.find_entries(limit=2)] == [
         "document.archived",
         "ledger.detail_redacted",
     ]
@@ -202,10 +202,10 @@ def test_what_else_is_recorded_in_the_same_block_is_there_too(entry):
 
 def test_it_is_done_once_and_only_where_there_is_a_detail(entry):
     write(1)
-    redact(1, reason=WHY, **BY)
+    redact_entry(1, reason=WHY, **BY)
     for seq, why in ((1, "entry 3 took out"), (2, "has no detail"), (99, "no entry 99")):
-        with pytest.raises(NotRedacted, match=why):
-            redact(seq, reason=WHY, **BY)
+        with pytest.raises(RedactionError, match=why):
+            redact_entry(seq, reason=WHY, **BY)
     assert holds() == 3
 
 
@@ -220,7 +220,7 @@ def test_a_role_that_may_only_read_and_insert_takes_out_on_record_and_not_otherw
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 1")
     with pytest.raises(IntegrityError, match="on record"), transaction.atomic():
         sql("SELECT audit_redact(1)")
-    redact(1, reason=WHY, **BY)
+    redact_entry(1, reason=WHY, **BY)
     assert list(EntryDetail.objects.values_list("pk", flat=True)) == [2]
 
 
@@ -230,7 +230,7 @@ def test_in_the_admin_it_takes_the_permission_and_a_reason(client, entry, office
     assert "Nothing was changed" in take_out(client, entry, why="typo")
     assert EntryDetail.objects.filter(entry=1).exists()
     assert "Taken out" in take_out(client, entry)
-    said = queries.find(limit=1)[0]
+    said = queries.find_entries(limit=1)[0]
     assert (said.actor, said.role) == (officer.actor, "no role")
     names = ("reason", "authorised_by", "printed_name", "address")
     assert [said.detail[name] for name in names] == [WHY, officer.actor, "Ann Berg", "127.0.0.1"]
@@ -262,9 +262,9 @@ def test_the_command_names_who_answers_for_it(entry, officer, capsys):
     call_command("redact", "1", dry_run=True, **asked)
     assert "1 entries would be" in capsys.readouterr().out
     call_command("redact", "1", **asked)
-    said = queries.find(limit=1)[0]
+    said = queries.find_entries(limit=1)[0]
     assert (said.actor, said.detail["authorised_by"]) == (
-        in_full("system:redact"),
+        add_process("system:redact"),
         officer.actor,
     )
     assert not EntryDetail.objects.filter(entry=1).exists()

@@ -9,7 +9,7 @@ import threading
 from django.db import connection
 
 from audit.models import Entry
-from audit.verification.verify import verify
+from audit.verification.verify import verify_ledger
 from sites.models import Study
 from tests.audit.support import write
 
@@ -54,7 +54,7 @@ def test_processes_that_append_at_once_make_one_chain(transactional_db):
     for writer in writers:
         writer.communicate()
     assert [writer.returncode for writer in writers] == [0, 0, 0]
-    verdict = verify()
+    verdict = verify_ledger()
     assert (verdict.intact, verdict.entries) == (True, 27)  # one of ten is rolled back
     assert Study.objects.count() == 27
 
@@ -66,7 +66,7 @@ def test_writers_that_are_killed_leave_a_whole_chain_and_no_half_change(transact
             writer.stdout.readline()
         writer.send_signal(signal.SIGKILL)
         writer.communicate()
-    verdict = verify()
+    verdict = verify_ledger()
     assert verdict.intact
     assert verdict.entries == Study.objects.count() >= 8
 
@@ -82,4 +82,4 @@ def test_threads_that_append_at_once_make_one_chain(transactional_db):
         thread.start()
     for thread in threads:
         thread.join()
-    assert (verify().intact, Entry.objects.count()) == (True, 20)
+    assert (verify_ledger().intact, Entry.objects.count()) == (True, 20)

@@ -49,7 +49,7 @@ def bucket_away(bucket, settings):
 
 def sign(n=0):
     write(n)
-    return checkpoints.sign()
+    return checkpoints.sign_all()
 
 
 def receipts(anchor):
@@ -59,7 +59,7 @@ def receipts(anchor):
 
 def sizes_read_back(**how):
     return sorted(
-        signed_note.Head.parse(signed_note.opened(held.note, keys.verifiers())[0]).size
+        signed_note.CheckpointText.parse(signed_note.open_note(held.note, keys.verifiers())[0]).size
         for held in read_back(**how)
     )
 
@@ -68,8 +68,8 @@ def sizes_read_back(**how):
 def test_a_checkpoint_reaches_every_anchor_and_each_gives_a_receipt(signed, bucket, stamped):
     assert anchors.anchor_due() == []
     assert [receipts(name) for name in ("file", "s3", "rfc3161")] == [[2], [2], [2]]
-    assert anchors.unanchored() == []
-    assert not anchors.is_due()
+    assert anchors.list_unanchored() == []
+    assert not anchors.is_anchoring_due()
     assert sizes_read_back() == [2, 2]  # a token holds no note
 
 
@@ -79,7 +79,7 @@ def test_an_end_that_was_cut_off_with_its_checkpoints_is_still_held_elsewhere(si
     with guards_down():
         for table in ("audit_receipt", "audit_checkpoint", "audit_entrydetail", "audit_entry"):
             sql(f"DELETE FROM {table}")  # noqa: S608 - our own tables
-    assert checkpoints.latest() is None
+    assert checkpoints.latest_checkpoint() is None
     assert sizes_read_back() == [2, 2]
     assert sizes_read_back(after=2) == []
 
@@ -87,7 +87,7 @@ def test_an_end_that_was_cut_off_with_its_checkpoints_is_still_held_elsewhere(si
 def test_what_is_anchored_is_not_brought_again(signed):
     anchors.anchor_due()
     anchors.anchor_all()
-    assert anchors.anchor(signed) == []
+    assert anchors.anchor_checkpoint(signed) == []
     assert sizes_read_back() == [2]
 
 
@@ -99,7 +99,7 @@ def test_a_receipt_is_written_once(signed):
 
 def test_an_anchor_that_is_away_is_told_in_plain_words(signed, bucket_away):
     [error] = anchors.anchor_due()
-    [waiting] = anchors.unanchored()
+    [waiting] = anchors.list_unanchored()
     assert (waiting.anchor, waiting.checkpoints, waiting.tries) == ("s3", 1, 1)
     assert waiting.since == signed.created_at
     assert waiting.error == error
@@ -116,7 +116,7 @@ def test_an_anchor_that_is_away_is_tried_with_growing_waits(signed, bucket_away,
         outage = AnchorOutage.objects.get()
         assert outage.tries == tried
         waits.append(round((outage.next_try_at - timezone.now()).total_seconds()))
-        assert not anchors.is_due()
+        assert not anchors.is_anchoring_due()
         assert anchors.anchor_due() == []
     assert waits[:4] == [5, 10, 20, 40]
     assert waits[-1] == 900
@@ -126,14 +126,14 @@ def test_what_waited_in_an_outage_is_answered_for_by_the_newest(signed, bucket_a
     anchors.anchor_due()
     newest = [sign(n) for n in range(1, 4)][-1]
     anchors.anchor_due()
-    assert anchors.unanchored()[0].checkpoints == 4
+    assert anchors.list_unanchored()[0].checkpoints == 4
     bucket_away()
     later(60)
-    assert anchors.is_due()
+    assert anchors.is_anchoring_due()
     assert anchors.anchor_due() == []
     assert receipts("s3") == [newest.size]
     assert receipts("file") == [2, 3, 4, 5]
-    assert anchors.unanchored() == []
+    assert anchors.list_unanchored() == []
     assert not AnchorOutage.objects.exists()
 
 
@@ -177,7 +177,7 @@ def run():
 def test_the_command_signs_and_anchors_and_prints_three_words(key):
     write()
     out, _ = run()
-    last = checkpoints.latest()
+    last = checkpoints.latest_checkpoint()
     assert out == f"{last.size} {last.head} {last.root}\n"
     assert receipts("file") == [last.size]
     assert run()[0] == out

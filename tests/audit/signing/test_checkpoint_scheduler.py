@@ -14,12 +14,12 @@ from audit.signing import (
     keys,
 )
 from audit.signing.checkpoint_scheduler import (
-    CLOCK_SECONDS,
-    LOOK_SECONDS,
-    REST_SECONDS,
-    Notary,
+    CLOCK_CHECK_SECONDS,
+    POLL_SECONDS,
+    RETRY_SECONDS,
+    CheckpointScheduler,
 )
-from audit.verification.ledger_status import figures
+from audit.verification.ledger_status import status_figures
 from tests.audit.buckets import free_port
 from tests.audit.support import guards_down, sql, write
 
@@ -36,15 +36,15 @@ class FakeTime:
 def world(transactional_db, settings):
     """Threads have connections of their own, so nothing here is in a test's transaction."""
     settings.AUDIT_CHECKPOINT_ENTRIES = 1
-    key_rotation.create(by="system:test")
-    checkpoints.sign()
+    key_rotation.create_key(by="system:test")
+    checkpoints.sign_all()
     anchors.anchor_all()
     return FakeTime()
 
 
 @pytest.fixture
 def notary(world):
-    notary = Notary(world)
+    notary = CheckpointScheduler(world)
     notary.look()  # the clocks
     notary._wait()
     return notary
@@ -62,7 +62,7 @@ def test_a_look_at_nothing_new_is_one_query(notary, django_assert_num_queries):
 def test_what_is_due_is_signed_at_once_and_anchored_beside(notary):
     write()
     notary.look()
-    assert checkpoints.latest().size == 2
+    assert checkpoints.latest_checkpoint().size == 2
     notary._wait()
     assert (2, "file") in receipts()
 
@@ -75,14 +75,14 @@ def test_a_server_that_does_not_answer_keeps_nobody_waiting(notary, monkeypatch)
         may_answer.wait()
         raise anchors.NotTaken("too late")
 
-    monkeypatch.setattr("audit.signing.places.folder.Folder.put", hang)
+    monkeypatch.setattr("audit.signing.places.folder.FolderAnchor.put", hang)
     write(0)
     notary.look()
     assert asked.wait(20)
     write(1)
     notary.look()  # and comes back, while the place has not answered
     assert not may_answer.is_set()
-    assert checkpoints.latest().size == 3
+    assert checkpoints.latest_checkpoint().size == 3
     assert [thread.name for thread in threading.enumerate()].count("notary") == 1
     may_answer.set()
     notary._wait()
@@ -93,12 +93,12 @@ def test_what_was_not_taken_is_tried_again(notary, world, settings):
     write()
     notary.look()
     notary._wait()
-    assert anchors.unanchored()[0].tries == 1
+    assert anchors.list_unanchored()[0].tries == 1
     anchors.AnchorOutage.objects.update(next_try_at="2026-01-01T00:00:00Z")
-    world.now += LOOK_SECONDS
+    world.now += POLL_SECONDS
     notary.look()
     notary._wait()
-    assert anchors.unanchored()[0].tries == 2
+    assert anchors.list_unanchored()[0].tries == 2
 
 
 @pytest.mark.requirement("R05")
@@ -111,10 +111,10 @@ def test_a_broken_ledger_is_not_signed_and_said_so_once_a_minute(notary, world, 
         notary.look()
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
     assert "broken at entry 2" in caplog.text
-    world.now += REST_SECONDS
+    world.now += RETRY_SECONDS
     notary.look()
     assert len(caplog.records) == 2
-    assert checkpoints.latest().size == 1
+    assert checkpoints.latest_checkpoint().size == 1
 
 
 def test_a_host_without_a_key_works_and_says_nothing(notary, caplog):
@@ -122,15 +122,15 @@ def test_a_host_without_a_key_works_and_says_nothing(notary, caplog):
     write()
     notary.look()
     notary.close()
-    assert checkpoints.latest().size == 1
+    assert checkpoints.latest_checkpoint().size == 1
     assert caplog.records == []
 
 
 def test_a_host_without_a_key_leaves_the_anchors_to_others(world):
     write()
-    checkpoints.sign()
+    checkpoints.sign_all()
     keys.private_file().unlink()
-    notary = Notary(world)
+    notary = CheckpointScheduler(world)
     notary.look()
     notary._wait()
     assert (2, "file") not in receipts()
@@ -140,33 +140,33 @@ def test_a_host_that_stops_signs_and_anchors_what_is_left(notary, settings):
     settings.AUDIT_CHECKPOINT_ENTRIES = 1_000
     write()
     notary.look()
-    assert checkpoints.latest().size == 1
+    assert checkpoints.latest_checkpoint().size == 1
     notary.close()
-    assert checkpoints.latest().size == 2
+    assert checkpoints.latest_checkpoint().size == 2
     assert (2, "file") in receipts()
 
 
 def test_what_a_killed_host_left_is_signed_and_anchored_by_the_next(world):
     write()
-    checkpoints.sign()
+    checkpoints.sign_all()
     write(1)
-    notary = Notary(world)  # the one before said no goodbye
+    notary = CheckpointScheduler(world)  # the one before said no goodbye
     notary.look()
     notary._wait()
-    assert checkpoints.latest().size == 3
+    assert checkpoints.latest_checkpoint().size == 3
     assert {(2, "file"), (3, "file")} <= receipts()
 
 
 @pytest.mark.requirement("R10")
 def test_clocks_are_compared_at_the_start_and_every_day(world, monkeypatch):
     compared = []
-    monkeypatch.setattr(clock, "check", lambda: compared.append(world.now))
-    notary = Notary(world)
+    monkeypatch.setattr(clock, "check_clocks", lambda: compared.append(world.now))
+    notary = CheckpointScheduler(world)
     for _ in range(3):
         notary.look()
         notary._wait()
-        world.now += CLOCK_SECONDS / 2
-    assert compared == [0.0, CLOCK_SECONDS]
+        world.now += CLOCK_CHECK_SECONDS / 2
+    assert compared == [0.0, CLOCK_CHECK_SECONDS]
 
 
 def test_a_fault_of_ours_in_the_thread_is_told_and_tried_again(world, monkeypatch, caplog):
@@ -174,11 +174,11 @@ def test_a_fault_of_ours_in_the_thread_is_told_and_tried_again(world, monkeypatc
         raise ZeroDivisionError
 
     monkeypatch.setattr(anchors, "anchor_due", fail)
-    notary = Notary(world)
+    notary = CheckpointScheduler(world)
     for _ in range(2):
         notary.look()
         notary._wait()
-        world.now += LOOK_SECONDS
+        world.now += POLL_SECONDS
     assert [record.exc_info[0] for record in caplog.records] == [ZeroDivisionError] * 2
 
 
@@ -186,7 +186,7 @@ def test_a_fault_of_ours_in_the_thread_is_told_and_tried_again(world, monkeypatc
 
 
 def test_all_is_well_with_what_is_signed_and_anchored(notary):
-    assert figures() == {
+    assert status_figures() == {
         "ledger_signed": 1,
         "ledger_unsigned": 0,
         "ledger_problems": [],
@@ -197,7 +197,7 @@ def test_all_is_well_with_what_is_signed_and_anchored(notary):
 
 def test_a_ledger_without_a_key_says_so(db):
     write()
-    told = figures()
+    told = status_figures()
     assert (told["ledger_signed"], told["ledger_unsigned"]) == (0, 1)
     assert told["ledger_problems"] == ["there is no key: nothing is signed"]
 
@@ -207,9 +207,9 @@ def test_a_cut_end_is_told(notary):
     with guards_down():
         sql("DELETE FROM audit_entrydetail")
         sql("DELETE FROM audit_entry")
-    assert "the last of them is gone" in figures()["ledger_problems"][0]
+    assert "the last of them is gone" in status_figures()["ledger_problems"][0]
 
 
 def test_a_spoiled_file_of_keys_is_told(notary):
     keys.public_file().write_text("?\n")
-    assert "line 1 is not a key" in figures()["ledger_problems"][0]
+    assert "line 1 is not a key" in status_figures()["ledger_problems"][0]

@@ -9,9 +9,9 @@ import pytest
 from django.db import connection
 
 from audit.ledger import queries
-from audit.ledger.actors import in_full
+from audit.ledger.actors import add_process
 from audit.signing import clock
-from audit.signing.clock import NTP_EPOCH, Skew
+from audit.signing.clock import NTP_EPOCH, ClockSkew
 from tests.audit.buckets import free_port
 
 NOW = datetime(2026, 8, 14, 9, 31, tzinfo=UTC)
@@ -53,24 +53,24 @@ def entered(source="ntp"):
 
 
 def of(source):
-    [skew] = [skew for skew in clock.check() if skew.source == source]
+    [skew] = [skew for skew in clock.check_clocks() if skew.source == source]
     return skew
 
 
 def test_clocks_that_agree_leave_no_entry(db, ntp):
     assert abs(of("ntp").milliseconds) < 2_000
     assert entered() == []
-    assert clock.apart() == []
+    assert clock.excessive_skews() == []
 
 
 @pytest.mark.requirement("R10")
 def test_a_clock_that_is_off_is_entered_once_and_told(db, ntp):
     ntp.ahead = timedelta(hours=1)
-    clock.check()
-    clock.check()
+    clock.check_clocks()
+    clock.check_clocks()
     [milliseconds] = entered()
     assert abs(milliseconds - 3_600_000) < 2_000
-    [skew] = clock.apart()
+    [skew] = clock.excessive_skews()
     assert "3600.0 s ahead of" in str(skew).replace("3599.9", "3600.0")
     assert queries.timeline("clock:ntp")[0].event == "system.clock_skew"
 
@@ -79,26 +79,26 @@ def test_a_clock_that_is_off_is_entered_once_and_told(db, ntp):
 def test_a_clock_that_changes_is_entered_again_also_when_it_is_right(db, ntp):
     for hours in (-1, -1, -2, 0):
         ntp.ahead = timedelta(hours=hours)
-        clock.check()
+        clock.check_clocks()
     assert [round(milliseconds / 3_600_000) for milliseconds in entered()] == [-1, -2, 0]
-    assert clock.apart() == []
+    assert clock.excessive_skews() == []
 
 
 def test_each_host_has_a_clock_of_its_own(db, ntp, monkeypatch):
-    in_full("system:tests")  # a process keeps its name: it must not be made from a patched one
+    add_process("system:tests")  # a process keeps its name: it must not be made from a patched one
     ntp.ahead = timedelta(hours=1)
     for host in ("one", "two", "one"):
         monkeypatch.setattr("socket.gethostname", lambda host=host: host)
-        clock.check()
+        clock.check_clocks()
     assert len(entered()) == 2
-    assert {skew.host for skew in clock.apart()} == {"one", "two"}
+    assert {skew.host for skew in clock.excessive_skews()} == {"one", "two"}
 
 
 def test_a_time_server_that_refuses_or_is_away_is_passed_over(db, ntp, settings):
     ntp.stratum = 0
-    assert [skew for skew in clock.check() if skew.source == "ntp"] == []
+    assert [skew for skew in clock.check_clocks() if skew.source == "ntp"] == []
     settings.NTP_SERVER = f"127.0.0.1:{free_port()}"
-    assert [skew for skew in clock.check() if skew.source == "ntp"] == []
+    assert [skew for skew in clock.check_clocks() if skew.source == "ntp"] == []
 
 
 def test_without_a_time_server_the_authoritys_clock_is_asked(db, stamped):
@@ -106,7 +106,7 @@ def test_without_a_time_server_the_authoritys_clock_is_asked(db, stamped):
 
 
 def test_the_database_servers_clock_is_compared(db):
-    sources = [skew.source for skew in clock.check()]
+    sources = [skew.source for skew in clock.check_clocks()]
     assert ("database" in sources) == (connection.vendor == "postgresql")
 
 
@@ -121,8 +121,10 @@ def test_the_database_servers_clock_is_compared(db):
     ],
 )
 def test_a_slow_answer_is_not_a_wrong_clock(there, skew):
-    assert clock.outside(there, NOW - SECOND, NOW + SECOND) == skew
+    assert clock.skew_outside(there, NOW - SECOND, NOW + SECOND) == skew
 
 
 def test_a_skew_is_told_in_words():
-    assert str(Skew("ntp", "host-1", -2500)) == "the clock of ntp is 2.5 s behind that of host-1"
+    assert (
+        str(ClockSkew("ntp", "host-1", -2500)) == "the clock of ntp is 2.5 s behind that of host-1"
+    )

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from django.core.management import CommandError, call_command
 
 from audit.ledger import queries
-from audit.ledger.actors import in_full
+from audit.ledger.actors import add_process
 from audit.models import Checkpoint
 from audit.signing import (
     anchors,
@@ -53,24 +53,24 @@ def test_a_private_key_is_for_its_owner_alone(key):
 def test_the_first_key_is_on_record_and_published(key):
     [entry] = queries.timeline(f"key:{key.key_id.hex()}")
     assert (entry.event, entry.detail) == ("ledger.key_created", {"vkey": key.text})
-    [known] = keys.known()
+    [known] = keys.published_keys()
     assert (known.verifier, known.first, known.last) == (key, 0, None)
     assert keys.public_file().read_text().startswith(f"{key.text} 0 20")
 
 
 def test_there_is_one_first_key(key):
     with pytest.raises(KeyProblem, match="has a key"):
-        key_rotation.create(by="system:test")
+        key_rotation.create_key(by="system:test")
     assert keys.verifiers() == [key]
 
 
 def test_a_start_that_died_before_the_key_was_published_goes_on(db, monkeypatch):
-    monkeypatch.setattr(keys, "publish", die)
+    monkeypatch.setattr(keys, "publish_key", die)
     with pytest.raises(KeyboardInterrupt):
-        key_rotation.create(by="system:test")
+        key_rotation.create_key(by="system:test")
     monkeypatch.undo()
-    made = keys.load(keys.private_file()).verifier
-    assert key_rotation.create(by="system:test") == made
+    made = keys.load_key(keys.private_file()).verifier
+    assert key_rotation.create_key(by="system:test") == made
     assert keys.verifiers() == [made]
 
 
@@ -79,13 +79,13 @@ def test_a_key_that_others_can_read_is_refused(key, bits):
     keys.private_file().chmod(bits)
     write()
     with pytest.raises(KeyProblem, match="chmod 600"):
-        checkpoints.sign()
+        checkpoints.sign_all()
 
 
 def test_a_folder_in_which_others_may_put_keys_is_refused(key):
     keys.private_file().parent.chmod(0o777)
     with pytest.raises(KeyProblem, match="chmod 700"):
-        checkpoints.sign()
+        checkpoints.sign_all()
 
 
 @pytest.mark.parametrize(
@@ -100,19 +100,19 @@ def test_a_folder_in_which_others_may_put_keys_is_refused(key):
 def test_what_is_not_the_key_in_force_does_not_sign(key, content, said):
     keys.private_file().write_bytes(content)
     with pytest.raises(KeyProblem, match=said):
-        checkpoints.sign()
+        checkpoints.sign_all()
 
 
 def test_a_public_line_that_was_spoiled_is_named(key):
     keys.public_file().write_text(keys.public_file().read_text() + "siteledger+00+AA\n")
     with pytest.raises(KeyProblem, match="line 2"):
-        keys.known()
+        keys.published_keys()
 
 
 def test_an_origin_that_was_changed_is_not_signed_for(key, settings):
     settings.AUDIT_ORIGIN = "another"
     with pytest.raises(KeyProblem, match="AUDIT_ORIGIN was changed"):
-        checkpoints.sign()
+        checkpoints.sign_all()
 
 
 # --- one key after another ----------------------------------------------------------------------
@@ -122,10 +122,10 @@ def test_an_origin_that_was_changed_is_not_signed_for(key, settings):
 def rotated(key):
     """The key before, the key after, and the checkpoints: of the old, of both, of the new."""
     write(0)
-    checkpoints.sign()
-    new = key_rotation.rotate(by="system:test")
+    checkpoints.sign_all()
+    new = key_rotation.rotate_key(by="system:test")
     write(1)
-    checkpoints.sign()
+    checkpoints.sign_all()
     return key, new, list(Checkpoint.objects.order_by("size").values_list("note", flat=True))
 
 
@@ -142,67 +142,67 @@ def test_a_foreign_verifier_follows_from_one_key_to_the_next(rotated):
 def test_a_rotation_is_on_record_with_both_keys(rotated):
     old, new, (_, between, _) = rotated
     [entry] = queries.timeline(f"key:{new.key_id.hex()}")
-    assert (entry.event, entry.actor) == ("ledger.key_rotated", in_full("system:test"))
+    assert (entry.event, entry.actor) == ("ledger.key_rotated", add_process("system:test"))
     assert entry.detail == {"vkey": new.text, "follows": old.text}
-    assert signed_note.Head.parse(between).size == entry.seq
-    first, second = keys.known()
+    assert signed_note.CheckpointText.parse(between).size == entry.seq
+    first, second = keys.published_keys()
     assert (first.verifier, first.last) == (old, entry.seq)
     assert (second.verifier, second.first, second.last) == (new, entry.seq, None)
 
 
 def test_the_old_private_key_is_removed(rotated):
     _, new, _ = rotated
-    assert keys.load(keys.private_file()).verifier == new
+    assert keys.load_key(keys.private_file()).verifier == new
     assert list(keys.private_file().parent.iterdir()) == [keys.private_file()]
 
 
 def test_the_old_key_stays_until_its_last_word_is_anchored(key, settings, bucket):
     settings.ANCHOR_S3_ENDPOINT, there = "http://127.0.0.1:9", settings.ANCHOR_S3_ENDPOINT
     with pytest.raises(KeyProblem, match="stays until"):
-        key_rotation.rotate(by="system:test")
-    assert keys.load(keys.private_file()).verifier == key
+        key_rotation.rotate_key(by="system:test")
+    assert keys.load_key(keys.private_file()).verifier == key
     write(0)
-    between, new = checkpoints.sign().size - 1, keys.known()[-1].verifier
-    assert signed_note.opened(checkpoints.latest().note, [new])[1] == [
+    between, new = checkpoints.sign_all().size - 1, keys.published_keys()[-1].verifier
+    assert signed_note.open_note(checkpoints.latest_checkpoint().note, [new])[1] == [
         new
     ]  # work goes on with the new
     settings.ANCHOR_S3_ENDPOINT = there
-    assert key_rotation.rotate(by="system:test") == new
-    assert keys.load(keys.private_file()).verifier == new
-    assert len(keys.known()) == 2
+    assert key_rotation.rotate_key(by="system:test") == new
+    assert keys.load_key(keys.private_file()).verifier == new
+    assert len(keys.published_keys()) == 2
     [held] = list(place("s3").read_back(0))
-    assert signed_note.Head.parse(held.note).size == between
+    assert signed_note.CheckpointText.parse(held.note).size == between
 
 
 def test_a_rotation_that_died_before_the_new_key_was_published_goes_on(key, monkeypatch):
-    monkeypatch.setattr(keys, "publish", die)
+    monkeypatch.setattr(keys, "publish_key", die)
     with pytest.raises(KeyboardInterrupt):
-        key_rotation.rotate(by="system:test")
+        key_rotation.rotate_key(by="system:test")
     monkeypatch.undo()
     write(0)
-    assert signed_note.opened(checkpoints.sign().note, [key])[1] == [key]
-    new = key_rotation.rotate(by="system:test")
-    between = Checkpoint.objects.get(size=keys.known()[-1].first)
-    assert set(signed_note.opened(between.note, [key, new])[1]) == {key, new}
+    assert signed_note.open_note(checkpoints.sign_all().note, [key])[1] == [key]
+    new = key_rotation.rotate_key(by="system:test")
+    between = Checkpoint.objects.get(size=keys.published_keys()[-1].first)
+    assert set(signed_note.open_note(between.note, [key, new])[1]) == {key, new}
 
 
 def test_a_host_that_still_has_the_old_key_does_not_sign(key, tmp_path, settings):
     kept = keys.private_file().read_bytes()
-    key_rotation.rotate(by="system:test")
+    key_rotation.rotate_key(by="system:test")
     keys.private_file().write_bytes(kept)
     write()
     with pytest.raises(KeyProblem, match="does not hold it"):
-        checkpoints.sign()
+        checkpoints.sign_all()
 
 
 def test_after_a_loss_a_new_key_signs_and_nobody_vouches_for_it(key):
-    checkpoints.sign()
+    checkpoints.sign_all()
     with pytest.raises(KeyProblem, match="not lost"):
-        key_rotation.create(by="system:test", is_lost=True)
+        key_rotation.create_key(by="system:test", is_lost=True)
     keys.private_file().unlink()
-    new = key_rotation.create(by="system:test", is_lost=True)
-    assert signed_note.opened(checkpoints.sign().note, [new])[1] == [new]
-    assert [known.first for known in keys.known()] == [0, 2]
+    new = key_rotation.create_key(by="system:test", is_lost=True)
+    assert signed_note.open_note(checkpoints.sign_all().note, [new])[1] == [new]
+    assert [known.first for known in keys.published_keys()] == [0, 2]
     assert queries.timeline(f"key:{new.key_id.hex()}")[0].detail["follows"] == key.text
 
 
@@ -212,7 +212,7 @@ def test_after_a_loss_a_new_key_signs_and_nobody_vouches_for_it(key):
 def test_the_command_makes_shows_and_replaces_keys(db):
     assert "needs this line" in run("audit_keys", "create")
     old = keys.verifiers()[0]
-    assert anchors.unanchored() == []
+    assert anchors.list_unanchored() == []
     assert f"{old.text}  from size 0" in run("audit_keys", "show")
     assert "was removed" in run("audit_keys", "rotate")
     shown = run("audit_keys", "show").splitlines()
@@ -234,11 +234,11 @@ def test_a_folder_that_cannot_be_written_is_named(db, settings, tmp_path):
     (tmp_path / "file").write_text("")
     settings.AUDIT_KEY_FILE = Path(tmp_path / "file" / "audit.pem")
     with pytest.raises(KeyProblem, match="cannot be written"):
-        key_rotation.create(by="system:test")
+        key_rotation.create_key(by="system:test")
 
 
 def test_a_place_for_public_keys_that_cannot_be_written_is_named(db, settings, tmp_path):
     (tmp_path / "file").write_text("")
     settings.ANCHOR_DIR = tmp_path / "file"
     with pytest.raises(KeyProblem, match=r"vkeys\.txt cannot be opened"):
-        key_rotation.create(by="system:test")
+        key_rotation.create_key(by="system:test")

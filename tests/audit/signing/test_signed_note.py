@@ -10,7 +10,7 @@ from audit.ledger import merkle_tree
 from audit.signing import signed_note
 from audit.signing.signed_note import (
     BadNote,
-    Head,
+    CheckpointText,
     Signer,
     Verifier,
 )
@@ -19,8 +19,8 @@ from tests.audit.ledger.test_merkle_tree import grown, hashes_of, leaves
 NAME = "siteledger.example/trail"
 OLD = Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
 NEW = Signer(NAME, Ed25519PrivateKey.from_private_bytes(bytes(32)))
-HEAD = Head(NAME, 41, bytes(range(32)))
-NOTE = signed_note.signed(HEAD.text, [OLD])
+HEAD = CheckpointText(NAME, 41, bytes(range(32)))
+NOTE = signed_note.sign_note(HEAD.text, [OLD])
 
 # From the documentation of golang.org/x/mod/sumdb/note.
 GO_KEY = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
@@ -34,7 +34,9 @@ GO_NOTE = (
 
 
 def checkpoint(size, *signers):
-    return signed_note.signed(Head(NAME, size, grown(leaves(size)).root()).text, signers or [OLD])
+    return signed_note.sign_note(
+        CheckpointText(NAME, size, grown(leaves(size)).root()).text, signers or [OLD]
+    )
 
 
 def proof(spans, size):
@@ -55,17 +57,19 @@ def test_a_foreign_verifier_refuses_another_key():
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("index", [0, 3, 4, 12])
 def test_a_foreign_verifier_accepts_that_an_entry_is_in_the_tree(index):
-    path = proof(merkle_tree.inclusion(index, 13), 13)
+    path = proof(merkle_tree.inclusion_path(index, 13), 13)
     here = (checkpoint(13), [OLD.verifier.text], index)
     metamorphic_log.checkpoint_verify_inclusion(*here, leaves(13)[index], path)
     with pytest.raises(metamorphic_log.VerifyError):
-        metamorphic_log.checkpoint_verify_inclusion(*here, merkle_tree.leaf("another line"), path)
+        metamorphic_log.checkpoint_verify_inclusion(
+            *here, merkle_tree.hash_leaf("another line"), path
+        )
 
 
 @pytest.mark.requirement("R05")
 @pytest.mark.parametrize("old", [1, 4, 7, 12])
 def test_a_foreign_verifier_accepts_that_the_tree_only_grew(old):
-    path = proof(merkle_tree.consistency(old, 13), 13)
+    path = proof(merkle_tree.consistency_path(old, 13), 13)
     keys = [OLD.verifier.text]
     metamorphic_log.checkpoint_verify_consistency(checkpoint(old), checkpoint(13), keys, path)
     with pytest.raises(metamorphic_log.VerifyError):
@@ -73,7 +77,7 @@ def test_a_foreign_verifier_accepts_that_the_tree_only_grew(old):
 
 
 def test_we_accept_a_note_that_others_signed():
-    text, signers = signed_note.opened(GO_NOTE, [Verifier.parse(GO_KEY)])
+    text, signers = signed_note.open_note(GO_NOTE, [Verifier.parse(GO_KEY)])
     assert text == GO_NOTE.partition("\n\n")[0] + "\n"
     assert [signer.text for signer in signers] == [GO_KEY]
 
@@ -83,22 +87,25 @@ def test_a_key_is_written_as_others_write_it():
 
 
 def test_what_is_signed_can_be_read_again():
-    text, signers = signed_note.opened(NOTE, [OLD.verifier])
-    assert Head.parse(text) == HEAD
+    text, signers = signed_note.open_note(NOTE, [OLD.verifier])
+    assert CheckpointText.parse(text) == HEAD
     assert signers == [OLD.verifier]
 
 
 def test_a_note_of_two_keys_is_accepted_with_either():
-    note = signed_note.signed(HEAD.text, [OLD, NEW])
+    note = signed_note.sign_note(HEAD.text, [OLD, NEW])
     for key in (OLD.verifier, NEW.verifier):
-        assert signed_note.opened(note, [key]) == (HEAD.text, [key])
-    assert signed_note.opened(note, [OLD.verifier, NEW.verifier])[1] == [OLD.verifier, NEW.verifier]
+        assert signed_note.open_note(note, [key]) == (HEAD.text, [key])
+    assert signed_note.open_note(note, [OLD.verifier, NEW.verifier])[1] == [
+        OLD.verifier,
+        NEW.verifier,
+    ]
 
 
 def test_a_known_key_whose_signature_does_not_hold_spoils_the_note():
-    note = signed_note.signed(HEAD.text, [OLD, NEW]).replace("\n41\n", "\n42\n")
+    note = signed_note.sign_note(HEAD.text, [OLD, NEW]).replace("\n41\n", "\n42\n")
     with pytest.raises(BadNote, match="does not hold"):
-        signed_note.opened(note, [NEW.verifier])
+        signed_note.open_note(note, [NEW.verifier])
 
 
 @given(st.data())
@@ -106,7 +113,7 @@ def test_no_byte_of_a_signed_text_can_be_changed(data):
     at = data.draw(st.integers(0, len(HEAD.text) - 2))
     other = data.draw(st.characters(codec="ascii", exclude_characters=HEAD.text[at] + "\n"))
     with pytest.raises(BadNote):
-        signed_note.opened(NOTE[:at] + other + NOTE[at + 1 :], [OLD.verifier])
+        signed_note.open_note(NOTE[:at] + other + NOTE[at + 1 :], [OLD.verifier])
 
 
 @pytest.mark.parametrize(
@@ -122,7 +129,7 @@ def test_no_byte_of_a_signed_text_can_be_changed(data):
 )
 def test_what_is_no_note_is_refused(note):
     with pytest.raises(BadNote):
-        signed_note.opened(note, [OLD.verifier])
+        signed_note.open_note(note, [OLD.verifier])
 
 
 @pytest.mark.parametrize(
@@ -160,4 +167,4 @@ def test_a_key_has_a_name_that_can_be_written(name):
 )
 def test_what_is_no_checkpoint_is_refused(text):
     with pytest.raises(BadNote):
-        Head.parse(text)
+        CheckpointText.parse(text)

@@ -35,18 +35,18 @@ def notary(db, monkeypatch):
 
 def check(mode=Mode.INCREMENTAL, **how):
     """As the command does: what was found is kept, and the next check begins there."""
-    return runs.check(mode, asked_by="system:command", **how)[0]
+    return runs.run_check(mode, asked_by="system:command", **how)[0]
 
 
 def test_what_was_signed_holds(notary):
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert (verdict.result, verdict.entries, verdict.own_word) == (Result.INTACT, 35, ())
     assert (verdict.vouched_to, verdict.vouched_by) == (30, ("/anchors",))
 
 
 def test_an_edit_with_everything_relinked_has_another_root(notary):
     relink(15, "DE-014", "DE-015")
-    verdict = verify.verify(with_anchors=False)
+    verdict = verify.verify_ledger(with_anchors=False)
     assert (verdict.first_bad.seq, verdict.entries) == (11, 10)
     assert verdict.first_bad.why == (
         "one of the entries 11 to 20 was rewritten after it was signed; "
@@ -60,7 +60,7 @@ def test_the_chain_alone_is_fooled_by_relinking(notary):
         sql("DELETE FROM audit_receipt")
         sql("DELETE FROM audit_checkpoint")
     relink(15, "DE-014", "DE-015")
-    assert verify.verify(with_anchors=False).intact
+    assert verify.verify_ledger(with_anchors=False).intact
 
 
 def test_relinked_and_without_its_checkpoints_it_differs_from_what_is_held_elsewhere(notary):
@@ -68,7 +68,7 @@ def test_relinked_and_without_its_checkpoints_it_differs_from_what_is_held_elsew
         sql("DELETE FROM audit_receipt")
         sql("DELETE FROM audit_checkpoint")
     relink(15, "DE-014", "DE-015")
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert "the note in /anchors has another root" in verdict.first_bad.why
     assert "the note in /anchors is a signed checkpoint of 20 entries" in verdict.problems[1]
 
@@ -80,8 +80,8 @@ def test_a_trail_that_was_cut_off_with_its_checkpoints_is_shorter_than_what_is_h
     check()
     cut_off(12)
     forget_checks()
-    assert verify.verify(mode, with_anchors=False).intact
-    bad = verify.verify(mode).first_bad
+    assert verify.verify_ledger(mode, with_anchors=False).intact
+    bad = verify.verify_ledger(mode).first_bad
     assert (bad.seq, bad.expected, bad.found) == (13, "30 entries", "12 entries")
     assert bad.why.startswith("the end of the trail was cut off: the note in /anchors was signed")
 
@@ -91,8 +91,8 @@ def test_a_trail_that_was_cut_off_and_went_on_is_another_one(notary):
     cut_off(12)
     forget_checks()
     write_many(30, subject="document:77")
-    assert verify.verify(with_anchors=False).intact
-    assert verify.verify().first_bad.seq == 11
+    assert verify.verify_ledger(with_anchors=False).intact
+    assert verify.verify_ledger().first_bad.seq == 11
 
 
 def test_a_checkpoint_that_replaced_the_one_held_elsewhere_does_not_hide_where_they_differ(notary):
@@ -100,7 +100,7 @@ def test_a_checkpoint_that_replaced_the_one_held_elsewhere_does_not_hide_where_t
     cut_off(29)
     write_many(1, subject="document:77")
     notary.sign(anchored=False)
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert verdict.first_bad.why.startswith("one of the entries 21 to 30 was rewritten")
     assert (verdict.first_bad.seq, verdict.entries) == (21, 20)
 
@@ -109,7 +109,7 @@ def test_a_cut_that_leaves_the_checkpoints_is_shorter_than_they_say(notary):
     with guards_down():
         sql("DELETE FROM audit_entrydetail WHERE entry_id > 28")
         sql("DELETE FROM audit_entry WHERE seq > 28")
-    bad = verify.verify(with_anchors=False).first_bad
+    bad = verify.verify_ledger(with_anchors=False).first_bad
     assert (bad.seq, bad.expected, bad.found) == (29, "30 entries", "28 entries")
 
 
@@ -141,7 +141,7 @@ def test_a_rewritten_end_is_not_what_the_last_check_came_to(notary):
 def test_an_edited_checkpoint_is_not_what_was_signed(notary, change, said):
     with guards_down():
         sql(f"UPDATE audit_checkpoint SET {change} WHERE size = 20")  # noqa: S608 - constants
-    verdict = verify.verify(with_anchors=False)
+    verdict = verify.verify_ledger(with_anchors=False)
     assert verdict.first_bad is None
     assert [said in problem for problem in verdict.problems] == [True]
     assert "the checkpoint of 20 entries in the database" in verdict.problems[0]
@@ -149,14 +149,14 @@ def test_an_edited_checkpoint_is_not_what_was_signed(notary, change, said):
 
 def test_a_checkpoint_that_a_stranger_signed_is_not_believed(notary, monkeypatch):
     monkeypatch.setattr(keys, "verifiers", Notary().verifiers)
-    problems = verify.verify(with_anchors=False).problems
+    problems = verify.verify_ledger(with_anchors=False).problems
     assert len(problems) == 3
     assert "none of the given keys signed it" in problems[0]
 
 
 def test_a_note_that_vanished_from_its_place_is_missed(notary):
     del notary.place[30]
-    problems = verify.verify().problems
+    problems = verify.verify_ledger().problems
     assert "The checkpoint of 30 entries was put into a write-once place" in problems[0]
 
 
@@ -165,7 +165,7 @@ def test_a_place_that_cannot_be_read_breaks_nothing_and_is_told(notary, monkeypa
         raise OSError("no route to host")
 
     monkeypatch.setattr(notary.elsewhere, "read_back", closed)
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert verdict.intact
     assert verdict.result == Result.UNANCHORED
     assert verdict.unanchored[0] == "The anchor /anchors could not be read: no route to host"
@@ -175,10 +175,10 @@ def test_a_place_that_cannot_be_read_hides_no_other(notary, monkeypatch):
     other = Elsewhere()
     other.address = "/other"
     other.notes.update(notary.place)
-    monkeypatch.setattr(anchors, "places", lambda: [other, notary.elsewhere])
+    monkeypatch.setattr(anchors, "configured_anchors", lambda: [other, notary.elsewhere])
     del notary.place[30]
     monkeypatch.setattr(other, "read_back", lambda _after: 1 / 0)
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert "/other could not be read" in verdict.unanchored[0]
     assert (verdict.vouched_to, verdict.vouched_by) == (20, ("/anchors",))
 
@@ -186,14 +186,14 @@ def test_a_place_that_cannot_be_read_hides_no_other(notary, monkeypatch):
 def test_entries_that_wait_too_long_for_an_anchor_are_told(notary, monkeypatch):
     soon = timezone.now() + timedelta(minutes=59)
     monkeypatch.setattr(timezone, "now", lambda: soon)
-    assert verify.verify().result == Result.INTACT
+    assert verify.verify_ledger().result == Result.INTACT
     late = timezone.now() + timedelta(minutes=2)
     monkeypatch.setattr(timezone, "now", lambda: late)
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert verdict.result == Result.UNANCHORED
     assert verdict.unanchored[0].startswith("Nothing outside vouches for entry 31 and later ones")
     notary.sign(anchored=False)
-    assert verify.verify().unanchored == verdict.unanchored
+    assert verify.verify_ledger().unanchored == verdict.unanchored
 
 
 def test_one_that_is_anchored_stands_for_those_before_it(notary, monkeypatch):
@@ -202,7 +202,7 @@ def test_one_that_is_anchored_stands_for_those_before_it(notary, monkeypatch):
     notary.sign()
     late = timezone.now() + timedelta(hours=2)
     monkeypatch.setattr(timezone, "now", lambda: late)
-    assert verify.verify().own_word == ()
+    assert verify.verify_ledger().own_word == ()
 
 
 def test_an_incremental_check_reads_from_the_last_checkpoint_that_was_checked(notary):
@@ -275,25 +275,25 @@ def test_a_detail_that_was_taken_out_on_record_is_not_missing(notary):
     write(subject="entry:15", event="ledger.detail_redacted", actor="user:1")
     with guards_down():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 15")
-    assert verify.verify(with_anchors=False).intact
+    assert verify.verify_ledger(with_anchors=False).intact
     with guards_down():
         sql("DELETE FROM audit_entrydetail WHERE entry_id = 16")
-    bad = verify.verify(with_anchors=False).first_bad
+    bad = verify.verify_ledger(with_anchors=False).first_bad
     assert (bad.seq, bad.why) == (16, "its detail is missing")
 
 
 def test_junk_in_a_place_is_told_once(notary):
     notary.place[31] = "somebody wrote this"
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert verdict.first_bad is None
     assert len(verdict.problems) == 1
     assert verdict.problems[0].startswith("Not to be believed is the note in /anchors")
 
 
 def test_a_checkpoint_of_another_trail_is_not_ours(notary):
-    text = signed_note.Head("another", 20, b"r" * 32).text
-    notary.place[31] = signed_note.signed(text, [notary.signer])
-    assert verify.verify().problems[0].endswith("it is of another trail, another.")
+    text = signed_note.CheckpointText("another", 20, b"r" * 32).text
+    notary.place[31] = signed_note.sign_note(text, [notary.signer])
+    assert verify.verify_ledger().problems[0].endswith("it is of another trail, another.")
 
 
 def test_it_begins_before_what_a_place_has_otherwise(notary):

@@ -22,7 +22,7 @@ def installation(key):
     """Signed and anchored at 11 and 21 of 21 entries, and checked."""
     for number in range(2):
         write_many(10, subject=f"document:{number}", site="DE-014", detail={"name": "A. Berg"})
-        checkpoints.sign()
+        checkpoints.sign_all()
         anchors.anchor_all()
     run("verify_audit")
 
@@ -53,7 +53,7 @@ def keep_key():
 def new_key():
     keys.private_file().unlink()
     keys.public_file().unlink()
-    keys.publish(keys.load_or_make(keys.private_file()).verifier, 0)
+    keys.publish_key(keys.load_or_create_key(keys.private_file()).verifier, 0)
 
 
 def sign_nothing():
@@ -61,11 +61,11 @@ def sign_nothing():
 
 
 def sign():
-    checkpoints.sign()
+    checkpoints.sign_all()
 
 
 def sign_and_anchor():
-    checkpoints.sign()
+    checkpoints.sign_all()
     anchors.anchor_all()
 
 
@@ -112,7 +112,7 @@ def in_s3(bucket, monkeypatch, settings, request):
     monkeypatch.setattr(places_s3, "_is_of_this_machine", lambda _address: False)
     request.getfixturevalue("installation")
     assert run("verify_audit", "--full")[0] == 0
-    return f"log {keys.known()[-1].verifier.text}\nplace s3\nquorum none\n"
+    return f"log {keys.published_keys()[-1].verifier.text}\nplace s3\nquorum none\n"
 
 
 @pytest.mark.parametrize("signing", [sign_nothing, sign, sign_and_anchor, claim_a_time_stamp])
@@ -161,7 +161,7 @@ def test_newer_notes_do_not_hide_that_older_ones_contradict_them(in_s3, settings
 
 def test_another_bucket_is_not_what_the_policy_pins(in_s3, settings, s3, tmp_path, capsys):
     """Who may change the settings names a bucket of their own; the policy is kept elsewhere."""
-    pinned = in_s3.replace("place s3", f"place {anchors.places()[1].address}")
+    pinned = in_s3.replace("place s3", f"place {anchors.configured_anchors()[1].address}")
     (tmp_path / "policy").write_text(pinned)
     assert run("verify_audit", "--policy", str(tmp_path / "policy"))[0] == 0
     edit()

@@ -12,9 +12,9 @@ from django.core.checks import run_checks
 from audit.models import CheckRun, Receipt
 from audit.signing import anchors, checkpoints, keys
 from audit.signing.places import s3 as places_s3
-from audit.signing.places.folder import Folder
+from audit.signing.places.folder import FolderAnchor
 from audit.verification import runs
-from audit.verification.verify import Mode, Result, verify
+from audit.verification.verify import Mode, Result, verify_ledger
 from tests.audit.authority import Authority
 from tests.audit.support import sql, write, write_many
 from tests.commands import run
@@ -34,12 +34,12 @@ def elsewhere(bucket, monkeypatch):
 @pytest.fixture
 def ledger(key):
     write_many(9, site="DE-014", detail={"name": "A. Berg"})
-    return checkpoints.sign()
+    return checkpoints.sign_all()
 
 
 def policy(tmp_path, *lines, log=None):
     file = tmp_path / "policy"
-    logs = [log or keys.known()[-1].verifier.text]
+    logs = [log or keys.published_keys()[-1].verifier.text]
     file.write_text("\n".join([*(f"log {each}" for each in logs), *lines]))
     return file
 
@@ -49,7 +49,7 @@ def policy(tmp_path, *lines, log=None):
 
 def test_a_folder_on_the_same_file_system_is_not_independent(ledger):
     anchors.anchor_all()
-    verdict = verify()
+    verdict = verify_ledger()
     assert verdict.result == Result.UNANCHORED
     assert verdict.vouched_to == 0
     assert verdict.unanchored[0].startswith("No independent anchor vouches for the ledger.")
@@ -92,13 +92,13 @@ def as_user(user):
 )
 def test_a_folder_on_another_file_system_needs_another_owner(user, owner, weakness):
     with another_file_system(owner) as folder, as_user(user):
-        place = Folder(folder, [Path("/tmp")])  # noqa: S108
+        place = FolderAnchor(folder, [Path("/tmp")])  # noqa: S108
         assert place.weakness().removeprefix(f"{place.address} ") == weakness
 
 
 def test_an_anchor_folder_that_cannot_be_examined_is_not_independent(tmp_path):
     with as_user(NOBODY):  # who may not look into root's folders
-        assert "cannot be examined" in Folder(tmp_path / "anchors", [Path("/")]).weakness()
+        assert "cannot be examined" in FolderAnchor(tmp_path / "anchors", [Path("/")]).weakness()
 
 
 # --- S3 -----------------------------------------------------------------------------------------
@@ -106,34 +106,34 @@ def test_an_anchor_folder_that_cannot_be_examined_is_not_independent(tmp_path):
 
 def test_a_locked_version_in_a_bucket_elsewhere_vouches_for_the_ledger(ledger, elsewhere):
     anchors.anchor_all()
-    verdict = verify()
+    verdict = verify_ledger()
     assert (verdict.result, verdict.vouched_to) == (Result.INTACT, ledger.size)
-    assert verdict.vouched_by == (anchors.places()[1].address,)
+    assert verdict.vouched_by == (anchors.configured_anchors()[1].address,)
     assert verdict.vouched_by[0].endswith(f"/{elsewhere}")
     assert run("verify_audit", "--full")[0] == 0
 
 
 def test_a_server_on_this_very_machine_is_not_independent(ledger, bucket):
     anchors.anchor_all()
-    verdict = verify()
+    verdict = verify_ledger()
     assert verdict.result == Result.UNANCHORED
     assert any("is this machine" in each for each in verdict.unanchored)
 
 
 def test_amazons_own_endpoint_and_an_unknown_host_are_not_this_machine(settings):
     settings.ANCHOR_S3_BUCKET = "worm"
-    assert anchors.places()[1].weakness() == ""
-    assert anchors.places()[1].address == "s3://worm"
+    assert anchors.configured_anchors()[1].weakness() == ""
+    assert anchors.configured_anchors()[1].address == "s3://worm"
     settings.ANCHOR_S3_ENDPOINT = "https://s3.invalid"
     settings.ANCHOR_S3_PREFIX = "ledgers/"
-    assert anchors.places()[1].weakness() == ""
-    assert anchors.places()[1].address == "https://s3.invalid/worm/ledgers"
+    assert anchors.configured_anchors()[1].weakness() == ""
+    assert anchors.configured_anchors()[1].address == "https://s3.invalid/worm/ledgers"
 
 
 def test_a_version_that_is_not_locked_vouches_for_nothing(ledger, elsewhere, s3):
     key = f"{ledger.note.partition(chr(10))[0]}/{ledger.size}.checkpoint"
     s3.put_object(Bucket=elsewhere, Key=key, Body=ledger.note.encode())
-    verdict = verify()
+    verdict = verify_ledger()
     assert verdict.result == Result.UNANCHORED
     assert any("is not locked." in each for each in verdict.unanchored)
 
@@ -143,7 +143,7 @@ def test_a_bucket_that_does_not_answer_vouches_for_nothing_whatever_receipts_say
 ):
     anchors.anchor_all()
     settings.ANCHOR_S3_BUCKET = f"{elsewhere}-gone"
-    verdict = verify()
+    verdict = verify_ledger()
     assert verdict.intact
     assert verdict.result == Result.UNANCHORED
     assert any("could not be read" in each for each in verdict.unanchored)
@@ -160,24 +160,24 @@ def test_an_inserted_receipt_never_raises_the_verdict(ledger, anchor):
         " SELECT size, %s, 'elsewhere', 'bm90IGEgdG9rZW4=', created_at FROM audit_checkpoint",
         anchor,
     )
-    assert verify().result == Result.UNANCHORED
+    assert verify_ledger().result == Result.UNANCHORED
 
 
 def test_an_inserted_time_stamp_changes_nothing(ledger, stamped):
-    before = verify()
+    before = verify_ledger()
     sql(
         "INSERT INTO audit_receipt (checkpoint_id, anchor, place, proof, anchored_at)"
         " SELECT size, 'rfc3161', %s, 'bm90IGEgdG9rZW4=', created_at FROM audit_checkpoint",
         stamped.address,
     )
-    after = verify()
+    after = verify_ledger()
     assert (after.result, after.own_word) == (before.result, before.own_word)
     assert after.notices[0].startswith("The receipt of 10 entries is passed over.")
 
 
 def test_a_time_stamp_that_verifies_is_told_and_does_not_vouch_for_the_end(ledger, stamped):
     anchors.anchor_all()
-    verdict = verify()
+    verdict = verify_ledger()
     assert verdict.result == Result.UNANCHORED
     assert verdict.notices[0].startswith("Entries 1 to 10 existed at ")
 
@@ -185,13 +185,13 @@ def test_a_time_stamp_that_verifies_is_told_and_does_not_vouch_for_the_end(ledge
 def test_a_time_stamp_of_another_authority_is_passed_over(ledger, stamped, settings, tmp_path):
     anchors.anchor_all()
     settings.ANCHOR_TSA_CERTIFICATES = str(Authority(tmp_path).root)
-    assert verify().notices[0].startswith("The receipt of 10 entries is passed over.")
+    assert verify_ledger().notices[0].startswith("The receipt of 10 entries is passed over.")
 
 
 def test_a_time_stamp_of_another_checkpoint_is_passed_over(ledger, stamped):
     anchors.anchor_all()
     write(subject="document:2")
-    later = checkpoints.sign()
+    later = checkpoints.sign_all()
     sql(
         "INSERT INTO audit_receipt (checkpoint_id, anchor, place, proof, anchored_at)"
         " SELECT %s, anchor, place, proof, anchored_at FROM audit_receipt"
@@ -199,7 +199,7 @@ def test_a_time_stamp_of_another_checkpoint_is_passed_over(ledger, stamped):
         later.size,
     )
     assert Receipt.objects.filter(anchor="rfc3161").count() == 2
-    told, passed_over = verify().notices
+    told, passed_over = verify_ledger().notices
     assert told.startswith("Entries 1 to 10 existed at ")
     assert passed_over.startswith("The receipt of 11 entries is passed over.")
 
@@ -209,7 +209,7 @@ def test_a_time_stamp_of_another_checkpoint_is_passed_over(ledger, stamped):
 
 def test_a_policy_whose_places_vouch_ends_with_0(ledger, elsewhere, tmp_path):
     anchors.anchor_all()
-    address = anchors.places()[1].address
+    address = anchors.configured_anchors()[1].address
     for places in (["place s3"], [f"place {address}/"], []):
         file = policy(tmp_path, *places, "quorum none")
         assert run("verify_audit", "--policy", file)[0] == 0
@@ -254,15 +254,15 @@ def test_the_policy_of_docs_operations_md_is_a_policy(ledger, elsewhere, setting
     file.write_text(lines)
     assert run("verify_audit", "--policy", file)[0] == 1  # it pins a key that is not ours
     key, place = re.search(r"log (.*)\nplace (.*)\n", lines).groups()
-    ours = lines.replace(key, keys.known()[-1].verifier.text)
-    file.write_text(ours.replace(place, anchors.places()[1].address))
+    ours = lines.replace(key, keys.published_keys()[-1].verifier.text)
+    file.write_text(ours.replace(place, anchors.configured_anchors()[1].address))
     assert run("verify_audit", "--policy", file)[0] == 0
 
 
 def test_a_policy_believes_no_other_key_than_its_own(ledger, elsewhere, tmp_path, capsys):
     anchors.anchor_all()
     other = "siteledger+38a6a0e0+AZAlXBOrBQTDaJbZG9qVsTUwNC0nmcIwGPE1QtDd8xvl"
-    stranger = keys.load_or_make(tmp_path / "other" / "key.pem").verifier.text
+    stranger = keys.load_or_create_key(tmp_path / "other" / "key.pem").verifier.text
     assert run("verify_audit", "--policy", policy(tmp_path, "quorum none", log=stranger))[0] == 1
     assert "none of the given keys signed it" in capsys.readouterr().out
     assert run("verify_audit", "--policy", policy(tmp_path, "quorum none", log=other))[0] == 2
@@ -303,5 +303,5 @@ def test_a_deployment_with_an_independent_anchor_is_not_warned(db, elsewhere):
 
 def test_checks_are_kept_with_what_vouched_for_them(ledger, elsewhere):
     anchors.anchor_all()
-    _, kept = runs.check(Mode.FULL, asked_by="system:command")
+    _, kept = runs.run_check(Mode.FULL, asked_by="system:command")
     assert (kept.result, kept.vouched_to, kept.entries_read) == ("intact", 10, 10)

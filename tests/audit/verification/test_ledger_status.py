@@ -8,7 +8,7 @@ from django.utils import timezone
 from audit.ledger import queries
 from audit.models import CheckRun
 from audit.signing import anchors, checkpoints
-from audit.verification.ledger_status import current_verdict, standing
+from audit.verification.ledger_status import current_verdict, ledger_status
 from audit.verification.verify import NOT_READ_BACK
 from tests.audit.signers import Elsewhere
 from tests.audit.support import guards_down, sql, write_many
@@ -31,14 +31,14 @@ def checkpoint(*places):
 
 
 def test_an_empty_ledger_stands_at_nothing(db):
-    now = standing()
+    now = ledger_status()
     assert (now.entries, now.head, now.signed, now.unsigned) == (0, "", None, 0)
 
 
 def test_without_a_checkpoint_all_is_unsigned(db):
     write_many(5)
-    now = standing()
-    assert (now.entries, now.head) == queries.head()
+    now = ledger_status()
+    assert (now.entries, now.head) == queries.last_entry()
     assert now.unsigned == 5
 
 
@@ -46,7 +46,7 @@ def test_the_last_checkpoint_says_who_signed_it_and_who_holds_it(db, django_asse
     write_many(5)
     checkpoint("/anchors", "/elsewhere")
     with django_assert_num_queries(3):
-        now = standing()
+        now = ledger_status()
     assert now.signed.size == 3
     assert now.signed.keys == ["siteledger", "siteledger-2027"]
     assert {held.place for held in now.signed.held} == {"/anchors", "/elsewhere"}
@@ -61,7 +61,7 @@ HOURS_AGO, DAYS_AGO = timezone.now() - timedelta(hours=1), timezone.now() - time
 @pytest.fixture
 def elsewhere(db, monkeypatch):
     """An independent place is configured."""
-    monkeypatch.setattr(anchors, "places", lambda: [Elsewhere()])
+    monkeypatch.setattr(anchors, "configured_anchors", lambda: [Elsewhere()])
 
 
 def a_check(mode, result, *, vouched_to=None, at=HOURS_AGO, findings=()):
@@ -136,7 +136,7 @@ def test_a_fault_is_the_verdict_until_a_check_finds_none(elsewhere):
 
 def test_a_signed_end_that_is_gone_is_a_fault_before_any_check(key):
     write_many(5)
-    checkpoints.sign()
+    checkpoints.sign_all()
     with guards_down():
         sql("DELETE FROM audit_entry WHERE seq > 3")
     assert current_verdict().exit_code == 1

@@ -37,7 +37,7 @@ def notary(written, monkeypatch):
 
 
 def last_event():
-    return queries.find(limit=1)[0]
+    return queries.find_entries(limit=1)[0]
 
 
 def verify_audit(capsys, *options):
@@ -46,7 +46,7 @@ def verify_audit(capsys, *options):
 
 
 def test_a_check_by_itself_is_kept_and_needs_no_entry(written):
-    verdict, run = runs.check(Mode.FULL, asked_by="system:worker")
+    verdict, run = runs.run_check(Mode.FULL, asked_by="system:worker")
     assert (run.result, run.from_seq, run.to_seq) == ("unanchored", 1, 9)
     assert run.findings == list(verdict.own_word)
     assert (run.entries_read, run.vouched_to) == (9, 0)
@@ -56,7 +56,7 @@ def test_a_check_by_itself_is_kept_and_needs_no_entry(written):
 
 @pytest.mark.requirement("R13")
 def test_a_check_that_a_person_asked_for_is_entered(written):
-    _, run = runs.check(Mode.FULL, asked_by="user:7")
+    _, run = runs.run_check(Mode.FULL, asked_by="user:7")
     entry = last_event()
     assert (entry.event, entry.subject) == ("ledger.verified", f"check:{run.pk}")
     assert (entry.actor, entry.code) == ("user:7", "UNANCHORED")
@@ -67,7 +67,7 @@ def test_a_check_that_a_person_asked_for_is_entered(written):
 def test_a_check_that_found_something_is_entered_whoever_asked(written):
     with guards_down():
         sql(EDIT, 5)
-    _, run = runs.check(Mode.FULL, asked_by="system:worker")
+    _, run = runs.run_check(Mode.FULL, asked_by="system:worker")
     assert run.result == "broken"
     assert run.findings[0] == "Entry 5: the column 'site' differs from the line (DE-014 / other)."
     assert last_event().code == "BROKEN"
@@ -76,7 +76,7 @@ def test_a_check_that_found_something_is_entered_whoever_asked(written):
 
 @pytest.mark.requirement("R01")
 def test_a_check_is_not_changed_afterwards(written):
-    _, run = runs.check(Mode.FULL, asked_by="system:worker")
+    _, run = runs.run_check(Mode.FULL, asked_by="system:worker")
     with pytest.raises(AppendOnly):
         run.save()
     with pytest.raises(AppendOnly):
@@ -91,7 +91,7 @@ def test_a_check_is_not_changed_afterwards(written):
 @pytest.fixture
 def checks(db):
     """Of each kind more than are kept; the last full one is the oldest row but for one finding."""
-    rows = [("full", "broken"), *[("full", "intact")] * (runs.FULL_KEPT + 2)]
+    rows = [("full", "broken"), *[("full", "intact")] * (runs.FULL_CHECKS_KEPT + 2)]
     rows += [(mode, "intact") for mode in ("incremental", "rolling") for _ in range(3)]
     rows += [("rolling", "unanchored")] * 2 + [("incremental", "broken")]
     return [a_check(mode, result) for mode, result in rows]
@@ -107,9 +107,9 @@ def kinds():
 
 
 def test_checks_that_found_nothing_go_in_time_and_what_others_need_stays(checks):
-    assert runs.forget(NOW) == 2 + 2 + 2 + 1
+    assert runs.remove_old_runs(NOW) == 2 + 2 + 2 + 1
     assert kinds() == {
-        ("full", "intact"): runs.FULL_KEPT,
+        ("full", "intact"): runs.FULL_CHECKS_KEPT,
         ("full", "broken"): 1,
         ("rolling", "intact"): 1,
         ("rolling", "unanchored"): 1,
@@ -118,11 +118,11 @@ def test_checks_that_found_nothing_go_in_time_and_what_others_need_stays(checks)
     }
     newest = max(check.pk for check in checks if (check.mode, check.result) == ("full", "intact"))
     assert CheckRun.objects.filter(pk=newest).exists()
-    assert runs.forget(NOW) == 0
+    assert runs.remove_old_runs(NOW) == 0
 
 
 def test_checks_stay_until_their_time(checks):
-    assert runs.forget(LONG_AGO) == 0
+    assert runs.remove_old_runs(LONG_AGO) == 0
 
 
 def test_pruning_takes_old_checks_along(checks, settings, tmp_path):
@@ -156,14 +156,14 @@ def test_the_database_keeps_the_last_check_of_each_kind(checks):
 
 
 def test_the_role_of_the_application_removes_checks_by_the_same_door(application_role, checks):
-    assert runs.forget(NOW) == 7
+    assert runs.remove_old_runs(NOW) == 7
 
 
 def test_a_ledger_that_takes_no_entry_any_more_still_gets_its_verdict(written, settings):
     with guards_down():
         sql(EDIT, 5)
     settings.AUDIT_TRAIL = "another"  # as if the tail could not be read
-    verdict, run = runs.check(Mode.FULL, asked_by="system:worker")
+    verdict, run = runs.run_check(Mode.FULL, asked_by="system:worker")
     assert verdict.first_bad.seq == 5
     assert CheckRun.objects.get().pk == run.pk
     assert Entry.objects.count() == 9
@@ -171,24 +171,24 @@ def test_a_ledger_that_takes_no_entry_any_more_still_gets_its_verdict(written, s
 
 @pytest.mark.requirement("R05")
 def test_the_button_and_the_night_ask_by_jobs(written):
-    job = runs.check_now("user:7")
-    assert background_jobs.work_next()
+    job = runs.request_check("user:7")
+    assert background_jobs.run_next_job()
     job.refresh_from_db()
     run = CheckRun.objects.get(pk=job.result["run"])
     assert (job.state, job.result["result"], run.asked_by) == ("done", "unanchored", "user:7")
     assert run.mode == "full"
-    runs.nightly()
-    assert background_jobs.work_next()
+    runs.run_nightly_check()
+    assert background_jobs.run_next_job()
     assert CheckRun.objects.first().mode == "full"
 
 
 def test_of_a_long_trail_a_part_is_read_each_night_and_all_of_it_each_week(written, monkeypatch):
-    monkeypatch.setattr(runs, "FULL_EACH_NIGHT", 8)
+    monkeypatch.setattr(runs, "MAX_ENTRIES_CHECKED_NIGHTLY", 8)
     a_check("full", "unanchored", NOW - timedelta(days=7))
     modes = []
     for _ in range(2):
-        runs.nightly()
-        assert background_jobs.work_next()
+        runs.run_nightly_check()
+        assert background_jobs.run_next_job()
         modes.append(CheckRun.objects.first().mode)
     assert modes == ["full", "rolling"]
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from audit.ledger import append
-from audit.ledger.keyset import pages
+from audit.ledger.keyset import iter_pages
 from audit.models import Entry
 from audit.verification import scan, verify
 from audit.verification.scan import Times
@@ -48,9 +48,9 @@ def test_a_ledger_whose_clock_was_mended_can_be_proved_all_the_same(db, monkeypa
 
     with monkeypatch.context() as patched:
         patched.setattr(append, "_tail", an_hour_ahead)
-        write_many(append.FEW + 1)
+        write_many(append.MAX_LINKED_ON_SERVER + 1)
     write(99)
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert verdict.intact
     assert any(said.startswith("The database's clock was set back") for said in verdict.notices)
 
@@ -59,7 +59,7 @@ def test_what_was_entered_late_is_counted(db):
     write(0, occurred_at=datetime.now(UTC) - timedelta(seconds=6))
     write(1)
     write(2, occurred_at=datetime.now(UTC) - timedelta(days=1))
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert verdict.intact
     said = "Entered more than 5 seconds after it happened: 2 entries, the first of them 1."
     assert verdict.notices == (said,)
@@ -68,13 +68,13 @@ def test_what_was_entered_late_is_counted(db):
 def test_checkpoints_and_notes_take_no_more_memory_for_a_longer_ledger(db, monkeypatch):
     def peak():
         tracemalloc.start()
-        assert verify.verify().intact
+        assert verify.verify_ledger().intact
         _, highest = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return highest
 
     notary = Notary(monkeypatch)
-    monkeypatch.setattr(scan, "CHUNK", 100)
+    monkeypatch.setattr(scan, "ENTRIES_PER_COMPARISON", 100)
     write_many(300)
     notary.sign()
     first = peak()
@@ -101,16 +101,16 @@ def test_entries_that_are_read_together_break_where_they_do_one_by_one(db, monke
     for number in range(2):
         write_many(8, subject=f"document:{number}", site="DE-014", detail={"name": "A. Berg"})
         notary.sign(anchored=False)
-    assert verify.verify(with_anchors=False).intact
+    assert verify.verify_ledger(with_anchors=False).intact
     with guards_down():
         for seq in rng.sample(range(1, 17), 3):
             sql(rng.choice(TAMPERINGS), seq)
     relink(rng.randrange(9, 17), "DE-014", "DE-016")
     found = []
     for page, chunk in ((1, 1), (7, 5), (16, 3), (250, 250)):
-        monkeypatch.setattr(scan, "PAGE", page)
-        monkeypatch.setattr(scan, "CHUNK", chunk)
-        verdict = verify.verify(with_anchors=False)
+        monkeypatch.setattr(scan, "ENTRIES_PER_PAGE", page)
+        monkeypatch.setattr(scan, "ENTRIES_PER_COMPARISON", chunk)
+        verdict = verify.verify_ledger(with_anchors=False)
         found.append((verdict.first_bad, verdict.problems, verdict.entries, verdict.head))
     assert found[0][0] is not None
     assert found == [found[0]] * 4
@@ -128,7 +128,7 @@ def test_an_entry_before_the_first_is_named(db, seq):
     write_many(3)
     with guards_down():
         sql(COPY_OF_THE_LAST, seq)
-    bad = verify.verify().first_bad
+    bad = verify.verify_ledger().first_bad
     assert (bad.seq, bad.why) == (seq, "the numbers have a gap")
 
 
@@ -137,23 +137,23 @@ def test_an_entry_far_beyond_the_last_is_named_without_a_look_at_all_that_could_
     write_many(3)
     with guards_down():
         sql(COPY_OF_THE_LAST, 2**62)
-    assert verify.verify().first_bad.seq == 2**62
+    assert verify.verify_ledger().first_bad.seq == 2**62
 
 
 @pytest.mark.requirement("R05")
 def test_what_is_missing_between_pages_is_named(db, monkeypatch):
-    monkeypatch.setattr(scan, "PAGE", 2)
+    monkeypatch.setattr(scan, "ENTRIES_PER_PAGE", 2)
     write_many(9)
     with guards_down():
         sql("DELETE FROM audit_entry WHERE seq BETWEEN 3 AND 6")
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert (verdict.first_bad.seq, verdict.first_bad.expected, verdict.entries) == (7, "3", 2)
 
 
 @pytest.mark.parametrize("last", range(5))
 def test_pages_bring_each_entry_once_and_in_order(db, last):
     write_many(5)
-    found = pages(Entry.objects.values_list("seq", "event_id"), "seq", last, 2)
+    found = iter_pages(Entry.objects.values_list("seq", "event_id"), "seq", last, 2)
     assert [[seq for seq, _ in page] for page in found] == [
         list(range(at, min(at + 2, 6))) for at in range(last + 1, 6, 2)
     ]

@@ -25,7 +25,7 @@ LOG = log()
 
 
 def parse(*lines):
-    return tlog_policy.parse("\n".join(lines).encode())
+    return tlog_policy.parse_policy("\n".join(lines).encode())
 
 
 def test_a_policy_pins_keys_places_and_a_quorum_of_none():
@@ -123,7 +123,7 @@ def test_names_are_octets():
         parse(*lines)
     content = b"log " + LOG.text.encode() + b"\nplace \xff\nquorum none\n"
     with pytest.raises(PolicyError, match=r"Line 2: .* is not UTF-8"):
-        tlog_policy.parse(content)
+        tlog_policy.parse_policy(content)
 
 
 def test_what_is_missing_is_named():

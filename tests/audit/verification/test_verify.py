@@ -23,7 +23,7 @@ def tamper(statement, *values):
     """As the owner of the tables could."""
     with guards_down():
         sql(statement, *values)
-    return verify.verify().first_bad
+    return verify.verify_ledger().first_bad
 
 
 def verify_audit(capsys, *options):
@@ -33,13 +33,13 @@ def verify_audit(capsys, *options):
 
 
 def test_an_untouched_ledger_is_intact(written):
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert (verdict.intact, verdict.entries) == (True, 9)
     assert verdict.head == Entry.objects.get(seq=9).hash
 
 
 def test_an_empty_ledger_is_intact(db):
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert (verdict.intact, verdict.entries, verdict.head) == (True, 0, chain.GENESIS)
 
 
@@ -100,9 +100,9 @@ def test_a_time_of_whole_seconds_is_that_of_its_line(db, monkeypatch):
             cursor.execute(whole)
     monkeypatch.setattr(append, "datetime", WholeSeconds)
     write()
-    append_only.install(connection)
+    append_only.install_triggers(connection)
     assert Entry.objects.get().recorded_at.microsecond == 0
-    assert verify.verify().intact
+    assert verify.verify_ledger().intact
 
 
 def test_a_changed_detail_is_named(written):
@@ -131,12 +131,12 @@ def test_sqlite_columns_that_hold_nonsense_break_the_chain(written, change):
 def test_a_verdict_counts_what_holds_before_the_first_bad_entry(written):
     head = Entry.objects.get(seq=4).hash
     tamper("UPDATE audit_entry SET site = 'other' WHERE seq = 5")
-    assert (verify.verify().entries, verify.verify().head) == (4, head)
+    assert (verify.verify_ledger().entries, verify.verify_ledger().head) == (4, head)
 
 
 def test_a_missing_guard_is_a_problem(written, capsys):
     sql("DROP TRIGGER audit_entry_link" + " ON audit_entry" * (connection.vendor == "postgresql"))
-    verdict = verify.verify()
+    verdict = verify.verify_ledger()
     assert verdict.first_bad is None
     assert not verdict.intact
     assert "audit_entry_link" in verdict.problems[0]
@@ -147,9 +147,9 @@ def test_a_registered_check_adds_its_problems_and_a_flood_is_counted(written):
     def check(_since):
         return (f"Document {n} is not what its last entry says." for n in range(1000))
 
-    verify.register(check)
+    verify.register_check(check)
     try:
-        verdict = verify.verify()
+        verdict = verify.verify_ledger()
     finally:
         verify._checks.remove(check)
     assert len(verdict.problems) == verify.MAX_PROBLEMS
@@ -159,12 +159,12 @@ def test_a_registered_check_adds_its_problems_and_a_flood_is_counted(written):
 def test_verification_takes_no_more_memory_for_a_longer_ledger(db, monkeypatch):
     def peak():
         tracemalloc.start()
-        verify.verify()
+        verify.verify_ledger()
         _, highest = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return highest
 
-    monkeypatch.setattr(scan, "CHUNK", 100)
+    monkeypatch.setattr(scan, "ENTRIES_PER_COMPARISON", 100)
     write_many(300)
     first = peak()
     write_many(2700, subject="document:2")
@@ -201,7 +201,7 @@ def test_the_command_answers_programs_too(written, capsys):
 
 
 def test_the_command_says_when_it_could_not_check(db, capsys):
-    append_only.remove(connection)
+    append_only.remove_triggers(connection)
     sql("ALTER TABLE audit_entry RENAME TO elsewhere")
     code, out = verify_audit(capsys, "--json")
     assert code == 2
@@ -230,14 +230,14 @@ def test_no_entry_is_read_again_for_each_page_whatever_statistics_postgresql_has
     write_many(2_000)
     known_of = "UPDATE pg_class SET (reltuples, relpages) = (%s, %s) WHERE relname = %s"
     sql(known_of, *known, "audit_entry")
-    monkeypatch.setattr(scan, "PAGE", 50)
+    monkeypatch.setattr(scan, "ENTRIES_PER_PAGE", 50)
     before = rows_read()
-    assert verify.verify().intact
+    assert verify.verify_ledger().intact
     assert rows_read() - before < 5 * 2_000
 
 
 def test_a_gap_that_is_longer_than_a_page_is_told(db, monkeypatch):
     write_many(20)
-    monkeypatch.setattr(scan, "PAGE", 5)
+    monkeypatch.setattr(scan, "ENTRIES_PER_PAGE", 5)
     bad = tamper("DELETE FROM audit_entry WHERE seq BETWEEN 3 AND 16")
     assert (bad.seq, bad.why) == (17, "the numbers have a gap")

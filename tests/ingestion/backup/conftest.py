@@ -31,7 +31,7 @@ def here(settings, tmp_path, transactional_db):
     """A ledger with a key, and folders of its own."""
     for name, folder in FOLDERS.items():
         setattr(settings, name, tmp_path / "here" / folder)
-    key_rotation.create(by="system:tests")
+    key_rotation.create_key(by="system:tests")
     return tmp_path / "here"
 
 

@@ -61,9 +61,9 @@ def test_it_is_on_record_with_the_hash_of_its_manifest(target, filed):
     (entry,) = queries.timeline(f"backup:{folder.name}")
     assert (entry.event, entry.role) == ("backup.made", "operations")
     assert entry.actor.startswith("system:backup@")
-    assert entry.sha256 == durable.sum_of_file(folder / "manifest.json").sha256
+    assert entry.sha256 == durable.digest_of_file(folder / "manifest.json").sha256
     assert entry.detail["head"] == manifest.head
-    assert queries.head()[0] == manifest.entries + 1
+    assert queries.last_entry()[0] == manifest.entries + 1
 
 
 def test_others_read_nothing_of_it(target, filed):
@@ -72,7 +72,7 @@ def test_others_read_nothing_of_it(target, filed):
 
 
 def test_others_write_meanwhile_and_it_is_of_one_moment(target, filed, at_the_moment, elsewhere):
-    before = queries.head()
+    before = queries.last_entry()
     at_the_moment(lambda: write(subject="file:later"))
     assert run("backup", target) == 0
     assert queries.timeline("file:later")
@@ -112,7 +112,7 @@ def test_a_checkpoint_that_is_signed_meanwhile_is_not_in_it(
 ):
     def sign():
         write(subject="file:later")
-        checkpoints.sign()
+        checkpoints.sign_all()
         assert anchors.anchor_all() == []
 
     at_the_moment(sign)

@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection
 
 from audit.ledger import append_only, database_roles, queries
 from audit.signing import anchors, checkpoints
-from audit.verification.verify import verify
+from audit.verification.verify import verify_ledger
 from ingestion.backup import contents
 from ingestion.core.states import DocumentState
 from ingestion.models import Document
@@ -47,7 +47,7 @@ def test_on_another_machine_all_of_it_is_back(kept, filed, waiting, elsewhere, c
         assert all(archive().has(sha256) for sha256 in filed)
         assert Document.objects.get(pk=waiting.pk).state == DocumentState.RECEIVED
         assert spool.path_of(waiting.spooled).read_bytes() == b"%PDF-1.7"
-        assert verify().intact
+        assert verify_ledger().intact
 
 
 def test_it_is_on_record_with_where_the_ledger_ended(kept, elsewhere):
@@ -63,7 +63,7 @@ def test_it_is_on_record_with_where_the_ledger_ended(kept, elsewhere):
 def test_the_database_refuses_afterwards_what_it_refused_before(kept, elsewhere):
     with elsewhere():
         run("restore", kept)
-        assert append_only.missing(connection) == []
+        assert append_only.missing_triggers(connection) == []
         with pytest.raises(IntegrityError):
             sql("UPDATE audit_entry SET event = 'another'")
 
@@ -74,9 +74,9 @@ def test_checkpoints_are_signed_and_anchored_again_with_the_key_beside(kept, els
         run("restore", kept)
         settings.AUDIT_KEY_FILE = key  # which ops kept elsewhere
         write(subject="file:later")
-        checkpoints.sign()
+        checkpoints.sign_all()
         assert anchors.anchor_all() == []
-        assert verify().intact
+        assert verify_ledger().intact
 
 
 def cut(path):
@@ -180,7 +180,7 @@ def test_entries_that_only_the_anchors_know_are_told_loudly_and_on_record(
 ):
     for number in range(7):
         write(number, subject="file:later")
-    signed = checkpoints.sign()
+    signed = checkpoints.sign_all()
     anchors.anchor_all()
     survived = settings.ANCHOR_DIR
     lost = signed.size - contents.Manifest.read(kept).entries
@@ -192,13 +192,13 @@ def test_entries_that_only_the_anchors_know_are_told_loudly_and_on_record(
         assert "stays as it is: it may know more" in out
         (entry,) = queries.timeline(f"backup:{kept.name}")
         assert entry.detail["lost"] == lost
-        assert not verify().intact
+        assert not verify_ledger().intact
         # What operations.md says: the old anchors are kept apart, as evidence.
         settings.ANCHOR_DIR = here.parent / "new-anchors"
         for item in (kept / "anchors").iterdir():
             settings.ANCHOR_DIR.mkdir(exist_ok=True)
             (settings.ANCHOR_DIR / item.name).write_bytes(item.read_bytes())
-        assert verify().intact
+        assert verify_ledger().intact
 
 
 def test_anchors_that_cannot_be_read_are_a_finding(kept, elsewhere, settings, capsys):
@@ -262,7 +262,7 @@ def test_two_roles_are_two_roles_afterwards(kept, elsewhere, settings):
         stack.callback(lambda: (connection.close(), connection.settings_dict.update(owner)))
         assert run("restore", kept) == 0
         assert sql("SELECT current_user") == [(APPLICATION,)]
-        assert database_roles.excess(connection) == []
+        assert database_roles.excess_rights(connection) == []
         write(subject="file:later")
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connections
 
-from audit.ledger.actors import in_full, in_short
+from audit.ledger.actors import add_process, without_process
 from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases, worker_steps
@@ -52,7 +52,7 @@ def ended_cleanly(batch, portal):
     assert len(portal.requests) < sum(counts.values())
     assert set(batch.chunks.values_list("state", flat=True)) == {ChunkState.DONE}
     for document in batch.documents.filter(state=DocumentState.CANCELLED):
-        assert timeline(document.subject)[-1].actor == in_full(OPS.actor)
+        assert timeline(document.subject)[-1].actor == add_process(OPS.actor)
 
 
 def test_a_running_shift_begins_nothing_more_of_a_cancelled_batch(slow_batch, settings):
@@ -92,7 +92,7 @@ def test_ledger_entries_name_the_worker_of_the_host(slow_batch, settings):
         eventually(lambda: some_are_settled(batch))
         workers = {f"{pid}" for pid in find(host, "worker")}
     entries = timeline(batch.documents.exclude(settled_at=None).first().subject)[1:]
-    assert {in_short(entry.actor) for entry in entries} == {"system:worker"}
+    assert {without_process(entry.actor) for entry in entries} == {"system:worker"}
     assert {entry.actor.rpartition("/")[2] for entry in entries} <= workers
 
 

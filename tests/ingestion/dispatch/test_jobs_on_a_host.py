@@ -58,7 +58,7 @@ def key(settings, tmp_path):
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR = tmp_path / "anchors"
     settings.EXPORT_DIR = tmp_path / "exports"
-    return key_rotation.create(by="system:test")
+    return key_rotation.create_key(by="system:test")
 
 
 def is_over(job):
@@ -67,9 +67,10 @@ def is_over(job):
 
 
 def test_worker_processes_do_jobs_of_every_kind(settings, key):
-    assert sorted(ARGUMENTS) == background_jobs.kinds()
+    assert sorted(ARGUMENTS) == background_jobs.registered_kinds()
     asked = [
-        background_jobs.ask(kind, arguments, "user:7") for kind, arguments in ARGUMENTS.items()
+        background_jobs.request_job(kind, arguments, "user:7")
+        for kind, arguments in ARGUMENTS.items()
     ]
     with worker_host(settings):
         eventually(lambda: all(is_over(job) for job in asked))
@@ -79,9 +80,9 @@ def test_worker_processes_do_jobs_of_every_kind(settings, key):
 
 
 def test_a_host_without_the_key_leaves_exports_to_a_host_that_has_it(settings, key, tmp_path):
-    export = background_jobs.ask(export_job.KIND, {}, "user:7")
+    export = background_jobs.request_job(export_job.KIND, {}, "user:7")
     with worker_host(settings, AUDIT_KEY_FILE=str(tmp_path / "no-key-here.pem")):
-        check = runs.check_now("user:7")
+        check = runs.request_check("user:7")
         eventually(lambda: is_done(check))
         export.refresh_from_db()
         assert export.state == AuditJob.State.WAITING
@@ -91,7 +92,7 @@ def test_a_host_without_the_key_leaves_exports_to_a_host_that_has_it(settings, k
 
 def test_a_person_who_asks_is_answered_by_a_host(settings):
     with worker_host(settings):
-        job = runs.check_now("user:7")
+        job = runs.request_check("user:7")
         eventually(lambda: is_done(job))
     assert job.result["result"] == "unanchored"  # there is no independent anchor
     assert job.attempts == 1
@@ -99,7 +100,7 @@ def test_a_person_who_asks_is_answered_by_a_host(settings):
 
 def test_a_job_whose_worker_is_killed_is_begun_again_at_once(settings, endless):
     with worker_host(settings) as host:
-        job = background_jobs.ask(archive_verification.KIND, {"parts": ["ab"]}, "user:7")
+        job = background_jobs.request_job(archive_verification.KIND, {"parts": ["ab"]}, "user:7")
         writer = eventually(lambda: opened_for_writing(endless))
         kill(host, "worker")
         endless.unlink()

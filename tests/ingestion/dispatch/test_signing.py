@@ -28,17 +28,17 @@ pytestmark = [
 def _key(settings, tmp_path, transactional_db):
     settings.ANCHOR_DIR = tmp_path / "anchors"
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
-    key_rotation.create(by="system:tests")
+    key_rotation.create_key(by="system:tests")
 
 
 def is_all_signed():
-    return checkpoints.latest() is not None and not checkpoints.unsigned()
+    return checkpoints.latest_checkpoint() is not None and not checkpoints.count_unsigned()
 
 
 def largest_held():
     """The size of the largest checkpoint in the file that anchors."""
     sizes = [
-        signed_note.Head.parse(signed_note.opened(held.note, keys.verifiers())[0]).size
+        signed_note.CheckpointText.parse(signed_note.open_note(held.note, keys.verifiers())[0]).size
         for held in read_back()
     ]
     return max(sizes, default=0)
@@ -47,7 +47,7 @@ def largest_held():
 def lacking_in_s3():
     """Only these looks know of the bucket: to read it back here would take credentials."""
     with override_settings(ANCHOR_S3_BUCKET="worm"):
-        return anchors.unanchored()
+        return anchors.list_unanchored()
 
 
 @pytest.mark.requirement("R05")
@@ -57,7 +57,7 @@ def test_the_end_of_a_batch_is_signed_and_anchored(one_site, submit, settings):
         with worker_host(settings, AUDIT_CHECKPOINT_SECONDS="3600"):
             eventually(lambda: is_completed(batch))
             eventually(is_all_signed)
-            eventually(lambda: largest_held() == checkpoints.latest().size)
+            eventually(lambda: largest_held() == checkpoints.latest_checkpoint().size)
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_what_a_killed_host_did_is_signed_by_the_next(one_site, submit, settings
         host.send_signal(signal.SIGKILL)
         host.stdout.close()
         host.wait()
-        assert checkpoints.latest() is None
+        assert checkpoints.latest_checkpoint() is None
         with worker_host(settings):
             eventually(is_all_signed)
-            eventually(lambda: largest_held() == checkpoints.latest().size)
+            eventually(lambda: largest_held() == checkpoints.latest_checkpoint().size)

@@ -246,6 +246,6 @@ def test_batches_that_end_together_ask_for_one_check_of_what_is_new():
     assert (job.kind, job.arguments["mode"], job.state) == ("verify", "incremental", "waiting")
     assert job.due_at > job.created_at
     AuditJob.objects.update(due_at=job.created_at)
-    assert background_jobs.work_next()
+    assert background_jobs.run_next_job()
     job.refresh_from_db()
     assert (job.state, job.result["result"]) == ("done", "unanchored")

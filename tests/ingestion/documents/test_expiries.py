@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from audit.ledger.actors import in_full
+from audit.ledger.actors import add_process
 from audit.ledger.queries import timeline
 from ingestion.documents import expiries
 from ingestion.documents.expiries import Noted
@@ -57,7 +57,7 @@ def test_the_entry_says_by_what_it_was_judged_and_moves_nothing():
     night()
     entry = timeline(document.subject)[-1]
     assert (entry.code, entry.to_state) == ("EXPIRES_SOON", "")
-    assert entry.actor == in_full("system:expiries")
+    assert entry.actor == add_process("system:expiries")
     assert entry.detail["days_before"] == 30
     assert entry.detail["findings"][0]["facts"] == {"expires": "2026-12-10", "days": 20}
     document.refresh_from_db()

@@ -73,7 +73,7 @@ def test_a_full_disk_rings(settings):
 
 def test_a_broken_ledger_rings(monkeypatch):
     host()
-    monkeypatch.setattr("audit.signing.checkpoints.fault", lambda: "entry 7: cut off")
+    monkeypatch.setattr("audit.signing.checkpoints.find_fault", lambda: "entry 7: cut off")
     assert "entry 7: cut off" in ringing()["chain"].said
 
 

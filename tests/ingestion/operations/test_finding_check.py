@@ -10,7 +10,7 @@ from django.utils import timezone
 from audit.ledger import queries, redaction
 from audit.signing import checkpoints, key_rotation
 from audit.verification import verify
-from audit.verification.runs import check as verify_and_keep
+from audit.verification.runs import run_check as verify_and_keep
 from audit.verification.start import Mode
 from ingestion.documents import expiries
 from ingestion.models import Finding
@@ -46,7 +46,7 @@ def tampering(document):
 
 
 def said(document, mode=Mode.FULL):
-    (sentence,) = verify.verify(mode).problems
+    (sentence,) = verify.verify_ledger(mode).problems
     prefix = f"{document.subject}: the findings of entry "
     assert sentence.startswith(prefix)
     return re.sub(r"^\S+: the findings of entry [\d,]+ are not as recorded: ", "", sentence)
@@ -96,7 +96,7 @@ class TestBehindTheLedger:
 
     def test_a_finding_of_no_entry_is_named(self, document):
         document.findings.create(code="EXPIRES_SOON", attempt=99)
-        assert verify.verify().problems == (
+        assert verify.verify_ledger().problems == (
             f"{document.subject}: the finding EXPIRES_SOON is in no entry.",
         )
 
@@ -107,13 +107,13 @@ def test_every_kind_of_check_that_a_person_asks_for_looks_at_all_findings(
 ):
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR = tmp_path / "anchors"
-    key_rotation.create(by="system:tests")
-    checkpoints.sign()
+    key_rotation.create_key(by="system:tests")
+    checkpoints.sign_all()
     verify_and_keep(Mode.FULL, asked_by="system:tests")
     with transaction.atomic():
         document.findings.all().delete()
         assert said(document, mode).startswith("SIGNATURE_")
-        after_a_batch = verify.verify(Mode.INCREMENTAL, with_anchors=False)
+        after_a_batch = verify.verify_ledger(Mode.INCREMENTAL, with_anchors=False)
         assert after_a_batch.from_seq > 1, "it reads on from the checkpoint"
         assert not after_a_batch.problems, "and looks at what is new alone"
         transaction.set_rollback(True)
@@ -121,7 +121,7 @@ def test_every_kind_of_check_that_a_person_asks_for_looks_at_all_findings(
 
 def test_what_is_redacted_is_said_not_to_be_checkable(document):
     entry = queries.timeline(document.subject)[-1]
-    redaction.redact(
+    redaction.redact_entry(
         entry.seq,
         reason="A name that may not be kept.",
         actor="system:redact",
@@ -129,11 +129,11 @@ def test_what_is_redacted_is_said_not_to_be_checkable(document):
         authorised_by="user:1",
     )
     (sentence,) = findings_agree_with_the_ledger()
-    assert isinstance(sentence, verify.Notice)
+    assert isinstance(sentence, verify.VerificationNotice)
     assert sentence.endswith("cannot be checked: its detail is redacted.")
     with transaction.atomic():
         document.findings.filter(is_primary=True).update(code="EXPIRES_SOON")
-        assert any("did not decide" in each for each in verify.verify().problems)
+        assert any("did not decide" in each for each in verify.verify_ledger().problems)
         transaction.set_rollback(True)
 
 
@@ -153,14 +153,14 @@ def test_a_document_that_moves_while_it_is_looked_at_agrees(monkeypatch):
     chunk, lease = make_leased()
     document = chunk.documents.get()
     steps.start_checking(document.pk, lease, sha256="ab" * 32, size=10)
-    look = queries.of_event_ids
+    look = queries.entries_by_event_ids
 
     def moves_first(event_ids):
-        monkeypatch.setattr(queries, "of_event_ids", look)
+        monkeypatch.setattr(queries, "entries_by_event_ids", look)
         steps.conclude(document.pk, lease, verdict("REJECTED", UNSIGNED), pages=2)
         return look(event_ids)
 
-    monkeypatch.setattr(queries, "of_event_ids", moves_first)
+    monkeypatch.setattr(queries, "entries_by_event_ids", moves_first)
     assert list(findings_agree_with_the_ledger()) == []
     assert Finding.objects.exists()
 
@@ -174,7 +174,7 @@ def test_documents_are_compared_page_by_page(document, monkeypatch):
     assert list(findings_agree_with_the_ledger()) == []
     with transaction.atomic():
         Finding.objects.all().delete()
-        assert len(verify.verify().problems) == 2
+        assert len(verify.verify_ledger().problems) == 2
         transaction.set_rollback(True)
 
 

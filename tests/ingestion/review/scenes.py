@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import Group
 
-from audit.electronic_signatures import Signature
+from audit.electronic_signatures import ElectronicSignature
 from ingestion.models import Action
 from ingestion.review import decisions
 from ingestion.review.decision_rules import RULES, tells_site
@@ -41,7 +41,7 @@ def sender(site, user, folder):
 
 
 def signature(person, action=Action.RETURN):
-    return Signature(person.actor, person.role, str(person), RULES[action].meaning)
+    return ElectronicSignature(person.actor, person.role, str(person), RULES[action].meaning)
 
 
 def ruling(action, state="IN_REVIEW", **given):

@@ -6,7 +6,7 @@ import pytest
 
 from audit.ledger import redaction
 from audit.ledger.queries import timeline
-from audit.verification.verify import verify
+from audit.verification.verify import verify_ledger
 from ingestion.documents import downloads
 from ingestion.documents.transitions import By
 from ingestion.intake.declarations import Declared
@@ -196,7 +196,7 @@ def test_a_decision_that_was_changed_is_no_longer_as_signed(
     Decision.objects.filter(pk=decision.pk).update(**{column: value})
     decision.refresh_from_db()
     assert signature_payload.changed(decision) == [named]
-    assert any("not as it was signed" in problem for problem in verify().problems)
+    assert any("not as it was signed" in problem for problem in verify_ledger().problems)
     Decision.objects.filter(pk=decision.pk).update(**{column: before})
 
 
@@ -212,7 +212,7 @@ def test_whatever_of_a_decision_sql_changes_is_named(sent, rafael, ines, column,
     forged = {"decided_by_id": ines.pk, "document_id": other.pk, "to_state": "ARCHIVED"}
     before = getattr(decision, column)
     Decision.objects.filter(pk=decision.pk).update(**{column: forged.get(column, "x")})
-    problems = verify().problems
+    problems = verify_ledger().problems
     Decision.objects.filter(pk=decision.pk).update(**{column: before})
     assert any("not as it was signed" in said and named in said for said in problems), problems
 
@@ -222,11 +222,11 @@ def test_a_decision_that_sql_made_or_removed_is_named(sent, rafael):
     decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
     kept = Decision.objects.filter(pk=decision.pk).values().get()
     forged = Decision.objects.bulk_create([Decision(**kept | {"id": None})])
-    assert any("not as it was signed: signature" in said for said in verify().problems)
+    assert any("not as it was signed: signature" in said for said in verify_ledger().problems)
     Decision.objects.filter(pk=forged[0].pk)._raw_delete("default")
     Decision.objects.filter(pk=decision.pk)._raw_delete("default")
     entry = last_entry(decision.document)
-    (said,) = verify().problems
+    (said,) = verify_ledger().problems
     assert said == (
         f"decision {decision.pk} on {entry.subject} is in entry {entry.seq} of the ledger, but its "
         "row is gone."
@@ -240,14 +240,14 @@ def test_a_decision_whose_entry_is_redacted_is_no_problem_and_said_not_to_be_che
 ):
     decision = decide(sent(IN_REVIEW), Action.RETURN, rafael)
     entry = last_entry(decision.document)
-    redaction.redact(
+    redaction.redact_entry(
         entry.seq,
         reason="The note named a subject.",
         actor="system:redact",
         role="operations",
         authorised_by=ines.actor,
     )
-    verdict = verify()
+    verdict = verify_ledger()
     assert verdict.problems == ()
     assert (
         f"decision {decision.pk} on {decision.document.subject} cannot be checked: the detail of "
@@ -255,7 +255,7 @@ def test_a_decision_whose_entry_is_redacted_is_no_problem_and_said_not_to_be_che
     ) in verdict.notices
     assert signature_payload.changed(decision) == []
     Decision.objects.filter(pk=decision.pk).update(decided_by=ines)
-    assert any("decided_by" in said for said in verify().problems)
+    assert any("decided_by" in said for said in verify_ledger().problems)
     Decision.objects.filter(pk=decision.pk).update(decided_by=rafael)
 
 
@@ -360,7 +360,7 @@ def test_what_is_corrected_twice_keeps_both_signatures(sent, rafael, ines):
     decisions.append(decide(Document.objects.get(), Action.REDECLARE, ines, declared=back))
     for decision in Decision.objects.all():
         assert signature_payload.changed(decision) == []
-    assert verify().intact
+    assert verify_ledger().intact
     assert [each.doc_id for each in decisions] == ["irb-approval", "irb-approval", "cv.ana-ruiz"]
 
 

@@ -36,7 +36,7 @@ OVER = "The inspection is over."
 def bucket(s3, monkeypatch, settings, tmp_path):
     settings.SPOOL_DIR, settings.ARCHIVE_DIR = tmp_path / "spool", tmp_path / "archive"
     monkeypatch.setattr(
-        background_jobs, "SIGN_SECONDS", 60.0
+        background_jobs, "HEARTBEAT_SECONDS", 60.0
     )  # SQLite: the test's transaction keeps it out
     return in_s3(s3, monkeypatch, settings)["ARCHIVE_S3_BUCKET"]
 
@@ -89,9 +89,9 @@ def lift(hold):
 
 def follow():
     """What a worker does that is rung for. Its last job."""
-    while background_jobs.work_next():
+    while background_jobs.run_next_job():
         pass
-    return background_jobs.latest(object_locks.KIND, 1)[0]
+    return background_jobs.latest_jobs(object_locks.KIND, 1)[0]
 
 
 def ringing():
@@ -248,7 +248,7 @@ def test_a_change_that_is_taken_back_leaves_nothing_to_follow(file):
         assert LockChange.objects.exists()
         transaction.set_rollback(True)
     assert not LockChange.objects.exists()
-    assert not background_jobs.work_next()
+    assert not background_jobs.run_next_job()
 
 
 def test_what_a_dead_worker_left_is_gone_on_with(file, lock, monkeypatch):

@@ -111,7 +111,7 @@ def test_a_month_of_nights_reads_every_part_once():
 
 def test_the_night_asks_for_its_part_by_a_job(filed):
     archive_verification.nightly()
-    assert background_jobs.work_next()
+    assert background_jobs.run_next_job()
     (job,) = background_jobs.AuditJob.objects.filter(kind="verify_archive")
     parts = archive_verification.of_the_night()
     assert (job.state, job.done, job.total) == ("done", len(parts), len(parts))

@@ -11,7 +11,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from audit.ledger import append_only, queries
 from audit.signing import anchors, key_rotation, keys
-from audit.signing.checkpoints import sign
+from audit.signing.checkpoints import sign_all
 from qualification.validation import (
     installation,
     packages,
@@ -39,22 +39,22 @@ def look(done):
 
 
 def test_every_step_has_an_observation_and_nothing_is_entered():
-    before = queries.head()
+    before = queries.last_entry()
     taken = list(steps.run_steps(installation.SCRIPT.steps(), quiet))
     assert [each.id for each in taken] == [f"IQ-{n:02}" for n in range(1, 17)]
     assert all(each.observed for each in taken)
     assert not [each for each in taken if "broke" in each.observed]
-    assert queries.head() == before
+    assert queries.last_entry() == before
 
 
 def test_a_guard_that_somebody_dropped_is_named():
     assert look("Compare the ledger's guards").result is StepOutcome.PASS
-    name, table = next(iter(append_only.triggers(connection.vendor).items()))
+    name, table = next(iter(append_only.trigger_tables(connection.vendor).items()))
     on = "" if connection.vendor == "sqlite" else f" ON {table}"
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TRIGGER {name}{on}")
     taken = look("Compare the ledger's guards")
-    append_only.install(connection)
+    append_only.install_triggers(connection)
     assert (taken.result, name in taken.observed) == (StepOutcome.FAIL, True)
 
 
@@ -134,8 +134,8 @@ def signed(settings, tmp_path):
     """The ledger has a key and a checkpoint, held in a folder."""
     settings.AUDIT_KEY_FILE = tmp_path / "keys" / "audit.pem"
     settings.ANCHOR_DIR = tmp_path / "anchors"
-    key_rotation.create(by="system:tests")
-    sign()
+    key_rotation.create_key(by="system:tests")
+    sign_all()
     anchors.anchor_all()
 
 
@@ -151,7 +151,7 @@ def test_keys_and_where_the_newest_checkpoint_is_held_are_told():
 def test_clocks_that_differ_are_told(settings, monkeypatch):
     settings.NTP_SERVER = "ntp.example.org"
     assert look("Look for clocks").result is StepOutcome.PASS
-    monkeypatch.setattr(installation.clock, "apart", lambda: ["host one is 90 s ahead"])
+    monkeypatch.setattr(installation.clock, "excessive_skews", lambda: ["host one is 90 s ahead"])
     assert look("Look for clocks").observed == "host one is 90 s ahead"
 
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from audit.ledger.actors import in_full
-from audit.ledger.queries import find as latest
+from audit.ledger.actors import add_process
+from audit.ledger.queries import find_entries as latest
 from audit.ledger.queries import timeline
 from ingestion.dispatch.processes import worker_host
 from sites.accounts import sign_in_log
@@ -56,7 +56,7 @@ def test_failures_of_one_minute_are_one_entry_with_their_count(client, mara):
     assert latest() == [], "the minute is not over"
     assert a_minute_later() == 1
     (entry,) = latest()
-    assert (entry.event, entry.actor) == ("signin.failed", in_full("system:signin"))
+    assert (entry.event, entry.actor) == ("signin.failed", add_process("system:signin"))
     assert entry.detail == {
         "name": "mara", "address": "127.0.0.1", "count": 4, "user": mara.actor
     }  # fmt: skip

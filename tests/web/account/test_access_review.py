@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from audit.ledger.queries import find as latest
+from audit.ledger.queries import find_entries as latest
 from sites import account_changes
 from sites.accounts import access_review
 from tests.factories import make_user

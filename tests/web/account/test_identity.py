@@ -11,8 +11,8 @@ from django.test import Client
 from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from audit.electronic_signatures import ACCOUNT
-from audit.ledger.queries import find, timeline
+from audit.electronic_signatures import ACCOUNT_KEY
+from audit.ledger.queries import find_entries, timeline
 from audit.verification import verify as ledger_check
 from audit.verification.start import Mode
 from ingestion.models import Action
@@ -230,7 +230,7 @@ def test_what_an_administrator_changes_suspends_signing_until_another_one_has_ve
     assert person.identity_evidence == EVIDENCE
     assert sign(helena, document, "correct horse").status_code == 302
     decision = document.qa_decisions.get()
-    noted = signature_payload.entry_of(decision).detail[ACCOUNT]
+    noted = signature_payload.entry_of(decision).detail[ACCOUNT_KEY]
     assert noted.startswith(f"{cause.label} by Ada Hartmann")
     assert "identity verified again by Noor Haddad" in noted
     page = as_(fresh(helena)).get(f"/documents/{document.pk}/").content.decode()
@@ -323,7 +323,7 @@ def test_an_administrator_decides_nothing_of_qa_also_not_in_a_role_of_qa(ada, do
     refused = change(ada, ada, groups=[Group.objects.get(name="QA leads").pk])
     assert refused.status_code == 200
     assert "cannot hold a role of QA" in refused.content.decode()
-    came_back = find(limit=1)[0]
+    came_back = find_entries(limit=1)[0]
     assert (came_back.event, came_back.reason_code) == (
         "user.form_came_back",
         "groups:role_conflict",
@@ -439,9 +439,9 @@ def test_each_step_agrees_with_the_ledger_and_a_suspension_lifted_by_sql_is_name
     as_(ada).post(f"{PEOPLE}add/", form)
     verify(noor, helena)
     act(noor, "send_link", helena)
-    assert ledger_check.verify(Mode.FULL).problems == ()
+    assert ledger_check.verify_ledger(Mode.FULL).problems == ()
     suspended_at = fresh(helena).signing_suspended_at
     User.objects.filter(pk=helena.pk).update(signing_suspended_at=None)
-    (problem,) = ledger_check.verify(Mode.FULL).problems
+    (problem,) = ledger_check.verify_ledger(Mode.FULL).problems
     assert "signing_suspended_at" in str(problem)
     User.objects.filter(pk=helena.pk).update(signing_suspended_at=suspended_at)

@@ -11,7 +11,7 @@ from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
-from audit.ledger.queries import find as latest
+from audit.ledger.queries import find_entries as latest
 from audit.ledger.queries import timeline
 from sites.accounts import lockout, sign_in_log
 from sites.models import User

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from audit.ledger.queries import find as latest
+from audit.ledger.queries import find_entries as latest
 from audit.ledger.queries import timeline
 from config import settings as real
 from sites.models import User

@@ -5,7 +5,7 @@ from django.contrib import admin
 
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.change_reasons import ReasonedActions
-from audit.ledger.queries import find as latest
+from audit.ledger.queries import find_entries as latest
 from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState
 from ingestion.models import Batch, RequiredDocument

@@ -58,11 +58,11 @@ def test_the_verdict_on_the_chain_is_that_of_its_checks(ops, host, monkeypatch):
     assert tile(text(ops.get(PAGE)), "Audit trail").startswith("Not verified ")
     notary = Notary(monkeypatch)
     write_many(3)
-    runs.check(Mode.FULL, asked_by="system:tests")
+    runs.run_check(Mode.FULL, asked_by="system:tests")
     told = tile(text(ops.get(PAGE)), "Audit trail")
     assert told.startswith("Consistent Not confirmed by an independent anchor. Verified ")
     size = notary.sign()
-    runs.check(Mode.FULL, asked_by="system:tests")
+    runs.run_check(Mode.FULL, asked_by="system:tests")
     told = tile(text(ops.get(PAGE)), "Audit trail")
     assert told.startswith(
         f"Intact Confirmed by an independent anchor up to entry {size}. Verified "

@@ -43,10 +43,10 @@ def own_folders(settings, tmp_path):
 @pytest.fixture
 def work(db):
     """`work()` does what waits, as a worker would."""
-    key_rotation.create(by="system:tests")
+    key_rotation.create_key(by="system:tests")
 
     def work():
-        while background_jobs.work_next():
+        while background_jobs.run_next_job():
             pass
 
     return work

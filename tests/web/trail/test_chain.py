@@ -7,7 +7,7 @@ from django.test import override_settings
 from audit import background_jobs
 from audit.ledger import queries
 from audit.signing import anchors, checkpoints
-from audit.signing.places.folder import Folder
+from audit.signing.places.folder import FolderAnchor
 from audit.verification import runs
 from tests.audit.support import guards_down, sql, write
 from tests.web.trail.test_timelines import text
@@ -18,11 +18,11 @@ PAGE, NOW = "/admin/audit/verify/", "/admin/audit/verify/now/"
 @pytest.fixture
 def signed(packet, work):
     """A checkpoint of all that is there, held in no other place."""
-    checkpoints.sign()
+    checkpoints.sign_all()
 
 
 def test_the_page_says_where_the_chain_ends_and_what_is_signed(affairs, signed):
-    entries, head = queries.head()
+    entries, head = queries.last_entry()
     shown = text(affairs.get(PAGE))
     assert head in shown
     assert f"Entries {entries}" in shown
@@ -76,11 +76,13 @@ def test_the_page_says_that_the_chain_stands_by_its_own_word_and_why(affairs, wo
 
 
 def test_the_page_says_what_outside_vouches_for_the_chain(affairs, work, signed, monkeypatch):
-    monkeypatch.setattr(Folder, "weakness", lambda _self: "")  # as on a server that only appends
+    monkeypatch.setattr(
+        FolderAnchor, "weakness", lambda _self: ""
+    )  # as on a server that only appends
     anchors.anchor_all()
     affairs.post(NOW)
     work()
-    size = checkpoints.latest().size
+    size = checkpoints.latest_checkpoint().size
     shown = text(affairs.get(PAGE))
     assert "The audit trail is intact, and an independent anchor confirms it." in shown
     assert f"held the checkpoint of {size} entries when it was read" in shown
@@ -117,7 +119,7 @@ def test_qa_sees_the_chain_and_cannot_ask_for_a_check(as_role, packet):
     client = as_role("QA reviewers")
     assert "Verify now" not in text(client.get(PAGE))
     assert client.post(NOW).status_code == 403
-    assert not background_jobs.latest(runs.KIND, 1)
+    assert not background_jobs.latest_jobs(runs.KIND, 1)
 
 
 def test_others_see_nothing_of_it(client, as_role, mara):

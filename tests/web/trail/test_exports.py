@@ -10,7 +10,7 @@ import pytest
 from audit import background_jobs
 from audit.export.job import KIND
 from audit.ledger import queries
-from audit.ledger.queries import Search
+from audit.ledger.queries import EntrySearch
 from sites.models import Site, Study
 from tests.factories import make_site
 from tests.web.trail.test_timelines import text
@@ -50,17 +50,17 @@ def test_the_first_step_keeps_what_was_chosen_before(affairs):
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("", Search()),
-        ("site=0203", Search(sites=["0203"])),
-        ("site=0203&doc_id=irb-approval", Search(sites=["0203"], doc_id="irb-approval")),
-        ("study=SLX-301", Search(sites=["0203"])),
+        ("", EntrySearch()),
+        ("site=0203", EntrySearch(sites=["0203"])),
+        ("site=0203&doc_id=irb-approval", EntrySearch(sites=["0203"], doc_id="irb-approval")),
+        ("study=SLX-301", EntrySearch(sites=["0203"])),
     ],
 )
 @pytest.mark.requirement("R11")
 def test_the_second_step_says_how_much_it_is_and_asks_for_just_that(
     affairs, work, packet, query, expected
 ):
-    number = queries.count(expected)
+    number = queries.count_entries(expected)
     shown = text(affairs.get(f"{CHECK}?{query}"))
     assert f"Entries {number} " in shown
     assert "The audit trail records that you create this export." in shown
@@ -71,7 +71,7 @@ def test_the_second_step_says_how_much_it_is_and_asks_for_just_that(
 
 def test_a_packet_is_exported_with_its_batch(affairs, packet):
     affairs.post(f"{CHECK}?packet={packet.reference}")
-    chosen = background_jobs.latest(KIND, 1)[0].arguments
+    chosen = background_jobs.latest_jobs(KIND, 1)[0].arguments
     assert chosen["subjects"][0] == packet.batch.subject
     assert len(chosen["subjects"]) == 4
     assert packet.reference in text(affairs.get(PAGE))
@@ -79,7 +79,7 @@ def test_a_packet_is_exported_with_its_batch(affairs, packet):
 
 def test_a_period_is_asked_for_with_its_last_day_included(affairs, packet):
     affairs.post(f"{CHECK}?since=2026-01-01&until=2099-01-31")
-    chosen = background_jobs.latest(KIND, 1)[0].arguments
+    chosen = background_jobs.latest_jobs(KIND, 1)[0].arguments
     assert chosen["since"] == "2026-01-01T00:00:00.000000Z"
     assert chosen["until"] == "2099-02-01T00:00:00.000000Z"
 
@@ -103,13 +103,13 @@ def test_a_choice_that_cannot_be_meant_is_explained_and_exports_nothing(
     answer = affairs.post(f"{CHECK}?{query}")
     assert answer.status_code == 400
     assert said in text(answer)
-    assert not background_jobs.latest(KIND, 1)
+    assert not background_jobs.latest_jobs(KIND, 1)
 
 
 def test_a_choice_without_entries_is_not_asked_for(affairs, packet):
     answer = affairs.post(f"{CHECK}?until=2020-01-01")
     assert "No entries match" in text(answer)
-    assert not background_jobs.latest(KIND, 1)
+    assert not background_jobs.latest_jobs(KIND, 1)
 
 
 @pytest.mark.requirement("R11")
@@ -142,14 +142,14 @@ def test_a_packet_that_is_exported_and_taken_away_is_on_record_twice(affairs, wo
     with zipfile.ZipFile(io.BytesIO(b"".join(taken.streaming_content))) as package:
         lines = package.read("entries.ndjson").decode().splitlines()
     assert len(lines) == len(queries.timeline(*list_packet_subjects(packet)))
-    events = [entry.event for entry in queries.find()]
+    events = [entry.event for entry in queries.find_entries()]
     assert events[:2] == ["ledger.export_downloaded", "ledger.exported"]
 
 
 def test_a_download_is_an_attachment_and_streamed(affairs, made):
     answer = affairs.get(f"{made}file/")
     assert answer.streaming
-    name = Path(background_jobs.latest(KIND, 1)[0].result["path"]).name
+    name = Path(background_jobs.latest_jobs(KIND, 1)[0].result["path"]).name
     assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
     assert "no-store" in answer.headers["Cache-Control"]
     assert b"".join(answer.streaming_content).startswith(b"PK")
@@ -162,7 +162,7 @@ def test_until_it_is_made_there_is_nothing_to_download(affairs, packet):
 
 
 def test_a_package_that_was_removed_is_missed_politely(affairs, made):
-    Path(background_jobs.latest(KIND, 1)[0].result["path"]).unlink()
+    Path(background_jobs.latest_jobs(KIND, 1)[0].result["path"]).unlink()
     assert "no longer available" in text(affairs.get(made))
     assert affairs.get(f"{made}file/").status_code == 404
 

@@ -29,13 +29,13 @@ def given(**fields):
 
 
 def reviewed():
-    return [entry for entry in queries.find() if entry.event == "ledger.reviewed"]
+    return [entry for entry in queries.find_entries() if entry.event == "ledger.reviewed"]
 
 
 @pytest.fixture
 def long_ago(monkeypatch):
     """The trail began so long ago that a review is overdue."""
-    monkeypatch.setattr(queries, "first_moment", lambda: datetime(2026, 1, 5, 9, tzinfo=UTC))
+    monkeypatch.setattr(queries, "first_recorded_at", lambda: datetime(2026, 1, 5, 9, tzinfo=UTC))
 
 
 def test_an_empty_trail_needs_no_review(affairs):

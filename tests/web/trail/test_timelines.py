@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.ledger import queries
-from audit.ledger.actors import in_full
+from audit.ledger.actors import add_process
 from audit.ledger.log import ledger, record
 from tests.factories import make_site, make_user
 from tests.web.scenes import FILED, REJECTED, make_packet
@@ -136,7 +136,7 @@ def test_the_trail_says_siteledger_and_in_full_which_process(affairs, packet):
     answer = affairs.get("/admin/audit/")
     assert {"SiteLedger", "system:load_sites"} <= {line.who for line in answer.context["lines"]}
     for actor in ("system:worker", "system:load_sites"):
-        assert f"Actor {in_full(actor)} " in text(answer)
+        assert f"Actor {add_process(actor)} " in text(answer)
 
 
 def test_a_sites_trail_goes_page_by_page_from_the_newest(affairs, site):
