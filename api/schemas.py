@@ -10,7 +10,7 @@ from api.paging import ROW_NUMBERS
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.intake.manifest import PRINTABLE, Descriptor
-from ingestion.rules.site_file.requirements import Standing
+from ingestion.rules.site_file.requirements import RequirementStatus
 
 
 class ErrorOut(Schema):
@@ -226,7 +226,7 @@ class RequirementOut(Schema):
     document_type: str
     name: str
     whose: Annotated[str, Field(description='A person or a laboratory; "" for the site.')]
-    standing: Standing
+    standing: RequirementStatus
     counts_until: Annotated[date | None, Field(description="The last day of what is on file.")]
     reason: Annotated[str, Field(description="Of a waiver.")]
     document: Annotated[int | None, Field(description="The one that decided its standing.")]

@@ -33,7 +33,7 @@ from ingestion.models import BatchSource
 from ingestion.models.requirements import type_name
 from ingestion.rules.finding_texts import sentences
 from ingestion.rules.site_file.cross_checks import Gap
-from ingestion.rules.site_file.requirements import Requirement
+from ingestion.rules.site_file.requirements import DocumentRequirement
 from sites.models import Scope, Site
 
 router = Router()
@@ -102,7 +102,7 @@ def _site(request: ApiRequest, site_id: str) -> Site:
     return site
 
 
-def _requirement(each: Requirement) -> RequirementOut:
+def _requirement(each: DocumentRequirement) -> RequirementOut:
     return RequirementOut(
         document_type=each.kind,
         name=type_name(each.kind),

@@ -32,7 +32,7 @@ from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.ocr.engines import engine
 from ingestion.reading.pdf.open_pdf import document
 from ingestion.reading.processes.pool import Reader
-from ingestion.reading.results import Reading
+from ingestion.reading.results import DocumentReading
 from ingestion.rules.fields.extraction import SURE
 
 LIMITS = ReadingLimits(processes=AT_ONCE)
@@ -138,7 +138,9 @@ def _values(group: str, found: Sequence[Paper]) -> Values:
     return Values(len(found), expected, exact, outcomes["unsure"] + sure, sure)
 
 
-def _outcomes(group: str, paper: Paper, reading: Reading | None, told: Set[str]) -> Iterator[str]:
+def _outcomes(
+    group: str, paper: Paper, reading: DocumentReading | None, told: Set[str]
+) -> Iterator[str]:
     """For each value: exact, sure (of another value), unsure (of another value), or missing.
 
     `told`: the names that the truth speaks of; where it has none, any value is another one.
@@ -158,10 +160,10 @@ def _outcomes(group: str, paper: Paper, reading: Reading | None, told: Set[str])
         yield outcome
 
 
-async def _read(paths: Iterable[Path]) -> list[Reading | None]:
+async def _read(paths: Iterable[Path]) -> list[DocumentReading | None]:
     async with Reader(LIMITS) as reader:
         found = await asyncio.gather(*(reader.read(path, path.stem) for path in paths))
-    return [each if isinstance(each, Reading) else None for each in found]
+    return [each if isinstance(each, DocumentReading) else None for each in found]
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
-from ingestion.reading.results import Reading
+from ingestion.reading.results import DocumentReading
 from ingestion.rules.checks.verdict import (
     SCHEMA_VERSIONS,
     Sent,
@@ -33,7 +33,7 @@ class Paper:
     today: date
     values: Mapping[str, str]
 
-    def fields(self, reading: Reading) -> Mapping[str, FieldValue]:
+    def fields(self, reading: DocumentReading) -> Mapping[str, FieldValue]:
         """What the rules take from a reading of it, as they do in the product."""
         site = SiteFacts(self.site.site_id, self.site.study.protocol_number, self.site.hospital)
         sent = Sent(SCHEMA_VERSIONS[-1], self.kind)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ingestion.reading.results import Reading, Unreadable
+from ingestion.reading.results import DocumentReading, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Seen:
     code: str = ""  # why the file could not be read
 
 
-def counted(seen: Reading | Unreadable) -> Seen:
+def counted(seen: DocumentReading | Unreadable) -> Seen:
     if isinstance(seen, Unreadable):
         return Seen(code=seen.code)
     unread = sum(bool(page.error) for page in seen.pages)

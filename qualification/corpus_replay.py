@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
-from ingestion.reading.results import Reading, Unreadable
+from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.rules.checks.verdict import (
     SCHEMA_VERSIONS,
     Sent,
@@ -87,7 +87,7 @@ async def _read_all(paths: Sequence[Path], limits: ReadingLimits, day: date) -> 
         return await asyncio.gather(*reads)
 
 
-def _record(seen: Reading | Unreadable, *, day: date) -> Record:
+def _record(seen: DocumentReading | Unreadable, *, day: date) -> Record:
     """Return the record of a file. Runs in the parser process if no page needed OCR."""
     verdict = check_whatever(seen, Sent(SCHEMA_VERSIONS[-1]), site=SITE, today=day).verdict
     record = {

@@ -15,7 +15,7 @@ from ingestion.intake import registration
 from ingestion.intake.manifest import Descriptor
 from ingestion.models import Batch, BatchSource, Chunk, Document
 from ingestion.rules.checks.validity import runs_out
-from ingestion.rules.checks.verdict import SiteFacts, Verdict
+from ingestion.rules.checks.verdict import DocumentVerdict, SiteFacts
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import FieldValue
 from sites.models import Membership, Portal, Site, Study, User
@@ -152,7 +152,7 @@ def _read(name: str, value: str, confidence: float) -> FieldValue:
 
 def verdict(state="ARCHIVED", *findings):
     """What the rules would answer."""
-    return Verdict(
+    return DocumentVerdict(
         document_type="cv",
         findings=tuple(findings),
         primary=findings[0] if findings else None,

@@ -9,12 +9,12 @@ from ingestion.core.states import DocumentState
 from ingestion.dispatch import worker_steps
 from ingestion.reading.provenance import provenance
 from ingestion.reading.results import (
+    DocumentReading,
     MediaType,
-    Page,
-    Reading,
+    PageReading,
     TextSource,
 )
-from ingestion.rules.checks.verdict import Checked, Verdict
+from ingestion.rules.checks.verdict import Checked, DocumentVerdict
 
 
 def start_attempt(document: int, lease: UUID, *, budget: int) -> bool:
@@ -49,15 +49,17 @@ def unchanged(document: int, lease: UUID, *, sha256: str, portal: Mapping[str, s
 def conclude(
     document: int,
     lease: UUID,
-    verdict: Verdict,
+    verdict: DocumentVerdict,
     *,
     pages: int | None = None,
-    reading: Reading | None = None,
+    reading: DocumentReading | None = None,
 ) -> DocumentState:
     """`pages`: of a text file that stands for any reading."""
     if pages:
-        typed = (Page(number, 612, 792, "", TextSource.NATIVE) for number in range(1, pages + 1))
-        reading = Reading(MediaType.PDF, tuple(typed))
+        typed = (
+            PageReading(number, 612, 792, "", TextSource.NATIVE) for number in range(1, pages + 1)
+        )
+        reading = DocumentReading(MediaType.PDF, tuple(typed))
     read = provenance(reading) if reading else None
     step = worker_steps.Conclude(document=document, lease=lease, checked=Checked(verdict, read))
     return worker_steps.apply_step(step)

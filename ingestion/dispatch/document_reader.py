@@ -15,7 +15,7 @@ from ingestion.reading.processes import parser_processes
 from ingestion.reading.processes.pool import Reader
 from ingestion.rules.checks import verdict
 from ingestion.rules.document_types import TYPES
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from ingestion.storage.virus_scanner import scanner
 
 PRELOAD = [verdict.__name__]
@@ -41,7 +41,7 @@ class PooledDocumentReader:
     async def read(self, item: WorkItem, fetched: Fetched) -> verdict.Checked:
         """Return the verdict. Raises ScannerUnavailable and ReadingFault: the document is held."""
         if self._scanner and (found := await self._scanner.scan(fetched.path)):
-            alarm = Finding("MALWARE_SUSPECTED", facts={"signature": found})
+            alarm = RuleFinding("MALWARE_SUSPECTED", facts={"signature": found})
             return verdict.Checked(verdict.verdict_of([alarm]))
         site = verdict.SiteFacts(
             site_id=item.site_id,

@@ -8,7 +8,7 @@ from django.db.models import Min
 from ingestion.core.states import DocumentState
 from ingestion.documents import transitions
 from ingestion.models import Chunk, PortalLimitState
-from ingestion.rules.findings import Finding as Seen
+from ingestion.rules.findings import RuleFinding
 
 
 def postpone_if_portal_down(chunk: Chunk, now: datetime) -> datetime:
@@ -28,7 +28,7 @@ def postpone_if_portal_down(chunk: Chunk, now: datetime) -> datetime:
     waiting.filter(failing_since=None).update(failing_since=now)
     overdue = waiting.filter(failing_since__lte=now - deadline)
     for document in overdue.select_related("site"):
-        unavailable = Seen("PORTAL_UNAVAILABLE", facts={"tries": document.fetch_tries})
+        unavailable = RuleFinding("PORTAL_UNAVAILABLE", facts={"tries": document.fetch_tries})
         transitions.move(document, DocumentState.HELD, findings=[unavailable], primary=unavailable)
     earliest = waiting.aggregate(Min("failing_since"))["failing_since__min"]
     return min(portal_limit.next_probe_at, earliest + deadline) if earliest else now

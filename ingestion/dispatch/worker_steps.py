@@ -24,7 +24,7 @@ from ingestion.dispatch.clock import database_now
 from ingestion.documents.transitions import enter, move
 from ingestion.models import Document, Extraction, Packet
 from ingestion.rules.checks.verdict import Checked
-from ingestion.rules.findings import Finding as Seen
+from ingestion.rules.findings import RuleFinding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class StartAttempt(WorkerStep):
         if document.attempts < self.max_attempts:
             _change(document, {"attempts": document.attempts + 1})
             return True
-        poison = Seen("POISON", facts={"attempts": document.attempts})
+        poison = RuleFinding("POISON", facts={"attempts": document.attempts})
         move(document, DocumentState.HELD, findings=[poison], primary=poison)
         return False
 
@@ -193,7 +193,7 @@ class RecordEarlyDecision(WorkerStep):
     decision: EarlyDecision
 
     def apply(self, document: Document, on_file: "FiledDocuments") -> None:
-        seen = Seen(self.decision.code, facts=self.decision.facts)
+        seen = RuleFinding(self.decision.code, facts=self.decision.facts)
         state = DocumentState.HELD if self.decision.is_held else DocumentState.REJECTED
         move(document, state, findings=[seen], primary=seen)
 
@@ -305,17 +305,19 @@ def _change(document: Document, columns: Mapping[str, Any]) -> None:
         raise LeaseLost(f"{document.subject} was moved by another process")
 
 
-def _duplicate_findings(other: FiledDocument | None) -> Iterator[Seen]:
+def _duplicate_findings(other: FiledDocument | None) -> Iterator[RuleFinding]:
     """Yield the information that the same bytes are on file under another doc_id."""
     if other:
         reference = other.packet or Packet.objects.get(documents=other.pk).reference
-        yield Seen("DUPLICATE_CONTENT", facts={"also": other.doc_id, "reference": reference})
+        yield RuleFinding("DUPLICATE_CONTENT", facts={"also": other.doc_id, "reference": reference})
 
 
 def _dedupe(
     document: Document, twin: FiledDocument, *, portal: Mapping[str, str | int] | None = None
 ) -> DocumentState:
-    on_file = Seen("DUPLICATE_CONTENT", facts={"twin": twin.doc_id, "reference": twin.packet})
+    on_file = RuleFinding(
+        "DUPLICATE_CONTENT", facts={"twin": twin.doc_id, "reference": twin.packet}
+    )
     move(
         document,
         DocumentState.DEDUPED,

@@ -33,7 +33,7 @@ from ingestion.core.states import BatchState, ChunkState, DocumentState, check_m
 from ingestion.documents import transitions
 from ingestion.documents.transitions import BY_WORKER, By
 from ingestion.models import Batch, Chunk
-from ingestion.rules.findings import Finding as Seen
+from ingestion.rules.findings import RuleFinding
 from sites.models import User
 
 logger = logging.getLogger(__name__)
@@ -245,7 +245,7 @@ def _hold_documents(chunk: Chunk) -> int:
     documents = list(chunk.documents.unsettled().select_related("site").order_by("pk"))
     for document in documents:
         code = "PORTAL_UNAVAILABLE" if document.failing_since else "CAPACITY"
-        seen = Seen(code, facts={"tries": document.fetch_tries})
+        seen = RuleFinding(code, facts={"tries": document.fetch_tries})
         transitions.move(document, DocumentState.HELD, findings=[seen], primary=seen)
     return len(documents)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from django.conf import settings
 
 from ingestion.models import Document
-from ingestion.reading.preview_images import NotDrawn, Sheet, drawn
+from ingestion.reading.preview_images import NotDrawn, PreviewRequest, drawn
 from ingestion.reading.processes.parser_processes import ReadingFault
 from ingestion.storage.archive import archive
 
@@ -35,7 +35,7 @@ def picture(document: Document, page: int, zoom: int = 1) -> bytes | None:
 
     Whoever asks has seen to it that the person may look (`originals.may_see`).
     """
-    sheet = Sheet(page, _turned(document, page), zoom)
+    sheet = PreviewRequest(page, _turned(document, page), zoom)
     kept = _path(document.sha256, sheet)
     if kept.is_file():
         os.utime(kept)  # what is looked at is not pruned
@@ -58,7 +58,7 @@ def prune(before: datetime) -> int:
     return removed
 
 
-def _drawn(document: Document, sheet: Sheet) -> bytes | NotDrawn:
+def _drawn(document: Document, sheet: PreviewRequest) -> bytes | NotDrawn:
     with _as_file(document.sha256) as original:
         if not _drawing.acquire(timeout=WAIT_SECONDS):
             return NotDrawn("too many are being drawn")
@@ -78,7 +78,7 @@ def _turned(document: Document, page: int) -> int:
     return next((each.get("turned", 0) for each in pages if each["number"] == page), 0)
 
 
-def _path(sha256: str, sheet: Sheet) -> Path:
+def _path(sha256: str, sheet: PreviewRequest) -> Path:
     name = f"{sheet.page}-{sheet.turned}-{sheet.zoom}.webp"
     return Path(settings.PREVIEW_DIR) / sha256[:2] / sha256 / name
 

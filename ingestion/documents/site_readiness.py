@@ -28,11 +28,11 @@ from ingestion.rules.site_file import cross_checks, requirements
 from ingestion.rules.site_file.cross_checks import Gap
 from ingestion.rules.site_file.requirements import (
     USUAL,
-    Each,
+    DocumentRequirement,
+    ExpectedDocument,
     Paper,
-    Requirement,
+    RequiredFor,
     Waived,
-    Wanted,
 )
 from sites.models import Site
 
@@ -44,8 +44,8 @@ class Readiness:
     """`documents` are the rows behind the papers, by their keys."""
 
     site: Site
-    wanted: tuple[Wanted, ...]
-    required: tuple[Requirement, ...]
+    wanted: tuple[ExpectedDocument, ...]
+    required: tuple[DocumentRequirement, ...]
     papers: tuple[Paper, ...]
     documents: Mapping[int, Document]
 
@@ -94,7 +94,7 @@ def kinds(sites: Sequence[Site], *, today: date | None = None) -> list[str]:
 
 def _of(
     site: Site,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[ExpectedDocument],
     papers: Sequence[Paper],
     waived: Sequence[Waived],
     documents: Mapping[int, Document],
@@ -104,7 +104,7 @@ def _of(
     return Readiness(site, tuple(wanted), tuple(required), tuple(papers), documents)
 
 
-def _wanted(sites: Iterable[Site], today: date) -> dict[int, list[Wanted]]:
+def _wanted(sites: Iterable[Site], today: date) -> dict[int, list[ExpectedDocument]]:
     """A study's own list or the usual one, and where a site differs from it."""
     studies, differences = defaultdict(list), defaultdict(list)
     for row in RequiredDocument.objects.filter(study__in={site.study_id for site in sites}):
@@ -117,19 +117,21 @@ def _wanted(sites: Iterable[Site], today: date) -> dict[int, list[Wanted]]:
     }
 
 
-def _listed(rows: Sequence[RequiredDocument] | None, today: date) -> list[Wanted]:
+def _listed(rows: Sequence[RequiredDocument] | None, today: date) -> list[ExpectedDocument]:
     if rows is None:
         return list(USUAL)
     due = (row for row in rows if row.required_from is None or row.required_from <= today)
-    return [Wanted(row.document_type, Each(row.each)) for row in due]
+    return [ExpectedDocument(row.document_type, RequiredFor(row.each)) for row in due]
 
 
-def _differing(listed: Sequence[Wanted], differences: Sequence[SiteRequirement]) -> list[Wanted]:
+def _differing(
+    listed: Sequence[ExpectedDocument], differences: Sequence[SiteRequirement]
+) -> list[ExpectedDocument]:
     own = {row.document_type for row in differences}
     more = (row for row in differences if row.is_required)
     return [
         *(wanted for wanted in listed if wanted.kind not in own),
-        *(Wanted(row.document_type, Each(row.each)) for row in more),
+        *(ExpectedDocument(row.document_type, RequiredFor(row.each)) for row in more),
     ]
 
 

@@ -16,7 +16,7 @@ from audit.ledger.log import ledger, record
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState, check_move
 from ingestion.models import Chunk, Document, Finding
-from ingestion.rules.findings import Finding as Seen
+from ingestion.rules.findings import RuleFinding
 
 WORKER = "system:worker"
 
@@ -55,8 +55,8 @@ def move(  # noqa: PLR0913 - what a move carries; callers name each
     document: Document,
     state: DocumentState,
     *,
-    findings: Sequence[Seen] = (),
-    primary: Seen | None = None,
+    findings: Sequence[RuleFinding] = (),
+    primary: RuleFinding | None = None,
     portal: Mapping[str, str | int] | None = None,
     by: By = BY_WORKER,
     event: str = "",
@@ -123,7 +123,9 @@ def move_alike(documents: Sequence[Document], state: DocumentState, *, by: By) -
         )
 
 
-def _detail(findings: Sequence[Seen], portal: Mapping[str, str | int] | None) -> dict[str, Any]:
+def _detail(
+    findings: Sequence[RuleFinding], portal: Mapping[str, str | int] | None
+) -> dict[str, Any]:
     detail: dict[str, Any] = {"portal": dict(portal)} if portal else {}
     if findings:
         detail["findings"] = [
@@ -132,7 +134,7 @@ def _detail(findings: Sequence[Seen], portal: Mapping[str, str | int] | None) ->
     return detail
 
 
-def _keep(document: Document, findings: Sequence[Seen], primary: Seen | None) -> None:
+def _keep(document: Document, findings: Sequence[RuleFinding], primary: RuleFinding | None) -> None:
     Finding.objects.bulk_create(
         Finding(
             document=document,

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from ingestion.reading.processes.parser_processes import ReadingFault
 from ingestion.reading.quick_classification import glance
-from ingestion.reading.results import Reading
+from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.classify import classify
 
 AT_A_TIME = 2  # of one web server process
@@ -39,4 +39,4 @@ def looks_like(path: Path) -> str | None:
         _places.release()
     if seen is None:
         return None
-    return classify(seen).slug if isinstance(seen, Reading) else ""
+    return classify(seen).slug if isinstance(seen, DocumentReading) else ""

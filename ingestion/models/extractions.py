@@ -10,8 +10,8 @@ from django.db import models
 from ingestion.models.documents import Document
 from ingestion.reading.provenance import Provenance, words_of
 from ingestion.reading.results import Box
-from ingestion.rules.checks.signatures import Signature
-from ingestion.rules.checks.verdict import Verdict
+from ingestion.rules.checks.signatures import DocumentSignature
+from ingestion.rules.checks.verdict import DocumentVerdict
 from ingestion.rules.fields.extraction import FieldValue
 
 
@@ -46,7 +46,7 @@ class Extraction(models.Model):
         return f"{self.document_id}, attempt {self.attempt}"
 
     @classmethod
-    def of(cls, document: Document, verdict: Verdict, read: Provenance) -> Self:
+    def of(cls, document: Document, verdict: DocumentVerdict, read: Provenance) -> Self:
         """Return an unsaved extraction. The document has made the move of the verdict already."""
         return cls(
             document=document,
@@ -94,7 +94,7 @@ def _value(field: Mapping[str, Any]) -> FieldValue:
     return FieldValue(**plain, day=day)
 
 
-def _signature(signature: Signature) -> dict[str, Any]:
+def _signature(signature: DocumentSignature) -> dict[str, Any]:
     """Return the record of a signature. Its date is one of the fields."""
     record: dict[str, Any] = {
         "ink": signature.ink.value,

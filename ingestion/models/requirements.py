@@ -19,14 +19,14 @@ from sites.models import Site, Study, User
 
 
 class RequiredOf(models.TextChoices):
-    SITE = requirements.Each.SITE.value, _("the site")
-    INVESTIGATOR = requirements.Each.INVESTIGATOR.value, _("the principal investigator")
-    TEAM = requirements.Each.TEAM.value, _("the investigator and every sub-investigator")
+    SITE = requirements.RequiredFor.SITE.value, _("the site")
+    INVESTIGATOR = requirements.RequiredFor.INVESTIGATOR.value, _("the principal investigator")
+    TEAM = requirements.RequiredFor.TEAM.value, _("the investigator and every sub-investigator")
     DELEGATED = (
-        requirements.Each.DELEGATED.value,
+        requirements.RequiredFor.DELEGATED.value,
         _("the investigators and everyone on the delegation log"),
     )
-    LABORATORY = requirements.Each.LABORATORY.value, _("every laboratory")
+    LABORATORY = requirements.RequiredFor.LABORATORY.value, _("every laboratory")
 
 
 def validate_document_type(slug: str) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from .results import (
     DigitalSignature,
+    DocumentReading,
     MediaType,
-    Page,
-    Reading,
+    PageReading,
     TextSource,
     Unreadable,
 )
@@ -20,7 +20,7 @@ class FirstLook:
 
     media_type: MediaType
     path: Path  # where its pages are to be read from: the original, or a repaired copy
-    pages: tuple[Page, ...]
+    pages: tuple[PageReading, ...]
     scans: tuple[int, ...] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
     flags: frozenset[str] = frozenset()
@@ -40,17 +40,17 @@ class FirstLook:
         return replace(self, pages=tuple(pages))
 
 
-def not_read(number: int, error: str) -> Page:
-    return Page(number, 0.0, 0.0, "", TextSource.NATIVE, error=error)
+def not_read(number: int, error: str) -> PageReading:
+    return PageReading(number, 0.0, 0.0, "", TextSource.NATIVE, error=error)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPages:
-    pages: tuple[Page, ...]
+    pages: tuple[PageReading, ...]
     engine: str = ""
 
 
-def merge(look: FirstLook, read: Iterable[ReadPages]) -> Reading | Unreadable:
+def merge(look: FirstLook, read: Iterable[ReadPages]) -> DocumentReading | Unreadable:
     """In the order of the pages, whatever order they were read in.
 
     A page that cannot be read does not fail its document, unless there is no other. One that could
@@ -62,7 +62,7 @@ def merge(look: FirstLook, read: Iterable[ReadPages]) -> Reading | Unreadable:
     pages = tuple(by_number[number] for number in sorted(by_number))
     if all(page.error and not page.dpi for page in pages):
         return Unreadable("PARSER_FAILURE", {"reason": pages[0].error})
-    return Reading(
+    return DocumentReading(
         media_type=look.media_type,
         pages=pages,
         fields=look.fields,

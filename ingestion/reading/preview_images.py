@@ -38,7 +38,7 @@ class NotDrawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class PreviewRequest:
     """Which page, from 1, and how: `turned` is in degrees clockwise, `zoom` in its usual width."""
 
     page: int
@@ -46,7 +46,7 @@ class Sheet:
     zoom: int = 1
 
 
-async def drawn(path: Path, sheet: Sheet, limits: ReadingLimits) -> bytes | NotDrawn:
+async def drawn(path: Path, sheet: PreviewRequest, limits: ReadingLimits) -> bytes | NotDrawn:
     """Drawn by a child of its own. Raises ReadingFault when it is our fault."""
     children = Children(replace(limits, processes=1, task_seconds=2 * limits.page_seconds))
     try:
@@ -60,7 +60,12 @@ async def drawn(path: Path, sheet: Sheet, limits: ReadingLimits) -> bytes | NotD
 
 
 def draw_page(
-    path: Path, repaired: Path, sheet: Sheet, limits: ReadingLimits, *, with_form: bool = True
+    path: Path,
+    repaired: Path,
+    sheet: PreviewRequest,
+    limits: ReadingLimits,
+    *,
+    with_form: bool = True,
 ) -> bytes | NotDrawn:
     """Draw a page as WebP. `with_form` False leaves out entries that take too long to draw."""
     media_type = sniff(path, limits)
@@ -79,7 +84,7 @@ def draw_page(
 
 
 def _of_pdf(
-    path: Path, repaired: Path, sheet: Sheet, limits: ReadingLimits, *, with_form: bool
+    path: Path, repaired: Path, sheet: PreviewRequest, limits: ReadingLimits, *, with_form: bool
 ) -> Image.Image:
     opened = open_pdf(path, repaired, limits, with_form=with_form)
     if isinstance(opened, Unreadable):
@@ -92,7 +97,7 @@ def _of_pdf(
         opened.pdf.close()
 
 
-def _rendered(page: pypdfium2.PdfPage, sheet: Sheet, limits: ReadingLimits) -> Image.Image:
+def _rendered(page: pypdfium2.PdfPage, sheet: PreviewRequest, limits: ReadingLimits) -> Image.Image:
     placed_pictures(page, limits)  # it guards: pdfium draws blank what does not fit in memory
     wide, high = page.get_size()
     if sheet.turned in {90, 270}:
@@ -118,7 +123,7 @@ def _of_frame(path: Path, page: int, limits: ReadingLimits) -> Image.Image:
     raise PageUnreadable("the picture has too many pixels")
 
 
-def _as_webp(picture: Image.Image, sheet: Sheet) -> bytes:
+def _as_webp(picture: Image.Image, sheet: PreviewRequest) -> bytes:
     stands = picture.rotate(-sheet.turned, expand=True) if sheet.turned else picture
     stands.thumbnail((sheet.zoom * WIDTH, sheet.zoom * TALLEST), Image.Resampling.LANCZOS)
     written = BytesIO()

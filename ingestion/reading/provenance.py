@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from .results import Page, Reading, TextSource
+from .results import DocumentReading, PageReading, TextSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Provenance:
     flags: tuple[str, ...] = ()
 
 
-def provenance(reading: Reading) -> Provenance:
+def provenance(reading: DocumentReading) -> Provenance:
     return Provenance(
         pages=tuple(map(_page, reading.pages)),
         words=_packed(reading),
@@ -41,7 +41,7 @@ def words_of(packed: bytes) -> Mapping[int, list[tuple[str, list[float], float]]
     return {int(number): words for number, words in orjson.loads(zlib.decompress(packed)).items()}
 
 
-def _page(page: Page) -> Mapping[str, object]:
+def _page(page: PageReading) -> Mapping[str, object]:
     """Lengths in points, confidences from 0 to 100, `uncovered` from 0 to 1, turns in degrees."""
     told = {
         "number": page.number,
@@ -64,7 +64,7 @@ def _page(page: Page) -> Mapping[str, object]:
     return told
 
 
-def _packed(reading: Reading) -> bytes:
+def _packed(reading: DocumentReading) -> bytes:
     if not reading.used_ocr:
         return b""
     words = {

@@ -13,14 +13,14 @@ from . import tasks
 from .limits import ReadingLimits
 from .merge import FirstLook, ReadPages, merge
 from .processes.parser_processes import Children, Killed
-from .results import Reading, Unreadable
+from .results import DocumentReading, Unreadable
 
 SCANS = 2  # pages that OCR reads: a title stands on the first, or behind a cover sheet
 
 
 def glance(
     path: Path, limits: ReadingLimits, *, seconds: float, preload: Sequence[str] = ()
-) -> Reading | Unreadable | None:
+) -> DocumentReading | Unreadable | None:
     """What can be read within so many seconds; None when it cannot. Raises ReadingFault.
 
     For a thread without an event loop. Its child ends with it.
@@ -33,7 +33,7 @@ def glance(
 
 async def _within(
     seconds: float, path: Path, limits: ReadingLimits, preload: Sequence[str]
-) -> Reading | Unreadable | None:
+) -> DocumentReading | Unreadable | None:
     children = Children(limits, preload)
     try:
         async with asyncio.timeout(seconds):
@@ -44,7 +44,7 @@ async def _within(
 
 async def _glance(
     children: Children, path: Path, limits: ReadingLimits
-) -> Reading | Unreadable | None:
+) -> DocumentReading | Unreadable | None:
     rewritten = children.scratch / "rewritten.pdf"
     look = await children.run(tasks.look, path, rewritten, limits)
     if isinstance(look, Killed):

@@ -72,7 +72,7 @@ class Word(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageReading:
     number: int  # from 1
     width: float  # points
     height: float
@@ -132,11 +132,11 @@ class DigitalSignature:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DocumentReading:
     """A file that could be opened. `fields` are the named form values, by full name."""
 
     media_type: MediaType
-    pages: tuple[Page, ...]
+    pages: tuple[PageReading, ...]
     fields: Mapping[str, str] = field(default_factory=dict)
     # javascript, launch, embedded-file, file-link (it opens another document), remote (data goes to
     # a place outside the file, or comes from there), unsearched, xfa, digital-signature,

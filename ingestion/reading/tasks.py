@@ -38,9 +38,9 @@ from .process_limits import page_alarm
 from .results import (
     Box,
     DigitalSignature,
+    DocumentReading,
     MediaType,
-    Page,
-    Reading,
+    PageReading,
     SignatureResult,
     TextSource,
     Unreadable,
@@ -52,17 +52,17 @@ ENGINE_SHARE = 0.8  # of a page's time is the engine's; the rest is rendering an
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class TaskFault:
     """An exception of ours, as text."""
 
     traceback: str
 
 
-def guarded(call: Callable[[], Answer]) -> Answer | Fault:
+def guarded(call: Callable[[], Answer]) -> Answer | TaskFault:
     try:
         return call()
     except Exception:  # noqa: BLE001 - crosses the process boundary as a value
-        return Fault(traceback.format_exc())
+        return TaskFault(traceback.format_exc())
 
 
 def look(path: Path, rewritten: Path, limits: ReadingLimits) -> FirstLook | Unreadable:
@@ -79,7 +79,7 @@ class Concluded(Generic[Answer]):
 
 
 def look_and_conclude(
-    then: Callable[[Reading | Unreadable], Answer],
+    then: Callable[[DocumentReading | Unreadable], Answer],
     path: Path,
     rewritten: Path,
     limits: ReadingLimits,
@@ -167,7 +167,7 @@ def _look_at_scans(
     if isinstance(frames, Unreadable):
         return frames
     numbers = tuple(range(1, frames + 1))
-    pages = tuple(Page(number, 0.0, 0.0, "", TextSource.OCR) for number in numbers)
+    pages = tuple(PageReading(number, 0.0, 0.0, "", TextSource.OCR) for number in numbers)
     return FirstLook(media_type, path, pages, scans=numbers)
 
 
@@ -258,6 +258,6 @@ def _picture(part: FirstLook, number: int, limits: ReadingLimits) -> Picture:
             page.close()
 
 
-def _placed(page: Page, picture: Picture) -> Page:
+def _placed(page: PageReading, picture: Picture) -> PageReading:
     """A picture file has no size in points until it is decoded."""
     return page if page.width else replace(page, width=picture.width, height=picture.height)

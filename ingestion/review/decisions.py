@@ -31,7 +31,7 @@ from ingestion.review.decision_rules import (
     open_to,
     tells_site,
 )
-from ingestion.rules.findings import Finding as Seen
+from ingestion.rules.findings import RuleFinding
 from ingestion.storage.archive import archive
 from sites.models import Site, User
 
@@ -279,7 +279,7 @@ def _move_and_record(row: Document, decision: Decision, by: ElectronicSignature)
     if rule.target is None or rule.target == row.state:
         transitions.enter_next(row, rule.event, **entry)
         return
-    findings = [Seen("QA_REJECTED", facts={"note": decision.note})] if decision.note else []
+    findings = [RuleFinding("QA_REJECTED", facts={"note": decision.note})] if decision.note else []
     transitions.move(
         row,
         rule.target,

@@ -160,7 +160,7 @@ def _in_words(phrases: Iterable[str]) -> str:
     return "\n".join(f" {' '.join(_WORD.findall(each.casefold()))} " for each in phrases)
 
 
-class Source(NamedTuple):
+class TypesFile(NamedTuple):
     name: str  # of the file
     text: str
 
@@ -180,7 +180,7 @@ class _Needs:
     tmf: dict[str, Any] = field(default_factory=dict)
 
 
-def load(*sources: Source) -> Mapping[str, DocumentType]:
+def load(*sources: TypesFile) -> Mapping[str, DocumentType]:
     """A table replaces the one of its name in the files before.
 
     Raises TypesError with every fault that was found in the first faulty table.
@@ -200,7 +200,7 @@ def load(*sources: Source) -> Mapping[str, DocumentType]:
     return MappingProxyType(types)
 
 
-def _parsed(source: Source) -> _File:
+def _parsed(source: TypesFile) -> _File:
     try:
         tables = tomllib.loads(source.text)
     except tomllib.TOMLDecodeError as error:
@@ -276,12 +276,14 @@ class Catalogue(NamedTuple):
 
 def catalogue(path: str = "") -> Catalogue:
     """Our types, and those of the file at this path if one is named."""
-    ours = Source("types.toml", Path(__file__).with_name("types.toml").read_text(encoding="utf-8"))
+    ours = TypesFile(
+        "types.toml", Path(__file__).with_name("types.toml").read_text(encoding="utf-8")
+    )
     if not path:
         return Catalogue(load(ours), VERSION)
     try:
         content = Path(path).read_bytes()
-        types = load(ours, Source(path, content.decode()))
+        types = load(ours, TypesFile(path, content.decode()))
     except (OSError, UnicodeDecodeError, TypesError) as error:
         return Catalogue(load(ours), VERSION, f"{error}")
     return Catalogue(types, f"{VERSION}+{hashlib.sha256(content).hexdigest()[:8]}")

@@ -7,7 +7,7 @@ Facts = Mapping[str, str | int]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RuleFinding:
     """`facts` fill the placeholders of its sentences: str or int, dates as 2026-03-12."""
 
     code: str

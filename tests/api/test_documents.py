@@ -4,7 +4,7 @@ import pytest
 
 from ingestion.core.breaker import BreakerState
 from ingestion.models import Document, PortalLimitState
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from tests.api.test_problems import problem
 from tests.factories import make_batch, make_user, verdict
 from tests.web.scenes import (
@@ -37,7 +37,8 @@ def test_a_document_tells_what_was_found_and_what_to_do(program, packet):
 
 def test_the_findings_of_several_pages_are_listed_one_by_one(program, site):
     found = [
-        Finding("OCR_LOW_CONFIDENCE", page, {"what": "the text", "page": page}) for page in (18, 24)
+        RuleFinding("OCR_LOW_CONFIDENCE", page, {"what": "the text", "page": page})
+        for page in (18, 24)
     ]
     document = make_packet(site, make_user(), verdict("IN_REVIEW", *found)).documents.get()
     listed = program.get(f"documents/{document.pk}").json()["findings"]

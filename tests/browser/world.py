@@ -28,8 +28,8 @@ from ingestion.models import (
 )
 from ingestion.reading.results import Box
 from ingestion.review.review_requests import request_review
-from ingestion.rules.checks.signatures import Ink, Signature
-from ingestion.rules.findings import Finding
+from ingestion.rules.checks.signatures import DocumentSignature, Ink
+from ingestion.rules.findings import RuleFinding
 from ingestion.storage.archive import archive
 from sites import password_links, portal_approval
 from sites.models import ApiToken, Study, User
@@ -48,7 +48,7 @@ from tests.web.scenes import (
 
 WHY = "Asked for by the inspector of 12 May."
 UNSIGNED = dataclasses.replace(
-    REJECTED, signature=Signature(Ink.EMPTY, 2, Box(60.0, 530.0, 332.0, 620.0))
+    REJECTED, signature=DocumentSignature(Ink.EMPTY, 2, Box(60.0, 530.0, 332.0, 620.0))
 )
 STAFF = {
     "ines": "QA leads",
@@ -137,8 +137,8 @@ class World:
             doc_id="gcp-certificate.ana-ruiz",
             completion_date=day.isoformat(),
         )
-        make_read(self.site, "cv", Finding("SIGNATURE_MISSING"), state="REJECTED")
-        wrong = Finding("PERSON_MISMATCH", 1, {"named": "Jo Brandt", "expected": "Ana Ruiz"})
+        make_read(self.site, "cv", RuleFinding("SIGNATURE_MISSING"), state="REJECTED")
+        wrong = RuleFinding("PERSON_MISMATCH", 1, {"named": "Jo Brandt", "expected": "Ana Ruiz"})
         another = make_read(
             self.site,
             "cv",
@@ -237,7 +237,7 @@ class World:
         assert rafael.post("/access/", {"outcome": "in_order", **signed}).status_code == 302
 
 
-NOT_GIVEN = Finding("DOWNLOAD_FAILED", facts={"status": 404, "tries": 4})
+NOT_GIVEN = RuleFinding("DOWNLOAD_FAILED", facts={"status": 404, "tries": 4})
 
 
 def _key(answer) -> int:

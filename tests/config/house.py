@@ -30,7 +30,7 @@ from ingestion.models import (
     ValidityOverride,
     Waiver,
 )
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from sites import portal_approval
 from sites.models import ApiToken, LegalHold
 from sites.models import Scope as TokenScope
@@ -41,7 +41,7 @@ from tests.ingestion.review.scenes import REASON, decide, sender
 from tests.web.scenes import IN_REVIEW
 
 NUMBER, NAME, FILE = "7731-Q", "Quarterdeck Infirmary", "quarterdeck-approval"
-REMARKED = verdict("ARCHIVED", Finding("PACKET_INCOMPLETE", facts={"missing": "CV"}))
+REMARKED = verdict("ARCHIVED", RuleFinding("PACKET_INCOMPLETE", facts={"missing": "CV"}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from ingestion.models import Extraction
 from ingestion.reading.results import (
     Box,
     DigitalSignature,
+    DocumentReading,
     MediaType,
-    Page,
-    Reading,
+    PageReading,
     SignatureResult,
     TextSource,
     Word,
 )
-from ingestion.rules.checks.signatures import Ink, Signature
+from ingestion.rules.checks.signatures import DocumentSignature, Ink
 from ingestion.rules.fields.extraction import FieldValue
 from tests import steps
 from tests.factories import make_leased, verdict
@@ -24,10 +24,12 @@ from web.documents.extracted_fields import list_extracted_values
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TODAY = datetime.date(2026, 3, 12)
-SIGNED = Signature(Ink.SIGNED, 2, Box(10.04, 20, 30, 40))
+SIGNED = DocumentSignature(Ink.SIGNED, 2, Box(10.04, 20, 30, 40))
 DATE = FieldValue("signature_date", "2026-03-12", 2, "ocr", 91.23, Box(1, 2, 3.14159, 4), TODAY)
-SCAN = Page(1, 612, 792, "hello", TextSource.OCR, (Word("hello", Box(1, 2, 3, 4), 96.5),), dpi=200)
-READ = Reading(MediaType.PDF, (SCAN,), engine="tesseract 5.3.0", repaired=True)
+SCAN = PageReading(
+    1, 612, 792, "hello", TextSource.OCR, (Word("hello", Box(1, 2, 3, 4), 96.5),), dpi=200
+)
+READ = DocumentReading(MediaType.PDF, (SCAN,), engine="tesseract 5.3.0", repaired=True)
 
 
 def conclude(found, reading=READ):

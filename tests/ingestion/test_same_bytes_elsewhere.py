@@ -6,14 +6,14 @@ from audit.ledger.queries import timeline
 from ingestion.dispatch.worker_steps import Conclude, apply_steps
 from ingestion.models import Document
 from ingestion.rules.checks.verdict import Checked
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from tests import steps
 from tests.factories import make_filed, make_leased, make_site, make_user, verdict
 from tests.web.scenes import READ
 
 pytestmark = pytest.mark.django_db
 SHA = "a" * 64
-DOUBT = verdict("IN_REVIEW", Finding("SITE_MISMATCH", 1, {"named": "0417", "expected": "0203"}))
+DOUBT = verdict("IN_REVIEW", RuleFinding("SITE_MISMATCH", 1, {"named": "0417", "expected": "0203"}))
 
 
 @pytest.fixture

@@ -12,23 +12,27 @@ from ingestion.core.states import ChunkState
 from ingestion.intake import registration
 from ingestion.models import Chunk
 from ingestion.reading.results import (
+    DocumentReading,
     MediaType,
-    Page,
-    Reading,
+    PageReading,
     TextSource,
 )
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from tests import steps
 from tests.factories import verdict
 
 KINDS = ("irb-approval", "form-fda-1572", "delegation-log")
-READ = Reading(
-    MediaType.PDF, tuple(Page(number, 612, 792, "", TextSource.NATIVE) for number in (1, 2))
+READ = DocumentReading(
+    MediaType.PDF, tuple(PageReading(number, 612, 792, "", TextSource.NATIVE) for number in (1, 2))
 )
-UNSIGNED = Finding("SIGNATURE_MISSING", 2, {"page": 2, "role": "the chair", "section": "page 2"})
+UNSIGNED = RuleFinding(
+    "SIGNATURE_MISSING", 2, {"page": 2, "role": "the chair", "section": "page 2"}
+)
 FILED = verdict()
 REJECTED = verdict("REJECTED", UNSIGNED)
-IN_REVIEW = verdict("IN_REVIEW", Finding("SITE_MISMATCH", 1, {"named": "0417", "expected": "0203"}))
+IN_REVIEW = verdict(
+    "IN_REVIEW", RuleFinding("SITE_MISMATCH", 1, {"named": "0417", "expected": "0203"})
+)
 
 
 def pdf(name="IRB_approval.pdf", content=None):

@@ -11,7 +11,7 @@ from ingestion.models import Action, Document
 from ingestion.review import review_requests
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import placeholders, sentences
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from ingestion.rules.messages import MESSAGES
 from tests.factories import verdict
 from tests.ingestion.review.scenes import decide, lead, sender
@@ -82,7 +82,7 @@ def test_each_advice_has_its_button_in_each_state_in_which_it_is_shown(
     if code == "DOWNLOAD_FAILED":
         states = ("REJECTED",)  # without a file there is nothing that QA could look at
     for state in (*states, "ARCHIVED") if code in FILED_ALL_THE_SAME else states:
-        found = Finding(code, facts=facts)
+        found = RuleFinding(code, facts=facts)
         decided = replace(verdict(state, found), primary=None if state == "ARCHIVED" else found)
         packet = make_packet(site, mara, decided)
         document = packet.documents.get()
@@ -107,7 +107,7 @@ def test_the_pages_of_a_site_and_a_packet_answer_what_two_documents_contradict(s
 
 
 def test_no_review_is_asked_for_without_a_file(signed_in, site, mara):
-    failed = verdict("REJECTED", Finding("DOWNLOAD_FAILED", facts={"status": 404}))
+    failed = verdict("REJECTED", RuleFinding("DOWNLOAD_FAILED", facts={"status": 404}))
     document = make_packet(site, mara, failed).documents.get()
     answer = signed_in.post(f"/documents/{document.pk}/ask/", {"words": "Look again."})
     assert answer.status_code == 409
@@ -126,7 +126,7 @@ def every_state(site, mara, tmp_path):
         "asked": sent(REJECTED, b"%PDF-1.7 2"),
         "in_review": sent(IN_REVIEW, b"%PDF-1.7 3"),
         "returned": sent(IN_REVIEW, b"%PDF-1.7 4"),
-        "held": make_packet(site, mara, verdict("HELD", Finding("POISON"))).documents.get(),
+        "held": make_packet(site, mara, verdict("HELD", RuleFinding("POISON"))).documents.get(),
         "filed": sent(FILED, b"%PDF-1.7 6"),
         "withdrawn": sent(FILED, b"%PDF-1.7 7"),
         "cancelled": make_packet(site, mara, None).documents.get(),

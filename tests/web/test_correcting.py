@@ -8,7 +8,7 @@ from ingestion.documents.transitions import By
 from ingestion.intake import corrections
 from ingestion.models import Document, DraftFile
 from ingestion.review import review_requests
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from tests.factories import make_batch, verdict
 from tests.web.scenes import (
     FILED,
@@ -19,7 +19,7 @@ from tests.web.scenes import (
     settle,
 )
 
-NOT_GIVEN = verdict("REJECTED", Finding("DOWNLOAD_FAILED", facts={"status": 404, "tries": 4}))
+NOT_GIVEN = verdict("REJECTED", RuleFinding("DOWNLOAD_FAILED", facts={"status": 404, "tries": 4}))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from ingestion.models import Document
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from tests.factories import verdict
 from tests.ingestion.review.scenes import lead
 from tests.web.scenes import make_packet
@@ -19,7 +19,7 @@ REFERENCE = "Reference: OCR_LOW_CONFIDENCE"
 
 
 def doubtful(what, page):
-    return Finding("OCR_LOW_CONFIDENCE", page, {"what": what, "page": page})
+    return RuleFinding("OCR_LOW_CONFIDENCE", page, {"what": what, "page": page})
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_findings_of_one_code_with_different_facts_keep_their_sentences(signed_i
     found = [
         doubtful("the text", 2),
         doubtful("the text", 3),
-        Finding("OCR_LOW_CONFIDENCE", facts={"what": "the signature"}),
+        RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": "the signature"}),
     ]
     document = make_packet(site, mara, verdict("IN_REVIEW", *found)).documents.get()
     text = text_of(signed_in, f"/documents/{document.pk}/")

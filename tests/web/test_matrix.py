@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from ingestion.models import RequiredDocument, SiteRequirement
 from ingestion.operations import site_summaries
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from sites.models import Membership, Site, Study
 from tests.factories import make_read, make_site
 from tests.web.test_required import text
@@ -35,7 +35,7 @@ def row_of(shown, site_id):
 
 def test_a_cell_leads_to_the_document_or_to_the_upload_for_it(signed_in, site, other):
     filed = make_read(site, "irb-approval")
-    refused = make_read(site, "cv", Finding("SIGNATURE_MISSING"), state="REJECTED")
+    refused = make_read(site, "cv", RuleFinding("SIGNATURE_MISSING"), state="REJECTED")
     row = row_of(text(signed_in.get("/sites/")), "0203")
     assert f'href="/documents/{filed.pk}/"' in row
     assert f'href="/documents/{refused.pk}/"' in row
@@ -143,14 +143,14 @@ def test_the_number_of_queries_does_not_grow(signed_in, mara, site, other, addre
             signed_in.get(address)
         return len(counted)
 
-    make_read(site, "cv", Finding("SIGNATURE_MISSING"), state="REJECTED")
+    make_read(site, "cv", RuleFinding("SIGNATURE_MISSING"), state="REJECTED")
     make_read(site, "cv")
     few = queries()
     for number in range(3):
         more = make_site(f"070{number}")
         Membership.objects.create(user=mara, site=more)
         make_read(more, "cv")
-        make_read(more, "irb-approval", Finding("SIGNATURE_MISSING"), state="REJECTED")
+        make_read(more, "irb-approval", RuleFinding("SIGNATURE_MISSING"), state="REJECTED")
     assert queries() == few <= 26
 
 
@@ -173,7 +173,7 @@ def test_the_table_is_there_as_csv_for_all_that_were_chosen(signed_in, site, oth
 
 def test_figures_have_a_table_for_each_chart(signed_in, site, other):
     make_read(site, "irb-approval")
-    make_read(site, "cv", Finding("SIGNATURE_MISSING"), state="REJECTED")
+    make_read(site, "cv", RuleFinding("SIGNATURE_MISSING"), state="REJECTED")
     shown = text(signed_in.get("/figures/?days=30"))
     for said in (
         "Filed at first attempt",

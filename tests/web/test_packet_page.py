@@ -9,7 +9,7 @@ from django.utils import timezone
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import WorkerHost
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from tests.factories import verdict
 from tests.web.scenes import (
     FILED,
@@ -65,7 +65,7 @@ def test_the_same_file_again_is_a_good_outcome(signed_in, site, mara):
 
 
 def test_what_is_held_is_not_the_sites_fault(signed_in, site, mara):
-    held = verdict("HELD", Finding("INTERNAL_ERROR"))
+    held = verdict("HELD", RuleFinding("INTERNAL_ERROR"))
     text = shown(signed_in, make_packet(site, mara, held))
     assert "Held by us. You do not need to do anything" in text
     assert "There is a technical problem on our side or at the portal." in text

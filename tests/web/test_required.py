@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from ingestion.models import Waiver
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from sites.models import Site
 from tests.factories import make_read, make_site, make_user
 from tests.web.scenes import FILED, make_packet
@@ -67,8 +67,8 @@ def test_somebody_who_is_named_is_asked_for_by_name(page, site, signed_in):
 def test_each_standing_is_said_with_its_day_or_its_reason(page, site, signed_in):
     make_read(site, "medical-licence", expiry_date=today(20))
     make_read(site, "lab-certification", expiry_date=today(-3))
-    make_read(site, "irb-approval", Finding("SIGNATURE_MISSING"), state="REJECTED")
-    make_read(site, "cv", Finding("SITE_MISMATCH"), state="IN_REVIEW")
+    make_read(site, "irb-approval", RuleFinding("SIGNATURE_MISSING"), state="REJECTED")
+    make_read(site, "cv", RuleFinding("SITE_MISMATCH"), state="IN_REVIEW")
     Waiver.objects.create(
         site=site, document_type="delegation-log", reason="One person", granted_by=make_user()
     )

@@ -6,7 +6,7 @@ from django.contrib.auth.models import Group
 from audit.ledger.queries import timeline
 from ingestion.models import Action, Decision, Document
 from ingestion.review import assignments, decisions, review_requests
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from tests.factories import make_site, make_user, verdict
 from tests.ingestion.review.scenes import NOTE, REASON, decide, lead, reviewer, sender
 from tests.web.scenes import FILED, IN_REVIEW, REJECTED
@@ -284,7 +284,7 @@ def test_several_are_returned_with_one_note_where_they_have_one_reason(
     reviewing,
     sent,
 ):
-    doubtful = verdict("IN_REVIEW", Finding("OCR_LOW_CONFIDENCE", 1, {"what": "the date"}))
+    doubtful = verdict("IN_REVIEW", RuleFinding("OCR_LOW_CONFIDENCE", 1, {"what": "the date"}))
     alike = [sent(IN_REVIEW), sent(IN_REVIEW, content=b"%PDF-1.7 other")]
     another = sent(doubtful, content=b"%PDF-1.7 third")
     refused = together(reviewing, [*alike, another], do="return")

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import BatchState, ChunkState, DocumentState
-from ingestion.rules.site_file.requirements import Standing
+from ingestion.rules.site_file.requirements import RequirementStatus
 
 # Drawn on a grid of 24 with a stroke of 2, so that all have one weight.
 _PATHS = {
@@ -66,15 +66,15 @@ STATE_DISPLAYS: Mapping[DocumentState, StateDisplay] = MappingProxyType(
     }
 )
 
-STANDING_DISPLAYS: Mapping[Standing, StateDisplay] = MappingProxyType(
+STANDING_DISPLAYS: Mapping[RequirementStatus, StateDisplay] = MappingProxyType(
     {
-        Standing.MISSING: StateDisplay("dash", "idle"),
-        Standing.PENDING: StateDisplay("clock", "idle"),
-        Standing.RETURNED: StateDisplay("cross", "bad"),
-        Standing.EXPIRED: StateDisplay("cross", "bad"),
-        Standing.EXPIRING: StateDisplay("triangle", "warn"),
-        Standing.CURRENT: StateDisplay("tick", "ok"),
-        Standing.WAIVED: StateDisplay("dash", "idle"),
+        RequirementStatus.MISSING: StateDisplay("dash", "idle"),
+        RequirementStatus.PENDING: StateDisplay("clock", "idle"),
+        RequirementStatus.RETURNED: StateDisplay("cross", "bad"),
+        RequirementStatus.EXPIRED: StateDisplay("cross", "bad"),
+        RequirementStatus.EXPIRING: StateDisplay("triangle", "warn"),
+        RequirementStatus.CURRENT: StateDisplay("tick", "ok"),
+        RequirementStatus.WAIVED: StateDisplay("dash", "idle"),
     }
 )
 

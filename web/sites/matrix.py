@@ -24,7 +24,7 @@ from ingestion.documents.site_readiness import Readiness, readiness
 from ingestion.models import SiteSummary
 from ingestion.models.requirements import type_name
 from ingestion.operations import site_summaries
-from ingestion.rules.site_file.requirements import Standing
+from ingestion.rules.site_file.requirements import RequirementStatus
 from sites.models import Site, Study, User
 from web.shell.state_display import STANDING_DISPLAYS, StateDisplay
 from web.sites.required_documents import RequirementLine, list_requirements
@@ -34,11 +34,11 @@ DUE_SOON = timedelta(days=30)
 PLACE_HEADINGS = ("Site", "Name", "Country", "Study")
 COUNT_HEADINGS = ("In order", "Needed", "As of")
 LEGEND = (
-    (STANDING_DISPLAYS[Standing.CURRENT], _("Filed")),
-    (STANDING_DISPLAYS[Standing.EXPIRING], _("Due soon")),
-    (STANDING_DISPLAYS[Standing.PENDING], _("Sent, being checked")),
-    (STANDING_DISPLAYS[Standing.RETURNED], _("Rejected or expired")),
-    (STANDING_DISPLAYS[Standing.MISSING], _("Missing or waived")),
+    (STANDING_DISPLAYS[RequirementStatus.CURRENT], _("Filed")),
+    (STANDING_DISPLAYS[RequirementStatus.EXPIRING], _("Due soon")),
+    (STANDING_DISPLAYS[RequirementStatus.PENDING], _("Sent, being checked")),
+    (STANDING_DISPLAYS[RequirementStatus.RETURNED], _("Rejected or expired")),
+    (STANDING_DISPLAYS[RequirementStatus.MISSING], _("Missing or waived")),
 )
 
 
@@ -178,14 +178,19 @@ def _cell(found: Sequence[RequirementLine], site: Site, reader: User) -> MatrixC
         word=worst.word.removesuffix(f" {timezone.now().year}"),
         count=gettext("{n} of {total}").format(n=met, total=len(found)) if len(found) > 1 else "",
         url=_url(worst, site, reader),
-        is_missing=worst.standing is Standing.MISSING,
+        is_missing=worst.standing is RequirementStatus.MISSING,
     )
 
 
 _URGENCY = (
-    Standing.EXPIRED, Standing.RETURNED, Standing.MISSING, Standing.PENDING, Standing.EXPIRING,
-    Standing.WAIVED, Standing.CURRENT,
-)  # fmt: skip
+    RequirementStatus.EXPIRED,
+    RequirementStatus.RETURNED,
+    RequirementStatus.MISSING,
+    RequirementStatus.PENDING,
+    RequirementStatus.EXPIRING,
+    RequirementStatus.WAIVED,
+    RequirementStatus.CURRENT,
+)
 
 
 def _url(line: RequirementLine, site: Site, reader: User) -> str:

@@ -15,7 +15,7 @@ from ingestion.models.requirements import type_name
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.finding_texts import Sentences, sentences
 from ingestion.rules.site_file.cross_checks import Gap
-from ingestion.rules.site_file.requirements import Requirement, Standing
+from ingestion.rules.site_file.requirements import DocumentRequirement, RequirementStatus
 from sites.models import Site
 from web.documents.outcomes import list_needing_action
 from web.shell.access import READ, SignedIn, page
@@ -23,10 +23,10 @@ from web.shell.state_display import STANDING_DISPLAYS, STATE_DISPLAYS, StateDisp
 from web.shell.wording import format_day
 
 _WORDS = {
-    Standing.MISSING: _("Missing"),
-    Standing.EXPIRED: _("Expired"),
-    Standing.CURRENT: _("Filed"),
-    Standing.WAIVED: _("Waived"),
+    RequirementStatus.MISSING: _("Missing"),
+    RequirementStatus.EXPIRED: _("Expired"),
+    RequirementStatus.CURRENT: _("Filed"),
+    RequirementStatus.WAIVED: _("Waived"),
 }
 
 
@@ -38,7 +38,7 @@ class RequirementLine:
     name: str
     whose: str
     person: str  # for the form of an upload; "" where the type is not of one person
-    standing: Standing
+    standing: RequirementStatus
     display: StateDisplay
     word: str
     note: str
@@ -91,10 +91,10 @@ def list_conflicts(
     ]
 
 
-def _line(each: Requirement, stand: Readiness) -> RequirementLine:
+def _line(each: DocumentRequirement, stand: Readiness) -> RequirementLine:
     kind = TYPES.get(each.kind)
     display, word = _display_of(each)
-    form = each.named_on if each.standing is Standing.MISSING else None
+    form = each.named_on if each.standing is RequirementStatus.MISSING else None
     return RequirementLine(
         kind=each.kind,
         name=type_name(each.kind),
@@ -106,24 +106,24 @@ def _line(each: Requirement, stand: Readiness) -> RequirementLine:
         note=_note(each),
         document=stand.documents[each.paper.key] if each.paper else None,
         named_on=stand.documents[form.key] if form else None,
-        is_open=not each.standing.is_met and each.standing is not Standing.PENDING,
+        is_open=not each.standing.is_met and each.standing is not RequirementStatus.PENDING,
     )
 
 
-def _display_of(each: Requirement) -> tuple[StateDisplay, str]:
+def _display_of(each: DocumentRequirement) -> tuple[StateDisplay, str]:
     """Return the display of the latest document's state, or else of the requirement's standing."""
-    if each.paper and each.standing in {Standing.PENDING, Standing.RETURNED}:
+    if each.paper and each.standing in {RequirementStatus.PENDING, RequirementStatus.RETURNED}:
         state = DocumentState(each.paper.state)
         return STATE_DISPLAYS[state], state_label(state)
-    if each.standing is Standing.EXPIRING and each.paper and each.paper.expires:
+    if each.standing is RequirementStatus.EXPIRING and each.paper and each.paper.expires:
         due = gettext("Due {date}").format(date=format_day(each.paper.expires))
         return STANDING_DISPLAYS[each.standing], due
     return STANDING_DISPLAYS[each.standing], str(_WORDS[each.standing])
 
 
-def _note(each: Requirement) -> str:
-    if each.standing is Standing.WAIVED:
+def _note(each: DocumentRequirement) -> str:
+    if each.standing is RequirementStatus.WAIVED:
         return each.reason
-    if each.standing is Standing.EXPIRED and each.paper and each.paper.expires:
+    if each.standing is RequirementStatus.EXPIRED and each.paper and each.paper.expires:
         return gettext("Expired on {date}.").format(date=format_day(each.paper.expires))
     return ""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingestion.reading.images.coverage import letters
-from ingestion.reading.results import Box, Page, Word
+from ingestion.reading.results import Box, PageReading, Word
 
 from .binarise import SHEET_DPI, paper_of, sheet
 from .render import POINTS, Grey, Picture
@@ -37,11 +37,11 @@ Shift = NDArray[np.float64]  # two rows, for (x, y, 1)
 @dataclass(frozen=True, slots=True)
 class View:
     picture: Picture
-    page: Page
+    page: PageReading
     sheet: Picture  # the same picture, to look for ink in
 
     @classmethod
-    def of(cls, picture: Picture, page: Page) -> "View":
+    def of(cls, picture: Picture, page: PageReading) -> "View":
         page = replace(page, width=picture.width, height=picture.height)
         return cls(picture, page, sheet(picture))
 
@@ -122,7 +122,7 @@ def _straightening(wide: int, high: int, degrees: float) -> tuple[Shift, tuple[i
     return shift, (wider, higher)
 
 
-def _moved(page: Page, move: Callable[[Box], Box]) -> Page:
+def _moved(page: PageReading, move: Callable[[Box], Box]) -> PageReading:
     words = (Word(word.text, move(word.box), word.confidence) for word in page.words)
     return replace(page, words=tuple(words))
 

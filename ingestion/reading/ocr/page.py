@@ -24,7 +24,7 @@ from ingestion.reading.images.marks import find_marks
 from ingestion.reading.images.render import Picture
 from ingestion.reading.images.squares import empty_squares
 from ingestion.reading.images.variants import View, skew_of, smoothed
-from ingestion.reading.results import Page, TextSource, Word
+from ingestion.reading.results import PageReading, TextSource, Word
 
 from .engines import (
     GOOD,
@@ -64,7 +64,9 @@ class Pass:
         return self.confidence >= GOOD and self.uncovered <= MOST_UNCOVERED
 
 
-def read_picture(picture: Picture, page: Page, engine: Engine, seconds: float) -> Page:
+def read_picture(
+    picture: Picture, page: PageReading, engine: Engine, seconds: float
+) -> PageReading:
     """`page`, with what can be read on its picture added to what its text layer has.
 
     A page that was scanned upside down, sideways or far askew is given upright: its boxes, width

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NoReturn, TypeVar, overload
 
-from ingestion.reading.results import Box, Page, Word
+from ingestion.reading.results import Box, PageReading, Word
 
 Found = TypeVar("Found")
 
@@ -114,12 +114,12 @@ class LateMarks(Late[Box]):
         return self._seen[area]
 
 
-def marks_near(page: Page, place: Box) -> Sequence[Box]:
+def marks_near(page: PageReading, place: Box) -> Sequence[Box]:
     """At least the marks that touch the place; where none were looked for yet, it looks there."""
     return page.marks.near(place) if isinstance(page.marks, LateMarks) else page.marks
 
 
-def settled(page: Page) -> Page:
+def settled(page: PageReading) -> PageReading:
     """With its words, marks and squares as plain data."""
     words, marks, squares = page.words, page.marks, page.empty_squares
     if any(isinstance(found, Late) for found in (words, marks, squares)):

@@ -14,7 +14,7 @@ import pypdfium2.raw as pdfium
 from ingestion.reading.images.page_objects import MOST_OBJECTS, annotations, drawn_on
 from ingestion.reading.images.render import Placed, placed_pictures
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.results import Page, TextSource
+from ingestion.reading.results import PageReading, TextSource
 from ingestion.reading.routing import (
     MOSTLY,
     PageFacts,
@@ -34,7 +34,7 @@ TYPED = {pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT}
 class PageLook:
     """A page after the first look; `page` is not complete where it still `needs_ocr`."""
 
-    page: Page
+    page: PageReading
     needs_ocr: bool = False
 
 
@@ -78,9 +78,9 @@ def _look_of(
     way = route(facts)
     native = TextSource.FORM if typed else TextSource.NATIVE
     if way is Route.OCR:
-        return PageLook(Page(number, wide, high, "", native), needs_ocr=True)
+        return PageLook(PageReading(number, wide, high, "", native), needs_ocr=True)
     if way is Route.OCR_AND_TEXT:
-        return PageLook(Page(number, wide, high, text, native, words.all), needs_ocr=True)
+        return PageLook(PageReading(number, wide, high, text, native, words.all), needs_ocr=True)
     if way is Route.OCR_LAYER:
         source = TextSource.FORM if typed else TextSource.OCR_LAYER
         marks = scanned_marks(pages, number, words.all, limits)
@@ -88,7 +88,7 @@ def _look_of(
         source = native
         marks = drawn_marks(pages, number, words.printed, limits, askew=bool(placed))
     squares = drawn_squares(pages, number, limits)
-    return PageLook(Page(number, wide, high, text, source, words.all, marks, squares))
+    return PageLook(PageReading(number, wide, high, text, source, words.all, marks, squares))
 
 
 def _has_hidden_text(page: pypdfium2.PdfPage) -> bool:

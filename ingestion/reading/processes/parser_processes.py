@@ -128,17 +128,17 @@ class Children:
             raise
         finally:
             self._in_flight.pop(future, None)
-        if isinstance(answer, tasks.Fault):
+        if isinstance(answer, tasks.TaskFault):
             logger.error("reading failed in a child:\n%s", answer.traceback)
             raise ReadingFault(answer.traceback.strip().splitlines()[-1])
         return answer
 
-    async def _schedule(self, call: Callable[[], Answer]) -> Future[Answer | tasks.Fault]:
+    async def _schedule(self, call: Callable[[], Answer]) -> Future[Answer | tasks.TaskFault]:
         async with self._starting:
             if self._closed:
                 raise ReadingFault("the reader is closed")
             pool = await self._running()
-            future: Future[Answer | tasks.Fault] = pool.schedule(
+            future: Future[Answer | tasks.TaskFault] = pool.schedule(
                 tasks.guarded, args=(call,), timeout=self._limits.task_seconds
             )
             self._in_flight[future] = None

@@ -21,7 +21,7 @@ from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import FirstLook, ReadPages, merge
 from ingestion.reading.pdf.lazy import settled
-from ingestion.reading.results import Reading, Unreadable
+from ingestion.reading.results import DocumentReading, Unreadable
 
 from .parser_processes import Children, Killed, ReadingFault
 
@@ -60,12 +60,12 @@ class Reader:
     ) -> None:
         await self.close()
 
-    async def read(self, path: Path, sha256: str) -> Reading | Unreadable:
+    async def read(self, path: Path, sha256: str) -> DocumentReading | Unreadable:
         """What is in the file. Raises ReadingFault when it is we who cannot tell."""
         return await self.read_then(_as_it_is, path, sha256)
 
     async def read_then(
-        self, then: Callable[[Reading | Unreadable], Answer], path: Path, sha256: str
+        self, then: Callable[[DocumentReading | Unreadable], Answer], path: Path, sha256: str
     ) -> Answer:
         """`then` of what is in the file; raises as `read`.
 
@@ -83,7 +83,7 @@ class Reader:
         finally:
             await asyncio.to_thread(rewritten.unlink, missing_ok=True)
 
-    async def _whole(self, look: FirstLook) -> Reading | Unreadable:
+    async def _whole(self, look: FirstLook) -> DocumentReading | Unreadable:
         async with self._long:
             return merge(look, await self._read_scans(look))
 
@@ -92,7 +92,7 @@ class Reader:
         await self._children.close()
 
     async def _look(
-        self, then: Callable[[Reading | Unreadable], Answer], path: Path, rewritten: Path
+        self, then: Callable[[DocumentReading | Unreadable], Answer], path: Path, rewritten: Path
     ) -> FirstLook | tasks.Concluded[Answer] | Killed:
         """Once more where the child died; without the document's form where that did not help."""
         task = partial(tasks.look_and_conclude, then, path, rewritten, self._limits)
@@ -142,7 +142,7 @@ def _not_read(part: FirstLook, killed: Killed) -> ReadPages:
     return ReadPages(tuple(replace(page, error=error) for page in part.pages))
 
 
-def _as_it_is(seen: Reading | Unreadable) -> Reading | Unreadable:
+def _as_it_is(seen: DocumentReading | Unreadable) -> DocumentReading | Unreadable:
     if isinstance(seen, Unreadable):
         return seen
     return replace(seen, pages=tuple(map(settled, seen.pages)))

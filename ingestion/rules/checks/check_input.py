@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from ingestion.reading.results import Reading
-from ingestion.rules.checks.signatures import Signature
+from ingestion.reading.results import DocumentReading
+from ingestion.rules.checks.signatures import DocumentSignature
 from ingestion.rules.checks.validity_terms import Override, Terms
 from ingestion.rules.document_types import DocumentType
 from ingestion.rules.fields.extraction import SCANS, FieldValue
-from ingestion.rules.findings import Facts, Finding
+from ingestion.rules.findings import Facts, RuleFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +38,28 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CheckInput:
     """A document whose type is settled, and everything its checks ask for."""
 
-    reading: Reading
+    reading: DocumentReading
     kind: DocumentType
     site: SiteFacts
     today: date
     fields: Mapping[str, FieldValue]  # `signature_date` among them
-    signature: Signature | None  # None for a type that needs none
+    signature: DocumentSignature | None  # None for a type that needs none
     terms: Terms
     person: str = ""  # whose it is, as the sender said; "" where nothing was said
 
 
-def unlikely(value: FieldValue, what: str, code: str, facts: Facts) -> Finding:
+def unlikely(value: FieldValue, what: str, code: str, facts: Facts) -> RuleFinding:
     """For a value that cannot be true: on a scan that alone speaks for a misreading."""
     doubtful = replace(value, confidence=0.0) if value.source in SCANS else value
     return sure(doubtful, what, code, facts)
 
 
-def sure(value: FieldValue, what: str, code: str, facts: Facts) -> Finding:
+def sure(value: FieldValue, what: str, code: str, facts: Facts) -> RuleFinding:
     """This finding; where the value may have been misread, that a person is to look at `what`."""
     where: Facts = {"page": value.page} if value.page else {}
     if value.is_sure:
-        return Finding(code, value.page, {**facts, **where})
-    return Finding("OCR_LOW_CONFIDENCE", value.page, {"what": what, **where})
+        return RuleFinding(code, value.page, {**facts, **where})
+    return RuleFinding("OCR_LOW_CONFIDENCE", value.page, {"what": what, **where})

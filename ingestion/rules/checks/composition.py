@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from ingestion.reading.results import Reading
+from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.document_starts import DocumentStart, find_document_starts
 from ingestion.rules.document_types import TYPES, DocumentType
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 
 MAX_DOCUMENTS_NAMED = 12
 
 
-def multiple_documents(reading: Reading, kind: DocumentType | None) -> Iterator[Finding]:
+def multiple_documents(
+    reading: DocumentReading, kind: DocumentType | None
+) -> Iterator[RuleFinding]:
     """Yield a finding if documents begin in several places, or there are too many pages for one.
 
     `kind` is the type that the file was recognised as; None where it was recognised as none.
@@ -19,10 +21,12 @@ def multiple_documents(reading: Reading, kind: DocumentType | None) -> Iterator[
     pages = len(reading.pages)
     starts = find_document_starts(reading)
     if len(starts) > 1:
-        yield Finding("MULTIPLE_DOCUMENTS", starts[1].page, {"documents": _named(starts, pages)})
+        yield RuleFinding(
+            "MULTIPLE_DOCUMENTS", starts[1].page, {"documents": _named(starts, pages)}
+        )
     elif kind and kind.max_pages and pages > kind.max_pages:
         facts = {"pages": pages, "limit_pages": kind.max_pages}
-        yield Finding("MULTIPLE_DOCUMENTS", facts=facts)
+        yield RuleFinding("MULTIPLE_DOCUMENTS", facts=facts)
 
 
 def _named(starts: Sequence[DocumentStart], pages: int) -> str:

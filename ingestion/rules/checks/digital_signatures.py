@@ -7,12 +7,12 @@ have to be signed.
 
 from collections.abc import Iterator
 
-from ingestion.reading.results import DigitalSignature, Reading, SignatureResult
+from ingestion.reading.results import DigitalSignature, DocumentReading, SignatureResult
 from ingestion.rules import fuzzy_phrases
-from ingestion.rules.checks.check_input import Case
+from ingestion.rules.checks.check_input import CheckInput
 from ingestion.rules.checks.signatures import expected_signer
 from ingestion.rules.fields import names
-from ingestion.rules.findings import Facts, Finding
+from ingestion.rules.findings import Facts, RuleFinding
 
 _DAMAGE = {
     SignatureResult.EMPTY: "SIGNATURE_EMPTY",
@@ -28,34 +28,34 @@ _DOUBTS = {
 }
 
 
-def damaged_signatures(reading: Reading) -> Iterator[Finding]:
+def damaged_signatures(reading: DocumentReading) -> Iterator[RuleFinding]:
     """Yield a finding for signatures that are broken, partial, empty, outdated or unverified.
 
     Several of the same person on the same page give one.
     """
     found = {
-        (code, each.page, each.signer): Finding(code, each.page, _facts(each))
+        (code, each.page, each.signer): RuleFinding(code, each.page, _facts(each))
         for each in reversed(reading.signatures)
         if (code := _DAMAGE.get(each.result))
     }
     yield from reversed(found.values())
 
 
-def doubtful_signatures(case: Case) -> Iterator[Finding]:
+def doubtful_signatures(case: CheckInput) -> Iterator[RuleFinding]:
     """Yield a finding for each that can be forged or has no trusted issuer, if one is required."""
     rule = case.kind.signature
     if not rule or not rule.required:
         return
     for each in case.reading.signatures:
         if code := _DOUBTS.get(each.result):
-            yield Finding(code, each.page, _facts(each))
+            yield RuleFinding(code, each.page, _facts(each))
         elif each.result is SignatureResult.TRUSTED and _has_expired(each, case):
             until = each.valid_until.isoformat() if each.valid_until else ""
             facts = {**_facts(each), "expired": until}
-            yield Finding("SIGNATURE_UNVERIFIED", each.page, facts)
+            yield RuleFinding("SIGNATURE_UNVERIFIED", each.page, facts)
 
 
-def unsound_place(case: Case) -> Iterator[Finding]:
+def unsound_place(case: CheckInput) -> Iterator[RuleFinding]:
     """Yield a finding for a signature in another place, or made before the form was filled in."""
     signature = case.signature
     rule, digital = case.kind.signature, signature and signature.digital
@@ -65,12 +65,12 @@ def unsound_place(case: Case) -> Iterator[Finding]:
         return
     if signature.is_misplaced:
         facts = {**_facts(digital), "role": rule.role, "section": rule.section}
-        yield Finding("SIGNATURE_MISPLACED", signature.page, {**facts, "page": signature.page})
+        yield RuleFinding("SIGNATURE_MISPLACED", signature.page, {**facts, "page": signature.page})
     elif not digital.is_last:
-        yield Finding("SIGNATURE_OUTDATED", digital.page, _facts(digital))
+        yield RuleFinding("SIGNATURE_OUTDATED", digital.page, _facts(digital))
 
 
-def signer_mismatch(case: Case) -> Iterator[Finding]:
+def signer_mismatch(case: CheckInput) -> Iterator[RuleFinding]:
     """Yield a finding for the signature of another person than the one who has to sign.
 
     Where the document names nobody who has to, the signer has to be named in it.
@@ -82,7 +82,7 @@ def signer_mismatch(case: Case) -> Iterator[Finding]:
     is_theirs = _is_signed_by(digital, expected) if expected else _is_named(digital, case.reading)
     if not is_theirs:
         facts = {**_facts(digital), "expected": expected}
-        yield Finding("SIGNER_MISMATCH", digital.page, facts)
+        yield RuleFinding("SIGNER_MISMATCH", digital.page, facts)
 
 
 def _is_signed_by(digital: DigitalSignature, expected: str) -> bool:
@@ -92,12 +92,12 @@ def _is_signed_by(digital: DigitalSignature, expected: str) -> bool:
     )
 
 
-def _is_named(digital: DigitalSignature, reading: Reading) -> bool:
+def _is_named(digital: DigitalSignature, reading: DocumentReading) -> bool:
     signer = digital.signer
     return len(signer.split()) > 1 and fuzzy_phrases.holds(reading.text, signer)
 
 
-def _has_expired(digital: DigitalSignature, case: Case) -> bool:
+def _has_expired(digital: DigitalSignature, case: CheckInput) -> bool:
     """Return whether its certificate has expired since, and no time stamp shows earlier use."""
     until = digital.valid_until
     return until is not None and until < case.today and not digital.is_timestamped

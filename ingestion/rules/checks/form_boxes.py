@@ -11,7 +11,7 @@ from enum import Enum
 from itertools import chain, islice, product
 
 from ingestion.reading.pdf.lazy import marks_near
-from ingestion.reading.results import Box, Page, Reading
+from ingestion.reading.results import Box, DocumentReading, PageReading
 from ingestion.rules.checks.signature_areas import has_marks_in
 from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import geometry
@@ -30,7 +30,7 @@ class Content(Enum):
     CHOSEN = "chosen"  #: a choice that is ticked, or may be
 
 
-def content(reading: Reading, spec: FieldSpec, kind: DocumentType) -> tuple[Content, int]:
+def content(reading: DocumentReading, spec: FieldSpec, kind: DocumentType) -> tuple[Content, int]:
     """Return what the box of a field holds that has no value, and its page; 0 where unknown."""
     if spec.kind == "choice":
         return _choice(reading, spec)
@@ -39,7 +39,7 @@ def content(reading: Reading, spec: FieldSpec, kind: DocumentType) -> tuple[Cont
     return next(chain(unread, seen), (Content.NOT_FOUND, 0))
 
 
-def has_unread_ink(page: Page, spec: FieldSpec) -> bool:
+def has_unread_ink(page: PageReading, spec: FieldSpec) -> bool:
     """Whether there is ink in the box of a field that nobody read: handwriting, or a stamp."""
     captions = (place for label in spec.labels for place in geometry.occurrences(page, label))
     areas = (
@@ -53,7 +53,7 @@ def has_unread_ink(page: Page, spec: FieldSpec) -> bool:
 
 
 def _entries(
-    reading: Reading, spec: FieldSpec, kind: DocumentType
+    reading: DocumentReading, spec: FieldSpec, kind: DocumentType
 ) -> Iterator[tuple[Content, int]]:
     for label, page in product(spec.labels, reading.pages):
         for place in geometry.occurrences(page, label):
@@ -63,7 +63,7 @@ def _entries(
                 yield (Content.EMPTY if is_empty else Content.UNREAD), page.number
 
 
-def _area(page: Page, caption: geometry.Place, spec: FieldSpec) -> Box | None:
+def _area(page: PageReading, caption: geometry.TextSpan, spec: FieldSpec) -> Box | None:
     """From below the caption to the top of what follows; None where that was not found."""
     below = [
         place.box.top
@@ -74,7 +74,7 @@ def _area(page: Page, caption: geometry.Place, spec: FieldSpec) -> Box | None:
     return Box(0.0, caption.box.bottom, page.width, min(below)) if below else None
 
 
-def _holds(page: Page, area: Box, caption: geometry.Place, kind: DocumentType) -> bool:
+def _holds(page: PageReading, area: Box, caption: geometry.TextSpan, kind: DocumentType) -> bool:
     label = page.words[caption.start].box
     below = (word for word in page.words if area.covers(word.box))
     within = [word for word in below if geometry.alike(label, word.box)]  # no watermark
@@ -91,7 +91,7 @@ def _holds(page: Page, area: Box, caption: geometry.Place, kind: DocumentType) -
     return _has_ink(page, area)
 
 
-def _has_ink(page: Page, area: Box) -> bool:
+def _has_ink(page: PageReading, area: Box) -> bool:
     """But for what was read at a second look, which leaves the mark of the first one there."""
     inner = Box(area.left, area.top + 1, area.right, max(area.bottom - 1, area.top + 1))
     if not marks_near(page, inner):
@@ -112,7 +112,7 @@ def _overlap(one: Box, other: Box) -> float:
     return wide * (min(one.bottom, other.bottom) - max(one.top, other.top))
 
 
-def _choice(reading: Reading, spec: FieldSpec) -> tuple[Content, int]:
+def _choice(reading: DocumentReading, spec: FieldSpec) -> tuple[Content, int]:
     """Empty where each of the choices stands behind a square with nothing in it."""
     found = 0
     for page in reading.pages:
@@ -126,7 +126,7 @@ def _choice(reading: Reading, spec: FieldSpec) -> tuple[Content, int]:
     return (Content.CHOSEN if found else Content.NOT_FOUND), found
 
 
-def _is_unticked(page: Page, option: geometry.Place) -> bool:
+def _is_unticked(page: PageReading, option: geometry.TextSpan) -> bool:
     left, top, _, bottom = option.box
     beside = Box(left - _SQUARE_WITHIN, top - 3, left, bottom + 3)
     return any(beside.covers(square) for square in page.empty_squares)

@@ -4,29 +4,31 @@ import re
 from collections.abc import Iterator
 
 from ingestion.rules import fuzzy_phrases
-from ingestion.rules.checks.check_input import Case, sure
+from ingestion.rules.checks.check_input import CheckInput, sure
 from ingestion.rules.fields import names
-from ingestion.rules.findings import Facts, Finding
+from ingestion.rules.findings import Facts, RuleFinding
 
 _LONGEST_LINE = 60  # characters of a line that is nothing but a name, with titles and degrees
 
 
-def site_mismatch(case: Case) -> Iterator[Finding]:
+def site_mismatch(case: CheckInput) -> Iterator[RuleFinding]:
     value, known = case.fields.get("site_number"), case.site.site_id
     if value and case.kind.names_site and not same_number(value.value, known):
-        yield Finding("SITE_MISMATCH", value.page, {"named": value.value, "expected": known})
+        yield RuleFinding("SITE_MISMATCH", value.page, {"named": value.value, "expected": known})
 
 
-def protocol_mismatch(case: Case) -> Iterator[Finding]:
+def protocol_mismatch(case: CheckInput) -> Iterator[RuleFinding]:
     """Only where another protocol is named, and the study's own is named nowhere."""
     value, known = case.fields.get("protocol_number"), case.site.protocol_number
     if not value or not known or not case.kind.names_protocol or same_number(value.value, known):
         return
     if not fuzzy_phrases.holds(case.reading.text, known):
-        yield Finding("PROTOCOL_MISMATCH", value.page, {"named": value.value, "expected": known})
+        yield RuleFinding(
+            "PROTOCOL_MISMATCH", value.page, {"named": value.value, "expected": known}
+        )
 
 
-def protocol_version_mismatch(case: Case) -> Iterator[Finding]:
+def protocol_version_mismatch(case: CheckInput) -> Iterator[RuleFinding]:
     """Not for another protocol's version: that one is told already."""
     value, known = case.fields.get("protocol_version"), case.site.protocol_version
     if not value or not known or not case.kind.names_version or any(protocol_mismatch(case)):
@@ -36,7 +38,7 @@ def protocol_version_mismatch(case: Case) -> Iterator[Finding]:
         yield sure(value, "the protocol version", "PROTOCOL_VERSION_MISMATCH", facts)
 
 
-def whose(case: Case) -> Iterator[Finding]:
+def whose(case: CheckInput) -> Iterator[RuleFinding]:
     """Yield PERSON_NOT_READ or PERSON_MISMATCH for a document that each person has of their own.
 
     The name that was read has to be the declared one in full: surname and first name, or its
@@ -51,17 +53,17 @@ def whose(case: Case) -> Iterator[Finding]:
         return
     expected: Facts = {"expected": declared.title()} if declared else {}
     if value is None:
-        yield Finding("PERSON_NOT_READ", facts=expected)
+        yield RuleFinding("PERSON_NOT_READ", facts=expected)
     elif declared and names.is_same_person(value.value, declared):
         return
     elif not value.is_sure:
         where: Facts = {"page": value.page} if value.page else {}
-        yield Finding("PERSON_NOT_READ", value.page, {**expected, "read": value.value, **where})
+        yield RuleFinding("PERSON_NOT_READ", value.page, {**expected, "read": value.value, **where})
     elif declared:
-        yield Finding("PERSON_MISMATCH", value.page, {"named": value.value, **expected})
+        yield RuleFinding("PERSON_MISMATCH", value.page, {"named": value.value, **expected})
 
 
-def _names(case: Case, declared: str) -> bool:
+def _names(case: CheckInput, declared: str) -> bool:
     """Whether the declared name stands on the document, where no caption says whose it is.
 
     As a line of its own, or in a form field. A form that has no entry for the person, and names the

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from ingestion.reading.results import Page, Reading, TextSource
-from ingestion.rules.findings import Facts, Finding
+from ingestion.reading.results import DocumentReading, PageReading, TextSource
+from ingestion.rules.findings import Facts, RuleFinding
 
 READABLE = 70.0  # mean confidence of a page; below it, words are missing or wrong
 COARSE = 150  # dpi; below it letters run together, and a better scan is the remedy
@@ -23,19 +23,19 @@ _ENGLISH = frozenset({"the", "of", "and", "with", "this", "that", "for"})
 _PAGE_OF = re.compile(r"\bpage\s*(\d{1,3})\s*(?:of|/)\s*(\d{1,3})\b", re.IGNORECASE)
 
 
-def active_content(reading: Reading) -> Iterator[Finding]:
+def active_content(reading: DocumentReading) -> Iterator[RuleFinding]:
     kinds = [words for flag, words in _KINDS.items() if flag in reading.flags]
     if kinds:
-        yield Finding("ACTIVE_CONTENT", facts={"kinds": " and ".join(kinds)})
+        yield RuleFinding("ACTIVE_CONTENT", facts={"kinds": " and ".join(kinds)})
 
 
-def blank_pages(reading: Reading) -> Iterator[Finding]:
+def blank_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
     for page in reading.pages:
         if page.is_blank:
-            yield Finding("BLANK_OR_MISSING_PAGE", page.number, {"page": page.number})
+            yield RuleFinding("BLANK_OR_MISSING_PAGE", page.number, {"page": page.number})
 
 
-def missing_pages(reading: Reading) -> Iterator[Finding]:
+def missing_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
     """A gap in "Page 2 of 3". A page whose number was not found may be the one that is missing."""
     numbered = [match for page in reading.pages if (match := _PAGE_OF.search(page.text))]
     unnumbered = len(reading.pages) - len(numbered)
@@ -51,10 +51,10 @@ def missing_pages(reading: Reading) -> Iterator[Finding]:
             "present": total - len(missing),
             "total": total,
         }
-        yield Finding("BLANK_OR_MISSING_PAGE", facts=facts)
+        yield RuleFinding("BLANK_OR_MISSING_PAGE", facts=facts)
 
 
-def illegible_pages(reading: Reading) -> Iterator[Finding]:
+def illegible_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
     """Coarse scans of English only: any other may be in a language that is not installed."""
     poor = [page for page in reading.pages if _is_illegible(page)]
     if poor:
@@ -63,12 +63,12 @@ def illegible_pages(reading: Reading) -> Iterator[Finding]:
             "total": len(reading.pages),
             "dpi": min(p.dpi for p in poor),
         }
-        yield Finding("ILLEGIBLE_SCAN", poor[0].number, facts)
+        yield RuleFinding("ILLEGIBLE_SCAN", poor[0].number, facts)
 
 
-def doubtful_pages(reading: Reading) -> Iterator[Finding]:
+def doubtful_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
     if "unread-form" in reading.flags:
-        yield Finding("OCR_LOW_CONFIDENCE", facts={"what": "the entries of its form"})
+        yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": "the entries of its form"})
     for page in reading.pages:
         if page.error or (_is_poor(page) and not _is_illegible(page)):
             yield _doubtful("the text", page)
@@ -76,21 +76,21 @@ def doubtful_pages(reading: Reading) -> Iterator[Finding]:
             yield _doubtful("all of the text", page)
 
 
-def _doubtful(what: str, page: Page) -> Finding:
-    return Finding("OCR_LOW_CONFIDENCE", page.number, {"what": what, "page": page.number})
+def _doubtful(what: str, page: PageReading) -> RuleFinding:
+    return RuleFinding("OCR_LOW_CONFIDENCE", page.number, {"what": what, "page": page.number})
 
 
-def _is_illegible(page: Page) -> bool:
+def _is_illegible(page: PageReading) -> bool:
     """The scan is to blame, and not the language (decision 17)."""
     return _is_poor(page) and 0 < page.dpi < COARSE and _is_in_english(page)
 
 
-def _is_in_english(page: Page) -> bool:
+def _is_in_english(page: PageReading) -> bool:
     """One such word may be a misreading; two are none."""
     return len(_ENGLISH.intersection(page.text.casefold().split())) >= 2
 
 
-def _is_poor(page: Page) -> bool:
+def _is_poor(page: PageReading) -> bool:
     if page.source is not TextSource.OCR or page.is_blank or page.error:
         return False
     return page.confidence < READABLE or not page.text.strip()

@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 from statistics import median_low
 
-from ingestion.reading.results import Reading, TextSource
-from ingestion.rules.checks.check_input import Case
+from ingestion.reading.results import DocumentReading, TextSource
+from ingestion.rules.checks.check_input import CheckInput
 from ingestion.rules.checks.form_boxes import Content, content, has_unread_ink
 from ingestion.rules.checks.signatures import Ink
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields.extraction import SCANS, FieldValue
-from ingestion.rules.findings import Facts, Finding
+from ingestion.rules.findings import Facts, RuleFinding
 
 LEGIBLE = 60.0  # of 100, of the words of an entry: below, handwriting was "read" as print
 
 
-def required_entries(case: Case) -> Iterator[Finding]:
+def required_entries(case: CheckInput) -> Iterator[RuleFinding]:
     """On a scan an entry that was not found may only not have been read: a person looks.
 
     So it is with one that a document of this type need not have under a caption of ours. Whether a
@@ -27,12 +27,12 @@ def required_entries(case: Case) -> Iterator[Finding]:
         if spec.box:
             yield from _box(case, spec, value)
         elif value is None and (is_scan or name in case.kind.expected):
-            yield Finding("OCR_LOW_CONFIDENCE", facts={"what": f"the {spec.noun}"})
+            yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": f"the {spec.noun}"})
         elif value is None:
-            yield Finding("SCHEMA_MISMATCH", facts={"field": spec.noun})
+            yield RuleFinding("SCHEMA_MISMATCH", facts={"field": spec.noun})
 
 
-def _box(case: Case, spec: FieldSpec, value: FieldValue | None) -> Iterator[Finding]:
+def _box(case: CheckInput, spec: FieldSpec, value: FieldValue | None) -> Iterator[RuleFinding]:
     if value and _is_legible(case.reading, value, spec):
         return
     found, page = content(case.reading, spec, case.kind)
@@ -42,12 +42,12 @@ def _box(case: Case, spec: FieldSpec, value: FieldValue | None) -> Iterator[Find
     facts: Facts = {"what": f"{box} ({spec.noun})", **_on(page)}
     if found is Content.EMPTY:
         named = {"choice": box} if spec.kind == "choice" else {"box": box}
-        yield Finding("SCHEMA_MISMATCH", page, {**named, "field": spec.noun, **_on(page)})
+        yield RuleFinding("SCHEMA_MISMATCH", page, {**named, "field": spec.noun, **_on(page)})
     elif found is not Content.CHOSEN:
-        yield Finding("OCR_LOW_CONFIDENCE", page, facts)
+        yield RuleFinding("OCR_LOW_CONFIDENCE", page, facts)
 
 
-def _is_legible(reading: Reading, value: FieldValue, spec: FieldSpec) -> bool:
+def _is_legible(reading: DocumentReading, value: FieldValue, spec: FieldSpec) -> bool:
     """Whether most of its words are, and nothing in its box was passed over.
 
     One word alone may be a name that no dictionary has. What was typed is legible.
@@ -59,20 +59,20 @@ def _is_legible(reading: Reading, value: FieldValue, spec: FieldSpec) -> bool:
     return (not words or median_low(words) >= LEGIBLE) and not has_unread_ink(page, spec)
 
 
-def unsigned(case: Case) -> Iterator[Finding]:
+def unsigned(case: CheckInput) -> Iterator[RuleFinding]:
     rule, signature = case.kind.signature, case.signature
     if not rule or not signature or not rule.required:
         return
     if signature.ink is Ink.CLAIMED:
-        yield Finding("SIGNATURE_UNVERIFIED", signature.page, {"claimed": signature.page})
+        yield RuleFinding("SIGNATURE_UNVERIFIED", signature.page, {"claimed": signature.page})
     elif signature.ink is Ink.UNSEEN:
-        yield Finding("OCR_LOW_CONFIDENCE", facts={"what": "the signature"})
+        yield RuleFinding("OCR_LOW_CONFIDENCE", facts={"what": "the signature"})
     elif signature.ink is Ink.EMPTY:
         facts = {"role": rule.role, "section": rule.section}
-        yield Finding("SIGNATURE_MISSING", signature.page, {**facts, **_on(signature.page)})
+        yield RuleFinding("SIGNATURE_MISSING", signature.page, {**facts, **_on(signature.page)})
 
 
-def undated(case: Case) -> Iterator[Finding]:
+def undated(case: CheckInput) -> Iterator[RuleFinding]:
     """A digital signature says itself when it was made, or it is not sound."""
     rule, signature = case.kind.signature, case.signature
     if not rule or not signature or not rule.dated or signature.ink is not Ink.SIGNED:
@@ -82,9 +82,9 @@ def undated(case: Case) -> Iterator[Finding]:
     where = _on(signature.page)
     if signature.may_be_dated:
         facts = {"what": "the date of the signature", **where}
-        yield Finding("OCR_LOW_CONFIDENCE", signature.page, facts)
+        yield RuleFinding("OCR_LOW_CONFIDENCE", signature.page, facts)
     else:
-        yield Finding("SIGNATURE_DATE_MISSING", signature.page, {"role": rule.role, **where})
+        yield RuleFinding("SIGNATURE_DATE_MISSING", signature.page, {"role": rule.role, **where})
 
 
 def _on(page: int) -> Facts:

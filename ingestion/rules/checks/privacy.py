@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ingestion.reading.results import Page, Reading
+from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules.fields import dates, geometry
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 
 _WITHIN = 8  # characters behind a caption within which its value begins
 _GAP = r"[\s:#._-]{0,8}"
@@ -50,15 +50,15 @@ _SOCIAL_SECURITY = Detail(
 )
 
 
-def participant_details(reading: Reading) -> Iterator[Finding]:
+def participant_details(reading: DocumentReading) -> Iterator[RuleFinding]:
     for page in reading.pages:
         found = [detail for detail in _DETAILS if _is_filled_in(page, detail)]
         is_record = len(found) > 1 and any(detail.telling for detail in found)
         if is_record or _is_filled_in(page, _SOCIAL_SECURITY):
-            yield Finding("PHI_SUSPECTED", page.number, {"page": page.number})
+            yield RuleFinding("PHI_SUSPECTED", page.number, {"page": page.number})
 
 
-def _is_filled_in(page: Page, detail: Detail) -> bool:
+def _is_filled_in(page: PageReading, detail: Detail) -> bool:
     return any(
         _begins_with(text, detail)
         for caption in detail.captions
@@ -67,7 +67,7 @@ def _is_filled_in(page: Page, detail: Detail) -> bool:
     )
 
 
-def _beside(page: Page, place: geometry.Place) -> Iterator[str]:
+def _beside(page: PageReading, place: geometry.TextSpan) -> Iterator[str]:
     """What is behind the caption; below it only where no colon says that it would be behind."""
     yield " ".join(word.text for word in geometry.behind(page, place))
     if not page.words[place.end - 1].text.endswith(":"):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ingestion.reading.pdf.lazy import marks_near
-from ingestion.reading.results import Box, Page, Reading
+from ingestion.reading.results import Box, DocumentReading, PageReading
 from ingestion.rules.document_types import SignatureRule
 from ingestion.rules.fields import geometry
-from ingestion.rules.fields.geometry import Place
+from ingestion.rules.fields.geometry import TextSpan
 
 # Points around a caption that belong to it: people sign above it, behind it or in the box below.
 ABOVE, BELOW, LEFT, RIGHT = 50.0, 34.0, 12.0, 260.0
@@ -17,9 +17,9 @@ _PAGE_WIDE = 0.6  # of a page's width and height: a larger mark is no signature
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    page: Page
-    label: Place
+class SignatureArea:
+    page: PageReading
+    label: TextSpan
     signatures: tuple[Box, ...] = ()  # of digital signatures on its page: what they draw is no ink
 
     @property
@@ -32,7 +32,7 @@ class Spot:
         return has_marks_in(self.page, self.area, self.signatures)
 
 
-def spots(reading: Reading, rule: SignatureRule) -> list[Spot]:
+def spots(reading: DocumentReading, rule: SignatureRule) -> list[SignatureArea]:
     """By the most telling caption alone: "Signature" heads many a column of a table.
 
     A caption stands by itself, unlike the words of a heading such as "Protocol signature page".
@@ -44,34 +44,34 @@ def spots(reading: Reading, rule: SignatureRule) -> list[Spot]:
     return []
 
 
-def signature_boxes(page: Page, reading: Reading) -> tuple[Box, ...]:
+def signature_boxes(page: PageReading, reading: DocumentReading) -> tuple[Box, ...]:
     """The boxes of the digital signatures that are shown on a page."""
     return tuple(each.box for each in reading.signatures if each.page == page.number and each.box)
 
 
-def _from_the_end(reading: Reading, label: str) -> Iterator[Spot]:
+def _from_the_end(reading: DocumentReading, label: str) -> Iterator[SignatureArea]:
     """People sign at the end."""
     for page in reversed(reading.pages):
         for place in reversed(list(geometry.occurrences(page, label))):
-            yield Spot(page, place, signature_boxes(page, reading))
+            yield SignatureArea(page, place, signature_boxes(page, reading))
 
 
-def _stands_alone(spot: Spot) -> bool:
+def _stands_alone(spot: SignatureArea) -> bool:
     page, label = spot.page, spot.label
     return geometry.begins_alone(page, label) and geometry.ends_alone(page, label)
 
 
-def has_marks_in(page: Page, area: Box, ignored: Sequence[Box] = ()) -> bool:
+def has_marks_in(page: PageReading, area: Box, ignored: Sequence[Box] = ()) -> bool:
     """Return whether somebody's hand may be in the area, but for what is drawn in `ignored`."""
     near = (mark for mark in marks_near(page, area) if mark.touches(area))
     return any(_by_hand(mark, page, ignored) for mark in near)
 
 
-def has_marks(page: Page, ignored: Sequence[Box] = ()) -> bool:
+def has_marks(page: PageReading, ignored: Sequence[Box] = ()) -> bool:
     return any(_by_hand(mark, page, ignored) for mark in page.marks)
 
 
-def _by_hand(mark: Box, page: Page, ignored: Sequence[Box]) -> bool:
+def _by_hand(mark: Box, page: PageReading, ignored: Sequence[Box]) -> bool:
     """Whether it may be somebody's hand."""
     if any(box.covers(mark) for box in ignored):
         return False

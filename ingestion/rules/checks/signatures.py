@@ -14,15 +14,15 @@ from enum import Enum
 from ingestion.reading.results import (
     Box,
     DigitalSignature,
-    Page,
-    Reading,
+    DocumentReading,
+    PageReading,
     SignatureResult,
     Word,
 )
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.checks.signature_areas import (
     RIGHT,
-    Spot,
+    SignatureArea,
     has_marks,
     has_marks_in,
     signature_boxes,
@@ -37,7 +37,7 @@ from ingestion.rules.fields.extraction import (
     form_date,
     form_value,
 )
-from ingestion.rules.fields.geometry import Place
+from ingestion.rules.fields.geometry import TextSpan
 
 _BESIDE = 45.0  # points above and below a caption between which the date of its signature stands
 _DATE_WITHIN = 12  # characters behind the word "date"
@@ -55,7 +55,7 @@ class Ink(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class DocumentSignature:
     ink: Ink
     page: int = 0  # where it is, or where it should be; 0 for one of the whole file
     area: Box | None = None  # where it was looked for
@@ -66,8 +66,8 @@ class Signature:
 
 
 def find_signature(
-    reading: Reading, rule: SignatureRule, *, month_first: bool, expected: str = ""
-) -> Signature:
+    reading: DocumentReading, rule: SignatureRule, *, month_first: bool, expected: str = ""
+) -> DocumentSignature:
     """Return what there is of a document's signature.
 
     `expected` is the name of who signs: of several digital signatures at the place, theirs counts.
@@ -80,12 +80,12 @@ def find_signature(
     if digital := _digital(reading, rule, found, expected):
         return _digitally_signed(reading, rule, found, digital, month_first=month_first)
     if claim := _typed(reading, _CLAIMS):
-        return Signature(Ink.CLAIMED, claim.page.number, claim.area)
+        return DocumentSignature(Ink.CLAIMED, claim.page.number, claim.area)
     if found:
-        return Signature(Ink.EMPTY, found[0].page.number, found[0].area)
+        return DocumentSignature(Ink.EMPTY, found[0].page.number, found[0].area)
     if any(has_marks(page, signature_boxes(page, reading)) for page in reading.pages):
-        return Signature(Ink.UNSEEN)
-    return Signature(Ink.EMPTY, reading.pages[-1].number if reading.pages else 0)
+        return DocumentSignature(Ink.UNSEEN)
+    return DocumentSignature(Ink.EMPTY, reading.pages[-1].number if reading.pages else 0)
 
 
 def expected_signer(kind: DocumentType, fields: Mapping[str, FieldValue], person: str) -> str:
@@ -98,24 +98,24 @@ def expected_signer(kind: DocumentType, fields: Mapping[str, FieldValue], person
 
 
 def _signed(
-    reading: Reading, rule: SignatureRule, spot: Spot | None, *, month_first: bool
-) -> Signature:
+    reading: DocumentReading, rule: SignatureRule, spot: SignatureArea | None, *, month_first: bool
+) -> DocumentSignature:
     signed_on = form_date("signature_date", reading, rule.date_form, month_first=month_first)
     if spot is None:
-        return Signature(Ink.SIGNED, date=signed_on)
+        return DocumentSignature(Ink.SIGNED, date=signed_on)
     signed_on = signed_on or _date_beside(spot, month_first=month_first)
     doubt = signed_on is None and _may_be_dated(spot)
-    return Signature(Ink.SIGNED, spot.page.number, spot.area, signed_on, doubt)
+    return DocumentSignature(Ink.SIGNED, spot.page.number, spot.area, signed_on, doubt)
 
 
 def _digitally_signed(
-    reading: Reading,
+    reading: DocumentReading,
     rule: SignatureRule,
-    found: list[Spot],
+    found: list[SignatureArea],
     digital: DigitalSignature,
     *,
     month_first: bool,
-) -> Signature:
+) -> DocumentSignature:
     """Dated by its own time: what it shows as a date may be anything."""
     spot = next((spot for spot in found if _is_in(digital, spot)), None)
     written = _signed(reading, rule, spot, month_first=month_first)
@@ -133,7 +133,7 @@ def _digitally_signed(
 
 
 def _digital(
-    reading: Reading, rule: SignatureRule, found: list[Spot], expected: str
+    reading: DocumentReading, rule: SignatureRule, found: list[SignatureArea], expected: str
 ) -> DigitalSignature | None:
     """Return the digital signature that most likely signs the document, if there is one.
 
@@ -157,7 +157,7 @@ def _digital(
     return min(candidates, key=rank, default=None)
 
 
-def _is_in(digital: DigitalSignature, spot: Spot) -> bool:
+def _is_in(digital: DigitalSignature, spot: SignatureArea) -> bool:
     box = digital.box
     return box is not None and digital.page == spot.page.number and box.touches(spot.area)
 
@@ -176,7 +176,7 @@ def _own_date(digital: DigitalSignature) -> FieldValue | None:
     return FieldValue("signature_date", value, digital.page, SIGNATURE, 100.0, box, day)
 
 
-def _typed(reading: Reading, phrases: tuple[str, ...]) -> Spot | None:
+def _typed(reading: DocumentReading, phrases: tuple[str, ...]) -> SignatureArea | None:
     """A signature in letters, with a name behind it: "electronically signed by Jane Doe".
 
     What a digital signature shows of itself is none.
@@ -189,18 +189,18 @@ def _typed(reading: Reading, phrases: tuple[str, ...]) -> Spot | None:
     return None
 
 
-def _in_letters(page: Page, phrases: tuple[str, ...]) -> Iterator[Spot]:
+def _in_letters(page: PageReading, phrases: tuple[str, ...]) -> Iterator[SignatureArea]:
     for phrase in phrases:
         for place in geometry.occurrences(page, phrase):
             if any(word.text[0].isalpha() for word in geometry.behind(page, place)[:1]):
-                yield Spot(page, place)
+                yield SignatureArea(page, place)
     if phrases is _TYPED and "/s/" in page.text.casefold():
         for at, word in enumerate(page.words):
             if word.text.casefold().startswith("/s/"):
-                yield Spot(page, Place(word.box, word.confidence, at, at + 1))
+                yield SignatureArea(page, TextSpan(word.box, word.confidence, at, at + 1))
 
 
-def _date_beside(spot: Spot, *, month_first: bool) -> FieldValue | None:
+def _date_beside(spot: SignatureArea, *, month_first: bool) -> FieldValue | None:
     """Behind or below the word "date" beside the signature; else the nearest date there."""
     page, captions = spot.page, _date_captions(spot)
     for caption in captions:
@@ -214,7 +214,7 @@ def _date_beside(spot: Spot, *, month_first: bool) -> FieldValue | None:
     return min(near, key=lambda value: _step(value, spot), default=None)
 
 
-def _may_be_dated(spot: Spot) -> bool:
+def _may_be_dated(spot: SignatureArea) -> bool:
     """Something is written behind the word "date", or the scan has lost even that word."""
     captions = _date_captions(spot)
     for caption in captions:
@@ -228,24 +228,24 @@ def _may_be_dated(spot: Spot) -> bool:
     return not captions and spot.page.source in SCANS
 
 
-def _date_captions(spot: Spot) -> list[Place]:
+def _date_captions(spot: SignatureArea) -> list[TextSpan]:
     return [geometry.at(spot.page, word) for word in _beside(spot) if _DATE.fullmatch(word.text)]
 
 
-def _beside(spot: Spot) -> list[Word]:
+def _beside(spot: SignatureArea) -> list[Word]:
     return [word for word in spot.page.words if _is_beside(word.box, spot)]
 
 
-def _is_beside(box: Box | None, spot: Spot) -> bool:
+def _is_beside(box: Box | None, spot: SignatureArea) -> bool:
     label = spot.label.box
     return box is not None and label.top - _BESIDE < box.top < label.bottom + _BESIDE
 
 
 def _date(
-    page: Page, words: tuple[Word, ...], within: int, *, month_first: bool
+    page: PageReading, words: tuple[Word, ...], within: int, *, month_first: bool
 ) -> FieldValue | None:
     return date_in("signature_date", page, words, month_first=month_first, within=within)
 
 
-def _step(value: FieldValue, spot: Spot) -> float:
+def _step(value: FieldValue, spot: SignatureArea) -> float:
     return geometry.distance(value.box, spot.label.box) if value.box else 0.0

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
-from ingestion.rules.checks.check_input import Case, sure, unlikely
+from ingestion.rules.checks.check_input import CheckInput, sure, unlikely
 from ingestion.rules.checks.validity_terms import Terms
 from ingestion.rules.fields.extraction import FieldValue
-from ingestion.rules.findings import Facts, Finding
+from ingestion.rules.findings import Facts, RuleFinding
 
 # A paper signed today on the other side of the date line carries our tomorrow.
 _DATE_LINE = timedelta(days=1)
@@ -22,14 +22,14 @@ def runs_out(terms: Terms, fields: Mapping[str, FieldValue]) -> date | None:
     return terms.runs_out(_day(fields, terms.printed), _day(fields, terms.counted_from))
 
 
-def expired(case: Case) -> Iterator[Finding]:
+def expired(case: CheckInput) -> Iterator[RuleFinding]:
     value = case.fields.get(case.terms.printed)
     if value and value.day and _is_past(value.day, case):
         facts = {"expires": value.value}
         yield _ran_out(case, value, "the expiry date", "EXPIRED_DOCUMENT", facts)
 
 
-def stale(case: Case) -> Iterator[Finding]:
+def stale(case: CheckInput) -> Iterator[RuleFinding]:
     if any(expired(case)):
         return
     terms, value = case.terms, case.fields.get(case.terms.counted_from)
@@ -39,14 +39,14 @@ def stale(case: Case) -> Iterator[Finding]:
         yield _ran_out(case, value, "its date", "STALE_DOCUMENT", facts)
 
 
-def expires_soon(case: Case) -> Iterator[Finding]:
+def expires_soon(case: CheckInput) -> Iterator[RuleFinding]:
     last = last_day(case.terms, case.fields)
     if last and case.terms.step((last - case.today).days):
         days = (last - case.today).days
-        yield Finding("EXPIRES_SOON", facts={"expires": last.isoformat(), "days": days})
+        yield RuleFinding("EXPIRES_SOON", facts={"expires": last.isoformat(), "days": days})
 
 
-def in_future(case: Case) -> Iterator[Finding]:
+def in_future(case: CheckInput) -> Iterator[RuleFinding]:
     nouns = {spec.name: spec.noun for spec in case.kind.fields if spec.past}
     for name, noun in {**nouns, "signature_date": "date of the signature"}.items():
         value = case.fields.get(name)
@@ -56,7 +56,7 @@ def in_future(case: Case) -> Iterator[Finding]:
             )
 
 
-def impossible(case: Case) -> Iterator[Finding]:
+def impossible(case: CheckInput) -> Iterator[RuleFinding]:
     """A day that does not exist; or one that may mean two, which a person has to look at."""
     nouns = {spec.name: spec.noun for spec in case.kind.fields if spec.kind == "date"}
     for name, noun in {**nouns, "signature_date": "date of the signature"}.items():
@@ -66,7 +66,7 @@ def impossible(case: Case) -> Iterator[Finding]:
             yield unlikely(value, f"the {noun}", "DATE_INVALID", facts)
 
 
-def out_of_sequence(case: Case) -> Iterator[Finding]:
+def out_of_sequence(case: CheckInput) -> Iterator[RuleFinding]:
     """A document that ran out before it began to count."""
     rule = case.kind.validity
     begins = case.fields.get(rule.from_) or case.fields.get("effective_date")
@@ -83,14 +83,14 @@ def out_of_sequence(case: Case) -> Iterator[Finding]:
     yield unlikely(doubtful, "its dates", "DATE_OUT_OF_SEQUENCE", facts)
 
 
-def outdated_form(case: Case) -> Iterator[Finding]:
+def outdated_form(case: CheckInput) -> Iterator[RuleFinding]:
     """A remark at most. The OMB date is a clearance of paperwork and no expiry of the form.
 
     FDA's Division of Drug Information: a form with a passed date may be used as intended.
     """
     value = case.fields.get("omb_expiry")
     if value and value.day and value.day < case.today:
-        yield Finding("FORM_EDITION_OUTDATED", value.page, {"printed": value.value})
+        yield RuleFinding("FORM_EDITION_OUTDATED", value.page, {"printed": value.value})
 
 
 def _day(fields: Mapping[str, FieldValue], name: str) -> date | None:
@@ -98,13 +98,15 @@ def _day(fields: Mapping[str, FieldValue], name: str) -> date | None:
     return value.day if value else None
 
 
-def _is_past(last: date, case: Case) -> bool:
+def _is_past(last: date, case: CheckInput) -> bool:
     return last < case.today and not case.terms.is_settled_by_activation(last)
 
 
-def _ran_out(case: Case, value: FieldValue, what: str, code: str, facts: Facts) -> Finding:
+def _ran_out(
+    case: CheckInput, value: FieldValue, what: str, code: str, facts: Facts
+) -> RuleFinding:
     """What rejects it; or a remark, where the study files such documents all the same."""
     if not case.terms.warns_only:
         return sure(value, what, code, facts)
     accepted = {**facts, "study": case.site.protocol_number or "of this site"}
-    return Finding(code, value.page, accepted, is_remark=True)
+    return RuleFinding(code, value.page, accepted, is_remark=True)

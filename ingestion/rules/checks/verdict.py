@@ -14,8 +14,8 @@ from ingestion.core.states import DocumentState
 from ingestion.reading.provenance import Provenance, provenance
 from ingestion.reading.results import (
     SUFFIXES,
+    DocumentReading,
     MediaType,
-    Reading,
     Unreadable,
 )
 from ingestion.rules import fuzzy_phrases
@@ -28,23 +28,30 @@ from ingestion.rules.checks import (
     privacy,
     validity,
 )
-from ingestion.rules.checks.check_input import Case, Sent, SiteFacts
-from ingestion.rules.checks.signatures import Signature, expected_signer, find_signature
+from ingestion.rules.checks.check_input import CheckInput, Sent, SiteFacts
+from ingestion.rules.checks.signatures import DocumentSignature, expected_signer, find_signature
 from ingestion.rules.classification.classify import Classification, Fit, classify
 from ingestion.rules.codes import CODES, Disposition, weight
 from ingestion.rules.document_types import RULES_VERSION, TYPES, DocumentType
 from ingestion.rules.fields.extraction import FieldValue, read_fields
 from ingestion.rules.fields.levelled_lines import as_it_lies, levelled, slopes
-from ingestion.rules.findings import Facts, Finding
+from ingestion.rules.findings import Facts, RuleFinding
 
 __all__ = [
-    "SCHEMA_VERSIONS", "Checked", "Sent", "SiteFacts", "Verdict", "check", "check_whatever",
-    "judge", "verdict_of",
+    "SCHEMA_VERSIONS",
+    "Checked",
+    "DocumentVerdict",
+    "Sent",
+    "SiteFacts",
+    "check",
+    "check_whatever",
+    "judge",
+    "verdict_of",
 ]  # fmt: skip
 
 SCHEMA_VERSIONS = ("v2.0", "v2.1")  # of a submission, the latest last
 
-OF_ANY_FILE: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
+OF_ANY_FILE: tuple[Callable[[DocumentReading], Iterator[RuleFinding]], ...] = (
     legibility.active_content,
     digital_signatures.damaged_signatures,
     legibility.blank_pages,
@@ -53,7 +60,7 @@ OF_ANY_FILE: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     legibility.doubtful_pages,
     privacy.participant_details,
 )
-OF_ITS_TYPE: tuple[Callable[[Case], Iterator[Finding]], ...] = (
+OF_ITS_TYPE: tuple[Callable[[CheckInput], Iterator[RuleFinding]], ...] = (
     presence.required_entries,
     presence.unsigned,
     presence.undated,
@@ -98,13 +105,13 @@ _STATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class DocumentVerdict:
     document_type: str  # as the pages show it, or as declared where that fits; "" in doubt
-    findings: tuple[Finding, ...]  # the primary one first
-    primary: Finding | None  # the one that decided; None for a document that is filed
+    findings: tuple[RuleFinding, ...]  # the primary one first
+    primary: RuleFinding | None  # the one that decided; None for a document that is filed
     state: DocumentState
     fields: tuple[FieldValue, ...] = ()
-    signature: Signature | None = None  # None for a type that needs none
+    signature: DocumentSignature | None = None  # None for a type that needs none
     evidence: str = ""  # for its type: the most telling landmarks, in words
     dated: date | None = None  # by its type's dating convention
     expires: date | None = None  # its last day, where something on it says so, live site or not
@@ -117,7 +124,7 @@ class Verdict:
         return any(CODES[finding.code].quarantine for finding in self.findings)
 
 
-def check(reading: Reading, sent: Sent, *, site: SiteFacts, today: date) -> Verdict:
+def check(reading: DocumentReading, sent: Sent, *, site: SiteFacts, today: date) -> DocumentVerdict:
     askew = slopes(reading)
     reading = levelled(reading, askew)
     found = classify(reading, sent.declared)
@@ -145,26 +152,28 @@ def check(reading: Reading, sent: Sent, *, site: SiteFacts, today: date) -> Verd
     )
 
 
-def _of_its_type(reading: Reading) -> Iterator[Callable[[Case], Iterator[Finding]]]:
+def _of_its_type(
+    reading: DocumentReading,
+) -> Iterator[Callable[[CheckInput], Iterator[RuleFinding]]]:
     is_whole = "unread-form" not in reading.flags
     is_whole = is_whole and not any(page.error for page in reading.pages)
     return (rule for rule in OF_ITS_TYPE if is_whole or rule not in NEED_EVERY_PAGE)
 
 
-def judge(unreadable: Unreadable) -> Verdict:
-    return verdict_of([Finding(unreadable.code, facts=unreadable.facts)])
+def judge(unreadable: Unreadable) -> DocumentVerdict:
+    return verdict_of([RuleFinding(unreadable.code, facts=unreadable.facts)])
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A verdict, and how the file was read that it is about; None where it could not be."""
 
-    verdict: Verdict
+    verdict: DocumentVerdict
     read: Provenance | None = None
 
 
 def check_whatever(
-    seen: Reading | Unreadable, sent: Sent, *, site: SiteFacts, today: date
+    seen: DocumentReading | Unreadable, sent: Sent, *, site: SiteFacts, today: date
 ) -> Checked:
     """The verdict on a file, readable or not. What a child of the reading pool sends back."""
     if isinstance(seen, Unreadable):
@@ -173,19 +182,21 @@ def check_whatever(
     return Checked(verdict, provenance(seen))
 
 
-def verdict_of(findings: Iterable[Finding]) -> Verdict:
+def verdict_of(findings: Iterable[RuleFinding]) -> DocumentVerdict:
     """The worst disposition decides; its most severe finding is the primary one."""
     ordered = tuple(sorted(findings, key=_weight))
     worst = ordered[0] if ordered and not ordered[0].is_remark else None
     state = _STATES.get(CODES[worst.code].disposition) if worst else None
-    return Verdict("", ordered, worst if state else None, state or DocumentState.ARCHIVED)
+    return DocumentVerdict("", ordered, worst if state else None, state or DocumentState.ARCHIVED)
 
 
-def _weight(finding: Finding) -> tuple[tuple[int, int, int], int]:
+def _weight(finding: RuleFinding) -> tuple[tuple[int, int, int], int]:
     return weight(finding.code, is_remark=finding.is_remark), finding.page
 
 
-def _case(reading: Reading, kind: DocumentType, site: SiteFacts, today: date, person: str) -> Case:
+def _case(
+    reading: DocumentReading, kind: DocumentType, site: SiteFacts, today: date, person: str
+) -> CheckInput:
     fields = {value.name: value for value in read_fields(reading, kind)}
     signature = None
     if kind.signature:
@@ -195,7 +206,7 @@ def _case(reading: Reading, kind: DocumentType, site: SiteFacts, today: date, pe
         )
         if signature.date:
             fields["signature_date"] = signature.date
-    return Case(reading, kind, site, today, fields, signature, site.terms(kind), person)
+    return CheckInput(reading, kind, site, today, fields, signature, site.terms(kind), person)
 
 
 def _as_it_lies(value: FieldValue, askew: Mapping[int, float]) -> FieldValue:
@@ -205,8 +216,8 @@ def _as_it_lies(value: FieldValue, askew: Mapping[int, float]) -> FieldValue:
 
 
 def _signature_as_it_lies(
-    signature: Signature | None, askew: Mapping[int, float]
-) -> Signature | None:
+    signature: DocumentSignature | None, askew: Mapping[int, float]
+) -> DocumentSignature | None:
     if signature is None or signature.area is None or signature.page not in askew:
         return signature
     area = as_it_lies(signature.area, askew[signature.page])
@@ -214,36 +225,36 @@ def _signature_as_it_lies(
     return replace(signature, area=area, date=date)
 
 
-def _schema(version: str) -> Iterator[Finding]:
+def _schema(version: str) -> Iterator[RuleFinding]:
     if version not in SCHEMA_VERSIONS:
         facts = {"supported": " and ".join(SCHEMA_VERSIONS), "latest": SCHEMA_VERSIONS[-1]}
-        yield Finding("SCHEMA_MISMATCH", facts={"schema_version": version, **facts})
+        yield RuleFinding("SCHEMA_MISMATCH", facts={"schema_version": version, **facts})
 
 
-def _kind(reading: Reading, filename: str) -> Iterator[Finding]:
+def _kind(reading: DocumentReading, filename: str) -> Iterator[RuleFinding]:
     """A name that ends in nothing we know says nothing."""
     named = SUFFIXES.get(PurePath(filename.casefold()).suffix)
     if named and named is not reading.media_type:
         found = _FOUND[reading.media_type]
-        yield Finding("TYPE_MISMATCH", facts={"declared": filename, "found": found})
+        yield RuleFinding("TYPE_MISMATCH", facts={"declared": filename, "found": found})
 
 
-def _type(found: Classification, declared: str) -> Iterator[Finding]:
+def _type(found: Classification, declared: str) -> Iterator[RuleFinding]:
     sent_as = {"declared": _name(declared)} if declared else {}
     if found.fit is Fit.UNRECOGNIZED:
-        yield Finding("DOC_TYPE_UNRECOGNIZED", facts=sent_as)
+        yield RuleFinding("DOC_TYPE_UNRECOGNIZED", facts=sent_as)
     elif found.fit is Fit.CONFLICT:
         seen = {"detected": _name(found.slug), "evidence": found.best.evidence}
-        yield Finding("DOC_TYPE_CONFLICT", facts={**seen, **sent_as})
+        yield RuleFinding("DOC_TYPE_CONFLICT", facts={**seen, **sent_as})
 
 
-def _contradictions(reading: Reading, kind: DocumentType) -> Iterator[Finding]:
+def _contradictions(reading: DocumentReading, kind: DocumentType) -> Iterator[RuleFinding]:
     for page in reading.pages:
         for phrase in kind.contradictions:
             if fuzzy_phrases.holds(page.text, phrase):
                 facts = {"detected": f"{kind.noun} that is not final", "declared": kind.name}
                 evidence = f'"{phrase.upper()}" on page {page.number}'
-                yield Finding("DOC_TYPE_CONFLICT", page.number, {**facts, "evidence": evidence})
+                yield RuleFinding("DOC_TYPE_CONFLICT", page.number, {**facts, "evidence": evidence})
                 return
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from ingestion.reading.results import (
+    DocumentReading,
     MediaType,
-    Page,
-    Reading,
+    PageReading,
     TextSource,
 )
 from ingestion.rules import fuzzy_phrases
@@ -72,7 +72,7 @@ class Classification:
 
 
 def classify(
-    reading: Reading, declared: str = "", *, types: Mapping[str, DocumentType] = TYPES
+    reading: DocumentReading, declared: str = "", *, types: Mapping[str, DocumentType] = TYPES
 ) -> Classification:
     scores = _scores(reading, types, patient=False)
     if scores[0].points < THRESHOLD and any(page.source in SCANS for page in reading.pages):
@@ -80,33 +80,33 @@ def classify(
     return _judge(declared, scores)
 
 
-def page_scores(page: Page, *, types: Mapping[str, DocumentType] = TYPES) -> list[Score]:
+def page_scores(page: PageReading, *, types: Mapping[str, DocumentType] = TYPES) -> list[Score]:
     """Return the scores of a page as if it were a document by itself, the best first.
 
     Misread landmarks are searched for where a scanned page shows too few others.
     """
-    alone = Reading(MediaType.PDF, (replace(page, number=1),))
+    alone = DocumentReading(MediaType.PDF, (replace(page, number=1),))
     scores = _scores(alone, types, patient=False)
     if scores[0].points < THRESHOLD and page.source in SCANS:
         scores = _scores(alone, types, patient=True)
     return scores
 
 
-def shows_type(page: Page, kind: DocumentType) -> bool:
+def shows_type(page: PageReading, kind: DocumentType) -> bool:
     """Whether a page by itself has enough landmarks of this type, which another may have too."""
-    alone = Reading(MediaType.PDF, (replace(page, number=1),))
+    alone = DocumentReading(MediaType.PDF, (replace(page, number=1),))
     return Score("", tuple(_sightings(alone, page.text, kind, patient=False))).points >= THRESHOLD
 
 
-def heading_lines(page: Page) -> list[str]:
+def heading_lines(page: PageReading) -> list[str]:
     """Return the lines of a page within which a title stands."""
     return [line for line in page.text.splitlines() if line.strip()][:_HEADING_LINES]
 
 
 def guess_type(filename: str, text: str = "") -> str:
     """A first choice for the upload form: by the text if it is clear, else by the file's name."""
-    page = Page(1, 0, 0, text, TextSource.NATIVE)
-    seen = classify(Reading(MediaType.PDF, (page,))).slug if text else ""
+    page = PageReading(1, 0, 0, text, TextSource.NATIVE)
+    seen = classify(DocumentReading(MediaType.PDF, (page,))).slug if text else ""
     if seen:
         return seen
     words = f" {re.sub(r'[^a-z0-9]+', ' ', filename.casefold())} "
@@ -125,7 +125,9 @@ def _judge(declared: str, scores: list[Score]) -> Classification:
     return Classification(best.slug, Fit.CONFLICT if declared else Fit.AGREED, best)
 
 
-def _scores(reading: Reading, types: Mapping[str, DocumentType], *, patient: bool) -> list[Score]:
+def _scores(
+    reading: DocumentReading, types: Mapping[str, DocumentType], *, patient: bool
+) -> list[Score]:
     """The best first; among equals, in the order of the file of types."""
     text = "\n".join(page.text for page in reading.pages)
     scores = [
@@ -136,7 +138,7 @@ def _scores(reading: Reading, types: Mapping[str, DocumentType], *, patient: boo
 
 
 def _sightings(
-    reading: Reading, text: str, kind: DocumentType, *, patient: bool
+    reading: DocumentReading, text: str, kind: DocumentType, *, patient: bool
 ) -> Iterator[Sighting]:
     """`text`: of all pages. Most landmarks are nowhere in it."""
     for landmark in kind.landmarks:
@@ -151,7 +153,7 @@ def _sightings(
                 break
 
 
-def _shows(page: Page, landmark: Landmark, kind: DocumentType, *, patient: bool) -> bool:
+def _shows(page: PageReading, landmark: Landmark, kind: DocumentType, *, patient: bool) -> bool:
     text = _searched(page, landmark, kind)
     if any(fuzzy_phrases.holds(text, words) for words in landmark.phrases):
         return True
@@ -160,17 +162,17 @@ def _shows(page: Page, landmark: Landmark, kind: DocumentType, *, patient: bool)
     return any(fuzzy_phrases.resembles(words, text.splitlines()) for words in landmark.phrases)
 
 
-def _searched(page: Page, landmark: Landmark, kind: DocumentType) -> str:
+def _searched(page: PageReading, landmark: Landmark, kind: DocumentType) -> str:
     if landmark.where == "anywhere":
         return page.text
     return _heading(page) if landmark.where == "heading" else _course(page, kind)
 
 
-def _heading(page: Page) -> str:
+def _heading(page: PageReading) -> str:
     return "\n".join(heading_lines(page))
 
 
-def _course(page: Page, kind: DocumentType) -> str:
+def _course(page: PageReading, kind: DocumentType) -> str:
     """The lines that name the course: those with a caption of it, and the next few below each."""
     captions_of = (spec.labels for spec in kind.fields if spec.name == "course")
     labels = [label for each in captions_of for label in each if " " in label]  # "course" is a word

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from ingestion.reading.results import (
     Box,
+    DocumentReading,
     MediaType,
-    Page,
-    Reading,
+    PageReading,
     Word,
 )
 from ingestion.rules import fuzzy_phrases
@@ -68,13 +68,13 @@ class Title(NamedTuple):
     words: str
 
 
-def find_document_starts(reading: Reading) -> list[DocumentStart]:
+def find_document_starts(reading: DocumentReading) -> list[DocumentStart]:
     """Return where documents begin, in the order of the pages: on the first page one always does.
 
     Two starts on one page mean that the sheet shows two documents. Nothing else is asked about a
     file that holds one document: its type is then left open.
     """
-    starts: list[Page] = []
+    starts: list[PageReading] = []
     before: Numbering = frozenset()
     for page in reading.pages:
         numbering = _numbering(page)
@@ -88,7 +88,7 @@ def find_document_starts(reading: Reading) -> list[DocumentStart]:
     return [DocumentStart(page.number, _recognised(page)) for page in starts]
 
 
-def _begins(page: Page, numbering: Numbering, before: Numbering, first: Page) -> bool:
+def _begins(page: PageReading, numbering: Numbering, before: Numbering, first: PageReading) -> bool:
     """Whether a page begins a document, where `first` began the one that the page may belong to."""
     if any(number == 1 for number, _ in numbering):
         return True
@@ -109,14 +109,14 @@ def _begins(page: Page, numbering: Numbering, before: Numbering, first: Page) ->
     return not may_be_mentioned or _has_prominent_title(page, slug)
 
 
-def _entitled(page: Page) -> str:
+def _entitled(page: PageReading) -> str:
     """The type that a page is recognised as by itself, if one of its first lines is its title."""
     titles = {title.slug for title in _titles_of(page)}
     slug = _recognised(page) if titles else ""
     return slug if slug in titles else ""
 
 
-def _has_prominent_title(page: Page, slug: str) -> bool:
+def _has_prominent_title(page: PageReading, slug: str) -> bool:
     """Whether a title of this type is larger than the print of the page, or centred on it.
 
     The sections of a CV are neither, and hold the words of many a title.
@@ -142,7 +142,7 @@ def _is_centred(line: Box, width: float) -> bool:
     return min(before, behind) > INDENT * width and abs(before - behind) < CENTRED * width
 
 
-def _recognised(page: Page) -> str:
+def _recognised(page: PageReading) -> str:
     best = page_scores(page)[0]
     return best.slug if best.points >= THRESHOLD else ""
 
@@ -164,7 +164,7 @@ def _all_titles() -> tuple[Title, ...]:
     )
 
 
-def _titles_of(page: Page) -> list[Title]:
+def _titles_of(page: PageReading) -> list[Title]:
     """The titles that are among the first lines of a page: on a scan perhaps misread."""
     lines = heading_lines(page)
     return [
@@ -202,12 +202,12 @@ def _is_short(line: str, words: str) -> bool:
     return len(fuzzy_phrases.letters(words)) >= TITLE_SHARE * len(fuzzy_phrases.letters(line))
 
 
-def _numbering(page: Page) -> Numbering:
+def _numbering(page: PageReading) -> Numbering:
     return frozenset((int(match[1]), int(match[2])) for match in _NUMBERED.finditer(page.text))
 
 
 def _tells_of_another(
-    page: Page, other: Page, slug: str, fields: frozenset[str] = _WHO | _WHEN
+    page: PageReading, other: PageReading, slug: str, fields: frozenset[str] = _WHO | _WHEN
 ) -> bool:
     """Whether two pages of one type surely differ in one of these fields."""
     one, its = _telling(page, slug), _telling(other, slug)
@@ -219,9 +219,9 @@ def _tells_of_another(
     return False
 
 
-def _telling(page: Page, slug: str) -> dict[str, str]:
+def _telling(page: PageReading, slug: str) -> dict[str, str]:
     """What is sure of a page by itself. Names in capitals may be the captions of a form."""
-    values = read_fields(Reading(MediaType.PDF, (page,)), TYPES[slug])
+    values = read_fields(DocumentReading(MediaType.PDF, (page,)), TYPES[slug])
     return {
         value.name: value.value
         for value in values
@@ -229,7 +229,7 @@ def _telling(page: Page, slug: str) -> dict[str, str]:
     }
 
 
-def _documents_on_one_sheet(page: Page) -> tuple[Page, ...]:
+def _documents_on_one_sheet(page: PageReading) -> tuple[PageReading, ...]:
     """The halves of a sheet that shows two documents; none of a sheet that shows one."""
     lines, x, y = page.text.splitlines(), page.width / 2, page.height / 2
     titles = [each for each in _all_titles() if fuzzy_phrases.may_hold(page.text, each[1])]
@@ -257,7 +257,7 @@ def _among(lines: Sequence[str], titles: Iterable[Title], share: float) -> list[
     return found
 
 
-def _are_of_two(page: Page, titles: Sequence[Title]) -> bool:
+def _are_of_two(page: PageReading, titles: Sequence[Title]) -> bool:
     """Whether they are titles of two types that a page shows, or one of them is there twice."""
     if len(titles) < 2:
         return False
@@ -265,15 +265,20 @@ def _are_of_two(page: Page, titles: Sequence[Title]) -> bool:
     return len(shown) > 1 or any(titles.count(each) > 1 for each in titles if each.slug in shown)
 
 
-def _is_in_two_columns(page: Page) -> bool:
+def _is_in_two_columns(page: PageReading) -> bool:
     middle = page.width / 2
     crossing = sum(word.box.left < middle < word.box.right for word in page.words)
     return crossing <= ACROSS_THE_MIDDLE * len(page.words)
 
 
 def _part(
-    page: Page, *, left: float = -inf, top: float = -inf, right: float = inf, bottom: float = inf
-) -> Page:
+    page: PageReading,
+    *,
+    left: float = -inf,
+    top: float = -inf,
+    right: float = inf,
+    bottom: float = inf,
+) -> PageReading:
     """The words of a page that stand within these edges, in points, as a page of its own."""
     area = Box(left, top, right, bottom)
     lines: list[list[Word]] = []

@@ -14,8 +14,8 @@ from itertools import chain, islice, product
 
 from ingestion.reading.results import (
     Box,
-    Page,
-    Reading,
+    DocumentReading,
+    PageReading,
     TextSource,
     Word,
 )
@@ -72,13 +72,13 @@ class FieldValue:
         return tuple(self.value.split(list_fields.SEPARATOR))
 
 
-def read_fields(reading: Reading, kind: DocumentType) -> tuple[FieldValue, ...]:
+def read_fields(reading: DocumentReading, kind: DocumentType) -> tuple[FieldValue, ...]:
     """One value for each field that was found, in the order of the type's fields."""
     found = (read_field(reading, spec, kind) for spec in kind.fields)
     return tuple(value for value in found if value is not None)
 
 
-def read_field(reading: Reading, spec: FieldSpec, kind: DocumentType) -> FieldValue | None:
+def read_field(reading: DocumentReading, spec: FieldSpec, kind: DocumentType) -> FieldValue | None:
     """The first value that is not a part of the blank form itself."""
     if spec.kind == "choice":
         return None
@@ -112,7 +112,7 @@ def _without_captions(value: FieldValue, kind: DocumentType, *, is_name: bool) -
     return replace(value, value=list_fields.joined(entries)) if entries else None
 
 
-def form_value(reading: Reading, names: tuple[str, ...]) -> str:
+def form_value(reading: DocumentReading, names: tuple[str, ...]) -> str:
     """The first of these form fields that is filled in; full names count by their last part."""
     filled = {
         fuzzy_phrases.bare(name.rsplit(".", 1)[-1]): value.strip()
@@ -124,7 +124,7 @@ def form_value(reading: Reading, names: tuple[str, ...]) -> str:
 
 
 def form_date(
-    name: str, reading: Reading, names: tuple[str, ...], *, month_first: bool
+    name: str, reading: DocumentReading, names: tuple[str, ...], *, month_first: bool
 ) -> FieldValue | None:
     written = next(dates.find(form_value(reading, names), month_first=month_first), None)
     if written is None:
@@ -134,7 +134,12 @@ def form_date(
 
 
 def date_in(
-    name: str, page: Page, words: Sequence[Word], *, month_first: bool, within: int = _DATE_WITHIN
+    name: str,
+    page: PageReading,
+    words: Sequence[Word],
+    *,
+    month_first: bool,
+    within: int = _DATE_WITHIN,
 ) -> FieldValue | None:
     """The first date in a run of words, if it begins within so many characters."""
     text = " ".join(word.text for word in words)
@@ -149,7 +154,9 @@ def date_in(
     return FieldValue(name, value, page.number, page.source, confidence, box, written.day)
 
 
-def _from_form(reading: Reading, spec: FieldSpec, *, month_first: bool) -> Iterator[FieldValue]:
+def _from_form(
+    reading: DocumentReading, spec: FieldSpec, *, month_first: bool
+) -> Iterator[FieldValue]:
     if spec.kind == "date":
         if value := form_date(spec.name, reading, spec.form, month_first=month_first):
             yield value
@@ -161,7 +168,7 @@ def _from_form(reading: Reading, spec: FieldSpec, *, month_first: bool) -> Itera
         yield FieldValue(spec.name, match[0].strip(), 0, FORM, 100.0)
 
 
-def _by_shape(page: Page, spec: FieldSpec) -> Iterator[FieldValue]:
+def _by_shape(page: PageReading, spec: FieldSpec) -> Iterator[FieldValue]:
     if not spec.shape:
         return
     for match in _shape(spec.shape, misread=page.source in SCANS).finditer(page.text):
@@ -192,7 +199,9 @@ def _shape(shape: str, *, misread: bool) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){whole}(?!\w)")
 
 
-def _captions(reading: Reading, spec: FieldSpec) -> Iterator[tuple[Page, geometry.Place]]:
+def _captions(
+    reading: DocumentReading, spec: FieldSpec
+) -> Iterator[tuple[PageReading, geometry.TextSpan]]:
     """The most telling ones first."""
     for label in spec.labels:
         for page in reading.pages:
@@ -201,7 +210,7 @@ def _captions(reading: Reading, spec: FieldSpec) -> Iterator[tuple[Page, geometr
 
 
 def _at_caption(
-    page: Page, place: geometry.Place, spec: FieldSpec, *, month_first: bool
+    page: PageReading, place: geometry.TextSpan, spec: FieldSpec, *, month_first: bool
 ) -> Iterator[FieldValue]:
     if not in_context(page, place, spec):
         return
@@ -219,7 +228,7 @@ def _at_caption(
             return
 
 
-def _beneath(page: Page, place: geometry.Place, spec: FieldSpec) -> Iterator[FieldValue]:
+def _beneath(page: PageReading, place: geometry.TextSpan, spec: FieldSpec) -> Iterator[FieldValue]:
     if found := list_fields.beneath(page, place, spec, _PATTERNS["name"]):
         words = [word for _, line in found for word in line]
         value = list_fields.joined([entry for entry, _ in found])
@@ -228,13 +237,13 @@ def _beneath(page: Page, place: geometry.Place, spec: FieldSpec) -> Iterator[Fie
         )
 
 
-def _stands_alone(page: Page, place: geometry.Place, spec: FieldSpec) -> bool:
+def _stands_alone(page: PageReading, place: geometry.TextSpan, spec: FieldSpec) -> bool:
     if spec.kind in {"text", "name", "names"} and not geometry.begins_alone(page, place):
         return False
     return spec.kind not in {"text", "names"} or geometry.ends_alone(page, place)
 
 
-def _in_box(page: Page, place: geometry.Place, spec: FieldSpec) -> Iterator[FieldValue]:
+def _in_box(page: PageReading, place: geometry.TextSpan, spec: FieldSpec) -> Iterator[FieldValue]:
     """Beneath the caption; or right behind it, where somebody wrote None, for example."""
     if _stands_alone(page, place, spec):
         yield from _beneath(page, place, spec)
@@ -244,7 +253,7 @@ def _in_box(page: Page, place: geometry.Place, spec: FieldSpec) -> Iterator[Fiel
         yield FieldValue(spec.name, value, page.number, page.source, _worst(line), box)
 
 
-def _in_heading(reading: Reading, spec: FieldSpec) -> Iterator[FieldValue]:
+def _in_heading(reading: DocumentReading, spec: FieldSpec) -> Iterator[FieldValue]:
     """The topmost line, whatever the order in which the page was drawn."""
     for page in reading.pages[:1]:
         spots = [spot for phrase in spec.heading for spot in geometry.occurrences(page, phrase)]
@@ -255,7 +264,7 @@ def _in_heading(reading: Reading, spec: FieldSpec) -> Iterator[FieldValue]:
             yield FieldValue(spec.name, text, page.number, page.source, _worst(line), box)
 
 
-def _alone(reading: Reading, spec: FieldSpec) -> Iterator[FieldValue]:
+def _alone(reading: DocumentReading, spec: FieldSpec) -> Iterator[FieldValue]:
     """A name on a line of its own at the head of page 1: surely meant on the topmost line."""
     if not spec.alone or not reading.pages:
         return
@@ -271,7 +280,7 @@ def _alone(reading: Reading, spec: FieldSpec) -> Iterator[FieldValue]:
             yield FieldValue(spec.name, text, page.number, page.source, confidence, box)
 
 
-def _line_with(reading: Reading, spec: FieldSpec) -> Iterator[FieldValue]:
+def _line_with(reading: DocumentReading, spec: FieldSpec) -> Iterator[FieldValue]:
     for page, phrase in product(reading.pages, spec.line_with):
         for place in islice(geometry.occurrences(page, phrase), 1):
             line = geometry.run(page, place)
@@ -280,7 +289,7 @@ def _line_with(reading: Reading, spec: FieldSpec) -> Iterator[FieldValue]:
 
 
 def _value_in(
-    page: Page, words: Sequence[Word], spec: FieldSpec, *, month_first: bool
+    page: PageReading, words: Sequence[Word], spec: FieldSpec, *, month_first: bool
 ) -> FieldValue | None:
     if spec.kind == "date":
         return date_in(spec.name, page, words, month_first=month_first)
@@ -299,7 +308,7 @@ def _value_in(
     return FieldValue(spec.name, value, page.number, page.source, confidence, box)
 
 
-def in_context(page: Page, place: geometry.Place, spec: FieldSpec) -> bool:
+def in_context(page: PageReading, place: geometry.TextSpan, spec: FieldSpec) -> bool:
     """Whether the phrases that must, or must not, stand before a caption are there."""
     words = page.words[max(0, place.start - _CONTEXT) : place.end]
     there = " ".join(word.text for word in words)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ingestion.reading import results
 from ingestion.reading.results import (
     Box,
-    Page,
+    PageReading,
     TextSource,
     Word,
 )
@@ -30,7 +30,7 @@ _TALL = 20.0  # points; what is no higher may stand beside small print
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextSpan:
     """Some of a page's words, from `start` to before `end`."""
 
     box: Box
@@ -39,7 +39,7 @@ class Place:
     end: int
 
 
-def occurrences(page: Page, phrase: str) -> Iterator[Place]:
+def occurrences(page: PageReading, phrase: str) -> Iterator[TextSpan]:
     """Wherever these words stand, whatever their case, punctuation and likely misreadings.
 
     A scan's words may be run together or torn apart: letters are counted, not words.
@@ -58,10 +58,10 @@ def occurrences(page: Page, phrase: str) -> Iterator[Place]:
         end = _reach(page.words, start, len(wanted))
         words = page.words[start:end]
         if pattern.fullmatch(" ".join(word.text for word in words).strip(_AROUND)):
-            yield Place(around(words), min(word.confidence for word in words), start, end)
+            yield TextSpan(around(words), min(word.confidence for word in words), start, end)
 
 
-def behind(page: Page, place: Place) -> tuple[Word, ...]:
+def behind(page: PageReading, place: TextSpan) -> tuple[Word, ...]:
     """The words to the right on the same line, which may run a little askew."""
     line: list[Word] = []
     last = page.words[place.end - 1].box
@@ -77,7 +77,7 @@ def behind(page: Page, place: Place) -> tuple[Word, ...]:
     return tuple(line)
 
 
-def below(page: Page, place: Place) -> tuple[Word, ...]:
+def below(page: PageReading, place: TextSpan) -> tuple[Word, ...]:
     """The words of the next line down, from what stands under the caption on.
 
     Under a centred caption the value may begin further left: what is joined to it belongs to it.
@@ -97,7 +97,7 @@ def below(page: Page, place: Place) -> tuple[Word, ...]:
     return (first, *behind(page, at(page, first)))
 
 
-def lines_beneath(page: Page, place: Place) -> Iterator[tuple[Word, ...]]:
+def lines_beneath(page: PageReading, place: TextSpan) -> Iterator[tuple[Word, ...]]:
     """From a caption down; under the head of a table, within its column.
 
     Each line is followed from its left end, which alone tells on a page that runs askew.
@@ -116,7 +116,7 @@ def lines_beneath(page: Page, place: Place) -> Iterator[tuple[Word, ...]]:
         yield tuple(word for word in line if word.box.left < edge)
 
 
-def run(page: Page, place: Place) -> tuple[Word, ...]:
+def run(page: PageReading, place: TextSpan) -> tuple[Word, ...]:
     """The words that a place stands among, with no more white between them than in running text."""
     words = [first_joined(page, page.words[place.start])]
     for word in behind(page, at(page, words[0])):
@@ -126,26 +126,26 @@ def run(page: Page, place: Place) -> tuple[Word, ...]:
     return tuple(words)
 
 
-def first_joined(page: Page, word: Word) -> Word:
+def first_joined(page: PageReading, word: Word) -> Word:
     """Where the run of words begins that this one belongs to."""
     while before := next((each for each in page.words if joins(each.box, word.box)), None):
         word = before
     return word
 
 
-def at(page: Page, word: Word) -> Place:
+def at(page: PageReading, word: Word) -> TextSpan:
     """The place of one of the page's own words."""
     start = next(number for number, each in enumerate(page.words) if each is word)
-    return Place(word.box, word.confidence, start, start + 1)
+    return TextSpan(word.box, word.confidence, start, start + 1)
 
 
-def begins_alone(page: Page, place: Place) -> bool:
+def begins_alone(page: PageReading, place: TextSpan) -> bool:
     """Nothing but a number, as in "11. Signature", stands right before it on its line."""
     before = (word for word in page.words if joins(word.box, place.box))
     return all(re.fullmatch(r"\W*\d*\W*", word.text) for word in before)
 
 
-def ends_alone(page: Page, place: Place) -> bool:
+def ends_alone(page: PageReading, place: TextSpan) -> bool:
     """A colon ends it, or nothing that could carry it on stands right behind it on its line."""
     if page.words[place.end - 1].text.endswith(":"):
         return True
@@ -181,7 +181,7 @@ def on_each_other(one: Box, other: Box) -> bool:
     return one.top < its_middle < one.bottom and other.top < middle < other.bottom
 
 
-def _near(page: Page, box: Box) -> Page:
+def _near(page: PageReading, box: Box) -> PageReading:
     """As much of the page as the next line can be on: to look through all of it takes long."""
     top, bottom = box.bottom - _TALL, box.bottom + 2 * _NEXT
     return replace(page, words=[word for word in page.words if top < word.box.bottom < bottom])

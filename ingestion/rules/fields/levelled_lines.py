@@ -11,8 +11,8 @@ from math import radians, tan
 
 from ingestion.reading.results import (
     Box,
-    Page,
-    Reading,
+    DocumentReading,
+    PageReading,
     TextSource,
     Word,
 )
@@ -23,20 +23,20 @@ _LEAST = 300.0  # points of lines from which the slope is told
 _REACH_BELOW = frozenset("gjpqyQJ,;()[]{}|/\\_@$\u00e7")  # signs that do so below their line
 
 
-def slopes(reading: Reading) -> Mapping[int, float]:
+def slopes(reading: DocumentReading) -> Mapping[int, float]:
     """Of the pages that lie askew, by their numbers."""
     found = ((page.number, slope(page)) for page in reading.pages)
     return {number: falls for number, falls in found if falls}
 
 
-def levelled(reading: Reading, askew: Mapping[int, float]) -> Reading:
+def levelled(reading: DocumentReading, askew: Mapping[int, float]) -> DocumentReading:
     if not askew:
         return reading
     pages = (_level(page, askew.get(page.number, 0.0)) for page in reading.pages)
     return replace(reading, pages=tuple(pages))
 
 
-def slope(page: Page) -> float:
+def slope(page: PageReading) -> float:
     """Points that its lines fall for each point to the right. Print that was no picture is level.
 
     The median by length: a line that was misread counts for no more than its own.
@@ -81,7 +81,7 @@ def _fall(first: Box, last: Box) -> tuple[float, float]:
     return (by / run, run) if run > 0 else (0.0, 0.0)
 
 
-def _level(page: Page, slope: float) -> Page:
+def _level(page: PageReading, slope: float) -> PageReading:
     if not slope:
         return page
     words = tuple(Word(word.text, _raised(word.box, slope), word.confidence) for word in page.words)

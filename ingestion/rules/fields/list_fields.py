@@ -7,11 +7,11 @@ at one of the phrases that come next on the form, or where nothing more follows 
 import re
 from collections.abc import Iterator, Sequence
 
-from ingestion.reading.results import Page, Word
+from ingestion.reading.results import PageReading, Word
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields import geometry
-from ingestion.rules.fields.geometry import Place
+from ingestion.rules.fields.geometry import TextSpan
 
 SEPARATOR = "; "
 Entry = tuple[str, Sequence[Word]]
@@ -22,7 +22,7 @@ _NONE = {"none", "na", "notapplicable"}
 _BULLET = re.compile(r"^(?:\(?\d{1,2}[.)]|[-*\u2022\u25cf])\s+")
 
 
-def beneath(page: Page, place: Place, spec: FieldSpec, name: str) -> list[Entry]:
+def beneath(page: PageReading, place: TextSpan, spec: FieldSpec, name: str) -> list[Entry]:
     """`name`: the pattern of a person's name."""
     found: list[Entry] = []
     for line in geometry.lines_beneath(page, place):

@@ -16,11 +16,11 @@ from ingestion.rules.findings import Facts
 from ingestion.rules.site_file.requirements import (
     FORM_1572,
     LOG,
-    Each,
+    DocumentRequirement,
+    ExpectedDocument,
     Paper,
-    Requirement,
-    Standing,
-    Wanted,
+    RequiredFor,
+    RequirementStatus,
     named,
     newest,
     strays,
@@ -79,15 +79,15 @@ _SHARED = (
 
 
 def gaps(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[ExpectedDocument],
     papers: Sequence[Paper],
-    required: Iterable[Requirement],
+    required: Iterable[DocumentRequirement],
     *,
     protocol: str = "",
 ) -> list[Gap]:
     """In a fixed order, whatever the order of the papers. `protocol`: the study's own number."""
     live = sorted((paper for paper in papers if paper.is_live), key=lambda paper: paper.key)
-    missing = [each for each in required if each.standing is Standing.MISSING]
+    missing = [each for each in required if each.standing is RequirementStatus.MISSING]
     of_others = list(_of_somebody_else(wanted, live, missing))
     explained = {gap.other.kind for gap in of_others if gap.other}
     return [
@@ -132,7 +132,9 @@ def _shown(shared: Shared, paper: Paper, protocol: str) -> _Shown | None:
 
 
 def _of_somebody_else(
-    wanted: Sequence[Wanted], papers: Sequence[Paper], missing: Sequence[Requirement]
+    wanted: Sequence[ExpectedDocument],
+    papers: Sequence[Paper],
+    missing: Sequence[DocumentRequirement],
 ) -> Iterator[Gap]:
     """Somebody's paper is missing, and there is one of somebody whom the form does not name."""
     form = newest(papers, FORM_1572)
@@ -152,7 +154,7 @@ def _of_somebody_else(
 def _laboratories(papers: Sequence[Paper]) -> Iterator[Gap]:
     """Certificate against ranges, while no form says which laboratories there are."""
     certificate, ranges = newest(papers, _CERTIFICATE), newest(papers, _RANGES)
-    if named(papers, Each.LABORATORY) or not certificate or not ranges:
+    if named(papers, RequiredFor.LABORATORY) or not certificate or not ranges:
         return
     one, other = certificate.names, ranges.names
     if one and other and not same_body(one, other):
@@ -164,7 +166,7 @@ def _not_on_the_log(papers: Sequence[Paper]) -> Iterator[Gap]:
     listed = log.sure("persons") if log else []
     if form is None or log is None or not listed:
         return
-    for person in named(papers, Each.TEAM):
+    for person in named(papers, RequiredFor.TEAM):
         if not any(may_be_same_person(person, each) for each in listed):
             facts = {"one": _noun(form), "other": _noun(log), "absent": person}
             yield Gap("PERSON_MISMATCH", form, log, {**facts, "listed": _listed(listed)})
@@ -182,7 +184,7 @@ def _not_approved(papers: Sequence[Paper]) -> Iterator[Gap]:
         yield Gap("PROTOCOL_VERSION_MISMATCH", letter, form, {**facts, "named": version})
 
 
-def _named_and_missing(missing: Iterable[Requirement]) -> Iterator[Gap]:
+def _named_and_missing(missing: Iterable[DocumentRequirement]) -> Iterator[Gap]:
     for each in missing:
         if each.named_on:
             facts = {"one": _noun(each.named_on), "absent": each.whose}

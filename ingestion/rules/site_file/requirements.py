@@ -23,7 +23,7 @@ _WITHIN = re.compile(r"(?i)\W*(?:dep(?:t|artment)|division|unit|attn|c/o|directo
 _BETWEEN = re.compile(r"\s*[;\n|]\s*")  # what parts the items of a list in one field
 
 
-class Each(StrEnum):
+class RequiredFor(StrEnum):
     """For whom a document of a type is needed."""
 
     SITE = "site"
@@ -34,10 +34,10 @@ class Each(StrEnum):
 
     @property
     def is_person(self) -> bool:
-        return self in {Each.INVESTIGATOR, Each.TEAM, Each.DELEGATED}
+        return self in {RequiredFor.INVESTIGATOR, RequiredFor.TEAM, RequiredFor.DELEGATED}
 
 
-class Standing(StrEnum):
+class RequirementStatus(StrEnum):
     MISSING = "missing"
     PENDING = "pending"  #: sent, and not decided on yet
     RETURNED = "returned"  #: rejected or sent back; the site has to send another
@@ -48,27 +48,31 @@ class Standing(StrEnum):
 
     @property
     def is_met(self) -> bool:
-        return self in {Standing.EXPIRING, Standing.CURRENT, Standing.WAIVED}
+        return self in {
+            RequirementStatus.EXPIRING,
+            RequirementStatus.CURRENT,
+            RequirementStatus.WAIVED,
+        }
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExpectedDocument:
     kind: str  # a type's slug
-    each: Each = Each.SITE
+    each: RequiredFor = RequiredFor.SITE
 
 
 # For a study that has no list of its own: the documents without which no site is activated.
 USUAL = (
-    Wanted("protocol-signature-page"),
-    Wanted("irb-approval"),
-    Wanted(FORM_1572),
-    Wanted("cv", Each.TEAM),
-    Wanted("medical-licence", Each.INVESTIGATOR),
-    Wanted("gcp-certificate", Each.TEAM),
-    Wanted("lab-certification", Each.LABORATORY),
-    Wanted("lab-normal-ranges", Each.LABORATORY),
-    Wanted("financial-disclosure", Each.TEAM),
-    Wanted(LOG),
+    ExpectedDocument("protocol-signature-page"),
+    ExpectedDocument("irb-approval"),
+    ExpectedDocument(FORM_1572),
+    ExpectedDocument("cv", RequiredFor.TEAM),
+    ExpectedDocument("medical-licence", RequiredFor.INVESTIGATOR),
+    ExpectedDocument("gcp-certificate", RequiredFor.TEAM),
+    ExpectedDocument("lab-certification", RequiredFor.LABORATORY),
+    ExpectedDocument("lab-normal-ranges", RequiredFor.LABORATORY),
+    ExpectedDocument("financial-disclosure", RequiredFor.TEAM),
+    ExpectedDocument(LOG),
 )
 
 
@@ -130,9 +134,9 @@ class Paper:
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class DocumentRequirement:
     kind: str
-    standing: Standing
+    standing: RequirementStatus
     whose: str = ""  # "" for the site, or while nobody is known
     paper: Paper | None = None  # the one that decided its standing
     named_on: Paper | None = None  # the one that says that it is needed of this person
@@ -146,8 +150,11 @@ _SENT_BACK = {DocumentState.REJECTED, DocumentState.RETURNED}
 
 
 def requirements(
-    wanted: Sequence[Wanted], papers: Iterable[Paper], waived: Sequence[Waived], today: date
-) -> list[Requirement]:
+    wanted: Sequence[ExpectedDocument],
+    papers: Iterable[Paper],
+    waived: Sequence[Waived],
+    today: date,
+) -> list[DocumentRequirement]:
     """In the order of `wanted`, the investigator before the others."""
     there = [paper for paper in papers if paper.state not in _GONE]
     return [
@@ -170,20 +177,22 @@ def investigator(papers: Sequence[Paper]) -> str:
     return next((name for name in found if name), "")
 
 
-def named(papers: Sequence[Paper], each: Each) -> list[str]:
+def named(papers: Sequence[Paper], each: RequiredFor) -> list[str]:
     """Of whom, or for which laboratories, it is needed as far as is known; the first one leads."""
     form = newest(papers, FORM_1572)
-    if each is Each.LABORATORY:
+    if each is RequiredFor.LABORATORY:
         return _different(_laboratories(form.sure("labs")) if form else [], each)
-    if each is Each.SITE:
+    if each is RequiredFor.SITE:
         return []
     first = [name] if (name := investigator(papers)) else []
-    others = form.sure("subinvestigators") if form and each is not Each.INVESTIGATOR else []
-    log = newest(papers, LOG) if each is Each.DELEGATED else None
+    others = form.sure("subinvestigators") if form and each is not RequiredFor.INVESTIGATOR else []
+    log = newest(papers, LOG) if each is RequiredFor.DELEGATED else None
     return _different([*first, *others, *(log.sure("persons") if log else [])], each)
 
 
-def sorted_out(wanted: Wanted, papers: Sequence[Paper]) -> Iterator[tuple[str, list[Paper]]]:
+def sorted_out(
+    wanted: ExpectedDocument, papers: Sequence[Paper]
+) -> Iterator[tuple[str, list[Paper]]]:
     """Each for whom it is needed, with the papers of this type that are theirs.
 
     One that does not say whose it is counts for a laboratory that has none. For a person it counts
@@ -208,11 +217,11 @@ def sorted_out(wanted: Wanted, papers: Sequence[Paper]) -> Iterator[tuple[str, l
             unnamed = unnamed[1:]
 
 
-def strays(wanted: Wanted, papers: Sequence[Paper]) -> list[Paper]:
+def strays(wanted: ExpectedDocument, papers: Sequence[Paper]) -> list[Paper]:
     """Live papers of this type that say they are of somebody whom nobody names."""
     people = named(papers, wanted.each)
     own = [paper for paper in papers if paper.kind == wanted.kind and paper.is_live]
-    known = [*people, *named(papers, Each.TEAM)] if wanted.each.is_person else people
+    known = [*people, *named(papers, RequiredFor.TEAM)] if wanted.each.is_person else people
     return [
         paper
         for paper in own
@@ -220,48 +229,52 @@ def strays(wanted: Wanted, papers: Sequence[Paper]) -> list[Paper]:
     ]
 
 
-def named_on(papers: Sequence[Paper], wanted: Wanted, whose: str) -> Paper | None:
+def named_on(papers: Sequence[Paper], wanted: ExpectedDocument, whose: str) -> Paper | None:
     """The form that names a further person or a laboratory, or the log that lists the person."""
     if not whose or (wanted.each.is_person and whose == investigator(papers)):
         return None
-    is_on_form = wanted.each is not Each.DELEGATED or whose in named(papers, Each.TEAM)
+    is_on_form = wanted.each is not RequiredFor.DELEGATED or whose in named(
+        papers, RequiredFor.TEAM
+    )
     return newest(papers, FORM_1572 if is_on_form else LOG)
 
 
 def _requirement(
-    wanted: Wanted,
+    wanted: ExpectedDocument,
     whose: str,
     papers: Sequence[Paper],
     waived: Sequence[Waived],
     today: date,
     named_on: Paper | None,
-) -> Requirement:
+) -> DocumentRequirement:
     filed = max(_in(papers, {DocumentState.ARCHIVED}), key=_key, default=None)
     last = max(papers, key=_key, default=None)
     standing, paper = _standing(filed, last, today)
     reason = _reason(wanted, whose, waived)
     if reason and not standing.is_met:
-        standing = Standing.WAIVED
+        standing = RequirementStatus.WAIVED
     else:
         reason = ""
-    return Requirement(wanted.kind, standing, whose, paper, named_on, reason)
+    return DocumentRequirement(wanted.kind, standing, whose, paper, named_on, reason)
 
 
 def _standing(
     filed: Paper | None, last: Paper | None, today: date
-) -> tuple[Standing, Paper | None]:
+) -> tuple[RequirementStatus, Paper | None]:
     """What is on file and still counts wins; else it depends on what was sent last."""
     is_over = bool(filed and filed.expires and filed.expires < today and not filed.may_run_out)
     if filed and not is_over:
-        return (Standing.EXPIRING if filed.is_due else Standing.CURRENT), filed
+        return (RequirementStatus.EXPIRING if filed.is_due else RequirementStatus.CURRENT), filed
     if last is None:
-        return Standing.MISSING, None
+        return RequirementStatus.MISSING, None
     if last is filed:
-        return Standing.EXPIRED, filed
-    return (Standing.RETURNED if last.state in _SENT_BACK else Standing.PENDING), last
+        return RequirementStatus.EXPIRED, filed
+    return (
+        RequirementStatus.RETURNED if last.state in _SENT_BACK else RequirementStatus.PENDING
+    ), last
 
 
-def _reason(wanted: Wanted, whose: str, waived: Iterable[Waived]) -> str:
+def _reason(wanted: ExpectedDocument, whose: str, waived: Iterable[Waived]) -> str:
     fitting = (
         each.reason
         for each in waived
@@ -280,7 +293,7 @@ def _laboratories(lines: Iterable[str]) -> list[str]:
     return found
 
 
-def _different(names: Iterable[str], each: Each) -> list[str]:
+def _different(names: Iterable[str], each: RequiredFor) -> list[str]:
     different: list[str] = []
     for name in names:
         if not any(_may_be(each, name, other) for other in different):
@@ -288,11 +301,11 @@ def _different(names: Iterable[str], each: Each) -> list[str]:
     return different
 
 
-def _same(each: Each, one: str, other: str) -> bool:
+def _same(each: RequiredFor, one: str, other: str) -> bool:
     return is_same_person(one, other) if each.is_person else same_body(one, other)
 
 
-def _may_be(each: Each, one: str, other: str) -> bool:
+def _may_be(each: RequiredFor, one: str, other: str) -> bool:
     """Whether nothing says that they are two."""
     return may_be_same_person(one, other) if each.is_person else same_body(one, other)
 

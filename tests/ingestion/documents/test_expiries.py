@@ -11,7 +11,7 @@ from audit.ledger.queries import timeline
 from ingestion.documents import expiries
 from ingestion.documents.expiries import Noted
 from ingestion.models import Document, Extraction, Finding, ValidityOverride
-from ingestion.rules.findings import Finding as Seen
+from ingestion.rules.findings import RuleFinding
 from sites.models import Site
 from tests.factories import make_read, make_site
 from web.documents.outcomes import describe_findings
@@ -78,7 +78,7 @@ def test_a_night_that_was_missed_is_made_up_for_by_the_warning_that_counts_now()
 
 
 def test_what_its_filing_warned_of_is_not_noted_again():
-    soon = Seen("EXPIRES_SOON", facts={"expires": "2026-12-10", "days": 25})
+    soon = RuleFinding("EXPIRES_SOON", facts={"expires": "2026-12-10", "days": 25})
     document = licence(soon, days=20)
     assert night() == Noted(0, 0)
     assert night(13) == Noted(1, 0)
@@ -87,7 +87,7 @@ def test_what_its_filing_warned_of_is_not_noted_again():
 
 @pytest.mark.parametrize("state", ["REJECTED", "IN_REVIEW"])
 def test_only_what_is_on_file_is_looked_at(state):
-    licence(Seen("SIGNATURE_MISSING"), state=state)
+    licence(RuleFinding("SIGNATURE_MISSING"), state=state)
     assert night() == Noted(0, 0)
 
 
@@ -212,8 +212,8 @@ def test_the_last_days_are_looked_up_in_an_index():
 
 
 def test_the_page_shows_the_last_warning_beside_what_its_filing_found():
-    old = Seen("FORM_EDITION_OUTDATED", facts={"printed": "2022-03-31"})
-    first = Seen("EXPIRES_SOON", facts={"expires": "2026-12-10", "days": 88})
+    old = RuleFinding("FORM_EDITION_OUTDATED", facts={"printed": "2022-03-31"})
+    first = RuleFinding("EXPIRES_SOON", facts={"expires": "2026-12-10", "days": 88})
     document = licence(old, first, days=20)
     night()
     night(14)

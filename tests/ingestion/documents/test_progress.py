@@ -13,7 +13,7 @@ from ingestion.documents import batches, progress, results
 from ingestion.documents.transitions import By
 from ingestion.intake import retrying
 from ingestion.models import Batch, Document
-from ingestion.rules.findings import Finding as Seen
+from ingestion.rules.findings import RuleFinding
 from tests import steps
 from tests.factories import make_batch, verdict
 
@@ -147,7 +147,7 @@ def test_the_result_names_each_document_with_what_happened_and_what_to_do(settin
     steps.start_checking(filed.document, lease.lease_id, sha256="a" * 64, size=1)
     steps.conclude(filed.document, lease.lease_id, verdict(), pages=1)
     steps.start_checking(rejected.document, lease.lease_id, sha256="b" * 64, size=1)
-    expired = Seen("ENCRYPTED_DOCUMENT")
+    expired = RuleFinding("ENCRYPTED_DOCUMENT")
     answer = verdict("REJECTED", expired)
     steps.conclude(rejected.document, lease.lease_id, answer, pages=None)
     close(lease)

@@ -6,8 +6,8 @@ import pytest
 
 from ingestion.documents.site_readiness import readiness, readiness_of
 from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
-from ingestion.rules.findings import Finding as Seen
-from ingestion.rules.site_file.requirements import USUAL, Standing
+from ingestion.rules.findings import RuleFinding
+from ingestion.rules.site_file.requirements import USUAL, RequirementStatus
 from sites.models import Site, Study
 from tests.factories import make_read, make_site, make_user
 from tests.ingestion.rules.dossiers import OF_SUB, VALUES
@@ -15,7 +15,7 @@ from tests.ingestion.rules.dossiers import OF_SUB, VALUES
 pytestmark = pytest.mark.django_db
 TODAY = date(2026, 11, 20)
 PI, SUB = "Margaret Whitfield, MD", "Jonas Weber, MD"
-S = Standing
+S = RequirementStatus
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_a_certificate_that_counted_when_the_site_went_live_is_current(site):
 
 def test_the_newest_version_on_file_counts_and_what_came_after_it_does_not_undo_it(site):
     make_read(site, "cv", person="Helena Brandt")
-    make_read(site, "cv", Seen("SIGNATURE_MISSING"), state="REJECTED")
+    make_read(site, "cv", RuleFinding("SIGNATURE_MISSING"), state="REJECTED")
     assert standings(site)["cv", ""] is S.CURRENT
 
 

@@ -15,7 +15,7 @@ from ingestion.dispatch import worker_steps
 from ingestion.documents import transitions
 from ingestion.models import Chunk, Document
 from ingestion.rules.checks.verdict import Checked
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from tests import steps
 from tests.factories import make_filed, make_leased, make_site, verdict
 
@@ -48,7 +48,7 @@ def test_a_filed_document_has_an_entry_for_every_step():
 def test_a_rejection_keeps_its_reason_and_all_findings():
     document, lease = leased_document()
     checked(document, lease)
-    missing, soon = Finding("SIGNATURE_MISSING", page=2), Finding("EXPIRES_SOON")
+    missing, soon = RuleFinding("SIGNATURE_MISSING", page=2), RuleFinding("EXPIRES_SOON")
     steps.conclude(document.pk, lease, verdict("REJECTED", missing, soon), pages=2)
     document.refresh_from_db()
     assert document.code == "SIGNATURE_MISSING"

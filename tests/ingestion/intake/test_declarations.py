@@ -11,7 +11,7 @@ from ingestion.intake import declarations
 from ingestion.intake.declarations import Declared, NotRedeclared
 from ingestion.models import Action, Document
 from ingestion.review import review_requests
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from ingestion.storage import spool
 from tests.factories import make_leased, make_site, make_user, verdict
 from tests.ingestion.review.scenes import decide, lead, sender
@@ -26,9 +26,10 @@ from tests.web.scenes import (
 pytestmark = pytest.mark.django_db
 WHY = "It was marked as a letter by mistake."
 OTHER_TYPE = verdict(
-    "IN_REVIEW", Finding("DOC_TYPE_CONFLICT", facts={"detected": "CV", "declared": "IRB approval"})
+    "IN_REVIEW",
+    RuleFinding("DOC_TYPE_CONFLICT", facts={"detected": "CV", "declared": "IRB approval"}),
 )
-ALARM = verdict("IN_REVIEW", Finding("MALWARE_SUSPECTED", facts={"signature": "Eicar"}))
+ALARM = verdict("IN_REVIEW", RuleFinding("MALWARE_SUSPECTED", facts={"signature": "Eicar"}))
 CONTENT = b"%PDF-1.7 the approval"
 
 

@@ -16,15 +16,19 @@ from ingestion.documents import expiries
 from ingestion.models import Finding
 from ingestion.operations import finding_check
 from ingestion.operations.finding_check import findings_agree_with_the_ledger
-from ingestion.rules.findings import Finding as Seen
+from ingestion.rules.findings import RuleFinding
 from tests import steps
 from tests.factories import make_leased, make_read, make_site, verdict
 
 pytestmark = pytest.mark.django_db
 
-UNSIGNED = Seen("SIGNATURE_MISSING", page=2, facts={"role": "the investigator", "section": "11"})
+UNSIGNED = RuleFinding(
+    "SIGNATURE_MISSING", page=2, facts={"role": "the investigator", "section": "11"}
+)
 FOREIGN = "SIGNATURE_MISSING (page {page}) is not of this entry."
-UNDATED = Seen("SIGNATURE_DATE_MISSING", page=2, facts={"role": "the investigator", "section": ""})
+UNDATED = RuleFinding(
+    "SIGNATURE_DATE_MISSING", page=2, facts={"role": "the investigator", "section": ""}
+)
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from django.utils import timezone
 
 from ingestion.models import Document, Extraction
 from ingestion.operations import metrics, throughput
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from tests.factories import make_batch, make_read, make_site
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 20, 16, 54, 30, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=3650)
-UNSIGNED, EXPIRED = Finding("SIGNATURE_MISSING"), Finding("EXPIRED_DOCUMENT")
+UNSIGNED, EXPIRED = RuleFinding("SIGNATURE_MISSING"), RuleFinding("EXPIRED_DOCUMENT")
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_right_the_first_time_looks_at_first_versions_alone():
     rejected(site, "cv")
     make_read(site, "cv")  # corrected, which does not make it right the first time
     make_read(site, "irb-approval")
-    make_read(site, "medical-licence", Finding("SITE_MISMATCH"), state="IN_REVIEW")
+    make_read(site, "medical-licence", RuleFinding("SITE_MISMATCH"), state="IN_REVIEW")
     found = metrics.first_pass(Document.objects.all(), LONG_AGO)
     assert (found.decided, found.filed, found.percent) == (2, 1, 50)
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from ingestion.models import RequiredDocument, SiteSummary, Waiver
 from ingestion.operations import site_summaries
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from sites.models import Site, Study
 from tests.factories import make_read, make_site, make_user
 
@@ -83,7 +83,7 @@ def test_the_first_day_on_which_something_runs_out_is_kept():
     for days in (200, 12):
         kind = "medical-licence" if days == 12 else "gcp-certificate"
         make_read(site, kind, expiry_date=TODAY + timedelta(days=days))
-    late = Finding("SIGNATURE_MISSING")
+    late = RuleFinding("SIGNATURE_MISSING")
     make_read(other, "medical-licence", late, state="REJECTED", expiry_date=TODAY)
     site_summaries.refresh()
     assert SiteSummary.objects.get(site=site).runs_out_on == TODAY + timedelta(days=12)

@@ -16,7 +16,7 @@ from reportlab.pdfgen.canvas import Canvas
 from ingestion.reading import tasks
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.merge import merge
-from ingestion.reading.results import Reading, Unreadable
+from ingestion.reading.results import DocumentReading, Unreadable
 
 LIMITS = ReadingLimits()
 LINES = (
@@ -30,7 +30,7 @@ HEADING = ("DEPARTMENT OF HEALTH AND HUMAN SERVICES", "FOOD AND DRUG ADMINISTRAT
 LABEL = (72, 192)  # points from the bottom left: where "Signature of Investigator" stands
 
 
-def read(path: Path, limits: ReadingLimits = LIMITS) -> Reading | Unreadable:
+def read(path: Path, limits: ReadingLimits = LIMITS) -> DocumentReading | Unreadable:
     """The whole way in this process: what the pool does, without its walls."""
     look = tasks.look(path, path.with_suffix(".rewritten"), limits)
     if isinstance(look, Unreadable):

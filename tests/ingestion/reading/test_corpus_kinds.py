@@ -7,7 +7,7 @@ import pypdf
 import pytest
 
 from ingestion.reading.processes.pool import Reader
-from ingestion.reading.results import Reading, TextSource, Unreadable
+from ingestion.reading.results import DocumentReading, TextSource, Unreadable
 from tests.ingestion.reading.papers import LIMITS, save, typed
 from tests.ingestion.reading.processes import groups, noted, until
 
@@ -66,7 +66,9 @@ def pages(readings):
 
 
 def all_read(outcomes):
-    return [name for name, outcome in outcomes.items() if not isinstance(outcome, Reading)] == []
+    return [
+        name for name, outcome in outcomes.items() if not isinstance(outcome, DocumentReading)
+    ] == []
 
 
 def test_what_is_born_digital_is_read_from_its_letters(of_kind):
@@ -120,25 +122,25 @@ def test_what_is_corrupt_is_repaired_or_called_so(of_kind):
 
 def test_what_is_hostile_is_read_or_told_why_not(of_kind):
     for name, outcome in of_kind("hostile").items():
-        assert isinstance(outcome, Reading) or outcome.code in CODES, name
+        assert isinstance(outcome, DocumentReading) or outcome.code in CODES, name
 
 
 def test_what_could_do_more_than_show_pages_says_so(documents, outcomes):
     for document in documents:
         outcome = outcomes[0][document["file"]]
-        if document["doctype"] in ACTIVE and isinstance(outcome, Reading):
+        if document["doctype"] in ACTIVE and isinstance(outcome, DocumentReading):
             assert outcome.flags == ACTIVE[document["doctype"]], document["file"]
 
 
 def test_every_page_that_a_document_is_known_to_have_is_there(documents, outcomes):
     for document in documents:
         outcome = outcomes[0][document["file"]]
-        if document["pages"] and isinstance(outcome, Reading):
+        if document["pages"] and isinstance(outcome, DocumentReading):
             assert len(outcome.pages) == document["pages"], document["file"]
 
 
 def test_no_document_takes_a_neighbour_with_it(outcomes):
-    assert all(isinstance(reading, Reading) for reading in outcomes[1])
+    assert all(isinstance(reading, DocumentReading) for reading in outcomes[1])
     assert {reading.text for reading in outcomes[1]} == {outcomes[1][0].text}
 
 

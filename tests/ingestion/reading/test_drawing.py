@@ -11,7 +11,7 @@ from ingestion.reading.preview_images import (
     TALLEST,
     WIDTH,
     NotDrawn,
-    Sheet,
+    PreviewRequest,
     draw_page,
     drawn,
 )
@@ -43,45 +43,48 @@ def picture(size, *, kind="PNG", frames=1):
 
 def test_each_page_is_as_wide_as_the_other_and_twice_as_wide_when_enlarged(draw):
     content = typed(pages=2)
-    assert draw(content, Sheet(1)).width == draw(content, Sheet(2)).width == WIDTH
-    assert draw(content, Sheet(1, zoom=2)).width == 2 * WIDTH
+    assert draw(content, PreviewRequest(1)).width == draw(content, PreviewRequest(2)).width == WIDTH
+    assert draw(content, PreviewRequest(1, zoom=2)).width == 2 * WIDTH
 
 
 @pytest.mark.parametrize("turned", [90, 270])
 def test_a_page_that_lies_on_its_side_is_turned_and_as_wide(draw, turned):
-    upright, lying = draw(typed(), Sheet(1)), draw(typed(), Sheet(1, turned=turned))
+    upright, lying = (
+        draw(typed(), PreviewRequest(1)),
+        draw(typed(), PreviewRequest(1, turned=turned)),
+    )
     assert upright.height > upright.width
     assert lying.width == WIDTH
     assert lying.height < lying.width
 
 
 def test_a_tills_receipt_is_not_drawn_taller_than_a_browser_takes(draw):
-    assert draw(picture((200, 9_000)), Sheet(1)).height <= TALLEST
+    assert draw(picture((200, 9_000)), PreviewRequest(1)).height <= TALLEST
 
 
 def test_a_fax_of_two_pages_has_both(draw):
     fax = picture((1728, 2200), kind="TIFF", frames=2)
-    assert draw(fax, Sheet(2)).width == WIDTH
-    assert draw(fax, Sheet(3)) == NotDrawn("the picture cannot be decoded")
-    assert draw(fax, Sheet(0)) == NotDrawn("there is no page 0")
+    assert draw(fax, PreviewRequest(2)).width == WIDTH
+    assert draw(fax, PreviewRequest(3)) == NotDrawn("the picture cannot be decoded")
+    assert draw(fax, PreviewRequest(0)) == NotDrawn("there is no page 0")
 
 
 @pytest.mark.parametrize("page", [0, 2])
 def test_a_page_that_is_not_there_is_said_to_be_so(draw, page):
-    assert draw(typed(), Sheet(page)) == NotDrawn(f"there is no page {page}")
+    assert draw(typed(), PreviewRequest(page)) == NotDrawn(f"there is no page {page}")
 
 
 def test_a_picture_of_too_many_pixels_is_not_decoded(draw):
-    answer = draw(picture((400, 400)), Sheet(1), max_image_pixels=100 * 100)
+    answer = draw(picture((400, 400)), PreviewRequest(1), max_image_pixels=100 * 100)
     assert answer == NotDrawn("the picture has too many pixels")
 
 
 def test_what_is_no_document_or_cannot_be_opened_is_told_by_its_code(draw):
-    assert draw(b"MZ, a program", Sheet(1)).reason.isupper()
-    assert draw(b"%PDF-1.7\n and then nothing", Sheet(1)).reason.isupper()
+    assert draw(b"MZ, a program", PreviewRequest(1)).reason.isupper()
+    assert draw(b"%PDF-1.7\n and then nothing", PreviewRequest(1)).reason.isupper()
 
 
 async def test_a_page_whose_form_takes_too_long_is_drawn_without_it(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields())
-    answer = await drawn(path, Sheet(1), dataclasses.replace(LIMITS, look_seconds=1))
+    answer = await drawn(path, PreviewRequest(1), dataclasses.replace(LIMITS, look_seconds=1))
     assert Image.open(BytesIO(answer)).width == WIDTH

@@ -11,7 +11,7 @@ import pytest
 
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.pool import Reader
-from ingestion.reading.results import Reading, Unreadable
+from ingestion.reading.results import DocumentReading, Unreadable
 from tests.ingestion.reading import hostile
 from tests.ingestion.reading.papers import LIMITS, save, typed
 from tests.ingestion.reading.processes import groups, noted, until
@@ -116,14 +116,14 @@ def test_what_is_too_much_is_refused_and_says_why(make, outcomes):
 @by_name(READ)
 def test_what_does_no_harm_is_read_and_what_it_would_do_is_told(make, outcomes):
     reading = outcomes[0][make]
-    assert isinstance(reading, Reading)
+    assert isinstance(reading, DocumentReading)
     assert (reading.text, reading.flags) == (hostile.WORDS, READ[make])
 
 
 @by_name(WITHOUT_WORDS)
 def test_what_shows_nothing_is_read_as_such(make, outcomes):
     reading = outcomes[0][make]
-    assert isinstance(reading, Reading)
+    assert isinstance(reading, DocumentReading)
     assert (reading.text, reading.flags) == ("", WITHOUT_WORDS[make])
 
 
@@ -147,7 +147,7 @@ def is_ended(outcome):
 @pytest.mark.parametrize("queued", ["outcomes", "outlasting", slower("outlasting_too")])
 def test_every_innocent_file_in_the_queue_is_read(queued, request):
     _, innocents = request.getfixturevalue(queued)
-    assert all(isinstance(reading, Reading) for reading in innocents)
+    assert all(isinstance(reading, DocumentReading) for reading in innocents)
     assert all(INNOCENT in reading.text for reading in innocents)
 
 

@@ -15,7 +15,7 @@ from ingestion.reading.pdf.lazy import (
 )
 from ingestion.reading.results import (
     Box,
-    Page,
+    PageReading,
     TextSource,
     Unreadable,
 )
@@ -44,7 +44,9 @@ def a_page(looked_at):
         looked_at.append(area)
         return [{HIGH: LOGO, LOW: SIGNED}[area]]
 
-    return Page(1, 612, 792, "", TextSource.NATIVE, marks=LateMarks(lambda: [LOW, HIGH], look))
+    return PageReading(
+        1, 612, 792, "", TextSource.NATIVE, marks=LateMarks(lambda: [LOW, HIGH], look)
+    )
 
 
 def test_only_the_areas_near_the_place_are_looked_at_and_each_once():

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from ingestion.reading.limits import ReadingLimits
-from ingestion.reading.results import Reading, Unreadable
+from ingestion.reading.results import DocumentReading, Unreadable
 from ingestion.rules.finding_texts import reason, sentences
 from tests.ingestion.reading.papers import (
     encrypted,
@@ -26,7 +26,7 @@ def test_a_locked_document_is_not_opened(tmp_path):
 
 def test_a_document_locked_for_printing_only_is_read(tmp_path):
     reading = read(save(tmp_path, encrypted(typed(), user="")))
-    assert isinstance(reading, Reading)
+    assert isinstance(reading, DocumentReading)
     assert "SLX-301" in reading.text
 
 
@@ -59,7 +59,7 @@ def test_a_truncated_document_that_lost_pages_is_not_taken_for_a_shorter_one(tmp
 def test_a_document_without_its_last_lines_is_repaired_and_says_so(tmp_path):
     content = typed()
     reading = read(save(tmp_path, content[: content.rindex(b"trailer")]))
-    assert isinstance(reading, Reading)
+    assert isinstance(reading, DocumentReading)
     assert reading.repaired
     assert "Good Clinical Practice" in reading.text
 
@@ -122,6 +122,6 @@ def test_a_page_larger_than_a_wall_fails_alone(tmp_path):
         document.pages[0].obj.MediaBox = [0, 0, 1_000_000, 1_000_000]
 
     reading = read(save(tmp_path, rewritten(typed(pages=2), enlarge)))
-    assert isinstance(reading, Reading)
+    assert isinstance(reading, DocumentReading)
     assert "inches" in reading.pages[0].error
     assert "SLX-301" in reading.pages[1].text

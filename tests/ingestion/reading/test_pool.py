@@ -22,9 +22,9 @@ from ingestion.reading.merge import FirstLook, ReadPages, merge
 from ingestion.reading.processes.parser_processes import Children, Killed
 from ingestion.reading.processes.pool import Reader, ReadingFault
 from ingestion.reading.results import (
+    DocumentReading,
     MediaType,
-    Page,
-    Reading,
+    PageReading,
     TextSource,
     Unreadable,
 )
@@ -83,14 +83,14 @@ async def test_a_page_that_never_ends_costs_only_its_own_document(tmp_path):
         first, stuck, *others = await asyncio.gather(*(reader.read(p, SHA256) for p in paths))
     assert stuck.code == "PARSER_FAILURE"
     assert f"exit code {-signal.SIGPROF}" in stuck.facts["reason"]
-    assert all(isinstance(reading, Reading) for reading in (first, *others))
+    assert all(isinstance(reading, DocumentReading) for reading in (first, *others))
 
 
 async def test_a_form_that_takes_too_long_to_draw_is_left_out_and_said_to_be(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields())
     async with Reader(ReadingLimits(look_seconds=1)) as reader:
         reading = await reader.read(path, SHA256)
-    assert isinstance(reading, Reading)
+    assert isinstance(reading, DocumentReading)
     assert (reading.text, reading.flags) == (hostile.WORDS, {"unread-form"})
 
 
@@ -229,7 +229,7 @@ async def test_a_reading_that_is_cancelled_frees_its_child(tmp_path, scanned):
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reading
-        assert isinstance(await reader.read(save(tmp_path, typed()), SHA256), Reading)
+        assert isinstance(await reader.read(save(tmp_path, typed()), SHA256), DocumentReading)
         await until(lambda: not groups({child}))
 
 
@@ -307,9 +307,9 @@ def leaders_with_a_tesseract(owner: int) -> set[int]:
 
 
 def test_a_page_that_failed_does_not_fail_its_document():
-    pages = tuple(Page(number, 612, 792, "text", TextSource.NATIVE) for number in (1, 2))
+    pages = tuple(PageReading(number, 612, 792, "text", TextSource.NATIVE) for number in (1, 2))
     look = FirstLook(MediaType.PDF, Path("x.pdf"), pages, scans=(2,))
-    failed = ReadPages((Page(2, 612, 792, "", TextSource.OCR, error="no"),), "tesseract")
+    failed = ReadPages((PageReading(2, 612, 792, "", TextSource.OCR, error="no"),), "tesseract")
     reading = merge(look, [failed])
     assert [page.error for page in reading.pages] == ["", "no"]
     assert reading.engine == "tesseract"

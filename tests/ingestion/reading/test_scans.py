@@ -26,7 +26,7 @@ from ingestion.reading.ocr.second_pass import MOST
 from ingestion.reading.results import (
     Box,
     MediaType,
-    Page,
+    PageReading,
     TextSource,
     Unreadable,
 )
@@ -93,7 +93,7 @@ class Hasty:
 
 def page_of(picture, dpi=200):
     wide, high = picture.width * 72 / dpi, picture.height * 72 / dpi
-    return Page(1, wide, high, "", TextSource.NATIVE), Picture(np.asarray(picture), dpi)
+    return PageReading(1, wide, high, "", TextSource.NATIVE), Picture(np.asarray(picture), dpi)
 
 
 @pytest.mark.parametrize("turn", [0, slower(180)])

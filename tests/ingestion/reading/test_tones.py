@@ -13,7 +13,7 @@ from ingestion.reading.images.binarise import normalised, tone_of
 from ingestion.reading.images.render import Picture
 from ingestion.reading.ocr.engines import engine
 from ingestion.reading.ocr.page import read_picture
-from ingestion.reading.results import Box, Page, TextSource
+from ingestion.reading.results import Box, PageReading, TextSource
 from tests.ingestion.reading.papers import LINES, picture_of, read, save, typed
 from tests.marks import slower
 
@@ -59,7 +59,7 @@ def paper_of_tone(tone, **what):
 
 def read_pixels(pixels):
     picture = Picture(pixels, DPI)
-    page = Page(1, picture.width, picture.height, "", TextSource.NATIVE)
+    page = PageReading(1, picture.width, picture.height, "", TextSource.NATIVE)
     return read_picture(picture, page, engine("auto", "eng"), 30.0)
 
 

@@ -8,7 +8,7 @@ from ingestion.reading.images.render import Picture
 from ingestion.reading.images.variants import STEEP, View, skew_of
 from ingestion.reading.results import (
     Box,
-    Page,
+    PageReading,
     TextSource,
     Word,
 )
@@ -72,7 +72,7 @@ def test_a_word_of_the_text_layer_goes_with_the_picture(change):
     grey = np.full((2200, 1700), 255, np.uint8)
     grey[400:440, 300:500] = 0
     box = Box(*(edge * 72 / 200 for edge in (300, 400, 500, 440)))
-    page = Page(1, 612, 792, "RECEIVED", TextSource.NATIVE, (Word("RECEIVED", box, 100.0),))
+    page = PageReading(1, 612, 792, "RECEIVED", TextSource.NATIVE, (Word("RECEIVED", box, 100.0),))
     view = View.of(Picture(grey, 200), page)
     other = view.turned(270) if change == "turned" else view.straightened(7.0)
     rows, columns = np.nonzero(other.picture.grey < 128)

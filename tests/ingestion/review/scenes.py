@@ -7,14 +7,14 @@ from ingestion.models import Action
 from ingestion.review import decisions
 from ingestion.review.decision_rules import RULES, tells_site
 from ingestion.review.decisions import DecisionInput
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from ingestion.storage.archive import archive
 from tests.factories import make_user, verdict
 from tests.web.scenes import make_packet
 
 NOTE = "Ask the chair to sign page 2, and send the whole letter again."
 REASON = "The chair confirmed it by mail today."
-HARMFUL = verdict("IN_REVIEW", Finding("ACTIVE_CONTENT", facts={"kinds": "scripts"}))
+HARMFUL = verdict("IN_REVIEW", RuleFinding("ACTIVE_CONTENT", facts={"kinds": "scripts"}))
 
 
 def reviewer(name, printed_name, group="QA reviewers"):

@@ -5,7 +5,7 @@ import pytest
 from audit.ledger.queries import timeline
 from ingestion.models import ReviewRequest
 from ingestion.review import review_requests
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from tests.factories import make_read, make_site, make_user
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ def mara(site):
 
 
 def rejected(site):
-    return make_read(site, "cv", Finding("SIGNATURE_MISSING", 1, {"page": 1}), state="REJECTED")
+    return make_read(site, "cv", RuleFinding("SIGNATURE_MISSING", 1, {"page": 1}), state="REJECTED")
 
 
 def test_what_was_rejected_goes_to_review_with_the_sites_words(site, mara):

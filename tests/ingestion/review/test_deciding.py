@@ -17,7 +17,7 @@ from ingestion.review.decisions import (
     DecisionConflict,
     DecisionRefused,
 )
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from tests.factories import make_site, verdict
 from tests.ingestion.review.scenes import HARMFUL, NOTE, REASON, decide, ruling, signature
 from tests.web.scenes import (
@@ -416,6 +416,8 @@ def test_an_administrator_signs_as_nobody_else(sent, ines):
 
 
 def test_the_findings_of_a_doubt_ask_for_no_second_permission(sent, rafael):
-    document = sent(verdict("IN_REVIEW", Finding("OCR_LOW_CONFIDENCE", 1, {"what": "the date"})))
+    document = sent(
+        verdict("IN_REVIEW", RuleFinding("OCR_LOW_CONFIDENCE", 1, {"what": "the date"}))
+    )
     assert Action.RELEASE in open_to(rafael, document)
     assert ruling(Action.RELEASE).reason == REASON

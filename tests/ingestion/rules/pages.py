@@ -5,9 +5,9 @@ from datetime import date
 
 from ingestion.reading.results import (
     Box,
+    DocumentReading,
     MediaType,
-    Page,
-    Reading,
+    PageReading,
     TextSource,
     Word,
 )
@@ -34,11 +34,11 @@ def make_page(*lines, number=1, source=TextSource.NATIVE, confidence=100.0, sign
     text = "\n".join(line for line in lines if line.strip())
     dpi = 300 if source is TextSource.OCR else 0
     page = {"words": words, "marks": marks, "confidence": confidence, "dpi": dpi, **rest}
-    return Page(number, 612.0, 792.0, text, source, **page)
+    return PageReading(number, 612.0, 792.0, text, source, **page)
 
 
 def make_reading(*pages, fields=None, flags=(), signatures=()):
-    return Reading(
+    return DocumentReading(
         MediaType.PDF,
         pages,
         fields=fields or {},

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from ingestion.core.states import DocumentState
 from ingestion.reading.results import (
     Box,
+    DocumentReading,
     MediaType,
-    Reading,
     SignatureResult,
     TextSource,
     Unreadable,
@@ -23,7 +23,7 @@ from ingestion.rules.checks.verdict import (
 )
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import placeholders
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from ingestion.rules.messages import MESSAGES
 from tests.ingestion.rules.documents import CV, LICENCE, SOUND, make_document, make_signature
 from tests.ingestion.rules.pages import SITE, TODAY, checked, codes, make_page, make_reading
@@ -251,7 +251,7 @@ COARSE = {"source": TextSource.OCR, "confidence": 40.0, "dpi": 96}
 
 def test_a_coarse_scan_that_cannot_be_read_is_rejected_with_its_resolution():
     verdict = checked(make_document("irb-approval", **COARSE), declared="irb-approval")
-    assert verdict.primary == Finding("ILLEGIBLE_SCAN", 1, {"count": 1, "total": 1, "dpi": 96})
+    assert verdict.primary == RuleFinding("ILLEGIBLE_SCAN", 1, {"count": 1, "total": 1, "dpi": 96})
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_a_coarse_scan_that_cannot_be_read_is_rejected_with_its_resolution():
 def test_a_coarse_scan_that_shows_no_english_may_be_in_a_language_we_lack(lines):
     verdict = checked(make_reading(make_page(*lines, **COARSE)), declared="cv")
     assert "ILLEGIBLE_SCAN" not in codes(verdict)
-    assert Finding("OCR_LOW_CONFIDENCE", 1, {"what": "the text", "page": 1}) in verdict.findings
+    assert RuleFinding("OCR_LOW_CONFIDENCE", 1, {"what": "the text", "page": 1}) in verdict.findings
 
 
 def test_a_page_that_ocr_failed_at_is_not_called_illegible():
@@ -275,7 +275,7 @@ def test_a_page_that_ocr_failed_at_is_not_called_illegible():
 def test_a_page_of_which_much_was_passed_over_goes_to_review(uncovered, state):
     verdict = checked(make_document("medical-licence", **SCAN, uncovered=uncovered))
     assert verdict.state == state
-    passed_over = Finding("OCR_LOW_CONFIDENCE", 1, {"what": "all of the text", "page": 1})
+    passed_over = RuleFinding("OCR_LOW_CONFIDENCE", 1, {"what": "all of the text", "page": 1})
     assert verdict.primary == (passed_over if state == "IN_REVIEW" else None)
 
 
@@ -323,12 +323,12 @@ def test_a_file_that_cannot_be_read_is_rejected_for_its_own_reason(code):
 
 @given(st.lists(st.sampled_from(list(CODES)), max_size=6))
 def test_the_worst_disposition_decides_whatever_the_order(found):
-    verdict = verdict_of([Finding(code) for code in found])
+    verdict = verdict_of([RuleFinding(code) for code in found])
     worst = min((list(Disposition).index(CODES[code].disposition) for code in found), default=4)
     states = ("HELD", "REJECTED", "IN_REVIEW", "ARCHIVED", "ARCHIVED")
     assert verdict.state == states[worst]
     assert (verdict.primary is None) == (verdict.state is DocumentState.ARCHIVED)
-    assert verdict == verdict_of([Finding(code) for code in reversed(found)])
+    assert verdict == verdict_of([RuleFinding(code) for code in reversed(found)])
 
 
 LINES = st.sampled_from([line for lines, _ in SOUND.values() for line in lines])
@@ -350,7 +350,7 @@ def test_no_text_whatever_stops_the_checks(text):
 
 
 def test_a_reading_without_pages_is_judged_too():
-    empty = Reading(media_type=make_reading().media_type, pages=())
+    empty = DocumentReading(media_type=make_reading().media_type, pages=())
     assert checked(empty, declared="cv").primary.code == "DOC_TYPE_UNRECOGNIZED"
 
 

@@ -15,7 +15,7 @@ from ingestion.rules.finding_texts import (
     sentences,
     with_article,
 )
-from ingestion.rules.findings import Finding
+from ingestion.rules.findings import RuleFinding
 from ingestion.rules.messages import MESSAGES, PageWording
 
 PROGRAM = Path(ingestion.__file__).parent
@@ -229,7 +229,7 @@ def test_staff_read_what_to_check_and_no_advice_that_is_meant_for_sites(code):
 
 
 def found_on(*pages, **facts):
-    return [Finding("PHI_SUSPECTED", page, {**facts, "page": page}) for page in pages]
+    return [RuleFinding("PHI_SUSPECTED", page, {**facts, "page": page}) for page in pages]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_staff_read_which_pages_to_look_at():
 
 def test_a_sentence_that_names_no_page_is_followed_by_the_pages_of_its_findings():
     found = [
-        Finding("SITE_MISMATCH", page, {"named": "0417", "expected": "0203"}) for page in (2, 5)
+        RuleFinding("SITE_MISMATCH", page, {"named": "0417", "expected": "0203"}) for page in (2, 5)
     ]
     said = "This document names site 0417; it was sent for site 0203."
     assert grouped_sentences("SITE_MISMATCH", found[:1]).what == f"{said} See page 2."
@@ -262,7 +262,7 @@ def test_a_sentence_that_names_no_page_is_followed_by_the_pages_of_its_findings(
 
 def test_findings_with_different_facts_are_not_merged():
     found = [
-        Finding("SCHEMA_MISMATCH", 1, {"box": f"box {box}", "field": field, "page": 1})
+        RuleFinding("SCHEMA_MISMATCH", 1, {"box": f"box {box}", "field": field, "page": 1})
         for box, field in ((3, "research facilities"), (4, "clinical laboratories"))
     ]
     said = grouped_sentences("SCHEMA_MISMATCH", found, type_name="Form FDA 1572")
@@ -274,7 +274,7 @@ def test_findings_with_different_facts_are_not_merged():
 @every_code
 def test_old_findings_without_facts_can_always_be_grouped(code):
     for page in (0, 2):
-        said = grouped_sentences(code, [Finding(code, page), Finding(code, page + 1)])
+        said = grouped_sentences(code, [RuleFinding(code, page), RuleFinding(code, page + 1)])
         assert all("{" not in text for text in (said.what, said.why, said.do))
 
 

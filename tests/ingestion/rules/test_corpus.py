@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingestion.reading.results import Reading
+from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.classify import classify
 from tests.ingestion.rules.pages import checked, codes
 from tests.ingestion.rules.papers import read_all
@@ -22,7 +22,7 @@ def readings(corpus):
     kinds = {".pdf", ".png", ".tif", ".fuzz"}
     files = [path for path in sorted(corpus.iterdir()) if path.suffix in kinds]
     seen = {path.name: each for path, each in zip(files, read_all(files), strict=True)}
-    readable = {name: each for name, each in seen.items() if isinstance(each, Reading)}
+    readable = {name: each for name, each in seen.items() if isinstance(each, DocumentReading)}
     assert len(readable) > 50
     return readable
 

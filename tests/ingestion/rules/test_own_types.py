@@ -17,8 +17,8 @@ from ingestion.rules.classification.classify import classify
 from ingestion.rules.document_types import (
     SETTING,
     TYPES,
-    Source,
     TypesError,
+    TypesFile,
     catalogue,
     load,
 )
@@ -30,7 +30,7 @@ from tests.ingestion.rules.papers import make_paper
 ROOT = Path(__file__).resolve().parents[3]
 MANUAL = (ROOT / "docs" / "document-types.md").read_text(encoding="utf-8")
 EXAMPLE = re.search(r"```toml\n(.*?)```", MANUAL, re.DOTALL)[1]
-OURS = Source(
+OURS = TypesFile(
     "types.toml", Path(built_in.__file__).with_name("types.toml").read_text(encoding="utf-8")
 )
 CERTIFICATE = (
@@ -133,7 +133,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 def test_no_value_whatever_gives_a_traceback(key, wrong):
     table = tomllib.loads(EXAMPLE)["types"]["iata-certificate"] | {key: wrong}
     with suppress(TypesError):
-        load(OURS, Source("example.toml", EXAMPLE), Source("own.toml", as_toml(table)))
+        load(OURS, TypesFile("example.toml", EXAMPLE), TypesFile("own.toml", as_toml(table)))
 
 
 def as_toml(table):

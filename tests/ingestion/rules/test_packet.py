@@ -11,9 +11,9 @@ from ingestion.rules.messages import MESSAGES
 from ingestion.rules.site_file.cross_checks import gaps
 from ingestion.rules.site_file.requirements import (
     USUAL,
-    Each,
+    ExpectedDocument,
+    RequiredFor,
     Waived,
-    Wanted,
     requirements,
 )
 from tests.ingestion.rules.dossiers import IRB, LAB, PI, SUB, VALUES, dossier, paper
@@ -66,7 +66,7 @@ def test_a_letter_that_does_not_say_which_consent_form_it_approves_makes_no_gap(
 
 
 def test_a_study_can_ask_for_a_certificate_of_everybody_on_the_delegation_log():
-    wanted = [Wanted("gcp-certificate", Each.DELEGATED)]
+    wanted = [ExpectedDocument("gcp-certificate", RequiredFor.DELEGATED)]
     papers = dossier()
     required = requirements(wanted, papers, (), TODAY)
     assert [(one.whose, one.standing) for one in required if one.named_on] == [

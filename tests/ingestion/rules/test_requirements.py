@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from ingestion.rules.site_file.requirements import (
     USUAL,
-    Each,
-    Standing,
+    ExpectedDocument,
+    RequiredFor,
+    RequirementStatus,
     Waived,
-    Wanted,
     requirements,
 )
 from tests.ingestion.rules.dossiers import LAB, PI, SUB, dossier, paper
 
 TODAY = date(2026, 11, 20)
-CV = Wanted("cv", Each.TEAM)
-LICENCE = Wanted("medical-licence")
-S = Standing
+CV = ExpectedDocument("cv", RequiredFor.TEAM)
+LICENCE = ExpectedDocument("medical-licence")
+S = RequirementStatus
 
 
 def standing_of(*papers, waived=(), wanted=LICENCE):

@@ -9,9 +9,9 @@ from django.test.utils import CaptureQueriesContext
 from audit.ledger.queries import timeline
 from ingestion.models import Batch, Chunk, Document, Finding, Packet
 from ingestion.reading.results import (
+    DocumentReading,
     MediaType,
-    Page,
-    Reading,
+    PageReading,
     TextSource,
 )
 from ingestion.rules.fields.extraction import FieldValue
@@ -25,13 +25,13 @@ from tests.web.scenes import (
 )
 
 RECORDS = [Batch, Packet, Document, Finding, Chunk]
-TYPED = Page(1, 612, 792, "typed", TextSource.NATIVE)
+TYPED = PageReading(1, 612, 792, "typed", TextSource.NATIVE)
 TYPED_TOO = dataclasses.replace(TYPED, number=2)
-SCANNED = Page(
+SCANNED = PageReading(
     3, 612, 792, "seen", TextSource.OCR, confidence=91.2, dpi=200, turned=180, uncovered=0.123
 )
 SCANNED = dataclasses.replace(SCANNED, turned=180)
-LOST = Page(4, 612, 792, "", TextSource.OCR, error="timeout")
+LOST = PageReading(4, 612, 792, "", TextSource.OCR, error="timeout")
 LISTS = [*(f"ingestion/{model.__name__.lower()}" for model in RECORDS)]
 LISTS += [f"clinical_sites/{name}" for name in ("site", "portal", "study", "user", "membership")]
 
@@ -92,7 +92,9 @@ def test_a_document_shows_its_findings_in_sentences(as_role, packet):
 
 def test_a_document_shows_what_was_read_on_it_and_how(as_role, site):
     fields = (FieldValue("approval_date", "2026-03-12", 3, "ocr", 87.4),)
-    reading = Reading(MediaType.PDF, (TYPED, TYPED_TOO, SCANNED, LOST), engine="tesseract 5.3.0")
+    reading = DocumentReading(
+        MediaType.PDF, (TYPED, TYPED_TOO, SCANNED, LOST), engine="tesseract 5.3.0"
+    )
     found = dataclasses.replace(FILED, fields=fields, evidence='"IRB APPROVAL" on page 1')
     document = make_packet(site, make_user(sites=(site,)), found, reading=reading).documents.get()
     page = text(as_role("QA reviewers").get(f"/admin/ingestion/document/{document.pk}/change/"))
