@@ -141,8 +141,12 @@ def s3():
 
 @pytest.fixture(scope="session")
 def corpus() -> Path:
-    """The real documents beside the checkout; they may not be copied into it."""
+    """Return the folder of real documents beside the checkout, which may not be copied into it.
+
+    Where it is missing, `tests/ingestion/test_real_documents.py` still reads those of the
+    repository, in `tests/documents`.
+    """
     folder = Path(__file__).resolve().parents[2] / "shared" / "corpus"
     if not folder.is_dir():
-        pytest.skip("the corpus of real documents is not here (../shared/corpus)")
+        pytest.skip("the larger set of real documents is not here (../shared/corpus)")
     return folder
