@@ -71,7 +71,7 @@ class PortalLimit(Protocol):
         ...
 
     async def give_back(self, reservation: SlotReservation, unused: int) -> None:
-        """Give the last `unused` slots back, unless somebody reserved after this reservation."""
+        """Give the last `unused` slots back, unless there is a later reservation."""
         ...
 
     async def report_outcome(self, outcome: RequestOutcome) -> PortalHealth:

@@ -62,9 +62,9 @@ class _HeldChunk:
     def name(self) -> str:
         """Return how the log names the chunk."""
         items = [item.doc_id for item in self.lease.items if item.document in self.unfinished]
-        shown = ", ".join(items[:MAX_DOCUMENTS_IN_LOG])
-        shown += ", ..." if len(items) > MAX_DOCUMENTS_IN_LOG else ""
-        return f"chunk {self.lease.chunk} of batch {self.lease.batch} ({shown or 'all done'})"
+        documents = ", ".join(items[:MAX_DOCUMENTS_IN_LOG])
+        documents += ", ..." if len(items) > MAX_DOCUMENTS_IN_LOG else ""
+        return f"chunk {self.lease.chunk} of batch {self.lease.batch} ({documents or 'all done'})"
 
     @property
     def is_being_fed(self) -> bool:

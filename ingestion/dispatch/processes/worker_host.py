@@ -97,7 +97,7 @@ class HostProcess:
         self._is_killing, self._is_stopping = self._is_stopping, True
 
     def _pause(self, seconds: float) -> None:
-        """Wait, until a signal comes. Waking up more often to look would cost more than a tick."""
+        """Wait, until a signal comes. Polling more often would cost more than a tick."""
         select.select([self._signalled], [], [], seconds)
 
     def _tick(self) -> None:

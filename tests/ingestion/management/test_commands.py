@@ -58,11 +58,11 @@ def reject_all(code="DOWNLOAD_FAILED", *, held=False):
 
 
 @pytest.fixture
-def work_between_looks(monkeypatch):
-    """Whoever waits for a batch finds it worked at the second look."""
-    look = progress.until_final
+def work_between_polls(monkeypatch):
+    """The batch that a command waits for is finished at the second poll."""
+    until_final = progress.until_final
     monkeypatch.setattr(
-        progress, "until_final", lambda batch: look(batch, sleep=lambda _: reject_all())
+        progress, "until_final", lambda batch: until_final(batch, sleep=lambda _: reject_all())
     )
 
 
@@ -74,9 +74,9 @@ def test_a_manifest_is_registered_and_its_batch_is_named(manifest, capsys):
 
 def test_the_json_form_has_the_keys_that_scripts_read(manifest, capsys):
     call_command("ingest_manifest", manifest({}), as_json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert set(told) == {"batch", "status", "documents", "states", "codes", "seconds"}
-    assert told["states"] == {"RECEIVED": 1}
+    result = json.loads(capsys.readouterr().out)
+    assert set(result) == {"batch", "status", "documents", "states", "codes", "seconds"}
+    assert result["states"] == {"RECEIVED": 1}
 
 
 def test_a_faulty_manifest_registers_nothing_and_names_every_fault(manifest):
@@ -100,15 +100,15 @@ def test_a_manifest_that_is_not_there_is_a_sentence_and_no_traceback(tmp_path):
         call_command("ingest_manifest", str(tmp_path / "nothing.ndjson"))
 
 
-@pytest.mark.usefixtures("work_between_looks")
+@pytest.mark.usefixtures("work_between_polls")
 def test_waiting_ends_with_the_batch_and_tells_what_became_of_it(manifest, capsys):
     call_command("ingest_manifest", manifest({}), wait=True, as_json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert told["status"] == BatchState.COMPLETED
-    assert told["codes"] == {"DOWNLOAD_FAILED": 1}
+    result = json.loads(capsys.readouterr().out)
+    assert result["status"] == BatchState.COMPLETED
+    assert result["codes"] == {"DOWNLOAD_FAILED": 1}
 
 
-@pytest.mark.usefixtures("work_between_looks")
+@pytest.mark.usefixtures("work_between_polls")
 def test_a_wait_without_a_worker_says_so(manifest, capsys, monkeypatch):
     monkeypatch.setattr(waiting, "SILENCE_SECONDS", -1.0)
     call_command("ingest_manifest", manifest({}), wait=True)
@@ -227,12 +227,12 @@ def run(settings, *arguments, **options):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_at_the_ceiling_a_script_is_told_by_exit_code_75_and_a_sentence(manifest, settings):
+def test_at_capacity_the_exit_code_is_75_and_a_message_says_why(manifest, settings):
     make_batch(documents=2)
-    told = run(settings, "ingest_manifest", manifest({}), MAX_UNFINISHED_DOCUMENTS="2")
-    assert told.returncode == 75
-    assert "nothing was registered. Try again in 10 minutes." in told.stderr
-    assert "Traceback" not in told.stderr
+    result = run(settings, "ingest_manifest", manifest({}), MAX_UNFINISHED_DOCUMENTS="2")
+    assert result.returncode == 75
+    assert "nothing was registered. Try again in 10 minutes." in result.stderr
+    assert "Traceback" not in result.stderr
     assert Batch.objects.count() == 1
 
 
@@ -285,8 +285,8 @@ def test_whoever_waits_can_be_killed_and_the_work_does_not_notice(manifest, sett
 def test_a_batch_is_cancelled_by_its_reference(capsys):
     batch = make_batch(documents=2)
     call_command("cancel", batch.reference)
-    told = capsys.readouterr().out
-    assert told.startswith(f"Batch {batch.reference}: CANCELLED, 2 of 2 documents settled")
+    result = capsys.readouterr().out
+    assert result.startswith(f"Batch {batch.reference}: CANCELLED, 2 of 2 documents settled")
 
 
 @pytest.mark.parametrize(
@@ -302,13 +302,13 @@ def test_a_batch_that_is_not_there_or_over_cannot_be_cancelled(reference, why):
 def test_a_refusal_is_exit_code_1_for_a_script(tmp_path, settings):
     file = tmp_path / "empty.ndjson"
     file.write_text("")
-    told = run(settings, "ingest_manifest", str(file))
-    assert told.returncode == 1
-    assert "it is empty; a manifest names at least one document" in told.stderr
-    assert "Traceback" not in told.stderr
+    result = run(settings, "ingest_manifest", str(file))
+    assert result.returncode == 1
+    assert "it is empty; a manifest names at least one document" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
-def test_an_installation_without_a_secret_is_told_what_to_write(settings):
+def test_an_installation_without_a_secret_key_prints_what_to_set(settings):
     bare = environment(settings) | {"SECRET_KEY": "", "DJANGO_SETTINGS_MODULE": "config.settings"}
     command = [sys.executable, "manage.py", "check"]
     run = subprocess.run(command, env=bare, capture_output=True, text=True, check=False)
