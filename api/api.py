@@ -27,9 +27,11 @@ from api import (
     sites,
 )
 from api.problems import Problem
-from ingestion.intake.corrections import NotToCorrect
-from ingestion.intake.quotas import NoRoom, OverQuota
-from ingestion.intake.registration import AtCapacity, KeyReused, Refused
+from ingestion.intake.admission import AtCapacity
+from ingestion.intake.corrections import CorrectionRefused
+from ingestion.intake.manifest import SubmissionRefused
+from ingestion.intake.quotas import QuotaExceeded, SpoolFull
+from ingestion.intake.submission import IdempotencyKeyReused
 
 logger = logging.getLogger(__name__)
 DESCRIPTION = (
@@ -94,16 +96,16 @@ def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     return problems.answer(request, said)
 
 
-def _refused(request: HttpRequest, error: Refused) -> HttpResponse:
+def _refused(request: HttpRequest, error: SubmissionRefused) -> HttpResponse:
     return problems.answer(request, problems.refused(error.faults))
 
 
-def _key_reused(request: HttpRequest, error: KeyReused) -> HttpResponse:
+def _key_reused(request: HttpRequest, error: IdempotencyKeyReused) -> HttpResponse:
     detail = "The key was used for another submission. Send this one under a new key."
     return problems.answer(request, Problem(422, detail, kind=problems.KEY_REUSED))
 
 
-def _not_to_correct(request: HttpRequest, error: NotToCorrect) -> HttpResponse:
+def _not_to_correct(request: HttpRequest, error: CorrectionRefused) -> HttpResponse:
     return problems.answer(request, Problem(409, str(error)))
 
 
@@ -118,8 +120,8 @@ def _at_capacity(request: HttpRequest, error: AtCapacity) -> HttpResponse:
     return problems.answer(request, said)
 
 
-def _over_quota(request: HttpRequest, error: OverQuota) -> HttpResponse:
-    status = 507 if isinstance(error, NoRoom) else 429
+def _over_quota(request: HttpRequest, error: QuotaExceeded) -> HttpResponse:
+    status = 507 if isinstance(error, SpoolFull) else 429
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
     said = Problem(status, str(error), kind=problems.OVER_QUOTA, headers=headers)
     return problems.answer(request, said)
@@ -143,12 +145,12 @@ def _ours(request: HttpRequest, error: Exception) -> HttpResponse:
 
 _HANDLERS: dict[type[Exception], Any] = {
     Problem: _problem,
-    Refused: _refused,
-    KeyReused: _key_reused,
-    OverQuota: _over_quota,
-    NoRoom: _over_quota,
+    SubmissionRefused: _refused,
+    IdempotencyKeyReused: _key_reused,
+    QuotaExceeded: _over_quota,
+    SpoolFull: _over_quota,
     AtCapacity: _at_capacity,
-    NotToCorrect: _not_to_correct,
+    CorrectionRefused: _not_to_correct,
     Http404: _not_found,
     AuthenticationError: _unauthenticated,
     HttpError: _ninjas_own,

@@ -25,8 +25,8 @@ from api.schemas import (
 )
 from ingestion.core.states import SETTLED_STATES, BatchState
 from ingestion.documents import batches, progress, results
-from ingestion.documents.progress import Progress
-from ingestion.documents.transitions import By
+from ingestion.documents.progress import BatchProgress
+from ingestion.documents.transitions import Actor
 from ingestion.models import Batch
 from sites.models import ApiToken, Scope
 
@@ -80,7 +80,7 @@ def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Re
         raise Problem(403, "A batch is cancelled by who submitted it, or by operations.")
     if found.state != BatchState.CANCELLED:
         try:
-            batches.cancel(found, by=By(request.auth.actor, request.auth.role))
+            batches.cancel_batch(found, by=Actor(request.auth.actor, request.auth.role))
         except batches.AlreadyFinal as error:
             raise Problem(409, f"There is nothing to cancel: {error}.") from None
     return standing(request, response, found)
@@ -94,11 +94,11 @@ def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Re
 )
 def batch_manifest(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
     found = of(request.auth, reference)
-    now = progress.of(found)
+    now = progress.get_progress(found)
     if not now.is_final:
         headers = {"Retry-After": str(_poll_hint(now))}
         raise Problem(409, "The batch is not final yet.", headers=headers)
-    said = [ResultOut.model_validate(each.as_json()) for each in results.of_batch(found)]
+    said = [ResultOut.model_validate(each.as_json()) for each in results.list_results(found)]
     manifest = ManifestOut(batch=found.reference, status=now.state, documents=said)
     response["ETag"] = etag = _tag(manifest.model_dump_json())
     return _unchanged(request, response, etag) or manifest
@@ -106,9 +106,9 @@ def batch_manifest(request: ApiRequest, response: HttpResponse, reference: Path[
 
 def _may_cancel(token: ApiToken, batch: Batch) -> bool:
     """Its owner's own; anybody's only for who may operate, and with a token that may."""
-    if batches.may_cancel(batch, actor=token.owner):
+    if batches.can_cancel(batch, actor=token.owner):
         return True
-    return token.may(Scope.OPERATE) and batches.may_cancel(batch, user=token.user)
+    return token.may(Scope.OPERATE) and batches.can_cancel(batch, user=token.user)
 
 
 def of(token: ApiToken, reference: str) -> Batch:
@@ -141,13 +141,13 @@ def standing(request: ApiRequest, response: HttpResponse, batch: Batch) -> Any:
     return Status(200 if now.is_final else 202, _out(request, batch, now))
 
 
-def _looked_at(request: ApiRequest, response: HttpResponse, batch: Batch) -> Progress:
+def _looked_at(request: ApiRequest, response: HttpResponse, batch: Batch) -> BatchProgress:
     seconds = waiting.preferred(request.headers.get("Prefer", ""))
     if not seconds:
-        return progress.of(batch)
+        return progress.get_progress(batch)
     with waiting.seats.one() as seated:
         if not seated:
-            return progress.of(batch)
+            return progress.get_progress(batch)
         response["Preference-Applied"] = f"wait={seconds}"
         return progress.wait_until_final(batch, seconds)
 
@@ -163,7 +163,7 @@ def _unchanged(request: HttpRequest, response: HttpResponse, etag: str) -> HttpR
     return conditional
 
 
-def _poll_hint(now: Progress) -> int:
+def _poll_hint(now: BatchProgress) -> int:
     """A tenth of its age, within bounds: seldom asked when it takes long. Whole seconds always.
 
     Clients in use parse a date in Retry-After with parseInt, and then poll without a pause.
@@ -171,7 +171,7 @@ def _poll_hint(now: Progress) -> int:
     return min(max(round(now.seconds / 10), SHORTEST_POLL), LONGEST_POLL)
 
 
-def _etag(now: Progress) -> str:
+def _etag(now: BatchProgress) -> str:
     """Weak: it changes with what became of the documents, not with every second that passes.
 
     `states` and `codes` are sorted.
@@ -183,7 +183,7 @@ def _tag(said: str) -> str:
     return f'W/"{hashlib.sha256(said.encode()).hexdigest()[:32]}"'
 
 
-def _out(request: HttpRequest, batch: Batch, now: Progress) -> BatchOut:
+def _out(request: HttpRequest, batch: Batch, now: BatchProgress) -> BatchOut:
     url = address(request, batch)
     return BatchOut(
         id=batch.reference,

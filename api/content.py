@@ -20,14 +20,14 @@ from api.problems import Problem
 from api.ranges import NotSatisfiable, Part, asked_part
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from ingestion.documents import downloads
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.models import Document
 from ingestion.reading.results import SUFFIXES
 
 REASON = "X-Reason"  # the header in which a token of operations says why
 _BLOCK = 1 << 16  # bytes
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
-_KINDS = sorted({*SUFFIXES.values(), downloads.UNKNOWN})
+_KINDS = sorted({*SUFFIXES.values(), downloads.DEFAULT_MEDIA_TYPE})
 _BYTES = {"content": dict.fromkeys(_KINDS, _BINARY)}
 DESCRIBED: dict[str, Any] = {"responses": {200: _BYTES, 206: _BYTES}}
 
@@ -96,7 +96,7 @@ def _answer(
 
 
 def _record(request: ApiRequest, document: Document, content: IO[bytes], part: Part | None) -> None:
-    by = By(request.auth.actor, request.auth.role)
+    by = Actor(request.auth.actor, request.auth.role)
     if part is None:
         downloads.record_download(document, content, by=by, reason=_reason(request))
     else:
@@ -114,9 +114,9 @@ def _blocks(content: IO[bytes], left: int) -> Iterator[bytes]:
 
 
 def _described(response: HttpResponseBase, document: Document) -> HttpResponseBase:
-    name = downloads.name_of(document)
+    name = downloads.get_filename(document)
     digest = base64.b64encode(bytes.fromhex(document.sha256)).decode()
-    response["Content-Type"] = downloads.media_type(name)
+    response["Content-Type"] = downloads.get_media_type(name)
     response["Content-Disposition"] = content_disposition_header(True, name)
     response["Repr-Digest"] = f"sha-256=:{digest}:"
     response["Accept-Ranges"] = "bytes"

@@ -28,10 +28,10 @@ from api.schemas import (
 )
 from ingestion.core.states import DocumentState
 from ingestion.documents import downloads
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import declarations
-from ingestion.intake.declarations import Declared
-from ingestion.intake.registration import Fault, Refused
+from ingestion.intake.declarations import Declaration
+from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.models import Document
 from ingestion.rules.finding_texts import sentences
 from sites.models import ApiToken, Scope
@@ -97,16 +97,16 @@ def correct_declaration(request: ApiRequest, document_id: Path[Number]) -> Docum
     """Its checks run again on the same bytes. The change is on record, with its reason."""
     document = _of(request.auth, document_id)
     asked = request_bodies.shaped(DeclarationIn, request_bodies.sent_json(request))
-    declared = Declared(asked.document_type, asked.person)
-    if why := declarations.refusal(document):
+    declared = Declaration(asked.document_type, asked.person)
+    if why := declarations.explain_refusal(document):
         raise Problem(409, why)
-    field, sentence = declarations.fault(document, declared)
+    field, sentence = declarations.find_fault(document, declared)
     if sentence:
-        raise Refused([Fault(0, field, sentence)])
-    by = By(request.auth.actor, request.auth.role)
+        raise SubmissionRefused([SubmissionFault(0, field, sentence)])
+    by = Actor(request.auth.actor, request.auth.role)
     try:
-        declarations.correct(document, declared, asked.reason, by=by)
-    except declarations.NotRedeclared as refused:
+        declarations.correct_declaration(document, declared, asked.reason, by=by)
+    except declarations.RedeclarationRefused as refused:
         raise Problem(409, str(refused)) from refused
     return one_document(request, document_id)
 
@@ -151,7 +151,7 @@ def _address(request: HttpRequest, document: Document, view: str = "one_document
 
 
 def _line(request: HttpRequest, document: Document) -> dict[str, Any]:
-    is_open = downloads.is_open(document)
+    is_open = downloads.is_file_open(document)
     return {
         "id": document.pk,
         "site_id": document.site.site_id,

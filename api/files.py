@@ -11,7 +11,8 @@ from api import visibility
 from api.auth import ApiRequest
 from api.problems import Problem
 from api.schemas import FilesIn
-from ingestion.intake.registration import Fault, Refused, UploadedDocument
+from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
+from ingestion.intake.registration import UploadedDocument
 from ingestion.models import Document
 from ingestion.reading.results import SUFFIXES
 from sites.models import ApiToken, Site
@@ -39,17 +40,17 @@ def site_of(token: ApiToken, site_id: str) -> Site:
     found = visibility.sites(token).filter(site_id=site_id).first() if "\0" not in site_id else None
     if found is None:
         message = f"there is no site {site_id!r}" if site_id else "is missing"
-        raise Refused([Fault(0, "site_id", message)])
+        raise SubmissionRefused([SubmissionFault(0, "site_id", message)])
     return found
 
 
 def named(request: ApiRequest, packet: FilesIn, site: Site) -> list[UploadedDocument]:
-    """Every file with what it is. Raises Refused; nothing is dropped without a word."""
+    """Every file with what it is. Raises SubmissionRefused; nothing is dropped without a word."""
     sent = _by_name(request)
     corrected = _corrected(packet, site, request.auth)
     faults = [*_faults(packet, sent), *_not_described(request, packet, sent)]
     if faults := [*faults, *_not_there(packet, corrected)]:
-        raise Refused(faults)
+        raise SubmissionRefused(faults)
     return [
         UploadedDocument(
             line.file,
@@ -68,10 +69,10 @@ def _corrected(packet: FilesIn, site: Site, token: ApiToken) -> dict[int, Docume
     return visibility.documents(token).filter(site=site).in_bulk(numbers) if numbers else {}
 
 
-def _not_there(packet: FilesIn, corrected: dict[int, Document]) -> Iterator[Fault]:
+def _not_there(packet: FilesIn, corrected: dict[int, Document]) -> Iterator[SubmissionFault]:
     for number, line in enumerate(packet.documents, start=1):
         if line.corrects and line.corrects not in corrected:
-            yield Fault(number, "corrects", f"the site has no document {line.corrects}")
+            yield SubmissionFault(number, "corrects", f"the site has no document {line.corrects}")
 
 
 def _by_name(request: HttpRequest) -> Sent:
@@ -84,12 +85,14 @@ def _by_name(request: HttpRequest) -> Sent:
     return sent
 
 
-def _faults(packet: FilesIn, sent: Sent) -> Iterator[Fault]:
+def _faults(packet: FilesIn, sent: Sent) -> Iterator[SubmissionFault]:
     if len(packet.documents) > settings.MAX_UPLOAD_FILES:
-        yield Fault(0, "documents", f"are more than {settings.MAX_UPLOAD_FILES} in one packet")
+        yield SubmissionFault(
+            0, "documents", f"are more than {settings.MAX_UPLOAD_FILES} in one packet"
+        )
     for number, line in enumerate(packet.documents, start=1):
         if message := _unacceptable(line.file, sent.get(line.file, [])):
-            yield Fault(number, "file", message)
+            yield SubmissionFault(number, "file", message)
 
 
 def _unacceptable(name: str, sent: list["UploadedFile[bytes]"]) -> str:
@@ -102,9 +105,11 @@ def _unacceptable(name: str, sent: list["UploadedFile[bytes]"]) -> str:
     return "" if sent[0].size else "is empty"
 
 
-def _not_described(request: HttpRequest, packet: FilesIn, sent: Sent) -> Iterator[Fault]:
+def _not_described(request: HttpRequest, packet: FilesIn, sent: Sent) -> Iterator[SubmissionFault]:
     described = {line.file for line in packet.documents}
     for name in sent.keys() - described:
-        yield Fault(0, FILES, f"{name} is a file that `documents` does not name")
+        yield SubmissionFault(0, FILES, f"{name} is a file that `documents` does not name")
     for part in request.FILES.keys() - {PACKET, FILES}:
-        yield Fault(0, part, f"is no part that is known here; files are parts named `{FILES}`")
+        yield SubmissionFault(
+            0, part, f"is no part that is known here; files are parts named `{FILES}`"
+        )

@@ -53,7 +53,7 @@ def _database() -> str:
 
 
 def _queue() -> str:
-    seconds = work_status.oldest_due_seconds()
+    seconds = work_status.get_oldest_due_seconds()
     if seconds <= settings.READY_QUEUE_SECONDS:
         return ""
     return f"work is due since {seconds:.0f} seconds, and no worker takes it"
@@ -62,5 +62,5 @@ def _queue() -> str:
 _CHECKS: dict[str, Callable[[], str]] = {
     "database": _database,
     "queue": _queue,
-    "disk": disk_space.low,
+    "disk": disk_space.describe_low_space,
 }

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from api import problems
 from api.problems import Problem
-from ingestion.intake.registration import Submission
+from ingestion.intake.submission import Submission
 from ingestion.models import BatchSource
 from sites.models import ApiToken
 

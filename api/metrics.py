@@ -66,7 +66,7 @@ class _Rows(Collector):
         yield _gauge(
             "oldest_due_seconds",
             "How long the oldest due chunk has been waiting for a worker.",
-            work_status.oldest_due_seconds(),
+            work_status.get_oldest_due_seconds(),
         )
         yield _gauge(
             "portals_down",
@@ -116,8 +116,8 @@ def _held() -> Metric:
 def _free() -> Metric:
     said = "Bytes left on the disk of each folder."
     family = GaugeMetricFamily("siteledger_disk_free_bytes", said, labels=["folder"])
-    for folder, setting in disk_space.folders().items():
-        family.add_metric([folder], disk_space.free_bytes(setting))
+    for folder, setting in disk_space.list_folders().items():
+        family.add_metric([folder], disk_space.get_free_bytes(setting))
     return family
 
 

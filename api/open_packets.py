@@ -40,14 +40,10 @@ from api.schemas import (
     answers,
 )
 from ingestion.intake import open_packets, upload_sessions
+from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.intake.open_packets import DeclaredFile
 from ingestion.intake.quotas import MAX_PART_BYTES
-from ingestion.intake.registration import (
-    Fault,
-    Refused,
-    UploadedDocument,
-    refuse_faulty,
-)
+from ingestion.intake.registration import UploadedDocument, validate_files
 from ingestion.models import Batch, BatchSource, OpenPacket, Upload
 from ingestion.reading.results import SUFFIXES
 from sites.models import ApiToken, Scope
@@ -119,14 +115,16 @@ def put_file(
     packet = _of(request, packet_id)
     if number >= len(packet.files):
         raise problems.not_found("file")
-    expected = open_packets.declared(packet)[number]
+    expected = open_packets.list_declared_files(packet)[number]
     status, upload = _receive(request, packet, number)
     if _is_part(request):
         response["Upload-Offset"] = str(upload.offset)
     digest = base64.b64encode(bytes.fromhex(expected.sha256)).decode()
     response["ETag"], response["Repr-Digest"] = f'"{expected.sha256}"', f"sha-256=:{digest}:"
     response["Deprecation"] = DEPRECATED
-    return Status(status, _file(request, packet, number, open_packets.uploads(packet)))
+    return Status(
+        status, _file(request, packet, number, open_packets.get_uploads_by_number(packet))
+    )
 
 
 @router.delete(
@@ -137,26 +135,26 @@ def put_file(
 )
 def drop_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Any:
     """Nothing of it was registered. It no longer counts towards the quota of open packets."""
-    open_packets.forget(_of(request, packet_id))
+    open_packets.discard_packet(_of(request, packet_id))
     return Status(204, None)
 
 
 def _receive(request: ApiRequest, packet: OpenPacket, number: int) -> tuple[int, Upload]:
     """Keep what the request brings of a file. Return the status of the answer, and the upload."""
     if not _is_part(request):
-        _refuse_other(request, open_packets.declared(packet)[number])
+        _refuse_other(request, open_packets.list_declared_files(packet)[number])
     try:
-        upload = open_packets.upload_of(packet, number)
+        upload = open_packets.get_or_begin_upload(packet, number)
         if upload.is_complete:
             return 200, upload
         upload = (_put_part if _is_part(request) else _put_whole)(request, upload)
-    except upload_sessions.NotAsDeclared:
+    except upload_sessions.DigestMismatch:
         raise _not_as_declared("SHA-256") from None
-    except upload_sessions.WrongOffset as error:
+    except upload_sessions.OffsetConflict as error:
         raise _wrong_offset(error.received) from None
     except IntegrityError:  # another request began the same upload at the same moment
         raise _wrong_offset(0) from None
-    except upload_sessions.Gone:  # submitted or dropped meanwhile
+    except upload_sessions.UploadNotFound:  # submitted or dropped meanwhile
         raise _gone(request, str(packet.pk)) from None
     return 201 if upload.is_complete else 202, upload
 
@@ -166,7 +164,7 @@ def _is_part(request: ApiRequest) -> bool:
 
 
 def _put_whole(request: ApiRequest, upload: Upload) -> Upload:
-    return upload_sessions.receive_whole(upload, _blocks(request))
+    return upload_sessions.receive_whole_file(upload, _blocks(request))
 
 
 def _put_part(request: ApiRequest, upload: Upload) -> Upload:
@@ -181,8 +179,8 @@ def _put_part(request: ApiRequest, upload: Upload) -> Upload:
     if request_bodies.length(request, megabytes=settings.MAX_DOCUMENT_MB) != last - first + 1:
         raise Problem(400, "Content-Length and Content-Range do not agree.")
     if upload.offset == upload.length:  # the server died before it joined the parts
-        return upload_sessions.finish(upload)
-    return upload_sessions.append(upload, first, _blocks(request))
+        return upload_sessions.finish_upload(upload)
+    return upload_sessions.append_part(upload, first, _blocks(request))
 
 
 def _wrong_offset(received: int) -> Problem:
@@ -198,7 +196,7 @@ def opened(request: ApiRequest, response: HttpResponse, asked: OpenIn, key: str)
         owner=request.auth.owner, key=key, site=site, priority=asked.priority, files=expected
     )
     if batch := _submitted(request.auth, str(packet.pk)):
-        open_packets.forget(packet)
+        open_packets.discard_packet(packet)
         raise _closed(request, batch)
     response["Location"] = _address(request, "open_packet", packet.pk)
     return Status(201, _out(request, packet))
@@ -215,7 +213,7 @@ def _submit(request: ApiRequest, packet_id: str) -> Batch:
         request.auth, BatchSource.UPLOAD, priority=packet.priority, key=_key(packet_id)
     )
     try:
-        return open_packets.submit(packet, submission=submission).batch
+        return open_packets.submit_packet(packet, submission=submission).batch
     except (open_packets.MissingFiles, FileNotFoundError) as error:
         # Two requests that submit at once get the same batch.
         if batch := _submitted(request.auth, packet_id):
@@ -229,8 +227,8 @@ def _submit(request: ApiRequest, packet_id: str) -> Batch:
 
 def _of(request: ApiRequest, packet_id: str) -> OpenPacket:
     try:
-        return open_packets.find(UUID(packet_id), owner=request.auth.owner)
-    except (open_packets.NotOpen, ValueError):
+        return open_packets.find_open_packet(UUID(packet_id), owner=request.auth.owner)
+    except (open_packets.OpenPacketNotFound, ValueError):
         raise _gone(request, packet_id) from None
 
 
@@ -260,16 +258,16 @@ def _refuse_unacceptable(expected: list[DeclaredFile]) -> None:
     """All that can be told before a byte has come."""
     faults = []
     if len(expected) > settings.MAX_UPLOAD_FILES:
-        faults.append(Fault(0, "files", f"are more than {settings.MAX_UPLOAD_FILES}"))
+        faults.append(SubmissionFault(0, "files", f"are more than {settings.MAX_UPLOAD_FILES}"))
     for number, each in enumerate(expected, start=1):
         if PurePath(each.filename).suffix.lower() not in SUFFIXES:
-            faults.append(Fault(number, "filename", "is not a PDF or a scan by its name"))
+            faults.append(SubmissionFault(number, "filename", "is not a PDF or a scan by its name"))
         if each.size > settings.MAX_DOCUMENT_MB * 1_000_000:
-            faults.append(Fault(number, "size", f"is over {settings.MAX_DOCUMENT_MB} MB"))
+            faults.append(SubmissionFault(number, "size", f"is over {settings.MAX_DOCUMENT_MB} MB"))
     if faults:
-        raise Refused(faults)
+        raise SubmissionRefused(faults)
     nothing = File(io.BytesIO())
-    refuse_faulty(
+    validate_files(
         [UploadedDocument(e.filename, e.document_type, e.person, nothing) for e in expected]
     )
 
@@ -313,7 +311,7 @@ def _address(request: HttpRequest, view: str, *where: Any) -> str:
 def _file(
     request: HttpRequest, packet: OpenPacket, number: int, uploads: dict[int, Upload]
 ) -> FileOut:
-    expected, upload = open_packets.declared(packet)[number], uploads.get(number)
+    expected, upload = open_packets.list_declared_files(packet)[number], uploads.get(number)
     return FileOut(
         number=number,
         filename=expected.filename,
@@ -325,7 +323,7 @@ def _file(
 
 
 def _out(request: HttpRequest, packet: OpenPacket) -> OpenPacketOut:
-    uploads = open_packets.uploads(packet)
+    uploads = open_packets.get_uploads_by_number(packet)
     return OpenPacketOut(
         id=str(packet.pk),
         site_id=packet.site.site_id,

@@ -106,7 +106,9 @@ def _of_lines(request: ApiRequest, body: Any, key: str) -> Batch:
         raise Problem(422, "The body has to be an object with a list of `documents`.")
     # The lines go to the reader of manifests as they are: it names all their faults at once.
     envelope = request_bodies.shaped(PacketIn, {**body, "documents": [_A_LINE]})
-    lines = manifest.read(orjson.dumps(documents).decode(), sites=visibility.sites(request.auth))
+    lines = manifest.read_manifest(
+        orjson.dumps(documents).decode(), sites=visibility.sites(request.auth)
+    )
     submission = keys.submission(
         request.auth, BatchSource.MANIFEST, priority=envelope.priority, key=key
     )

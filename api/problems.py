@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from ingestion.intake.manifest import Fault
+from ingestion.intake.manifest import SubmissionFault
 
 MEDIA_TYPE = "application/problem+json"
 # Kinds that a program may want to tell apart beyond the status. The rest are "about:blank".
@@ -42,7 +42,7 @@ def not_found(what: str) -> Problem:
     return Problem(404, f"There is no such {what}.")
 
 
-def refused(faults: Iterable[Fault]) -> Problem:
+def refused(faults: Iterable[SubmissionFault]) -> Problem:
     """Every fault of a submission, with its line and field. Nothing was registered."""
     errors = [
         {"line": fault.line, "field": fault.field, "message": fault.message} for fault in faults

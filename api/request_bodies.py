@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from api.problems import Problem
 from audit.files import strict_json
 from audit.files.strict_json import InvalidJSON
-from ingestion.intake.registration import Fault, Refused
+from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from web.shell.request_limits import whole_number
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -51,16 +51,16 @@ def parsed(text: bytes) -> Any:
 
 
 def shaped(model: type[Shape], value: Any) -> Shape:
-    """Raises Refused with every fault."""
+    """Raises SubmissionRefused with every fault."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise Refused([_fault(detail) for detail in error.errors()]) from None
+        raise SubmissionRefused([_fault(detail) for detail in error.errors()]) from None
 
 
-def _fault(detail: Any) -> Fault:
+def _fault(detail: Any) -> SubmissionFault:
     """Of ("documents", 3, "person") the fourth line's person."""
     where = [str(part) for part in detail["loc"]]
     if len(where) > 1 and where[0] in {"documents", "files"} and where[1].isdecimal():
-        return Fault(int(where[1]) + 1, ".".join(where[2:]), detail["msg"])
-    return Fault(0, ".".join(where), detail["msg"])
+        return SubmissionFault(int(where[1]) + 1, ".".join(where[2:]), detail["msg"])
+    return SubmissionFault(0, ".".join(where), detail["msg"])

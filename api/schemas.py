@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from api.paging import ROW_NUMBERS
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.core.states import BatchState, DocumentState
-from ingestion.intake.manifest import PRINTABLE, Descriptor
+from ingestion.intake.manifest import PRINTABLE_PATTERN, ManifestLine
 from ingestion.rules.site_file.requirements import RequirementStatus
 
 
@@ -37,7 +37,7 @@ Priority = Annotated[int, Field(ge=1, le=10, description="1 is the most urgent."
 SiteNumber = Annotated[str, Field(max_length=60, description="Not needed with a site's token.")]
 NO_NUL = r"^[^\x00]*$"  # PostgreSQL keeps none
 TypeSlug = Annotated[str, Field(max_length=40)]
-PersonName = Annotated[str, Field(max_length=120, pattern=PRINTABLE)]
+PersonName = Annotated[str, Field(max_length=120, pattern=PRINTABLE_PATTERN)]
 
 
 class PacketIn(Schema):
@@ -46,7 +46,7 @@ class PacketIn(Schema):
     model_config = ConfigDict(extra="forbid")
 
     priority: Priority = 5
-    documents: Annotated[list[Descriptor], Field(min_length=1)]
+    documents: Annotated[list[ManifestLine], Field(min_length=1)]
 
 
 class FileLine(Schema):
@@ -101,7 +101,7 @@ class FileToCome(Schema):
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
-    filename: Annotated[str, Field(min_length=1, max_length=255, pattern=PRINTABLE)]
+    filename: Annotated[str, Field(min_length=1, max_length=255, pattern=PRINTABLE_PATTERN)]
     document_type: TypeSlug = ""
     person: PersonName = ""
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

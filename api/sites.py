@@ -27,8 +27,9 @@ from api.schemas import (
     answers,
 )
 from ingestion.core.breaker import BreakerState
-from ingestion.documents.site_readiness import readiness_of
-from ingestion.intake.portal_pull import NothingToPull, PortalSilent, pull
+from ingestion.documents.site_readiness import get_readiness
+from ingestion.intake import portal_pull
+from ingestion.intake.portal_pull import NothingToPull, PortalUnavailable
 from ingestion.models import BatchSource
 from ingestion.models.requirements import type_name
 from ingestion.rules.finding_texts import sentences
@@ -64,7 +65,7 @@ def one_site(request: ApiRequest, site_id: Path[SiteId]) -> SiteOut:
 )
 def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut:
     """As it is now: nothing of it is stored."""
-    stand = readiness_of(_site(request, site_id))
+    stand = get_readiness(_site(request, site_id))
     return ReadinessOut(
         site_id=site_id,
         complete=stand.is_complete,
@@ -86,8 +87,8 @@ def pull_site(request: ApiRequest, response: HttpResponse, site_id: Path[SiteId]
     site, key = _site(request, site_id), keys.sent_key(request)
     submission = keys.submission(request.auth, BatchSource.PULL, key=key, asks_for=site.site_id)
     try:
-        batch = pull(site, submission)
-    except PortalSilent as error:
+        batch = portal_pull.pull_site(site, submission)
+    except PortalUnavailable as error:
         detail, headers = str(error), {"Retry-After": str(error.seconds)}
         raise Problem(409, f"Nothing was registered: {detail}.", headers=headers) from None
     except NothingToPull as error:

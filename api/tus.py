@@ -29,8 +29,8 @@ from api.auth import Bearer
 from api.problems import Problem
 from audit.change_tracking import form_errors
 from ingestion.intake import drafts, open_packets, upload_sessions
-from ingestion.intake.quotas import MEGABYTE, NoRoom, OverQuota
-from ingestion.intake.upload_sessions import Checksum, UploadError
+from ingestion.intake.quotas import BYTES_PER_MEGABYTE, QuotaExceeded, SpoolFull
+from ingestion.intake.upload_sessions import PartChecksum, UploadError
 from ingestion.models import Upload
 from sites import eligibility
 from sites.models import ApiToken, Scope, User
@@ -64,7 +64,7 @@ class Uploads(View):
     def dispatch(self, request: HttpRequest, *args: Any, **named: Any) -> HttpResponseBase:
         try:
             response = self._answer(request, named.get("upload_id"))
-        except (Refusal, UploadError, OverQuota) as error:
+        except (Refusal, UploadError, QuotaExceeded) as error:
             response = self.refused(_refusal_of(error))
         response["Tus-Resumable"] = VERSION
         patch_cache_control(response, no_store=True)
@@ -98,12 +98,12 @@ class Uploads(View):
         upload = self.find(upload_id)
         if upload is None:
             raise Refusal(404, "There is no such upload.")
-        upload_sessions.refuse_expired(upload)
+        upload_sessions.check_not_expired(upload)
         return upload
 
     def _create(self) -> HttpResponse:
         length = _number(self.request, "Upload-Length")
-        if length > settings.MAX_DOCUMENT_MB * MEGABYTE:
+        if length > settings.MAX_DOCUMENT_MB * BYTES_PER_MEGABYTE:
             message = _("A file can have at most {limit} MB.")
             raise Refusal(413, message.format(limit=settings.MAX_DOCUMENT_MB))
         header = self.request.headers.get("Upload-Metadata", "")
@@ -133,18 +133,18 @@ class Uploads(View):
         return HttpResponse(status=204, headers=_state_of(upload))
 
     def _terminate(self, upload: Upload) -> HttpResponse:
-        upload_sessions.terminate(upload)
+        upload_sessions.terminate_upload(upload)
         return HttpResponse(status=204)
 
     def _append(self, upload: Upload, offset: int) -> Upload:
         size = self._body_length()
         if upload.offset == offset == upload.length and not size:
             # All bytes have come. If the server died before it joined them, that is done now.
-            return upload_sessions.finish(upload)
+            return upload_sessions.finish_upload(upload)
         if upload.offset == offset and size > upload.length - offset:
-            raise upload_sessions.TooLong
+            raise upload_sessions.PartTooLong
         blocks, checksum = _blocks(self.request), _checksum(self.request)
-        return upload_sessions.append(upload, offset, blocks, checksum=checksum)
+        return upload_sessions.append_part(upload, offset, blocks, checksum=checksum)
 
     def _body_length(self) -> int:
         """Return the declared length in bytes. A body without one is not read (WSGI)."""
@@ -195,11 +195,11 @@ class UploadsOfPrograms(Uploads):
         number = whole_number(metadata.get("number", ""))
         try:
             packet_id = uuid.UUID(metadata.get("packet", ""))
-            packet = open_packets.find(packet_id, owner=self.token.owner)
-        except (ValueError, open_packets.NotOpen):
+            packet = open_packets.find_open_packet(packet_id, owner=self.token.owner)
+        except (ValueError, open_packets.OpenPacketNotFound):
             message = "Upload-Metadata names no open packet. `packet` is the id of one."
             raise Refusal(404, message) from None
-        files = open_packets.declared(packet)
+        files = open_packets.list_declared_files(packet)
         if number is None or number >= len(files):
             raise Refusal(
                 404, "Upload-Metadata names no file of the packet. `number` is 0 or more."
@@ -207,7 +207,7 @@ class UploadsOfPrograms(Uploads):
         if files[number].size != length:
             message = f"The file was declared with {files[number].size} bytes, not {length}."
             raise Refusal(422, message)
-        return open_packets.begin(packet, number, metadata=header)
+        return open_packets.begin_upload(packet, number, metadata=header)
 
     def address(self, upload: Upload) -> str:
         return self.request.build_absolute_uri(reverse("api_upload", args=[upload.pk]))
@@ -244,14 +244,14 @@ class UploadsOfPeople(Uploads):
             corrected = None if number is None else get_own_document(self.person, number)
         except Http404:
             raise Refusal(404, "There is no such document.") from None
-        draft = drafts.begin(self.person, metadata.get("token", ""), corrected)
+        draft = drafts.begin_draft(self.person, metadata.get("token", ""), corrected)
         try:
             return drafts.begin_upload(draft, name, length, metadata=header)
-        except drafts.Full:
-            self._refuse(name, explain_left_out(drafts.room(corrected)), "too_many")
-        except NoRoom:
+        except drafts.DraftFull:
+            self._refuse(name, explain_left_out(drafts.get_max_files(corrected)), "too_many")
+        except SpoolFull:
             raise
-        except OverQuota as error:
+        except QuotaExceeded as error:
             self._refuse(name, str(error), "over_quota")
 
     def _refuse(self, name: str, message: str, code: str) -> NoReturn:
@@ -276,8 +276,8 @@ def _abilities() -> HttpResponse:
         headers={
             "Tus-Version": VERSION,
             "Tus-Extension": EXTENSIONS,
-            "Tus-Max-Size": str(settings.MAX_DOCUMENT_MB * MEGABYTE),
-            "Tus-Checksum-Algorithm": ",".join(upload_sessions.CHECKSUMS),
+            "Tus-Max-Size": str(settings.MAX_DOCUMENT_MB * BYTES_PER_MEGABYTE),
+            "Tus-Checksum-Algorithm": ",".join(upload_sessions.CHECKSUM_ALGORITHMS),
         },
     )
 
@@ -309,12 +309,12 @@ def _metadata(header: str) -> dict[str, str]:
         raise Refusal(400, message) from None
 
 
-def _checksum(request: HttpRequest) -> Checksum | None:
+def _checksum(request: HttpRequest) -> PartChecksum | None:
     header = request.headers.get("Upload-Checksum", "")
     try:
-        return Checksum.parse(header) if header else None
+        return PartChecksum.parse(header) if header else None
     except ValueError:
-        algorithms = " or ".join(upload_sessions.CHECKSUMS)
+        algorithms = " or ".join(upload_sessions.CHECKSUM_ALGORITHMS)
         raise Refusal(400, f"Upload-Checksum has to be {algorithms} and base64.") from None
 
 
@@ -327,15 +327,15 @@ def _blocks(request: HttpRequest) -> Iterator[bytes]:
         return
 
 
-def _refusal_of(error: Refusal | UploadError | OverQuota) -> Refusal:
+def _refusal_of(error: Refusal | UploadError | QuotaExceeded) -> Refusal:
     """Return the answer to what went wrong."""
     match error:
         case Refusal():
             return error
-        case upload_sessions.WrongOffset(received=received):
+        case upload_sessions.OffsetConflict(received=received):
             message = f"{received} bytes have been received. Continue there."
             return Refusal(409, message, Upload_Offset=str(received))
-        case OverQuota(retry_after=seconds):
+        case QuotaExceeded(retry_after=seconds):
             # 507 and not 429: clients of tus try 5xx again, and give up at 4xx.
             headers = {"Retry_After": str(seconds)} if seconds else {}
             return Refusal(507, str(error), **headers)
@@ -343,11 +343,11 @@ def _refusal_of(error: Refusal | UploadError | OverQuota) -> Refusal:
 
 
 _ANSWERS: dict[type[Exception], tuple[int, str]] = {
-    upload_sessions.Gone: (410, "The upload has expired or was ended. Start it again."),
-    upload_sessions.Incomplete: (409, "Not all bytes of the file have been received."),
-    upload_sessions.TooLong: (413, "There are more bytes than the upload has room for."),
-    upload_sessions.WrongChecksum: (WRONG_CHECKSUM, "The bytes do not have that checksum."),
-    upload_sessions.NotAsDeclared: (
+    upload_sessions.UploadNotFound: (410, "The upload has expired or was ended. Start it again."),
+    upload_sessions.UploadIncomplete: (409, "Not all bytes of the file have been received."),
+    upload_sessions.PartTooLong: (413, "There are more bytes than the upload has room for."),
+    upload_sessions.PartChecksumMismatch: (WRONG_CHECKSUM, "The bytes do not have that checksum."),
+    upload_sessions.DigestMismatch: (
         422,
         "It is not the file that was declared; that one has another SHA-256.",
     ),

@@ -33,7 +33,7 @@ from ingestion.core.ports import (
 )
 from ingestion.dispatch.document_reader import PooledDocumentReader
 from ingestion.sources.http.client import HttpPortals
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from sites.portal_origin import origin_of
 
 
@@ -55,7 +55,7 @@ class MemoryRecorder:
 
     async def conclude(self, item: WorkItem, fetched: Fetched, checked: Any) -> None:
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._files, archive().put, fetched.path, fetched.sha256)
+        await loop.run_in_executor(self._files, get_archive().put, fetched.path, fetched.sha256)
         self._remember(item, checked.verdict.state)
 
     async def record_fetch_failure(self, item: WorkItem, failure: FetchFailure) -> None:

@@ -77,10 +77,11 @@ def until(answer: Callable[[], Any], look_seconds: float = LOOK_SECONDS) -> Any:
 
 def submit(offer: Path) -> Any:
     from ingestion.intake import manifest
-    from ingestion.intake.registration import Submission, register_manifest
+    from ingestion.intake.registration import register_manifest
+    from ingestion.intake.submission import Submission
     from ingestion.models import BatchSource
 
-    lines = manifest.read((offer / "manifest.ndjson").read_text())
+    lines = manifest.read_manifest((offer / "manifest.ndjson").read_text())
     return register_manifest(lines, Submission(BatchSource.MANIFEST, "system:bench", OPERATIONS))
 
 
@@ -113,12 +114,13 @@ def latency(offer: Path, rounds: int) -> Mapping[str, Any]:
 
     And before each, how long a task of django-q2's waits in the same cluster: no ring is quicker.
     """
-    from ingestion.intake.manifest import read
-    from ingestion.intake.registration import Submission, register_manifest
+    from ingestion.intake.manifest import read_manifest
+    from ingestion.intake.registration import register_manifest
+    from ingestion.intake.submission import Submission
     from ingestion.models import BatchSource
     from samples.portal import SamplePortal, read_limits
 
-    lines = read((offer / "manifest.ndjson").read_text())[: rounds * IDLE_BATCHES]
+    lines = read_manifest((offer / "manifest.ndjson").read_text())[: rounds * IDLE_BATCHES]
     port = urlsplit(lines[0].url).port or 0
     waits, bare = [], []
     limits = read_limits(offer / "sites.json")
@@ -183,7 +185,7 @@ def _time_beyond(settled: int) -> float | None:
 def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
     """Seconds that an upload of four files takes in a large batch, and alone, before and after."""
     from ingestion.documents import batches
-    from ingestion.documents.transitions import By
+    from ingestion.documents.transitions import Actor
 
     numbers = count()
     with host():
@@ -194,14 +196,14 @@ def fairness(offer: Path, rounds: int) -> Mapping[str, Any]:
         beside = [_upload(next(numbers)) for _ in range(UPLOADS * rounds)]
         if is_final(batch):
             raise SystemExit("the large batch ended before the uploads did: take a larger one")
-        batches.cancel(batch, by=By("system:bench", OPERATIONS))
+        batches.cancel_batch(batch, by=Actor("system:bench", OPERATIONS))
         until(partial(is_final, batch))
         after = [_upload(next(numbers)) for _ in range(rounds)]
     return {"alone": [*before, *after], "beside": beside}
 
 
 def _upload(number: int) -> float:
-    from ingestion.intake.registration import UploadedDocument, upload_packet
+    from ingestion.intake.registration import UploadedDocument, register_upload
     from samples.documents import make_sample
     from sites.models import Site, User
 
@@ -217,7 +219,7 @@ def _upload(number: int) -> float:
     ]
     site, user = Site.objects.get(site_id=UPLOADER), User.objects.get(username="bench")
     start = time.monotonic()
-    packet = upload_packet(site=site, user=user, files=files)
+    packet = register_upload(site=site, user=user, files=files)
     until(lambda: is_final(packet.batch))
     return time.monotonic() - start
 

@@ -26,13 +26,14 @@ PAUSE_SECONDS = 0.1  # between shifts: what waits for its portal is not due yet
 def register(offer: Path) -> float:
     """Sites and documents, as ops would submit them. Seconds that the documents took."""
     from ingestion.intake import manifest
-    from ingestion.intake.registration import Submission, register_manifest
+    from ingestion.intake.registration import register_manifest
+    from ingestion.intake.submission import Submission
     from ingestion.models import BatchSource
 
     call_command("migrate", verbosity=0)
     call_command("load_sites", str(offer / "sites.json"), verbosity=0)
     start = time.monotonic()
-    lines = manifest.read((offer / "manifest.ndjson").read_text())
+    lines = manifest.read_manifest((offer / "manifest.ndjson").read_text())
     register_manifest(lines, Submission(BatchSource.MANIFEST, "system:bench", OPERATIONS))
     return time.monotonic() - start
 

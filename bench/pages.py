@@ -61,7 +61,7 @@ def ask(rounds: int) -> dict[str, float]:
     from ingestion.operations import site_summaries
 
     begun = time.perf_counter()
-    counted = site_summaries.refresh()
+    counted = site_summaries.refresh_summaries()
     print(f"counted {counted} sites: {1000 * (time.perf_counter() - begun):.0f} ms")
     return {
         f"{who} {shape}": _measured(client, f"{who:<12} {page}", page, rounds)

@@ -16,7 +16,7 @@ from django.core.checks import CheckMessage, Error, register
 
 from ingestion.reading.pdf.trusted_issuers import TrustedIssuersError, issuers_in
 from ingestion.rules import document_types
-from ingestion.storage.virus_scanner import scanner
+from ingestion.storage.virus_scanner import get_scanner
 
 # A socket's path has 107 bytes (unix(7)), and ends like "/siteledger-host-4194304-abcdefgh" and
 # "/pymp-abcdefgh/listener-abcdefgh".
@@ -173,7 +173,7 @@ def _reading() -> Iterator[CheckMessage]:
 
 def _scanner() -> Iterator[CheckMessage]:
     try:
-        scanner()
+        get_scanner()
     except ValueError as error:
         yield Error(
             f"CLAMD: {error}.",

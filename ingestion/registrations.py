@@ -27,15 +27,17 @@ def connect() -> None:
     """Idempotent. Importing the checks registers them."""
     verify.register_check(reconciliation.rows_agree_with_the_ledger)
     verify.register_check(finding_check.findings_agree_with_the_ledger)
-    verify.register_check(signature_payload.decisions_are_as_signed)
+    verify.register_check(signature_payload.verify_signed_decisions)
     verify.register_check(roles.roles_are_as_installed)
     background_jobs.register_runner(wakeup_transport.wake_worker_for_job)
     background_jobs.register_kind(runs.KIND, runs.run_check_job)
     background_jobs.register_kind(
         export_job.KIND, export_job.run_export_job, can_work=export_job.can_export_here
     )
-    background_jobs.register_kind(archive_verification.KIND, archive_verification.work)
-    background_jobs.register_kind(object_locks.KIND, object_locks.work)
+    background_jobs.register_kind(
+        archive_verification.KIND, archive_verification.run_verification_job
+    )
+    background_jobs.register_kind(object_locks.KIND, object_locks.run_lock_job)
     log.register_rules(RULES_VERSION)
     finding_texts.use_translation(gettext, ngettext)
     package.register_retention(retention.told)

@@ -47,7 +47,7 @@ def purge_wakeups() -> None:
 def summarise_sites() -> None:
     """Refresh the summaries of sites that changed. The worker counts as busy meanwhile."""
     with _own_connections(), worker_presence.mark_busy():
-        site_summaries.refresh()
+        site_summaries.refresh_summaries()
 
 
 def prune() -> None:
@@ -59,7 +59,7 @@ def prune() -> None:
 def note_expiries() -> None:
     """Record which documents on file expire soon, and which have expired."""
     with _own_connections():
-        expiries.note()
+        expiries.record_expiries()
 
 
 def do_job() -> None:
@@ -79,13 +79,13 @@ def verify_ledger() -> None:
 def verify_archive() -> None:
     """Start a job that verifies a part of the archive. Each file is read once a month."""
     with _own_connections():
-        archive_verification.nightly()
+        archive_verification.queue_nightly_verification()
 
 
 def follow_locks() -> None:
     """Start a job that adjusts the bucket's locks to what changed, and to a part of the rest."""
     with _own_connections():
-        object_locks.nightly(archive_verification.of_the_night())
+        object_locks.queue_nightly_update(archive_verification.list_parts_of_day())
 
 
 def send_digests() -> None:

@@ -12,7 +12,8 @@ from audit.ledger.bound_rows import KINDS
 from audit.verification.row_check import record_as_found
 from ingestion.core.states import ChunkState, DocumentState
 from ingestion.intake import registration
-from ingestion.intake.manifest import Descriptor
+from ingestion.intake.manifest import ManifestLine
+from ingestion.intake.submission import Submission
 from ingestion.models import Batch, BatchSource, Chunk, Document
 from ingestion.rules.checks.validity import runs_out
 from ingestion.rules.checks.verdict import DocumentVerdict, SiteFacts
@@ -84,7 +85,7 @@ def make_batch(site: Site | None = None, documents: int = 1, **columns) -> Batch
     """A registered batch, as a manifest would make it."""
     site = site or make_site()
     lines = [
-        Descriptor(
+        ManifestLine(
             site_id=site.site_id,
             doc_id=f"doc-{number}",
             url=f"{site.portal.base_url}doc-{number}.pdf",
@@ -93,7 +94,7 @@ def make_batch(site: Site | None = None, documents: int = 1, **columns) -> Batch
         )
         for number in range(1, documents + 1)
     ]
-    submission = registration.Submission(
+    submission = Submission(
         BatchSource.MANIFEST,
         *OPS,
         priority=columns.get("priority", 5),

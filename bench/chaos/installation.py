@@ -19,6 +19,7 @@ from bench.chaos.offer import PORTAL, Offer
 from bench.chaos.way import Way
 from bench.process import free_port
 from ingestion.intake import manifest, registration
+from ingestion.intake.submission import Submission
 from ingestion.models import BatchSource
 from samples.portal import SamplePortal, read_limits
 
@@ -137,5 +138,5 @@ def make_portal(offer: Offer, *, seed: int, port: int) -> SamplePortal:
 
 def submit(offer: Offer) -> None:
     call_command("load_sites", str(offer.sites), verbosity=0)
-    submission = registration.Submission(BatchSource.MANIFEST, "system:chaos", OPERATIONS)
-    registration.register_manifest(manifest.read(offer.manifest), submission)
+    submission = Submission(BatchSource.MANIFEST, "system:chaos", OPERATIONS)
+    registration.register_manifest(manifest.read_manifest(offer.manifest), submission)

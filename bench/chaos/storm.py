@@ -21,7 +21,7 @@ from bench.chaos.schedule import DISK, KILLS, Harm
 from bench.chaos.servers import Server
 from bench.chaos.way import Mode
 from ingestion.core.states import DocumentState
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Document
 
@@ -32,7 +32,7 @@ PATIENCE_SECONDS = 3.0  # for the work to come to where the next harm is due
 FIND_SECONDS = 8.0  # for a process to be there that can be killed
 CLOCK_SECONDS = 60  # by which a clock jumps; what is put off by it is waited for
 RETRY_SECONDS = 20.0  # between two looks of somebody from operations at what is held
-OPS = By("system:chaos", OPERATIONS)
+OPS = Actor("system:chaos", OPERATIONS)
 FREEZABLE = ("worker", "monitor", "pusher", "sentinel", "cluster", "host")
 
 
@@ -88,7 +88,7 @@ class Storm:
     def _retry(self) -> int:
         """As somebody from operations would, who sees what is held. How many."""
         held = Document.objects.filter(state=DocumentState.HELD)
-        return retrying.try_again(held.exclude(expected_sha256__in=self._gone()), by=OPS)
+        return retrying.retry_held(held.exclude(expected_sha256__in=self._gone()), by=OPS)
 
     def _gone(self) -> list[str]:
         """Uploads that are held because their bytes are lost: once is enough to know."""

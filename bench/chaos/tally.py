@@ -131,10 +131,10 @@ def _look_at_what_is_left(tally: Tally) -> None:
     verdict = verify.verify_ledger()
     broken = [] if verdict.intact else [str(verdict.first_bad), *verdict.problems]
     tally.faults["ledger broken"] = broken
-    stock = archive_verification.take_stock(asked_by="system:chaos")
-    tally.orphans = stock.counts[archive_verification.Fault.ORPHANED]
+    stock = archive_verification.verify_parts(asked_by="system:chaos")
+    tally.orphans = stock.counts[archive_verification.ArchiveFault.ORPHANED]
     wrong = {fault: names for fault, names in stock.named.items() if names}
-    wrong.pop(archive_verification.Fault.ORPHANED, None)
+    wrong.pop(archive_verification.ArchiveFault.ORPHANED, None)
     tally.faults["archive changed"] = [
         f"{fault} {name}" for fault in wrong for name in wrong[fault]
     ]
@@ -154,7 +154,7 @@ def named(names: list[str]) -> str:
 
 def _look_into_the_spool(tally: Tally) -> None:
     """As somebody does who prunes long afterwards."""
-    needed, before = {key for key, _, _ in retention.needed_uploads()}, _spooled()
+    needed, before = {key for key, _, _ in retention.list_needed_uploads()}, _spooled()
     tally.kept, tally.swept = len(before & needed), len(before - needed)
     for key in before:
         os.utime(Path(settings.SPOOL_DIR) / key, (0, 0))

@@ -14,18 +14,18 @@ from typing import Any, Self
 from audit.files import durable
 
 FORMAT = "siteledger-backup/1"
-POOL = "archive"  # of DIR, for all backups in it
-UNFINISHED = ".unfinished-"  # begins the name of what is being made, or was left by a crash
-MANIFEST, LIST = "manifest.json", "files.ndjson"
-NAMED = 20  # faults that are named; one is enough to refuse
+ARCHIVE_POOL = "archive"  # of DIR, for all backups in it
+UNFINISHED_PREFIX = ".unfinished-"  # begins the name of what is being made, or was left by a crash
+MANIFEST, FILE_LIST = "manifest.json", "files.ndjson"
+MAX_NAMED_FILES = 20  # faults that are named; one is enough to refuse
 _NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)*", re.ASCII)  # no way out of the folder
 
 
-class BackupProblem(Exception):
+class BackupError(Exception):
     """A backup cannot be made, or not be brought back. The message is for people."""
 
 
-class Kind(StrEnum):
+class BackupFileKind(StrEnum):
     ARCHIVE = "archive"  #: named by its hash, in the pool
     SPOOL = "spool"  #: named by its key
     ANCHORS = "anchors"  #: below ANCHOR_DIR
@@ -33,10 +33,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BackupFile:
     """One file."""
 
-    kind: Kind
+    kind: BackupFileKind
     name: str
     sha256: str
     size: int  # bytes
@@ -46,7 +46,7 @@ class Item:
         """Raises ValueError for what is none, or leads out of its folder."""
         said = json.loads(line)
         try:
-            item = cls(Kind(said["kind"]), said["name"], said["sha256"], said["size"])
+            item = cls(BackupFileKind(said["kind"]), said["name"], said["sha256"], said["size"])
         except (KeyError, TypeError) as error:
             raise ValueError(f"no file: {line!r}") from error
         if not _NAME.fullmatch(item.name):
@@ -54,13 +54,13 @@ class Item:
         return item
 
     def path_in(self, folder: Path) -> Path:
-        if self.kind is Kind.ARCHIVE:
-            return folder.parent / POOL / self.name[:2] / self.name[2:4] / self.name
+        if self.kind is BackupFileKind.ARCHIVE:
+            return folder.parent / ARCHIVE_POOL / self.name[:2] / self.name[2:4] / self.name
         return folder / self.kind / self.name
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class BackupManifest:
     """What the whole is. Times in UTC."""
 
     began_at: str
@@ -96,28 +96,28 @@ class Manifest:
         try:
             said: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
             if said.get("format") != FORMAT:
-                raise BackupProblem(
+                raise BackupError(
                     f"{folder} is a backup of the format {said.get('format')!r}; this release "
                     f"reads {FORMAT}. Restore it with the release that made it, then upgrade."
                 )
             return cls(**said)
         except FileNotFoundError as error:
-            raise BackupProblem(
+            raise BackupError(
                 f"{folder} has no {MANIFEST}: it was not finished, or is damaged. Name another one."
             ) from error
         except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise BackupProblem(f"{folder / MANIFEST} cannot be read: {error}.") from error
+            raise BackupError(f"{folder / MANIFEST} cannot be read: {error}.") from error
 
 
-class Listing:
+class BackupFileList:
     """`files.ndjson`, as it grows."""
 
     def __init__(self, folder: Path) -> None:
-        self._out = (folder / LIST).open("x")
+        self._out = (folder / FILE_LIST).open("x")
         self._digest = hashlib.sha256()
         self.files = self.bytes = 0
 
-    def add(self, item: Item) -> None:
+    def add(self, item: BackupFile) -> None:
         line = json.dumps(asdict(item), sort_keys=True) + "\n"
         self._out.write(line)
         self._digest.update(line.encode())
@@ -134,51 +134,53 @@ class Listing:
 
 
 @contextmanager
-def alone_in(target: Path) -> Iterator[None]:
+def lock_target(target: Path) -> Iterator[None]:
     """Nobody else makes a backup there meanwhile. Raises BackupProblem."""
     with (target / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise BackupProblem(f"Another backup is being made in {target}.") from error
+            raise BackupError(f"Another backup is being made in {target}.") from error
         yield
 
 
-def find(place: Path) -> Path:
+def find_backup(place: Path) -> Path:
     """A backup, or the newest one in a folder of several. Raises BackupProblem."""
-    if (place / MANIFEST).exists() or (place / LIST).exists():
+    if (place / MANIFEST).exists() or (place / FILE_LIST).exists():
         return place
     others = [path for path in place.glob("[0-9]*") if path.is_dir()]
     if not others:
-        raise BackupProblem(f"{place} holds no finished backup.")
+        raise BackupError(f"{place} holds no finished backup.")
     return max(others)
 
 
-def items(folder: Path) -> Iterator[Item]:
+def read_file_list(folder: Path) -> Iterator[BackupFile]:
     """Raises BackupProblem."""
-    with (folder / LIST).open() as lines:
+    with (folder / FILE_LIST).open() as lines:
         for number, line in enumerate(lines, start=1):
             try:
-                yield Item.parse(line)
+                yield BackupFile.parse(line)
             except ValueError as error:
-                raise BackupProblem(f"{folder / LIST}: line {number}: {error}.") from error
+                raise BackupError(f"{folder / FILE_LIST}: line {number}: {error}.") from error
 
 
-def refuse_changed(folder: Path, manifest: Manifest) -> None:
+def verify_files(folder: Path, manifest: BackupManifest) -> None:
     """Read every file. Raises BackupProblem unless each is there, and what it was."""
     try:
-        is_the_list = durable.digest_of_file(folder / LIST).sha256 == manifest.list_sha256
+        is_the_list = durable.digest_of_file(folder / FILE_LIST).sha256 == manifest.list_sha256
     except OSError as error:
-        raise BackupProblem(f"{folder / LIST} cannot be read: {error.strerror}.") from error
+        raise BackupError(f"{folder / FILE_LIST} cannot be read: {error.strerror}.") from error
     if not is_the_list:
-        raise BackupProblem(f"{folder / LIST} was changed: it has another SHA-256.")
-    faults = [fault for item in items(folder) if (fault := _fault(item, folder))]
+        raise BackupError(f"{folder / FILE_LIST} was changed: it has another SHA-256.")
+    faults = [fault for item in read_file_list(folder) if (fault := _find_fault(item, folder))]
     if faults:
-        more = f" And {len(faults) - NAMED} more." if len(faults) > NAMED else ""
-        raise BackupProblem(" ".join(faults[:NAMED]) + more)
+        more = (
+            f" And {len(faults) - MAX_NAMED_FILES} more." if len(faults) > MAX_NAMED_FILES else ""
+        )
+        raise BackupError(" ".join(faults[:MAX_NAMED_FILES]) + more)
 
 
-def _fault(item: Item, folder: Path) -> str:
+def _find_fault(item: BackupFile, folder: Path) -> str:
     path = item.path_in(folder)
     try:
         found = durable.digest_of_file(path)

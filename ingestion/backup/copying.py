@@ -7,14 +7,14 @@ from typing import IO
 from audit.files import durable
 from audit.files.durable import FileDigest
 
-BLOCK = 1 << 20  # bytes in memory at a time
+BLOCK_BYTES = 1 << 20  # bytes in memory at a time
 
 
-def copied(source: IO[bytes], target: Path) -> FileDigest:
+def copy_to_file(source: IO[bytes], target: Path) -> FileDigest:
     """All of it into a new file, durable when this returns. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("xb") as out:
-        written = durable.write_chunks(out, iter(partial(source.read, BLOCK), b""))
+        written = durable.write_chunks(out, iter(partial(source.read, BLOCK_BYTES), b""))
         durable.sync(out)
     durable.fsync_folder(target.parent)
     return written

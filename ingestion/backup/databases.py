@@ -17,24 +17,24 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
 from audit.files import durable
-from ingestion.backup.contents import BackupProblem
-from ingestion.backup.copying import copied
+from ingestion.backup.contents import BackupError
+from ingestion.backup.copying import copy_to_file
 
 _PAGES = 4_000  # of SQLite's, that are copied before others may have a turn
 _TOLD = 2_000  # characters of what a program complains of
 
 
-def vendor() -> str:
+def get_vendor() -> str:
     """Django's word for it."""
     return str(connection.vendor)
 
 
-def name() -> str:
+def get_dump_filename() -> str:
     """What the copy is called."""
     return "siteledger.sqlite3" if connection.vendor == "sqlite" else "siteledger.dump"
 
 
-def server() -> int:
+def get_server_version() -> int:
     """The major version of the database's server; 0 for SQLite."""
     if connection.vendor == "sqlite":
         return 0
@@ -42,15 +42,15 @@ def server() -> int:
     return int(connection.pg_version // 10_000)  # type: ignore[attr-defined] # PostgreSQL's
 
 
-def migrations() -> list[str]:
+def list_migrations() -> list[str]:
     """Those of this release, as `audit.0001_...`, in order."""
     return sorted(f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations or ())
 
 
-def waiting() -> list[str]:
+def list_unapplied_migrations() -> list[str]:
     """Migrations of this release that the database does not have. Others it may have, of old."""
     applied = MigrationLoader(connection).applied_migrations or ()
-    return sorted({*migrations()}.difference(f"{app}.{name}" for app, name in applied))
+    return sorted({*list_migrations()}.difference(f"{app}.{name}" for app, name in applied))
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def snapshot() -> Iterator[None]:
         connection.close()  # which rolls back
 
 
-def size() -> int:
+def estimate_dump_size() -> int:
     """Bytes that a copy may take."""
     sqlite = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
     postgresql = "SELECT pg_database_size(current_database())"
@@ -89,7 +89,7 @@ def dump(target: Path) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_export_snapshot()")
         moment = cursor.fetchone()[0]
-    refuse_older("pg_dump", server())
+    check_program_version("pg_dump", get_server_version())
     _run("pg_dump", [f"--snapshot={moment}", "--format=custom", f"--file={target}"])
 
 
@@ -97,10 +97,10 @@ def is_empty() -> bool:
     return not connection.introspection.table_names()
 
 
-def refuse_to_load(made_by: int) -> None:
+def check_server_can_load(made_by: int) -> None:
     """Raises BackupProblem where a copy that such a server made could not be brought back."""
     if connection.vendor == "postgresql":
-        refuse_older("pg_restore", max(server(), made_by))
+        check_program_version("pg_restore", max(get_server_version(), made_by))
 
 
 def load(source: Path) -> None:
@@ -121,22 +121,22 @@ def _put(source: Path, target: Path) -> None:
     part = target.with_name(f"{target.name}.restoring")
     part.unlink(missing_ok=True)
     with source.open("rb") as opened:
-        copied(opened, part)
+        copy_to_file(opened, part)
     part.rename(target)
     durable.fsync_folder(target.parent)
 
 
-def refuse_older(program: str, than: int) -> None:
+def check_program_version(program: str, than: int) -> None:
     """Raises BackupProblem for a program of PostgreSQL that is missing, or older than that."""
     path = shutil.which(program)
     if path is None:
-        raise BackupProblem(
+        raise BackupError(
             f"{program} is not installed: sudo apt-get install postgresql-client-{than}."
         )
     said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603 - found on PATH
     found = re.search(r"\) (\d+)", said.stdout)
     if found is None or int(found[1]) < than:
-        raise BackupProblem(
+        raise BackupError(
             f"{program} is too old ({said.stdout.strip() or said.stderr.strip()}) for PostgreSQL "
             f"{than}: sudo apt-get install postgresql-client-{than}."
         )
@@ -159,4 +159,4 @@ def _run(program: str, options: Sequence[str]) -> None:
         check=False,
     )
     if done.returncode:
-        raise BackupProblem(f"{program} failed: {done.stderr.strip()[-_TOLD:]}")
+        raise BackupError(f"{program} failed: {done.stderr.strip()[-_TOLD:]}")

@@ -28,97 +28,103 @@ from audit.signing.keys import KeyProblem
 from audit.signing.places.port import AnchorError
 from audit.verification import anchor_backup
 from ingestion.backup import contents, databases
-from ingestion.backup.contents import BackupProblem, Item, Kind, Listing, Manifest
-from ingestion.backup.copying import copied
+from ingestion.backup.contents import (
+    BackupError,
+    BackupFile,
+    BackupFileKind,
+    BackupFileList,
+    BackupManifest,
+)
+from ingestion.backup.copying import copy_to_file
 from ingestion.core.errors import StorageUnavailable
 from ingestion.models import Document
 from ingestion.operations import retention
 from ingestion.storage import spool
-from ingestion.storage.archive import Archive, FolderArchive, archive
+from ingestion.storage.archive import Archive, FolderArchive, get_archive
 from ingestion.storage.archive_verification import PARTS, STORED
 
-SPARE = 100_000_000  # bytes that a disk keeps free
-NAMED = 100  # missing files that the manifest names
+MIN_FREE_BYTES_AFTER = 100_000_000  # bytes that a disk keeps free
+MAX_NAMED_FILES = 100  # missing files that the manifest names
 _WANTED = "wanted"  # hashes that the database names, a line each
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedBackup:
     folder: Path
-    manifest: Manifest
+    manifest: BackupManifest
     sha256: str  # of the manifest's file, which is on record
     new: int  # files that were not in the pool
 
 
 @dataclass(slots=True)
-class _Under:
+class _BackupInProgress:
     """A backup under way: where, and what there is of it."""
 
     folder: Path
-    listing: Listing
+    listing: BackupFileList
     missing: list[str] = field(default_factory=list)
     missing_count: int = 0
     new: int = 0
 
     @property
     def pool(self) -> FolderArchive:
-        return FolderArchive(self.folder.parent / contents.POOL)
+        return FolderArchive(self.folder.parent / contents.ARCHIVE_POOL)
 
     def lacks(self, what: str) -> None:
         self.missing_count += 1
-        if len(self.missing) < NAMED:
+        if len(self.missing) < MAX_NAMED_FILES:
             self.missing.append(what)
 
-    def keep(self, kind: Kind, name: str, source: IO[bytes]) -> Item:
+    def keep(self, kind: BackupFileKind, name: str, source: IO[bytes]) -> BackupFile:
         path = self.folder / kind / name
-        item = Item(kind, name, *copied(source, path))
+        item = BackupFile(kind, name, *copy_to_file(source, path))
         self.listing.add(item)
         return item
 
 
-def make(target: Path, *, actor: str) -> Made:
+def create_backup(target: Path, *, actor: str) -> CreatedBackup:
     """A backup in a folder of its own in `target`. Raises BackupProblem and OSError."""
     began = datetime.now(UTC)
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with contents.alone_in(target), _unfinished(target) as folder:
+    with contents.lock_target(target), _unfinished(target) as folder:
         with suppress(BrokenChain):  # it is copied as it is, for it is the evidence
             checkpoints.sign_if_key_exists()
         anchors.anchor_due()
-        with closing(Listing(folder)) as listing:
-            work = _Under(folder, listing)
+        with closing(BackupFileList(folder)) as listing:
+            work = _BackupInProgress(folder, listing)
             manifest = _fill(work, began)
         sha256 = manifest.write(folder)
         # All of it is durable. With this name it is a backup; who dies before has made none.
-        finished = folder.rename(target / folder.name.removeprefix(contents.UNFINISHED))
+        finished = folder.rename(target / folder.name.removeprefix(contents.UNFINISHED_PREFIX))
         durable.fsync_folder(target)
-    made = Made(finished, manifest, sha256, work.new)
+    made = CreatedBackup(finished, manifest, sha256, work.new)
     _enter(made, actor)
     return made
 
 
-def _fill(work: _Under, began: datetime) -> Manifest:
+def _fill(work: _BackupInProgress, began: datetime) -> BackupManifest:
     with database_roles.connect_as_owner(DEFAULT_DB_ALIAS), databases.snapshot():
-        if waiting := databases.waiting():
-            raise BackupProblem(
+        if waiting := databases.list_unapplied_migrations():
+            raise BackupError(
                 f"The database is of an older release: {waiting[0]} waits for `migrate`. Make the "
                 "backup with that release, which has to bring it back, or after `migrate`."
             )
         told = _of_the_moment()
         _refuse_a_full_disk(work)
         _keep_the_spool(work)
-        databases.dump(work.folder / Kind.DATABASE / databases.name())
+        databases.dump(work.folder / BackupFileKind.DATABASE / databases.get_dump_filename())
     _list_the_database(work)
     _keep_the_anchors(work, told["entries"])
-    _keep_the_archive(work, archive())
+    _keep_the_archive(work, get_archive())
     return _manifest(work, began, told)
 
 
 @contextmanager
 def _unfinished(target: Path) -> Iterator[Path]:
     """A new folder there; what crashes left of others goes. It goes as well when this raises."""
-    for leftover in target.glob(f"{contents.UNFINISHED}*"):
+    for leftover in target.glob(f"{contents.UNFINISHED_PREFIX}*"):
         shutil.rmtree(leftover)
-    folder = target / f"{contents.UNFINISHED}{datetime.now(UTC):%Y-%m-%dT%H-%M-%S.%fZ}"
+    folder = target / f"{contents.UNFINISHED_PREFIX}{datetime.now(UTC):%Y-%m-%dT%H-%M-%S.%fZ}"
     folder.mkdir(mode=0o700)
     try:
         yield folder
@@ -135,15 +141,17 @@ def _of_the_moment() -> dict[str, Any]:
         "head": head,
         "signed": signed.size if signed else 0,
         "root": signed.root if signed else "",
-        "server": databases.server(),
-        "database": databases.vendor(),
-        "migrations": databases.migrations(),
+        "server": databases.get_server_version(),
+        "database": databases.get_vendor(),
+        "migrations": databases.list_migrations(),
     }
 
 
-def _refuse_a_full_disk(work: _Under) -> None:
+def _refuse_a_full_disk(work: _BackupInProgress) -> None:
     """Raises BackupProblem. On the way it notes what the database names."""
-    needed = databases.size() + sum(size for _, _, size in retention.needed_uploads())
+    needed = databases.estimate_dump_size() + sum(
+        size for _, _, size in retention.list_needed_uploads()
+    )
     named = Document.objects.filter(state__in=STORED).exclude(sha256="").order_by()
     rows = named.values_list("sha256").annotate(Max("size"))
     with (work.folder / _WANTED).open("w") as out:
@@ -151,55 +159,55 @@ def _refuse_a_full_disk(work: _Under) -> None:
             out.write(f"{sha256}\n")
             needed += 0 if work.pool.has(sha256) else size or 0
     free = shutil.disk_usage(work.folder).free
-    if free < needed + SPARE:
-        raise BackupProblem(
+    if free < needed + MIN_FREE_BYTES_AFTER:
+        raise BackupError(
             f"The disk of {work.folder.parent} has {free / 1e6:,.0f} MB free, and the backup takes "
             f"{needed / 1e6:,.0f} MB. Make room, or name another disk. Nothing was copied."
         )
 
 
-def _keep_the_spool(work: _Under) -> None:
+def _keep_the_spool(work: _BackupInProgress) -> None:
     """What was received and is not archived. What was archived a moment ago is in the archive."""
-    for key, sha256, _ in retention.needed_uploads():
+    for key, sha256, _ in retention.list_needed_uploads():
         try:
             upload = _upload(key, sha256, work.folder)
         except FileNotFoundError:
             work.lacks(f"spool/{key}")
             continue
         with upload:
-            if work.keep(Kind.SPOOL, key, upload).sha256 != sha256:
+            if work.keep(BackupFileKind.SPOOL, key, upload).sha256 != sha256:
                 work.lacks(f"spool/{key}")
 
 
 def _upload(key: str, sha256: str, folder: Path) -> IO[bytes]:
     """Raises FileNotFoundError, and OSError."""
     try:
-        path = spool.local(key, folder)
+        path = spool.open_local(key, folder)
         upload = path.open("rb")
     except (StorageUnavailable, FileNotFoundError):
-        return archive().open(sha256)
+        return get_archive().open(sha256)
     if path.parent == folder:  # a copy, which goes with its reader
         path.unlink()
     return upload
 
 
-def _list_the_database(work: _Under) -> None:
-    path = work.folder / Kind.DATABASE / databases.name()
+def _list_the_database(work: _BackupInProgress) -> None:
+    path = work.folder / BackupFileKind.DATABASE / databases.get_dump_filename()
     with path.open("rb") as written_out:
         durable.sync(written_out)
     durable.fsync_folder(path.parent)
-    work.listing.add(Item(Kind.DATABASE, path.name, *durable.digest_of_file(path)))
+    work.listing.add(BackupFile(BackupFileKind.DATABASE, path.name, *durable.digest_of_file(path)))
 
 
-def _keep_the_anchors(work: _Under, entries: int) -> None:
+def _keep_the_anchors(work: _BackupInProgress, entries: int) -> None:
     try:
         for name, text in anchor_backup.anchor_files(entries):
-            work.keep(Kind.ANCHORS, name, BytesIO(text.encode()))
+            work.keep(BackupFileKind.ANCHORS, name, BytesIO(text.encode()))
     except (AnchorError, KeyProblem) as error:
-        raise BackupProblem(f"The anchors cannot be copied: {error}") from error
+        raise BackupError(f"The anchors cannot be copied: {error}") from error
 
 
-def _keep_the_archive(work: _Under, store: Archive) -> None:
+def _keep_the_archive(work: _BackupInProgress, store: Archive) -> None:
     """Into the pool, what is not there yet; the list has all that is there then."""
     for part in PARTS:
         for stored in store.contents(part):
@@ -207,7 +215,7 @@ def _keep_the_archive(work: _Under, store: Archive) -> None:
                 _add_to_pool(work, store, stored.name)
         for kept in work.pool.contents(part):
             size = work.pool.path_of(kept.name).stat().st_size
-            work.listing.add(Item(Kind.ARCHIVE, kept.name, kept.name, size))
+            work.listing.add(BackupFile(BackupFileKind.ARCHIVE, kept.name, kept.name, size))
     wanted = work.folder / _WANTED
     with wanted.open() as lines:
         for sha256 in map(str.strip, lines):
@@ -216,11 +224,11 @@ def _keep_the_archive(work: _Under, store: Archive) -> None:
     wanted.unlink()
 
 
-def _add_to_pool(work: _Under, store: Archive, sha256: str) -> None:
+def _add_to_pool(work: _BackupInProgress, store: Archive, sha256: str) -> None:
     """Unless its bytes are no longer those of its name: the database says whether that matters."""
     part, target = work.folder / "incoming", work.pool.path_of(sha256)
     with store.open(sha256) as source:
-        found = copied(source, part)
+        found = copy_to_file(source, part)
     if found.sha256 != sha256:
         part.unlink()
         return
@@ -231,8 +239,8 @@ def _add_to_pool(work: _Under, store: Archive, sha256: str) -> None:
     work.new += 1
 
 
-def _manifest(work: _Under, began: datetime, told: dict[str, Any]) -> Manifest:
-    return Manifest(
+def _manifest(work: _BackupInProgress, began: datetime, told: dict[str, Any]) -> BackupManifest:
+    return BackupManifest(
         **told,
         began_at=write_time(began),
         ended_at=write_time(datetime.now(UTC)),
@@ -246,7 +254,7 @@ def _manifest(work: _Under, began: datetime, told: dict[str, Any]) -> Manifest:
     )
 
 
-def _enter(made: Made, actor: str) -> None:
+def _enter(made: CreatedBackup, actor: str) -> None:
     manifest = made.manifest
     with ledger():
         record(

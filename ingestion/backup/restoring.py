@@ -25,23 +25,23 @@ from audit.verification import anchor_backup, runs
 from audit.verification.checkpoint_verification import CannotVerify
 from audit.verification.start import Mode
 from ingestion.backup import contents, databases
-from ingestion.backup.contents import BackupProblem, Item, Kind, Manifest
-from ingestion.backup.copying import BLOCK, copied
-from ingestion.backup.making import SPARE
+from ingestion.backup.contents import BackupError, BackupFile, BackupFileKind, BackupManifest
+from ingestion.backup.copying import BLOCK_BYTES, copy_to_file
+from ingestion.backup.making import MIN_FREE_BYTES_AFTER
 from ingestion.core.errors import StorageUnavailable
 from ingestion.storage import archive_verification, disk_space, spool
-from ingestion.storage.archive import FolderArchive, archive
+from ingestion.storage.archive import FolderArchive, get_archive
 from ingestion.storage.archive_verification import PARTS
 
 _A_DAY = timedelta(days=1)  # by which the clock of a bucket may be ahead
 
 
 @dataclass(slots=True)
-class Restored:
+class RestoreResult:
     """What came back, and what is wrong with it."""
 
     folder: Path
-    manifest: Manifest
+    manifest: BackupManifest
     entries: int = 0  # of the ledger, before this is entered
     lost: int = 0  # entries that anchors know of and the backup has not
     files: int = 0  # in the archive
@@ -49,28 +49,28 @@ class Restored:
     notes: list[str] = field(default_factory=list)  # worth knowing, and nothing wrong
 
 
-def look(place: Path) -> tuple[Path, Manifest]:
+def inspect_backup(place: Path) -> tuple[Path, BackupManifest]:
     """The backup there, whose every file is what it was. Raises BackupProblem. Writes nothing."""
-    folder = contents.find(place)
-    manifest = Manifest.read(folder)
-    contents.refuse_changed(folder, manifest)
+    folder = contents.find_backup(place)
+    manifest = BackupManifest.read(folder)
+    contents.verify_files(folder, manifest)
     return folder, manifest
 
 
-def restore(place: Path, *, actor: str) -> Restored:
+def restore_backup(place: Path, *, actor: str) -> RestoreResult:
     """Raises BackupProblem, OSError and StorageUnavailable: then nothing works yet."""
-    folder = contents.find(place)
-    manifest = Manifest.read(folder)
+    folder = contents.find_backup(place)
+    manifest = BackupManifest.read(folder)
     with database_roles.connect_as_owner(DEFAULT_DB_ALIAS):
         if refusals := list(_refusals(manifest)):
-            raise BackupProblem(" ".join([*refusals, "Nothing was written."]))
-        databases.refuse_to_load(manifest.server)
-    contents.refuse_changed(folder, manifest)
-    restored = Restored(folder, manifest)
-    for item in contents.items(folder):
+            raise BackupError(" ".join([*refusals, "Nothing was written."]))
+        databases.check_server_can_load(manifest.server)
+    contents.verify_files(folder, manifest)
+    restored = RestoreResult(folder, manifest)
+    for item in contents.read_file_list(folder):
         _bring_back(item, folder, restored)
     with database_roles.connect_as_owner(DEFAULT_DB_ALIAS):
-        databases.load(folder / Kind.DATABASE / databases.name())
+        databases.load(folder / BackupFileKind.DATABASE / databases.get_dump_filename())
         if settings.DATABASE_OWNER:
             database_roles.grant_rights(
                 connections[DEFAULT_DB_ALIAS], database_roles.application_role(DEFAULT_DB_ALIAS)
@@ -81,17 +81,21 @@ def restore(place: Path, *, actor: str) -> Restored:
     return restored
 
 
-def _refusals(manifest: Manifest) -> Iterator[str]:
+def _refusals(manifest: BackupManifest) -> Iterator[str]:
     yield from _unlike(manifest)
     if not databases.is_empty():
         yield "The database that DATABASE_URL names has tables: a backup comes into an empty one."
-    if any(True for part in PARTS for _ in archive().contents(part)):
+    if any(True for part in PARTS for _ in get_archive().contents(part)):
         yield f"{_place('archive', 'ARCHIVE')} is not empty: move what is there away."
-    uploads = spool.uploads_before(timezone.now() + _A_DAY)
+    uploads = spool.list_uploads_before(timezone.now() + _A_DAY)
     if any(True for _ in uploads):
         yield f"{_place('spool', 'SPOOL')} is not empty: move what is there away."
-    is_folder = isinstance(archive(), FolderArchive)
-    if is_folder and (room := disk_space.free_bytes("ARCHIVE_DIR")) < manifest.bytes + SPARE:
+    is_folder = isinstance(get_archive(), FolderArchive)
+    if (
+        is_folder
+        and (room := disk_space.get_free_bytes("ARCHIVE_DIR"))
+        < manifest.bytes + MIN_FREE_BYTES_AFTER
+    ):
         yield (
             f"The disk of ARCHIVE_DIR has {room / 1e6:,.0f} MB free, and the backup takes "
             f"{manifest.bytes / 1e6:,.0f} MB."
@@ -105,35 +109,35 @@ def _place(store: str, name: str) -> str:
     return f"{name}_S3_BUCKET={bucket}" if bucket else f"{name}_DIR={folder}"
 
 
-def _unlike(manifest: Manifest) -> Iterator[str]:
+def _unlike(manifest: BackupManifest) -> Iterator[str]:
     """Where the backup is none of what runs here."""
-    here = databases.vendor()
+    here = databases.get_vendor()
     if manifest.database != here:
         yield f"The backup is of {manifest.database}, and DATABASE_URL names {here}."
         return
     if manifest.trail != settings.AUDIT_TRAIL:
         yield f"The backup is of the ledger {manifest.trail!r}, and AUDIT_TRAIL is another one."
-    if list(manifest.migrations) != databases.migrations():
+    if list(manifest.migrations) != databases.list_migrations():
         yield (
             f"The backup was made by another release ({manifest.software}), whose database differs "
             f"from that of this one ({settings.SOFTWARE_VERSION}). Restore it with that release, "
             "then upgrade."
         )
-    if databases.server() < manifest.server:
+    if databases.get_server_version() < manifest.server:
         yield f"PostgreSQL here is older than {manifest.server}, of which the backup is."
 
 
-def _bring_back(item: Item, folder: Path, restored: Restored) -> None:
+def _bring_back(item: BackupFile, folder: Path, restored: RestoreResult) -> None:
     source = item.path_in(folder)
-    if item.kind is Kind.ARCHIVE:
-        archive().put(source, item.sha256)
-    elif item.kind is Kind.SPOOL:
+    if item.kind is BackupFileKind.ARCHIVE:
+        get_archive().put(source, item.sha256)
+    elif item.kind is BackupFileKind.SPOOL:
         with source.open("rb") as opened:
             if item.name.startswith("uploads/"):
-                spool.bring_back(item.name, iter(partial(opened.read, BLOCK), b""))
+                spool.restore_upload(item.name, iter(partial(opened.read, BLOCK_BYTES), b""))
             else:
-                copied(opened, spool.path_of(item.name))
-    elif item.kind is Kind.ANCHORS and not anchor_backup.restore_anchor_file(
+                copy_to_file(opened, spool.get_path(item.name))
+    elif item.kind is BackupFileKind.ANCHORS and not anchor_backup.restore_anchor_file(
         item.name, source.read_text()
     ):
         restored.notes.append(
@@ -141,7 +145,7 @@ def _bring_back(item: Item, folder: Path, restored: Restored) -> None:
         )
 
 
-def _examine(restored: Restored, actor: str) -> None:
+def _examine(restored: RestoreResult, actor: str) -> None:
     """Everything, as `verify_audit --full` and `verify_archive` do."""
     restored.entries, head = queries.last_entry() or (0, "")
     manifest = restored.manifest
@@ -155,7 +159,7 @@ def _examine(restored: Restored, actor: str) -> None:
     restored.findings += [*_ledger(restored, actor), *_archive(restored, actor)]
 
 
-def _ledger(restored: Restored, actor: str) -> Iterator[str]:
+def _ledger(restored: RestoreResult, actor: str) -> Iterator[str]:
     try:
         known, unreachable = anchor_backup.largest_anchored_elsewhere()
         verdict, run = runs.run_check(Mode.FULL, asked_by=actor)
@@ -177,9 +181,9 @@ def _ledger(restored: Restored, actor: str) -> Iterator[str]:
     restored.notes += verdict.unanchored
 
 
-def _archive(restored: Restored, actor: str) -> Sequence[str]:
+def _archive(restored: RestoreResult, actor: str) -> Sequence[str]:
     try:
-        stock = archive_verification.take_stock(asked_by=actor)
+        stock = archive_verification.verify_parts(asked_by=actor)
     except (StorageUnavailable, OSError, Error) as error:
         return [f"The archive could not be checked: {error}."]
     restored.files = stock.files
@@ -187,7 +191,7 @@ def _archive(restored: Restored, actor: str) -> Sequence[str]:
     return [f"{n:,} files of the archive are {fault}." for fault, n in wrong.items()]
 
 
-def _enter(restored: Restored, actor: str) -> None:
+def _enter(restored: RestoreResult, actor: str) -> None:
     subject = f"backup:{restored.folder.name}"
     with ledger():
         record(

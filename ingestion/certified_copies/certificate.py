@@ -13,7 +13,7 @@ from audit.files.durable import FileDigest
 from audit.files.pdf_layout import PdfDocument, heading, title
 
 
-def drawn(
+def render_certificate(
     line: LedgerLine,
     facts: Mapping[str, Any],
     archived: FileDigest,

@@ -19,11 +19,11 @@ from audit.ledger.queries import Recorded
 from ingestion.certified_copies import package
 from ingestion.core.states import DocumentState
 from ingestion.documents import downloads, transitions
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.models import Document
 from ingestion.storage import archive_verification
-from ingestion.storage.archive import archive
-from ingestion.storage.archive_verification import Fault
+from ingestion.storage.archive import get_archive
+from ingestion.storage.archive_verification import ArchiveFault
 
 CERTIFIED = "document.certified"
 # The meaning of the signature, 21 CFR 11.50(a)(3). It is signed, and therefore not translated.
@@ -46,11 +46,11 @@ class OriginalNotIntact(CertificationRefused):
 
 
 _FAULT_TEXTS = {
-    Fault.MISSING: gettext_lazy("The original is missing from the archive."),
-    Fault.CHANGED: gettext_lazy(
+    ArchiveFault.MISSING: gettext_lazy("The original is missing from the archive."),
+    ArchiveFault.CHANGED: gettext_lazy(
         "The file in the archive is not the original because its SHA-256 digest differs."
     ),
-    Fault.UNREADABLE: gettext_lazy("The original cannot be read from the archive."),
+    ArchiveFault.UNREADABLE: gettext_lazy("The original cannot be read from the archive."),
 }
 _NEXT_STEP = gettext_lazy(
     "No copy is available until your administrator has investigated the problem."
@@ -81,12 +81,14 @@ def certify(document: Document, *, reason: str, by: ElectronicSignature) -> None
         raise DocumentNotOnFile(refusal)
     _check_original(document)
     with ledger():
-        row = transitions.locked(document)
+        row = transitions.lock_document(document)
         if refusal := explain_refusal(row):
             raise DocumentNotOnFile(refusal)
         signed = {"reason": reason, "document": _describe(row)}
         detail = by.over(signed, sha256=row.sha256)
-        transitions.enter_next(row, CERTIFIED, detail=detail, by=By(by.actor, by.role), at=by.at)
+        transitions.record_next_entry(
+            row, CERTIFIED, detail=detail, by=Actor(by.actor, by.role), at=by.at
+        )
 
 
 def find_certifications(document: Document, actor: str) -> list[Recorded]:
@@ -110,9 +112,9 @@ def write_package(target: IO[bytes], document: Document, certification: Recorded
     if refusal := explain_refusal(document):
         raise DocumentNotOnFile(refusal)
     try:
-        with archive().open(document.sha256) as original:
-            package.write(target, original, certification)
-    except (OSError, package.NotTheSame):
+        with get_archive().open(document.sha256) as original:
+            package.write_zip(target, original, certification)
+    except (OSError, package.PackageMismatch):
         _check_original(document)
         raise  # The archive is in order, so the cause is another one.
     except BrokenChain as broken:
@@ -123,17 +125,17 @@ def write_package(target: IO[bytes], document: Document, certification: Recorded
         raise OriginalNotIntact(f"{problem} {_NEXT_STEP}") from broken
 
 
-def record_download(document: Document, certification: Recorded, *, by: By) -> None:
+def record_download(document: Document, certification: Recorded, *, by: Actor) -> None:
     """Record that the package is downloaded. Call this before the first byte is sent."""
     with ledger():
-        row = transitions.locked(document)
+        row = transitions.lock_document(document)
         detail = {"certified_by_entry": certification.seq}
-        transitions.enter_next(row, downloads.DOWNLOADED, detail=detail, by=by)
+        transitions.record_next_entry(row, downloads.DOWNLOADED, detail=detail, by=by)
 
 
 def _check_original(document: Document) -> None:
     """Raise OriginalNotIntact unless the archived file has the digest that was recorded."""
-    fault = archive_verification.examine(document.sha256, asked_by=_ACTOR)
+    fault = archive_verification.verify_stored_file(document.sha256, asked_by=_ACTOR)
     if fault:
         logger.critical("%s cannot be certified: its file is %s", document.subject, fault)
         raise OriginalNotIntact(f"{_FAULT_TEXTS[fault]} {_NEXT_STEP}")
@@ -146,7 +148,7 @@ def _describe(document: Document) -> dict[str, str | int]:
     """
     site = document.site
     return {
-        "file": downloads.name_of(document),
+        "file": downloads.get_filename(document),
         "size": document.size or 0,
         "pages": document.pages or 0,
         "type": document.type_name,

@@ -23,17 +23,17 @@ from audit.ledger.chain import expect
 from audit.ledger.queries import Recorded
 from ingestion.certified_copies import certificate
 
-BLOCK = 1 << 20  # bytes
+BLOCK_BYTES = 1 << 20  # bytes
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
 _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\:]")  # in the name of a file that is unpacked anywhere
 _OF_THE_LINE = ("trail", "site", "doc_id", "sha256", "correlation_id", "rules", "schema_version")
 
 
-class NotTheSame(Exception):
+class PackageMismatch(Exception):
     """What came out of the archive, or went into the package, is not what was filed."""
 
 
-def write(target: IO[bytes], original: IO[bytes], certified: Recorded) -> None:
+def write_zip(target: IO[bytes], original: IO[bytes], certified: Recorded) -> None:
     """Raises NotTheSame, and BrokenChain for an entry of the document that does not hold."""
     with ZipFile(target, "w") as package:
         add = partial(_add, package, certified.occurred_at)
@@ -47,9 +47,9 @@ def write(target: IO[bytes], original: IO[bytes], certified: Recorded) -> None:
         with package.open(name) as file:
             copy = durable.digest_of_chunks(_blocks(file))
         if not line.fields["sha256"] == archived.sha256 == copy.sha256:
-            raise NotTheSame(certified.subject)
+            raise PackageMismatch(certified.subject)
         files = {name: copy, "trail.ndjson": trail_, "document.json": document}
-        drawn = certificate.drawn(line, facts, archived, files, since=str(since))
+        drawn = certificate.render_certificate(line, facts, archived, files, since=str(since))
         add("certificate.pdf", [drawn])
 
 
@@ -82,4 +82,4 @@ def _add(package: ZipFile, at: datetime, name: str, blocks: Iterable[bytes]) -> 
 
 
 def _blocks(file: IO[bytes]) -> Iterator[bytes]:
-    return iter(partial(file.read, BLOCK), b"")
+    return iter(partial(file.read, BLOCK_BYTES), b"")

@@ -16,7 +16,7 @@ from ingestion.reading.processes.pool import Reader
 from ingestion.rules.checks import verdict
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.findings import RuleFinding
-from ingestion.storage.virus_scanner import scanner
+from ingestion.storage.virus_scanner import get_scanner
 
 PRELOAD = [verdict.__name__]
 
@@ -31,7 +31,7 @@ class PooledDocumentReader:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._scanner = scanner()
+        self._scanner = get_scanner()
 
     @staticmethod
     def pool() -> Reader:

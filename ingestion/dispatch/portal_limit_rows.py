@@ -24,7 +24,7 @@ from ingestion.core.portal_limits import (
     portal_health,
 )
 from ingestion.dispatch.clock import database_now
-from ingestion.documents.transitions import BY_WORKER
+from ingestion.documents.transitions import WORKER_ACTOR
 from ingestion.models import Chunk, PortalLimitState
 from sites.models import Site
 
@@ -172,8 +172,8 @@ def _record_switch(row: PortalLimitState, old: Breaker, new: Breaker) -> None:
         site=sites[0] if len(sites) == 1 else "",
         from_state=old.state,
         to_state=new.state,
-        actor=BY_WORKER.actor,
-        role=BY_WORKER.role,
+        actor=WORKER_ACTOR.actor,
+        role=WORKER_ACTOR.role,
         detail={
             "portal": row.portal.key,
             "failures": len(new.failures),

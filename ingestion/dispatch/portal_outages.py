@@ -29,6 +29,8 @@ def postpone_if_portal_down(chunk: Chunk, now: datetime) -> datetime:
     overdue = waiting.filter(failing_since__lte=now - deadline)
     for document in overdue.select_related("site"):
         unavailable = RuleFinding("PORTAL_UNAVAILABLE", facts={"tries": document.fetch_tries})
-        transitions.move(document, DocumentState.HELD, findings=[unavailable], primary=unavailable)
+        transitions.move_document(
+            document, DocumentState.HELD, findings=[unavailable], primary=unavailable
+        )
     earliest = waiting.aggregate(Min("failing_since"))["failing_since__min"]
     return min(portal_limit.next_probe_at, earliest + deadline) if earliest else now

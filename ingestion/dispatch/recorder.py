@@ -18,7 +18,7 @@ from ingestion.dispatch.worker_steps import (
 )
 from ingestion.rules.checks.verdict import Checked
 from ingestion.storage import spool
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 
 
 class DatabaseRecorder:
@@ -67,7 +67,7 @@ class DatabaseRecorder:
     async def conclude(self, item: WorkItem, fetched: Fetched, checked: Checked) -> None:
         """Archive the bytes, then record state and entry. The order matters: see `Conclude`."""
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._files, archive().put, fetched.path, fetched.sha256)
+        await loop.run_in_executor(self._files, get_archive().put, fetched.path, fetched.sha256)
         await self._apply_step(Conclude(**self._fence(item), checked=checked))
         await self._drop_upload(item)
 
@@ -84,4 +84,4 @@ class DatabaseRecorder:
         """Remove the uploaded file from the spool. Its bytes are in the archive."""
         if item.spooled:
             loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._files, spool.drop, item.spooled)
+            await loop.run_in_executor(self._files, spool.drop_upload, item.spooled)

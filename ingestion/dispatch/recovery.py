@@ -11,7 +11,7 @@ from django.db import transaction
 
 from audit.ledger.log import ledger, record, write_time
 from ingestion.dispatch import leases, wakeup
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.models import Chunk
 from ingestion.storage import spool
 
@@ -40,7 +40,7 @@ def recover_orphans() -> RecoveryResult:
     return RecoveryResult(chunks=leases.recover_expired(), folders=_remove_leftover_folders())
 
 
-def release_lease(chunk: Chunk, *, by: By) -> bool:
+def release_lease(chunk: Chunk, *, by: Actor) -> bool:
     """End an expired lease. Returns False if it was renewed or returned meanwhile."""
     with ledger():
         if not leases.recover_expired_chunk(chunk.pk):
@@ -69,7 +69,7 @@ def _remove_leftover_folders() -> int:
 
     A folder is created after its lease, so a listed folder without a lease has no owner.
     """
-    existing = set(spool.attempts())
+    existing = set(spool.list_attempts())
     held = Chunk.objects.filter(lease_id__in=existing).values_list("lease_id", flat=True)
     leftovers = existing.difference(held) if existing else set()
     for lease in leftovers:

@@ -130,7 +130,7 @@ class Shift:
             )
             ingest = Ingest(
                 portal_queues,
-                fetcher=DocumentSource(portals, folders, files, spool.local),
+                fetcher=DocumentSource(portals, folders, files, spool.open_local),
                 recorder=recorder,
                 reader=PooledDocumentReader(reader),
                 limits=limits,
@@ -207,7 +207,7 @@ class Shift:
         self._lease_ids[lease.chunk] = lease.lease_id
         chunk = _HeldChunk(lease, {item.document for item in lease.items})
         self._chunks[lease.chunk] = chunk
-        folder = await self._database(spool.attempt_folder, lease.lease_id)
+        folder = await self._database(spool.get_attempt_folder, lease.lease_id)
         self._folders.set(lease.chunk, folder)
         for item in lease.items:
             self._open_queue(item)

@@ -21,7 +21,7 @@ from ingestion.core.errors import LeaseLost
 from ingestion.core.ports import EarlyDecision, Fetched, FetchFailure, FiledVersion, NotModified
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.clock import database_now
-from ingestion.documents.transitions import enter, move
+from ingestion.documents.transitions import move_document, record_entry
 from ingestion.models import Document, Extraction, Packet
 from ingestion.rules.checks.verdict import Checked
 from ingestion.rules.findings import RuleFinding
@@ -66,7 +66,7 @@ class StartAttempt(WorkerStep):
             _change(document, {"attempts": document.attempts + 1})
             return True
         poison = RuleFinding("POISON", facts={"attempts": document.attempts})
-        move(document, DocumentState.HELD, findings=[poison], primary=poison)
+        move_document(document, DocumentState.HELD, findings=[poison], primary=poison)
         return False
 
 
@@ -81,7 +81,7 @@ class StartChecking(WorkerStep):
         if twin := on_file.twin(document):
             _dedupe(document, twin)
             return False
-        move(
+        move_document(
             document,
             DocumentState.VALIDATING,
             portal=self.fetched.facts,
@@ -143,7 +143,7 @@ class RecordFetchFailure(WorkerStep):
         )
         wait_ms = round(failure.wait_seconds * 1000)
         detail = {**failure.facts, "tries": failure.tries, "wait_ms": wait_ms}
-        enter(document, "document.fetch_failed", code=failure.code, detail=detail)
+        record_entry(document, "document.fetch_failed", code=failure.code, detail=detail)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +162,7 @@ class Conclude(WorkerStep):
         if verdict.state is DocumentState.ARCHIVED and (twin := on_file.twin(document)):
             return _dedupe(document, twin)
         other = on_file.under_another_name(document)
-        move(
+        move_document(
             document,
             verdict.state,
             findings=[*verdict.findings, *_duplicate_findings(other)],
@@ -195,7 +195,7 @@ class RecordEarlyDecision(WorkerStep):
     def apply(self, document: Document, on_file: "FiledDocuments") -> None:
         seen = RuleFinding(self.decision.code, facts=self.decision.facts)
         state = DocumentState.HELD if self.decision.is_held else DocumentState.REJECTED
-        move(document, state, findings=[seen], primary=seen)
+        move_document(document, state, findings=[seen], primary=seen)
 
 
 def apply_steps(steps: Sequence[WorkerStep]) -> list[Any]:
@@ -318,7 +318,7 @@ def _dedupe(
     on_file = RuleFinding(
         "DUPLICATE_CONTENT", facts={"twin": twin.doc_id, "reference": twin.packet}
     )
-    move(
+    move_document(
         document,
         DocumentState.DEDUPED,
         findings=[on_file],

@@ -31,7 +31,7 @@ from ingestion.core import completion
 from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState, DocumentState, check_move
 from ingestion.documents import transitions
-from ingestion.documents.transitions import BY_WORKER, By
+from ingestion.documents.transitions import WORKER_ACTOR, Actor
 from ingestion.models import Batch, Chunk
 from ingestion.rules.findings import RuleFinding
 from sites.models import User
@@ -46,7 +46,7 @@ class AlreadyFinal(Exception):
     """The batch has ended: there is nothing to cancel."""
 
 
-def queue(batch: Batch, by: By, *, documents: int) -> None:
+def queue_batch(batch: Batch, by: Actor, *, documents: int) -> None:
     """SUBMITTED, then QUEUED: both are on record. Inside ledger(), with its rows in place."""
     detail = {"source": str(batch.source), "documents": documents, "priority": batch.priority}
     _enter(batch, "batch.submitted", n=0, by=by, to_state=BatchState.SUBMITTED, detail=detail)
@@ -54,7 +54,7 @@ def queue(batch: Batch, by: By, *, documents: int) -> None:
     _move(batch, BatchState.QUEUED, by=by, next_poll_at=first_look)
 
 
-def begin(batch_id: int) -> None:
+def begin_batch(batch_id: int) -> None:
     """A shift has taken up its first chunk. Inside ledger()."""
     # Nearly always it was begun long ago, and the row need not be locked to know that.
     if Batch.objects.filter(pk=batch_id, state=BatchState.QUEUED).exists():
@@ -81,21 +81,21 @@ def end_if_settled(batch_id: int) -> bool:
         finished_at=timezone.now(),
         next_poll_at=None,
         error_code="CAPACITY" if left else "",
-        summary=summary(batch),
+        summary=summarise_batch(batch),
     )
     runs.check_after_batch()
     return True
 
 
-def _ending(batch: Batch) -> tuple[BatchState, By]:
+def _ending(batch: Batch) -> tuple[BatchState, Actor]:
     if batch.cancel_requested_at:
         return BatchState.CANCELLED, _canceller(batch)
     if batch.state == BatchState.QUEUED:
-        return BatchState.FAILED, BY_WORKER
-    return BatchState.COMPLETED, BY_WORKER
+        return BatchState.FAILED, WORKER_ACTOR
+    return BatchState.COMPLETED, WORKER_ACTOR
 
 
-def may_cancel(batch: Batch, *, user: User | None = None, actor: str = "") -> bool:
+def can_cancel(batch: Batch, *, user: User | None = None, actor: str = "") -> bool:
     """Whoever submitted it, or operations.
 
     Who asks is what the server knows of the session or token, never what the request says.
@@ -106,7 +106,7 @@ def may_cancel(batch: Batch, *, user: User | None = None, actor: str = "") -> bo
     return bool(actor) and actor == batch.submitted_as
 
 
-def cancel(batch: Batch, *, by: By) -> None:
+def cancel_batch(batch: Batch, *, by: Actor) -> None:
     """Ask for it, and cancel what waits. Raises AlreadyFinal. A second time it changes nothing.
 
     When this returns, no worker takes up anything of the batch any more. It is CANCELLED at once
@@ -122,7 +122,7 @@ def cancel(batch: Batch, *, by: By) -> None:
     batch.refresh_from_db()
 
 
-def carry_out_cancelling() -> int:
+def continue_cancellations() -> int:
     """Go on where a cancelling process died, or a chunk came back late. For the tick."""
     being = list(Batch.objects.being_cancelled().values_list("pk", flat=True))
     return sum(unless_moved(_carry_out, batch_id) for batch_id in being)
@@ -171,13 +171,13 @@ def look_again(batch_ids: set[int]) -> None:
     )
 
 
-def prune(batch: Batch, told: dict[str, Any]) -> None:
+def prune_batch(batch: Batch, told: dict[str, Any]) -> None:
     """Its chunks are gone; what they told stays as its summary. Inside ledger()."""
     _change(batch, pruned_at=timezone.now(), summary=told)
-    _enter(batch, "batch.pruned", n=batch.transitions, by=By("system:prune", OPERATIONS))
+    _enter(batch, "batch.pruned", n=batch.transitions, by=Actor("system:prune", OPERATIONS))
 
 
-def summary(batch: Batch) -> dict[str, Any]:
+def summarise_batch(batch: Batch) -> dict[str, Any]:
     """What stays on the batch when its chunks are gone."""
     codes = batch.documents.exclude(code="").order_by("code").values_list("code")
     work = batch.chunks.aggregate(chunks=Count("pk"), leases=Sum("attempts"))
@@ -193,7 +193,7 @@ def _locked(batch_id: int) -> Batch:
     return Batch.objects.select_for_update(no_key=True).get(pk=batch_id)
 
 
-def _ask_to_cancel(batch: Batch, by: By) -> None:
+def _ask_to_cancel(batch: Batch, by: Actor) -> None:
     _change(
         batch,
         cancel_requested_at=timezone.now(),
@@ -204,8 +204,8 @@ def _ask_to_cancel(batch: Batch, by: By) -> None:
     _enter(batch, "batch.cancel_requested", n=batch.transitions, by=by)
 
 
-def _canceller(batch: Batch) -> By:
-    return By(batch.cancel_requested_by, batch.cancel_requested_role)
+def _canceller(batch: Batch) -> Actor:
+    return Actor(batch.cancel_requested_by, batch.cancel_requested_role)
 
 
 def _carry_out(batch_id: int) -> bool:
@@ -234,10 +234,10 @@ def _still_waiting(chunks: list[int]) -> list[Chunk]:
     return list(rows.select_for_update(of=("self",), no_key=True).select_related("batch"))
 
 
-def _cancel_documents(chunk: Chunk, by: By) -> None:
+def _cancel_documents(chunk: Chunk, by: Actor) -> None:
     rows = chunk.documents.unsettled().order_by("pk").select_related("site")
     if documents := list(rows.select_for_update(of=("self",), no_key=True)):
-        transitions.move_alike(documents, DocumentState.CANCELLED, by=by)
+        transitions.move_documents(documents, DocumentState.CANCELLED, by=by)
 
 
 def _hold_documents(chunk: Chunk) -> int:
@@ -246,7 +246,7 @@ def _hold_documents(chunk: Chunk) -> int:
     for document in documents:
         code = "PORTAL_UNAVAILABLE" if document.failing_since else "CAPACITY"
         seen = RuleFinding(code, facts={"tries": document.fetch_tries})
-        transitions.move(document, DocumentState.HELD, findings=[seen], primary=seen)
+        transitions.move_document(document, DocumentState.HELD, findings=[seen], primary=seen)
     return len(documents)
 
 
@@ -265,7 +265,7 @@ def _move(
     batch: Batch,
     state: BatchState,
     *,
-    by: By = BY_WORKER,
+    by: Actor = WORKER_ACTOR,
     detail: Mapping[str, Any] | None = None,
     **columns: Any,
 ) -> None:
@@ -297,7 +297,7 @@ def _change(batch: Batch, **columns: Any) -> None:
         setattr(batch, name, value)
 
 
-def _enter(batch: Batch, event: str, *, n: int, by: By, **what: Any) -> None:
+def _enter(batch: Batch, event: str, *, n: int, by: Actor, **what: Any) -> None:
     record(
         event,
         subject=batch.subject,

@@ -11,42 +11,42 @@ from audit.ledger import queries
 from audit.ledger.log import ledger
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.documents import transitions
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.models import Document
 from ingestion.reading.results import SUFFIXES
 from ingestion.rules.codes import CODES
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from sites.models import User
 from sites.roles import OPERATORS
 
-UNKNOWN = "application/octet-stream"
+DEFAULT_MEDIA_TYPE = "application/octet-stream"
 DOWNLOADED = "document.downloaded"
 VIEWED = "document.viewed"
-GOES_ON = timedelta(hours=1)
-REVIEWS = "ingestion.review_document"  # the permission of QA
+CONTINUATION_WINDOW = timedelta(hours=1)
+REVIEW_PERMISSION = "ingestion.review_document"  # the permission of QA
 # States whose bytes anybody who sees the document may have.
 _OPEN = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
 # Their bytes are not filed; the site that sent them may look at what was wrong with them.
 _SENT_BACK = (*STATES_NEEDING_SITE, DocumentState.WITHDRAWN)
 
 
-def is_open(document: Document) -> bool:
+def is_file_open(document: Document) -> bool:
     """Whether everybody who sees the document may have its bytes."""
     return bool(document.sha256) and document.state in _OPEN
 
 
-def may_see(person: User, document: Document) -> bool:
+def can_view_file(person: User, document: Document) -> bool:
     """Whether they may look at its pages and have its bytes. They see the document itself.
 
     What is in review or in quarantine is for QA alone (decision 16).
     """
-    if is_open(document):
+    if is_file_open(document):
         return True
     if not document.sha256 or not DocumentState(document.state).is_settled:
         return False
     if document.state in _SENT_BACK and not is_quarantined(document):
         return True
-    return person.is_staff and person.has_perm(REVIEWS)
+    return person.is_staff and person.has_perm(REVIEW_PERMISSION)
 
 
 def is_quarantined(document: Document) -> bool:
@@ -56,28 +56,28 @@ def is_quarantined(document: Document) -> bool:
 
 def open_original(document: Document, person: User | None = None) -> IO[bytes]:
     """For this person, or for anybody. Raises FileNotFoundError, also for what is withheld."""
-    if not (may_see(person, document) if person else is_open(document)):
+    if not (can_view_file(person, document) if person else is_file_open(document)):
         raise FileNotFoundError(f"the bytes of {document.subject} are withheld")
-    return archive().open(document.sha256)
+    return get_archive().open(document.sha256)
 
 
-def name_of(document: Document) -> str:
+def get_filename(document: Document) -> str:
     return document.filename or f"{document.doc_id}.pdf"
 
 
-def media_type(filename: str) -> str:
+def get_media_type(filename: str) -> str:
     """By its name, of the kinds that we take in; everything else is bytes without a meaning."""
     # A plain string: some WSGI servers take no subclass of it in a header.
-    return str(SUFFIXES.get(PurePath(filename.lower()).suffix, UNKNOWN))
+    return str(SUFFIXES.get(PurePath(filename.lower()).suffix, DEFAULT_MEDIA_TYPE))
 
 
-def record_view(document: Document, *, by: By) -> None:
+def record_view(document: Document, *, by: Actor) -> None:
     """Enter that its pages are looked at, before the first of them leaves; once an hour (R07)."""
     with ledger():
-        row = transitions.locked(document)
-        began = timezone.now() - GOES_ON
+        row = transitions.lock_document(document)
+        began = timezone.now() - CONTINUATION_WINDOW
         if not queries.has_entry(row.subject, VIEWED, by.actor, since=began):
-            transitions.enter_next(row, VIEWED, detail={}, by=by)
+            transitions.record_next_entry(row, VIEWED, detail={}, by=by)
 
 
 def must_give_reason(person: User) -> bool:
@@ -93,7 +93,7 @@ def record_download(
     document: Document,
     content: IO[bytes],
     *,
-    by: By,
+    by: Actor,
     part: str = "",
     goes_on: bool = False,
     reason: str = "",
@@ -113,10 +113,10 @@ def record_download(
         refused.pop_all()
 
 
-def _enter_download(document: Document, by: By, part: str, goes_on: bool, reason: str) -> None:
-    row = transitions.locked(document)
-    began = timezone.now() - GOES_ON
+def _enter_download(document: Document, by: Actor, part: str, goes_on: bool, reason: str) -> None:
+    row = transitions.lock_document(document)
+    began = timezone.now() - CONTINUATION_WINDOW
     if goes_on and queries.has_entry(row.subject, DOWNLOADED, by.actor, since=began):
         return
     detail = {"range": part} | ({"reason": reason} if reason else {})
-    transitions.enter_next(row, DOWNLOADED, detail=detail, by=by)
+    transitions.record_next_entry(row, DOWNLOADED, detail=detail, by=by)

@@ -13,27 +13,27 @@ from django.utils import timezone
 
 from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
-from ingestion.documents.transitions import By, enter
+from ingestion.documents.transitions import Actor, record_entry
 from ingestion.models import Document, Extraction, Finding, ValidityOverride
 from ingestion.rules.checks.validity import last_day
 from ingestion.rules.checks.validity_terms import Terms
 from ingestion.rules.document_types import RULES_VERSION, TYPES
 from ingestion.rules.findings import Facts
 
-BY_NIGHT = By("system:expiries", "worker")
-PAGE = 200  # documents that are looked at together, and noted in one transaction
+EXPIRY_ACTOR = Actor("system:expiries", "worker")
+DOCUMENTS_PER_PAGE = 200  # documents that are looked at together, and noted in one transaction
 _RAN_OUT = ("EXPIRED_DOCUMENT", "STALE_DOCUMENT")
 _EVENTS = {"EXPIRES_SOON": "document.expires_soon", "EXPIRED_DOCUMENT": "document.ran_out"}
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class RecordedNotice:
     soon: int
     over: int
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class ExpiryNotice:
     """That a document runs out, so many days before its last one; 0 when that has passed."""
 
     document: Document
@@ -46,7 +46,7 @@ class Notice:
         return "EXPIRES_SOON" if self.days_before else "EXPIRED_DOCUMENT"
 
 
-def note(*, today: date | None = None, dry_run: bool = False) -> Noted:
+def record_expiries(*, today: date | None = None, dry_run: bool = False) -> RecordedNotice:
     """Note what is due and was not noted before. Idempotent; may be interrupted, and goes on."""
     today = today or timezone.now().date()
     soon = over = 0
@@ -55,7 +55,7 @@ def note(*, today: date | None = None, dry_run: bool = False) -> Noted:
         noted = due if dry_run or not due else _keep(due)
         soon += sum(notice.days_before > 0 for notice in noted)
         over += sum(notice.days_before == 0 for notice in noted)
-    return Noted(soon, over)
+    return RecordedNotice(soon, over)
 
 
 def _pages(today: date) -> Iterator[list[Extraction]]:
@@ -70,8 +70,8 @@ def _pages(today: date) -> Iterator[list[Extraction]]:
 
 def _in_pages(rows: "QuerySet[Extraction]") -> Iterator[list[Extraction]]:
     keys = list(rows.order_by("document_id").values_list("pk", flat=True))
-    for start in range(0, len(keys), PAGE):
-        chosen = Extraction.objects.filter(pk__in=keys[start : start + PAGE])
+    for start in range(0, len(keys), DOCUMENTS_PER_PAGE):
+        chosen = Extraction.objects.filter(pk__in=keys[start : start + DOCUMENTS_PER_PAGE])
         page = chosen.order_by("document_id").select_related("document__site__study")
         yield _in_place(list(page.defer("words", "pages", "signature")))
 
@@ -107,7 +107,7 @@ def _in_place(read: list[Extraction]) -> list[Extraction]:
     ]
 
 
-def _due(read: list[Extraction], today: date) -> list[Notice]:
+def _due(read: list[Extraction], today: date) -> list[ExpiryNotice]:
     """Under the terms of today, without what is noted already.
 
     The documents were read before their notices: whoever notes one meanwhile moves the document's
@@ -136,7 +136,7 @@ def _terms(read: Iterable[Extraction]) -> dict[int, Terms]:
     return terms
 
 
-def _notice(read: Extraction, terms: Terms, today: date) -> Notice | None:
+def _notice(read: Extraction, terms: Terms, today: date) -> ExpiryNotice | None:
     last = last_day(terms, {value.name: value for value in read.values})
     if last is None:
         return None
@@ -145,10 +145,10 @@ def _notice(read: Extraction, terms: Terms, today: date) -> Notice | None:
     if step is None:
         return None
     if step:
-        return Notice(document, last, step, {"expires": last.isoformat(), "days": left})
+        return ExpiryNotice(document, last, step, {"expires": last.isoformat(), "days": left})
     filed = (document.settled_at or document.received_at).date()
     facts = {"expires": last.isoformat(), "filed": filed.isoformat()}
-    return Notice(document, last, 0, facts)
+    return ExpiryNotice(document, last, 0, facts)
 
 
 def _noted(terms: dict[int, Terms]) -> set[tuple[int, date, int]]:
@@ -165,7 +165,7 @@ def _noted(terms: dict[int, Terms]) -> set[tuple[int, date, int]]:
     return noted
 
 
-def _keep(due: Iterable[Notice]) -> list[Notice]:
+def _keep(due: Iterable[ExpiryNotice]) -> list[ExpiryNotice]:
     """Findings and entries, all of the page or none. Answers those that were ours to note."""
     kept = []
     with ledger():
@@ -175,12 +175,12 @@ def _keep(due: Iterable[Notice]) -> list[Notice]:
                 seen = {"code": notice.code, "page": 0, "facts": dict(notice.facts)}
                 detail = {"findings": [seen], "days_before": notice.days_before}
                 event = _EVENTS[notice.code]
-                enter(
+                record_entry(
                     document,
                     event,
                     code=notice.code,
                     detail=detail,
-                    by=BY_NIGHT,
+                    by=EXPIRY_ACTOR,
                     rules=RULES_VERSION,
                 )
                 kept.append(notice)
@@ -189,7 +189,7 @@ def _keep(due: Iterable[Notice]) -> list[Notice]:
     return kept
 
 
-def _finding(notice: Notice) -> Finding:
+def _finding(notice: ExpiryNotice) -> Finding:
     return Finding(
         document=notice.document,
         code=notice.code,

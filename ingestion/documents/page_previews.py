@@ -19,18 +19,18 @@ from django.conf import settings
 from ingestion.models import Document
 from ingestion.reading.preview_images import NotDrawn, PreviewRequest, drawn
 from ingestion.reading.processes.parser_processes import ReadingFault
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 
 MEDIA_TYPE = "image/webp"
 ZOOMS = (1, 2)  # times its usual width
-AT_ONCE = 2  # pages that one web process has drawn at a time
+MAX_CONCURRENT_RENDERINGS = 2  # pages that one web process has drawn at a time
 WAIT_SECONDS = 15  # for one's turn: pages that take long must not take all threads of the web
-_drawing = threading.BoundedSemaphore(AT_ONCE)
+_drawing = threading.BoundedSemaphore(MAX_CONCURRENT_RENDERINGS)
 
 logger = logging.getLogger(__name__)
 
 
-def picture(document: Document, page: int, zoom: int = 1) -> bytes | None:
+def get_preview(document: Document, page: int, zoom: int = 1) -> bytes | None:
     """Page `page`, from 1, as WebP; None when it cannot be drawn. Raises FileNotFoundError.
 
     Whoever asks has seen to it that the person may look (`originals.may_see`).
@@ -48,7 +48,7 @@ def picture(document: Document, page: int, zoom: int = 1) -> bytes | None:
     return answer
 
 
-def prune(before: datetime) -> int:
+def prune_previews(before: datetime) -> int:
     """Remove those that nobody has looked at since then. Answers how many."""
     removed = 0
     for path in Path(settings.PREVIEW_DIR).glob("*/*/*"):
@@ -87,7 +87,7 @@ def _path(sha256: str, sheet: PreviewRequest) -> Path:
 def _as_file(sha256: str) -> Iterator[Path]:
     """The archive is a port: its bytes need not lie in a file of this machine."""
     with tempfile.NamedTemporaryFile(prefix="siteledger-page-") as local:
-        with archive().open(sha256) as original:
+        with get_archive().open(sha256) as original:
             shutil.copyfileobj(original, local, 1 << 20)
         local.flush()
         yield Path(local.name)

@@ -15,7 +15,7 @@ from ingestion.models import Batch, Finding
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BatchProgress:
     """`settled` of `total` documents are out of the machine's hands."""
 
     batch: str
@@ -65,7 +65,7 @@ _ERRORS: Mapping[str, str] = {
 }
 
 
-def of(batch: Batch, *, max_age: float = 0.0) -> Progress:
+def get_progress(batch: Batch, *, max_age: float = 0.0) -> BatchProgress:
     """Counted from the documents' states: nothing is ever written for it.
 
     An answer that many ask for may be `max_age` seconds old; a move of the batch shows at once.
@@ -74,19 +74,19 @@ def of(batch: Batch, *, max_age: float = 0.0) -> Progress:
     if not max_age:
         return _progress(batch)
     key = f"progress:{batch.pk}:{batch.created_at.timestamp()}:{batch.transitions}"
-    kept: Progress | None = cache.get(key)
+    kept: BatchProgress | None = cache.get(key)
     if kept is None:
         kept = _progress(batch)
         cache.set(key, kept, max_age)
     return kept
 
 
-def _progress(batch: Batch) -> Progress:
+def _progress(batch: Batch) -> BatchProgress:
     counts, state = batch.counts(), BatchState(batch.state)
     codes = batch.documents.exclude(code="").order_by("code").values_list("code")
     total, until = sum(counts.values()), batch.finished_at or timezone.now()
     done = total - _never_settled(batch)
-    return Progress(
+    return BatchProgress(
         batch=batch.reference,
         state=state,
         total=total,
@@ -115,15 +115,15 @@ def _remaining(batch: Batch, done: int, total: int) -> int | None:
     return math.ceil((timezone.now() - batch.started_at).total_seconds() * (total - done) / done)
 
 
-def until_final(
+def follow_until_final(
     batch: Batch, *, poll_seconds: float = 1.0, sleep: Callable[[float], None] = time.sleep
-) -> Iterator[Progress]:
+) -> Iterator[BatchProgress]:
     """Look at the row until the batch is final. Only looks: it can never touch the work.
 
     The first looks come soon after one another, the later ones every `poll_seconds`.
     """
     for delay in _delays(poll_seconds):
-        now = of(batch)
+        now = get_progress(batch)
         yield now
         if now.is_final:
             return
@@ -132,7 +132,7 @@ def until_final(
 
 def wait_until_final(
     batch: Batch, seconds: float, *, sleep: Callable[[float], None] = time.sleep
-) -> Progress:
+) -> BatchProgress:
     """As far as it is after at most `seconds`. Only looks, as `until_final` does."""
     until = time.monotonic() + seconds
     for delay in _delays(1.0):
@@ -140,7 +140,7 @@ def wait_until_final(
         if left <= 0 or not Batch.objects.open().filter(pk=batch.pk).exists():
             break
         sleep(min(delay, left))
-    return of(batch)
+    return get_progress(batch)
 
 
 def _delays(longest: float) -> Iterator[float]:

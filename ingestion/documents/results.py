@@ -26,7 +26,7 @@ _PLAIN: Mapping[DocumentState, Sentences] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class DocumentResult:
     """What became of one document, for its sender."""
 
     site: str
@@ -43,7 +43,7 @@ class Result:
         return asdict(self)
 
 
-def of_batch(batch: Batch) -> Iterator[Result]:
+def list_results(batch: Batch) -> Iterator[DocumentResult]:
     """Every document of the batch, in the order of submission, with the words its site reads."""
     primary = Prefetch(
         "findings", Finding.objects.filter(is_primary=True).order_by("attempt"), to_attr="decisions"
@@ -52,14 +52,14 @@ def of_batch(batch: Batch) -> Iterator[Result]:
     return map(_result, rows.iterator(_AT_ONCE))
 
 
-def _result(document: Document) -> Result:
+def _result(document: Document) -> DocumentResult:
     decisions: list[Finding] = document.decisions  # type: ignore[attr-defined] # prefetched
     said = _PLAIN.get(DocumentState(document.state), _WORKING)
     if document.code:
         own = [decision.facts for decision in decisions if decision.code == document.code]
         facts: dict[str, Any] = own[-1] if own else {}
         said = sentences(document.code, facts, type_name=document.type_name)
-    return Result(
+    return DocumentResult(
         site=document.site.site_id,
         doc_id=document.doc_id,
         sha256=document.sha256 or document.expected_sha256,

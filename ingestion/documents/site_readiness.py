@@ -40,7 +40,7 @@ _LIVE = (DocumentState.ARCHIVED, DocumentState.IN_REVIEW)
 
 
 @dataclass(frozen=True, slots=True)
-class Readiness:
+class SiteReadiness:
     """`documents` are the rows behind the papers, by their keys."""
 
     site: Site
@@ -69,11 +69,13 @@ class Readiness:
         return self.met == len(self.required)
 
 
-def readiness_of(site: Site, *, today: date | None = None) -> Readiness:
-    return readiness([site], today=today)[site.pk]
+def get_readiness(site: Site, *, today: date | None = None) -> SiteReadiness:
+    return get_readiness_by_site([site], today=today)[site.pk]
 
 
-def readiness(sites: Sequence[Site], *, today: date | None = None) -> dict[int, Readiness]:
+def get_readiness_by_site(
+    sites: Sequence[Site], *, today: date | None = None
+) -> dict[int, SiteReadiness]:
     """By the sites' keys. Sites come with their study, or it is looked up one by one."""
     today = today or timezone.now().date()
     wanted, waived = _wanted(sites, today), _waived(sites)
@@ -85,7 +87,7 @@ def readiness(sites: Sequence[Site], *, today: date | None = None) -> dict[int, 
     }
 
 
-def kinds(sites: Sequence[Site], *, today: date | None = None) -> list[str]:
+def list_required_types(sites: Sequence[Site], *, today: date | None = None) -> list[str]:
     """Whatever any of these sites needs, in the catalogue's order: two queries."""
     found = _wanted(sites, today or timezone.now().date()).values()
     needed = {wanted.kind for of_site in found for wanted in of_site}
@@ -99,9 +101,9 @@ def _of(
     waived: Sequence[Waived],
     documents: Mapping[int, Document],
     today: date,
-) -> Readiness:
+) -> SiteReadiness:
     required = requirements.requirements(wanted, papers, waived, today)
-    return Readiness(site, tuple(wanted), tuple(required), tuple(papers), documents)
+    return SiteReadiness(site, tuple(wanted), tuple(required), tuple(papers), documents)
 
 
 def _wanted(sites: Iterable[Site], today: date) -> dict[int, list[ExpectedDocument]]:

@@ -22,14 +22,14 @@ WORKER = "system:worker"
 
 
 @dataclass(frozen=True, slots=True)
-class By:
+class Actor:
     """Whose move it is, in the ledger's words."""
 
     actor: str
     role: str
 
 
-BY_WORKER = By(WORKER, "worker")
+WORKER_ACTOR = Actor(WORKER, "worker")
 
 EVENTS: Mapping[DocumentState, str] = {
     DocumentState.RECEIVED: "document.received",
@@ -45,20 +45,20 @@ EVENTS: Mapping[DocumentState, str] = {
 }
 
 
-def requeue_interrupted(chunk: Chunk) -> None:
+def requeue_interrupted_documents(chunk: Chunk) -> None:
     """Its last worker died while these were being checked: they start afresh. Inside ledger()."""
     for document in chunk.documents.filter(state=DocumentState.VALIDATING).select_related("site"):
-        move(document, DocumentState.RECEIVED)
+        move_document(document, DocumentState.RECEIVED)
 
 
-def move(  # noqa: PLR0913 - what a move carries; callers name each
+def move_document(  # noqa: PLR0913 - what a move carries; callers name each
     document: Document,
     state: DocumentState,
     *,
     findings: Sequence[RuleFinding] = (),
     primary: RuleFinding | None = None,
     portal: Mapping[str, str | int] | None = None,
-    by: By = BY_WORKER,
+    by: Actor = WORKER_ACTOR,
     event: str = "",
     reason_code: str = "",
     detail: Mapping[str, Any] | None = None,
@@ -80,7 +80,7 @@ def move(  # noqa: PLR0913 - what a move carries; callers name each
     if not document.change(columns):
         raise LeaseLost(f"{document.subject} was moved by somebody else")
     _keep(document, findings, primary)
-    enter(
+    record_entry(
         document,
         event or EVENTS[state],
         from_state=old,
@@ -93,7 +93,7 @@ def move(  # noqa: PLR0913 - what a move carries; callers name each
     )
 
 
-def move_alike(documents: Sequence[Document], state: DocumentState, *, by: By) -> None:
+def move_documents(documents: Sequence[Document], state: DocumentState, *, by: Actor) -> None:
     """Many at once, for the same reason: one UPDATE, and an entry for each. Inside ledger().
 
     The rows are locked, so that all that was read of them is still true.
@@ -112,7 +112,7 @@ def move_alike(documents: Sequence[Document], state: DocumentState, *, by: By) -
         raise LeaseLost(f"{len(old) - moved} documents were moved by somebody else")
     for document in documents:
         document.transitions += 1
-        enter(
+        record_entry(
             document,
             EVENTS[state],
             from_state=old[document.pk],
@@ -149,35 +149,37 @@ def _keep(document: Document, findings: Sequence[RuleFinding], primary: RuleFind
     )
 
 
-def locked(document: Document) -> Document:
+def lock_document(document: Document) -> Document:
     """Its row as it is now, and nobody moves it meanwhile. Inside ledger()."""
     rows = Document.objects.select_for_update(of=("self",)).select_related("site")
     return rows.get(pk=document.pk)
 
 
-def enter_next(
+def record_next_entry(
     row: Document,
     event: str,
     *,
     detail: Mapping[str, Any],
-    by: By,
+    by: Actor,
     reason_code: str = "",
     at: datetime | None = None,
 ) -> None:
     """An entry that moves nothing, such as a look at it. The row is `locked`. Inside ledger()."""
     row.transitions += 1
     row.save(update_fields=["transitions"])
-    enter(row, event, code="", detail=detail, by=by, reason_code=reason_code, at=at)
+    record_entry(row, event, code="", detail=detail, by=by, reason_code=reason_code, at=at)
 
 
-def refuse_deletion(document: Document, why: str, *, by: By) -> None:
+def record_refused_deletion(document: Document, why: str, *, by: Actor) -> None:
     """That somebody tried is on record; the document stays (21 CFR 11.10(c))."""
     with ledger():
         detail = {"kept_because": why}
-        enter_next(locked(document), "document.deletion_refused", detail=detail, by=by)
+        record_next_entry(
+            lock_document(document), "document.deletion_refused", detail=detail, by=by
+        )
 
 
-def enter(  # noqa: PLR0913 - what an entry says; callers name each
+def record_entry(  # noqa: PLR0913 - what an entry says; callers name each
     document: Document,
     event: str,
     *,
@@ -185,7 +187,7 @@ def enter(  # noqa: PLR0913 - what an entry says; callers name each
     detail: Mapping[str, Any] | None,
     from_state: str = "",
     to_state: str = "",
-    by: By = BY_WORKER,
+    by: Actor = WORKER_ACTOR,
     rules: str = "",
     reason_code: str = "",
     at: datetime | None = None,

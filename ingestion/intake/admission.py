@@ -17,12 +17,14 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from ingestion.intake.manifest import Fault, Refused
+from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.models import Document
 
-LOCK = 0x51_7E_1ED7  # any constant: PostgreSQL's advisory lock of whoever counts what is unfinished
-LONGEST = 600  # seconds that anybody is told to wait
-MEASURED = timedelta(minutes=5)  # over which the rate of settling is taken
+ADVISORY_LOCK_KEY = (
+    0x51_7E_1ED7  # any constant: PostgreSQL's advisory lock of whoever counts what is unfinished
+)
+MAX_RETRY_SECONDS = 600  # seconds that anybody is told to wait
+RATE_WINDOW = timedelta(minutes=5)  # over which the rate of settling is taken
 
 
 class AtCapacity(Exception):
@@ -31,19 +33,19 @@ class AtCapacity(Exception):
     def __init__(self, retry_after: int) -> None:
         super().__init__(
             "There is more unfinished work than is taken in at a time; nothing was registered. "
-            f"Try again in {in_words(retry_after)}."
+            f"Try again in {format_wait(retry_after)}."
         )
         self.retry_after = retry_after  # seconds
 
 
-def in_words(seconds: int) -> str:
+def format_wait(seconds: int) -> str:
     if seconds < 60:
         return "1 second" if seconds == 1 else f"{seconds} seconds"
     minutes = math.ceil(seconds / 60)
     return "1 minute" if minutes == 1 else f"{minutes} minutes"
 
 
-def refuse_what_can_never_be(sizes: Collection[int]) -> None:
+def check_batch_size(sizes: Collection[int]) -> None:
     """`sizes`: documents of each site. Raises Refused; never registers a part."""
     documents = sum(sizes)
     chunks = sum(math.ceil(size / settings.CHUNK_SIZE) for size in sizes)
@@ -56,13 +58,13 @@ def refuse_what_can_never_be(sizes: Collection[int]) -> None:
         raise _refused(f"{documents} documents are more than the {ceiling} that may be unfinished")
 
 
-def look(documents: int) -> None:
+def check_capacity(documents: int) -> None:
     """Is there room, as far as can be seen? Raises AtCapacity."""
     if ceiling := settings.MAX_UNFINISHED_DOCUMENTS:
         _refuse_beyond(ceiling, Document.objects.unsettled().count() + documents)
 
 
-def count() -> None:
+def enforce_capacity() -> None:
     """Is there room indeed? In the transaction that registers, after its rows. Raises AtCapacity.
 
     From here on everybody else who registers waits for our commit: call it last.
@@ -70,23 +72,25 @@ def count() -> None:
     if ceiling := settings.MAX_UNFINISHED_DOCUMENTS:
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK_KEY])
         # SQLite: BEGIN IMMEDIATE is the lock.
         _refuse_beyond(ceiling, Document.objects.unsettled().count())
 
 
 def _refuse_beyond(ceiling: int, unfinished: int) -> None:
     if unfinished > ceiling:
-        raise AtCapacity(retry_after(unfinished - ceiling))
+        raise AtCapacity(estimate_retry_seconds(unfinished - ceiling))
 
 
-def retry_after(excess: int) -> int:
+def estimate_retry_seconds(excess: int) -> int:
     """Seconds until so many documents are settled, at the rate of the last minutes: 1 to 600."""
-    settled = Document.objects.filter(settled_at__gt=timezone.now() - MEASURED).count()
+    settled = Document.objects.filter(settled_at__gt=timezone.now() - RATE_WINDOW).count()
     if not settled:
-        return LONGEST
-    return min(LONGEST, max(1, math.ceil(excess * MEASURED.total_seconds() / settled)))
+        return MAX_RETRY_SECONDS
+    return min(MAX_RETRY_SECONDS, max(1, math.ceil(excess * RATE_WINDOW.total_seconds() / settled)))
 
 
-def _refused(message: str) -> Refused:
-    return Refused([Fault(0, "", f"{message}; split it and send the parts one after the other")])
+def _refused(message: str) -> SubmissionRefused:
+    return SubmissionRefused(
+        [SubmissionFault(0, "", f"{message}; split it and send the parts one after the other")]
+    )

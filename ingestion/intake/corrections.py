@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.documents import transitions
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.models import Document, ReviewAssignment
 
 CORRECTED = "document.corrected"
@@ -16,31 +16,31 @@ REPLACED = "document.replaced"
 _REPLACEABLE = (*STATES_NEEDING_SITE, DocumentState.IN_REVIEW)
 
 
-class NotToCorrect(Exception):
+class CorrectionRefused(Exception):
     """There is nothing to correct; the message tells people why. Nothing was registered."""
 
 
-def refusal(document: Document) -> str:
+def explain_refusal(document: Document) -> str:
     """Why no file is taken in its place, in a sentence; "" where one is."""
     if document.state == DocumentState.ARCHIVED:
         return "You cannot replace this document because it is filed."
-    if correction(document):
+    if find_correction(document):
         return "A corrected file was sent already."
     if document.state not in _REPLACEABLE:
         word = DocumentState(document.state).word.lower()
         return f"You cannot replace this document because it is {word}."
-    if document.state in STATES_NEEDING_SITE and newer_version(document):
+    if document.state in STATES_NEEDING_SITE and find_newer_version(document):
         return "A newer version was sent already."
     return ""
 
 
-def correction(document: Document) -> Document | None:
+def find_correction(document: Document) -> Document | None:
     """What was sent in its place. What was cancelled before it was checked does not count."""
     sent = document.corrections.exclude(state=DocumentState.CANCELLED)
     return sent.select_related("packet").order_by("pk").last()
 
 
-def newer_version(document: Document) -> Document | None:
+def find_newer_version(document: Document) -> Document | None:
     """Return the last document that was sent under the same doc_id since; cancelled do not count.
 
     Like a correction, it takes the place of one that came back (`needing_site`).
@@ -50,23 +50,23 @@ def newer_version(document: Document) -> Document | None:
     return newer.select_related("packet").order_by("pk").last()
 
 
-def locked(document: Document) -> Document:
+def lock_for_correction(document: Document) -> Document:
     """Its row, to be corrected now. Inside ledger(). Raises NotToCorrect."""
-    row = transitions.locked(document)
-    if why := refusal(row):
-        raise NotToCorrect(why)
+    row = transitions.lock_document(document)
+    if why := explain_refusal(row):
+        raise CorrectionRefused(why)
     return row
 
 
-def record(old: Document, new: Document, *, by: By) -> None:
+def record_correction(old: Document, new: Document, *, by: Actor) -> None:
     """Enter it on the old one's record; out of the review it goes. Inside ledger().
 
     `old` is `locked`, and the rows of `new` are there.
     """
     detail = {"by": new.subject}
     if old.state != DocumentState.IN_REVIEW:
-        transitions.enter_next(old, CORRECTED, detail=detail, by=by)
+        transitions.record_next_entry(old, CORRECTED, detail=detail, by=by)
         return
-    transitions.move(old, DocumentState.WITHDRAWN, event=REPLACED, detail=detail, by=by)
+    transitions.move_document(old, DocumentState.WITHDRAWN, event=REPLACED, detail=detail, by=by)
     old.review_requests.open().update(answered_at=timezone.now())
     ReviewAssignment.objects.filter(document=old).delete()

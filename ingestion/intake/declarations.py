@@ -22,32 +22,32 @@ from ingestion.core.errors import StorageUnavailable
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.documents import batches, transitions
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import corrections
-from ingestion.intake.submission import another_chunk
+from ingestion.intake.submission import create_requeue_chunk
 from ingestion.models import Action, Document
 from ingestion.rules.document_types import TYPES
 from ingestion.storage import spool
-from ingestion.storage.archive import archive
-from ingestion.storage.spool import Spooled
+from ingestion.storage.archive import get_archive
+from ingestion.storage.spool import SpooledFile
 
 REDECLARED = "document.redeclared"
 _OPEN = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
 
 
-class NotRedeclared(Exception):
+class RedeclarationRefused(Exception):
     """Nothing was changed; the message tells people why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class Declaration:
     """A type's slug, and the person where the type is per person."""
 
     document_type: str
     person: str = ""
 
     @classmethod
-    def of(cls, document: Document) -> "Declared":
+    def of(cls, document: Document) -> "Declaration":
         """As the document stands. The person is in the doc_id of an upload (decision 12)."""
         kind = TYPES.get(document.document_type)
         declared, _, slug = document.doc_id.partition(".")
@@ -71,19 +71,19 @@ class Declared:
         return bool(kind and kind.per_person and self.doc_id == f"{self.document_type}.")
 
 
-def takes_person(document: Document) -> bool:
+def can_declare_person(document: Document) -> bool:
     """Return whether a person can be declared: a portal's document keeps its doc_id."""
     return not document.url
 
 
-def refusal(document: Document) -> str:
+def explain_refusal(document: Document) -> str:
     """Return why its site cannot change its type or person, in a sentence; "" where it can."""
-    if why := closed_to_site(document):
+    if why := explain_closed_to_site(document):
         return why
-    return corrections.refusal(document) if document.state == DocumentState.REJECTED else ""
+    return corrections.explain_refusal(document) if document.state == DocumentState.REJECTED else ""
 
 
-def closed_to_site(document: Document) -> str:
+def explain_closed_to_site(document: Document) -> str:
     """Return the same without a query for what was sent in its place, for lists of documents.
 
     `qa_decisions` may be prefetched.
@@ -93,10 +93,10 @@ def closed_to_site(document: Document) -> str:
         return f"You cannot change the type or the person of this document because it is {word}."
     if any(each.action != Action.REDECLARE for each in document.qa_decisions.all()):
         return "QA has decided about this document. Upload another file in its place."
-    return not_checked_again(document)
+    return explain_recheck_refusal(document)
 
 
-def not_checked_again(document: Document) -> str:
+def explain_recheck_refusal(document: Document) -> str:
     """Return why the checks cannot run again on its bytes, in a sentence; "" where they can."""
     if not document.sha256:
         return "There are no bytes of this document that could be checked again."
@@ -105,64 +105,66 @@ def not_checked_again(document: Document) -> str:
     return ""
 
 
-def fault(document: Document, declared: Declared) -> tuple[str, str]:
+def find_fault(document: Document, declared: Declaration) -> tuple[str, str]:
     """Return the field that is wrong in what is declared now, and a sentence; or ("", "")."""
     kind = TYPES.get(declared.document_type)
     if kind is None:
         return "document_type", "Select a document type."
-    if takes_person(document) and declared.lacks_person:
+    if can_declare_person(document) and declared.lacks_person:
         return "person", f"Enter the name of the person whose {kind.name} this is."
     before = (document.document_type, document.doc_id)
-    if (declared.document_type, doc_id_of(document, declared)) == before:
+    if (declared.document_type, get_doc_id(document, declared)) == before:
         return "document_type", "Change the type or the person. Both are as they were."
     return "", ""
 
 
-def correct(document: Document, declared: Declared, reason: str, *, by: By) -> None:
+def correct_declaration(
+    document: Document, declared: Declaration, reason: str, *, by: Actor
+) -> None:
     """A site corrects the type or the person of its document. Raises NotRedeclared."""
     _refuse(document, declared)
-    with bytes_again(document) as kept, ledger():
-        row = transitions.locked(document)
+    with respool_file(document) as kept, ledger():
+        row = transitions.lock_document(document)
         _refuse(row, declared)
-        redeclare(row, declared, kept, by=by, detail={"reason": reason.strip()})
+        requeue_redeclared(row, declared, kept, by=by, detail={"reason": reason.strip()})
 
 
-def _refuse(document: Document, declared: Declared) -> None:
-    if why := refusal(document) or fault(document, declared)[1]:
-        raise NotRedeclared(why)
+def _refuse(document: Document, declared: Declaration) -> None:
+    if why := explain_refusal(document) or find_fault(document, declared)[1]:
+        raise RedeclarationRefused(why)
 
 
 @contextmanager
-def bytes_again(document: Document) -> Iterator[Spooled]:
+def respool_file(document: Document) -> Iterator[SpooledFile]:
     """Copy the document's bytes into the spool; they are dropped again if the block raises.
 
     Raises NotRedeclared when they cannot be read, or are not those that were received.
     """
-    if why := not_checked_again(document):
-        raise NotRedeclared(why)
+    if why := explain_recheck_refusal(document):
+        raise RedeclarationRefused(why)
     try:
-        with archive().open(document.sha256) as content:
-            kept = spool.keep(File(content).chunks())
+        with get_archive().open(document.sha256) as content:
+            kept = spool.store_upload(File(content).chunks())
     except (OSError, StorageUnavailable) as error:
         message = "The file cannot be read just now. Nothing was changed. Try again later."
-        raise NotRedeclared(message) from error
+        raise RedeclarationRefused(message) from error
     if kept.sha256 != document.sha256:
-        spool.drop(kept.key)
+        spool.drop_upload(kept.key)
         message = "The stored file is damaged. Nothing was changed. Tell your administrator."
-        raise NotRedeclared(message)
+        raise RedeclarationRefused(message)
     try:
         yield kept
     except BaseException:
-        spool.drop(kept.key)
+        spool.drop_upload(kept.key)
         raise
 
 
-def redeclare(  # noqa: PLR0913 - what its entry says; callers name each
+def requeue_redeclared(  # noqa: PLR0913 - what its entry says; callers name each
     row: Document,
-    declared: Declared,
-    kept: Spooled,
+    declared: Declaration,
+    kept: SpooledFile,
     *,
-    by: By,
+    by: Actor,
     detail: Mapping[str, Any],
     reason_code: str = "",
     at: datetime | None = None,
@@ -171,14 +173,14 @@ def redeclare(  # noqa: PLR0913 - what its entry says; callers name each
 
     `kept`: its bytes, from `bytes_again`. What its site asked of QA is answered by it.
     """
-    doc_id = doc_id_of(row, declared)
+    doc_id = get_doc_id(row, declared)
     changes = {
         "old_type": row.document_type,
         "old_name": row.doc_id,
         "new_type": declared.document_type,
         "new_name": doc_id,
     }
-    transitions.move(
+    transitions.move_document(
         row,
         DocumentState.RECEIVED,
         by=by,
@@ -191,7 +193,7 @@ def redeclare(  # noqa: PLR0913 - what its entry says; callers name each
         is_redeclared=True,
         spooled=kept.key,
         expected_sha256=kept.sha256,
-        chunk_id=another_chunk(row.batch, row.site).pk,
+        chunk_id=create_requeue_chunk(row.batch, row.site).pk,
         attempts=0,
         fetch_tries=0,
         counted_tries=0,
@@ -203,6 +205,6 @@ def redeclare(  # noqa: PLR0913 - what its entry says; callers name each
     transaction.on_commit(wakeup.wake_worker)
 
 
-def doc_id_of(document: Document, declared: Declared) -> str:
+def get_doc_id(document: Document, declared: Declaration) -> str:
     """Return the doc_id that this document has as what is declared now."""
-    return declared.doc_id if takes_person(document) else document.doc_id
+    return declared.doc_id if can_declare_person(document) else document.doc_id

@@ -21,39 +21,39 @@ from django.utils import timezone
 from ingestion.core.errors import StorageUnavailable
 from ingestion.intake import quotas, upload_sessions
 from ingestion.intake.quotas import OpenUploads
-from ingestion.intake.registration import UploadedDocument, upload_packet
-from ingestion.intake.type_suggestion import looks_like
+from ingestion.intake.registration import UploadedDocument, register_upload
+from ingestion.intake.type_suggestion import suggest_type
 from ingestion.models import Document, Draft, DraftFile, Packet, Upload
 from ingestion.rules.document_types import TYPES
 from ingestion.storage import spool
-from ingestion.storage.spool import Spooled
+from ingestion.storage.spool import SpooledFile
 from sites.models import Site, User
 
 logger = logging.getLogger(__name__)
 
 
-class Full(Exception):
+class DraftFull(Exception):
     """The draft holds as many files as a packet may. This one was not kept."""
 
 
-def room(corrects: Document | None) -> int:
+def get_max_files(corrects: Document | None) -> int:
     """How many files a draft holds."""
     return 1 if corrects else int(settings.MAX_UPLOAD_FILES)
 
 
-def find(user: User, corrects: Document | None = None) -> Draft | None:
+def find_draft(user: User, corrects: Document | None = None) -> Draft | None:
     return Draft.objects.open().filter(user=user, corrects=corrects).first()
 
 
-def sent(user: User, token: str) -> Packet | None:
+def find_sent_packet(user: User, token: str) -> Packet | None:
     """What became of the draft of this form, once it was sent."""
     draft = Draft.objects.filter(user=user, token=token, packet__isnull=False).first()
     return draft.packet if draft else None
 
 
-def begin(user: User, token: str, corrects: Document | None = None) -> Draft:
+def begin_draft(user: User, token: str, corrects: Document | None = None) -> Draft:
     """The open one, whichever form it was begun in; or a new one, of this form."""
-    if draft := find(user, corrects):
+    if draft := find_draft(user, corrects):
         return draft
     is_used = not token or Draft.objects.filter(user=user, token=token).exists()
     own = uuid.uuid4().hex if is_used else token[:32]
@@ -64,16 +64,16 @@ def begin(user: User, token: str, corrects: Document | None = None) -> Draft:
         return Draft.objects.open().get(user=user, corrects=corrects)
 
 
-def keep(draft: Draft, filename: str, content: "File[bytes]") -> tuple[DraftFile, bool]:
+def add_file(draft: Draft, filename: str, content: "File[bytes]") -> tuple[DraftFile, bool]:
     """Keep a file that came in one request. Return it, and whether it is new.
 
     Raises Full, OverQuota and OSError, and keeps nothing then.
     """
     upload = begin_upload(draft, filename, content.size)
     try:
-        return take(upload_sessions.append(upload, 0, content.chunks()))
+        return add_finished_upload(upload_sessions.append_part(upload, 0, content.chunks()))
     except BaseException:
-        upload_sessions.terminate(upload)
+        upload_sessions.terminate_upload(upload)
         raise
 
 
@@ -90,46 +90,46 @@ def begin_upload(
     with transaction.atomic():
         # Its row is locked: otherwise two requests could take the last place.
         Draft.objects.select_for_update().get(pk=draft.pk)
-        if draft.files.count() >= room(draft.corrects):
-            raise Full
-        refuse_beyond_quota(draft, length)
+        if draft.files.count() >= get_max_files(draft.corrects):
+            raise DraftFull
+        check_quota(draft, length)
         Draft.objects.filter(pk=draft.pk).update(touched_at=timezone.now())
-        return upload_sessions.begin(
+        return upload_sessions.create_upload(
             draft, filename=filename, length=length, sha256=sha256, metadata=metadata, key=key
         )
 
 
-def refuse_beyond_quota(draft: Draft, more: int) -> None:
+def check_quota(draft: Draft, more: int) -> None:
     """Raise OverQuota unless `more` bytes of this draft may wait, and there is room for them."""
     others = Draft.objects.open().filter(user=draft.user).exclude(pk=draft.pk)
     waiting = others.filter(Q(files__isnull=False) | Q(uploads__isnull=False)).distinct()
-    quotas.refuse_beyond(
-        OpenUploads(waiting.count() + 1, quotas.bytes_of_drafts(draft__user=draft.user)),
-        in_all=quotas.bytes_of_all(),
+    quotas.check_quota(
+        OpenUploads(waiting.count() + 1, quotas.count_draft_bytes(draft__user=draft.user)),
+        in_all=quotas.count_waiting_bytes(),
         more=more,
     )
-    quotas.refuse_without_room(more)
+    quotas.check_free_space(more)
 
 
-def take(upload: Upload) -> tuple[DraftFile, bool]:
+def add_finished_upload(upload: Upload) -> tuple[DraftFile, bool]:
     """Make a finished upload a file of its draft. Return it, and whether it is new.
 
     The same bytes are kept once. Idempotent: the upload stays, and leads to its file, until the
     draft is sent. Raises Full and drops the upload; and raises what `upload_sessions.finish` does.
     """
-    upload = upload_sessions.finish(upload)
+    upload = upload_sessions.finish_upload(upload)
     is_full = False
     with transaction.atomic():
         draft = Draft.objects.select_for_update().get(pk=cast("int", upload.draft_id))
         row = Upload.objects.select_for_update().filter(pk=upload.pk, draft=draft).first()
         if row is None:
-            raise upload_sessions.Gone
+            raise upload_sessions.UploadNotFound
         if row.file:
             return row.file, False
-        kept = upload_sessions.content(row)
+        kept = upload_sessions.get_spooled_file(row)
         file = draft.files.filter(sha256=kept.sha256).first()
         is_new = file is None
-        if file is None and draft.files.count() < room(draft.corrects):
+        if file is None and draft.files.count() < get_max_files(draft.corrects):
             file = draft.files.create(
                 filename=row.filename, spooled=kept.key, sha256=kept.sha256, size=kept.size
             )
@@ -141,19 +141,19 @@ def take(upload: Upload) -> tuple[DraftFile, bool]:
             row.save(update_fields=["file", "spooled"])
             Draft.objects.filter(pk=draft.pk).update(touched_at=timezone.now())
     if is_full or not is_new:
-        spool.drop(kept.key)
+        spool.drop_upload(kept.key)
     if file is None:
-        raise Full
+        raise DraftFull
     return file, is_new
 
 
-def look(file: DraftFile) -> None:
+def suggest_file_type(file: DraftFile) -> None:
     """Say of it what it looks like, once. Takes seconds."""
     if file.guessed_at or not settings.GUESS_SECONDS:
         return
     try:
         with tempfile.TemporaryDirectory(prefix="siteledger-draft-") as folder:
-            seen = looks_like(spool.local(file.spooled, Path(folder)))
+            seen = suggest_type(spool.open_local(file.spooled, Path(folder)))
     except StorageUnavailable:  # to be asked again when it is checked
         logger.exception("an uploaded file could not be looked at")
         return
@@ -162,19 +162,19 @@ def look(file: DraftFile) -> None:
         DraftFile.objects.filter(pk=file.pk).update(guess=seen, guessed_at=file.guessed_at)
 
 
-def content(file: DraftFile) -> Spooled:
+def get_spooled_file(file: DraftFile) -> SpooledFile:
     """As the register takes it."""
-    return Spooled(file.spooled, file.sha256, file.size)
+    return SpooledFile(file.spooled, file.sha256, file.size)
 
 
-def describe(file: DraftFile, document_type: str, person: str) -> None:
+def declare_file(file: DraftFile, document_type: str, person: str) -> None:
     """What its person says that it is; "" for what they have not said."""
     if (file.document_type, file.person) != (document_type, person):
         file.document_type, file.person = document_type[:40], person[:80]
         file.save(update_fields=["document_type", "person"])
 
 
-def doubt(file: DraftFile, chosen: str) -> bool:
+def should_confirm_type(file: DraftFile, chosen: str) -> bool:
     """Whether to ask back: its pages say clearly that it is something else. Once for each choice.
 
     Whoever sends it again all the same knows better, and that is put on record with the document.
@@ -186,7 +186,7 @@ def doubt(file: DraftFile, chosen: str) -> bool:
     return True
 
 
-def remove(draft: Draft, number: int) -> None:
+def remove_file(draft: Draft, number: int) -> None:
     """Idempotent."""
     for file in draft.files.filter(pk=number):
         _drop(file)
@@ -194,26 +194,28 @@ def remove(draft: Draft, number: int) -> None:
 
 def _drop(file: DraftFile) -> None:
     file.delete()
-    spool.drop(file.spooled)
+    spool.drop_upload(file.spooled)
 
 
-def send(
+def submit_draft(
     draft: Draft, *, site: Site, files: Sequence[UploadedDocument], idempotency_key: str
 ) -> Packet:
     """Register it, and let its files go. Raises what `upload_packet` does; it is kept then."""
-    packet = upload_packet(site=site, user=draft.user, files=files, idempotency_key=idempotency_key)
+    packet = register_upload(
+        site=site, user=draft.user, files=files, idempotency_key=idempotency_key
+    )
     # Registered and durable. If we die here, sending it again attaches to it under the same key.
-    close(draft, packet)
+    close_draft(draft, packet)
     return packet
 
 
-def close(draft: Draft, packet: Packet) -> None:
+def close_draft(draft: Draft, packet: Packet) -> None:
     """It was sent."""
     Draft.objects.filter(pk=draft.pk).update(packet=packet, touched_at=timezone.now())
     _empty(draft)
 
 
-def drop_old() -> int:
+def drop_expired_drafts() -> int:
     """Drop drafts that nobody has changed for a week, sent or not. Return how many."""
     old = Draft.objects.filter(touched_at__lt=timezone.now() - Draft.KEPT)
     for draft in old:
@@ -226,4 +228,4 @@ def _empty(draft: Draft) -> None:
     for file in draft.files.all():
         _drop(file)
     for upload in draft.uploads.select_related("draft"):
-        upload_sessions.terminate(upload)
+        upload_sessions.terminate_upload(upload)

@@ -21,7 +21,7 @@ from sites.models import Portal, Site
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SubmissionFault:
     """`line` counts from 1: of the file, or of the list. 0: the file as a whole."""
 
     line: int
@@ -35,64 +35,66 @@ class Fault:
         )
 
 
-class Refused(Exception):
+class SubmissionRefused(Exception):
     """Nothing was registered. `faults` name all that has to be mended."""
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    def __init__(self, faults: Sequence[SubmissionFault]) -> None:
         super().__init__("\n".join(str(fault) for fault in faults))
         self.faults = tuple(faults)
 
 
 # Ledger lines are in Unicode normal form C; file systems and keyboards write other forms.
-Composed = BeforeValidator(
+NormalizedText = BeforeValidator(
     lambda value: unicodedata.normalize("NFC", value) if isinstance(value, str) else value
 )
-PRINTABLE = r"^[^\x00-\x1f\x7f]*$"  # PostgreSQL keeps no NUL, and a name has no line breaks
+PRINTABLE_PATTERN = r"^[^\x00-\x1f\x7f]*$"  # PostgreSQL keeps no NUL, and a name has no line breaks
 
 
-class Descriptor(BaseModel):
+class ManifestLine(BaseModel):
     """One line of a manifest."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
-    site_id: Annotated[str, Composed, Field(min_length=1, max_length=60)]
-    doc_id: Annotated[str, Composed, Field(min_length=1, max_length=120, pattern=r"^[\w.@:+ -]+$")]
-    url: Annotated[str, Field(min_length=1, max_length=2000, pattern=PRINTABLE)]
+    site_id: Annotated[str, NormalizedText, Field(min_length=1, max_length=60)]
+    doc_id: Annotated[
+        str, NormalizedText, Field(min_length=1, max_length=120, pattern=r"^[\w.@:+ -]+$")
+    ]
+    url: Annotated[str, Field(min_length=1, max_length=2000, pattern=PRINTABLE_PATTERN)]
     schema_version: Annotated[str, Field(min_length=1, max_length=20)]
     document_type: Annotated[str, Field(max_length=40)] = ""
     sha256: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
-    filename: Annotated[str, Field(max_length=255, pattern=PRINTABLE)] = ""
-    packet: Annotated[str, Field(max_length=120, pattern=PRINTABLE)] = ""
+    filename: Annotated[str, Field(max_length=255, pattern=PRINTABLE_PATTERN)] = ""
+    packet: Annotated[str, Field(max_length=120, pattern=PRINTABLE_PATTERN)] = ""
 
 
-def read(text: str, *, sites: "QuerySet[Site] | None" = None) -> list[Descriptor]:
+def read_manifest(text: str, *, sites: "QuerySet[Site] | None" = None) -> list[ManifestLine]:
     """Raises Refused with every fault of the file, never with the first one alone.
 
     `sites`: those that the sender may send for; for others it reads as if there were none.
     """
-    faults: list[Fault] = []
-    numbered: list[tuple[int, Descriptor]] = []
+    faults: list[SubmissionFault] = []
+    numbered: list[tuple[int, ManifestLine]] = []
     for line, content in _lines(text, faults):
         try:
-            numbered.append((line, Descriptor.model_validate(content)))
+            numbered.append((line, ManifestLine.model_validate(content)))
         except ValidationError as error:
             faults += [_fault(line, detail) for detail in error.errors()]
     if not numbered and not faults:
-        faults.append(Fault(0, "", "it is empty; a manifest names at least one document"))
+        faults.append(SubmissionFault(0, "", "it is empty; a manifest names at least one document"))
     faults += _against_the_register(numbered, Site.objects.all() if sites is None else sites)
     faults += _repeated(numbered)
     if faults:
-        raise Refused(sorted(faults, key=lambda fault: (fault.line, fault.field)))
+        raise SubmissionRefused(sorted(faults, key=lambda fault: (fault.line, fault.field)))
     return [descriptor for _, descriptor in numbered]
 
 
-def _lines(text: str, faults: list[Fault]) -> Iterator[tuple[int, Any]]:
+def _lines(text: str, faults: list[SubmissionFault]) -> Iterator[tuple[int, Any]]:
     """(number, value) of each line or list element; what is not JSON becomes a fault."""
     if text.lstrip().startswith("["):
         try:
             yield from enumerate(strict_json.loads(text), start=1)
         except InvalidJSON as error:
-            faults.append(Fault(error.line, "", f"the list is not JSON: {error.message}"))
+            faults.append(SubmissionFault(error.line, "", f"the list is not JSON: {error.message}"))
         return
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
@@ -101,7 +103,7 @@ def _lines(text: str, faults: list[Fault]) -> Iterator[tuple[int, Any]]:
             yield number, strict_json.loads(line)
         except InvalidJSON as error:
             where = f" at column {error.column}" if error.column else ""
-            faults.append(Fault(number, "", f"not JSON: {error.message}{where}"))
+            faults.append(SubmissionFault(number, "", f"not JSON: {error.message}{where}"))
 
 
 _PLAIN = {
@@ -114,37 +116,37 @@ _PLAIN = {
 }
 
 
-def _fault(line: int, detail: Any) -> Fault:
+def _fault(line: int, detail: Any) -> SubmissionFault:
     field = ".".join(str(part) for part in detail["loc"])
     if field == "sha256":
-        return Fault(line, field, "has to be 64 lower-case hexadecimal digits")
+        return SubmissionFault(line, field, "has to be 64 lower-case hexadecimal digits")
     message = _PLAIN.get(detail["type"], detail["msg"][:1].lower() + detail["msg"][1:])
-    return Fault(line, field, message)
+    return SubmissionFault(line, field, message)
 
 
 def _against_the_register(
-    numbered: Iterable[tuple[int, Descriptor]], sites: "QuerySet[Site]"
-) -> Iterator[Fault]:
+    numbered: Iterable[tuple[int, ManifestLine]], sites: "QuerySet[Site]"
+) -> Iterator[SubmissionFault]:
     """What only the database and the rules can tell."""
     portals = {site.site_id: site.portal for site in sites.select_related("portal")}
     for line, descriptor in numbered:
         portal = portals.get(descriptor.site_id)
         if portal is None:
             message = f"there is no site {descriptor.site_id!r}; load it with load_sites first"
-            yield Fault(line, "site_id", message)
-        elif problem := not_of(portal, descriptor.url):
-            yield Fault(line, "url", problem)
+            yield SubmissionFault(line, "site_id", message)
+        elif problem := explain_address_refusal(portal, descriptor.url):
+            yield SubmissionFault(line, "url", problem)
         if descriptor.schema_version not in SCHEMA_VERSIONS:
             known = ", ".join(SCHEMA_VERSIONS)
             message = f"{descriptor.schema_version!r} is not supported; supported: {known}"
-            yield Fault(line, "schema_version", message)
+            yield SubmissionFault(line, "schema_version", message)
         if descriptor.document_type and descriptor.document_type not in TYPES:
             known = ", ".join(TYPES)
             message = f"{descriptor.document_type!r} is not a type; types: {known}"
-            yield Fault(line, "document_type", message)
+            yield SubmissionFault(line, "document_type", message)
 
 
-def not_of(portal: Portal, url: str) -> str:
+def explain_address_refusal(portal: Portal, url: str) -> str:
     """Why this address may not be asked; "" when it may. A manifest sends us nowhere else."""
     try:
         asked, base = urlsplit(url), urlsplit(portal.base_url)
@@ -160,11 +162,11 @@ def not_of(portal: Portal, url: str) -> str:
     return ""
 
 
-def _repeated(numbered: Iterable[tuple[int, Descriptor]]) -> Iterator[Fault]:
+def _repeated(numbered: Iterable[tuple[int, ManifestLine]]) -> Iterator[SubmissionFault]:
     first: dict[tuple[str, str], int] = {}
     for line, descriptor in numbered:
         identity = (descriptor.site_id, descriptor.doc_id)
         if identity in first:
             message = f"{descriptor.doc_id!r} of this site stands on line {first[identity]} already"
-            yield Fault(line, "doc_id", message)
+            yield SubmissionFault(line, "doc_id", message)
         first.setdefault(identity, line)

@@ -13,9 +13,9 @@ from django.db.models import Max
 from django.utils import timezone
 
 from ingestion.core.states import UNSETTLED_STATES, DocumentState
-from ingestion.intake.manifest import Descriptor, not_of
+from ingestion.intake.manifest import ManifestLine, explain_address_refusal
 from ingestion.intake.registration import register_manifest
-from ingestion.intake.submission import Submission, known
+from ingestion.intake.submission import Submission, find_batch_by_key
 from ingestion.models import Batch, Document, PortalLimitState
 from sites.models import Site
 
@@ -24,7 +24,7 @@ class NothingToPull(Exception):
     """The site's portal gave nothing yet, or all of it is being asked for just now."""
 
 
-class PortalSilent(Exception):
+class PortalUnavailable(Exception):
     """The site's portal does not answer. Nothing was registered."""
 
     def __init__(self, next_probe_at: datetime) -> None:
@@ -35,18 +35,18 @@ class PortalSilent(Exception):
         self.seconds = max(1, math.ceil(until))
 
 
-def pull(site: Site, submission: Submission) -> Batch:
+def pull_site(site: Site, submission: Submission) -> Batch:
     """A batch with a document for each that the site's portal gave. The same key, the same batch.
 
     Raises NothingToPull, PortalSilent, and what `register_manifest` raises.
     """
-    if known(submission.idempotency_key):
+    if find_batch_by_key(submission.idempotency_key):
         return register_manifest([], submission)
     if limit_state := PortalLimitState.objects.down().filter(portal=site.portal_id).first():
-        raise PortalSilent(limit_state.next_probe_at)
+        raise PortalUnavailable(limit_state.next_probe_at)
     lines = list(_given_before(site))
     # None are left, too, when the same pull was registered since we looked.
-    if not lines and not known(submission.idempotency_key):
+    if not lines and not find_batch_by_key(submission.idempotency_key):
         raise NothingToPull(
             f"the portal of site {site.site_id} gave nothing yet that is not being asked for "
             "already"
@@ -54,14 +54,14 @@ def pull(site: Site, submission: Submission) -> Batch:
     return register_manifest(lines, submission)
 
 
-def _given_before(site: Site) -> Iterator[Descriptor]:
+def _given_before(site: Site) -> Iterator[ManifestLine]:
     """The last that is known of each doc_id. No fingerprint: other bytes are what is hoped for."""
     given = Document.objects.filter(site=site).exclude(url="")
     wanted = given.exclude(state=DocumentState.CANCELLED)  # what stood before it still stands
     last = wanted.order_by().values("doc_id").annotate(last=Max("pk")).values("last")
     for document in given.filter(pk__in=last).exclude(state__in=UNSETTLED_STATES):
-        if not not_of(site.portal, document.url):
-            yield Descriptor(
+        if not explain_address_refusal(site.portal, document.url):
+            yield ManifestLine(
                 site_id=site.site_id,
                 doc_id=document.doc_id,
                 url=document.url,

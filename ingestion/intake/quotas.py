@@ -13,11 +13,11 @@ from ingestion.models import DraftFile, OpenPacket, Upload
 from ingestion.storage import disk_space
 
 MAX_PART_BYTES = 8 * 1024 * 1024  # of a file that is sent in several requests
-MEGABYTE = 1_000_000  # bytes
+BYTES_PER_MEGABYTE = 1_000_000  # bytes
 RETRY_SECONDS = 600  # while the disk is full, or others' uploads fill the quota of all
 
 
-class OverQuota(Exception):
+class QuotaExceeded(Exception):
     """Nothing was stored. The message says what to do; `retry_after` is in seconds, or 0."""
 
     def __init__(self, message: str, retry_after: int = 0) -> None:
@@ -25,7 +25,7 @@ class OverQuota(Exception):
         self.retry_after = retry_after
 
 
-class NoRoom(OverQuota):
+class SpoolFull(QuotaExceeded):
     """The disk on which uploads wait is full."""
 
 
@@ -37,41 +37,41 @@ class OpenUploads:
     size: int  # bytes, of the whole files as they were declared
 
 
-def refuse_beyond(own: OpenUploads, *, in_all: int, more: int) -> None:
+def check_quota(own: OpenUploads, *, in_all: int, more: int) -> None:
     """Raise OverQuota if `more` bytes are more than their owner, or all together, may leave open.
 
     `own`: with the upload that is about to begin or to grow. `in_all`: bytes that wait for
     everybody.
     """
     if own.count > settings.OPEN_UPLOADS:
-        raise OverQuota(
+        raise QuotaExceeded(
             f"There are {settings.OPEN_UPLOADS} unfinished uploads already, the most that one "
             "person or token may have. Submit one of them, or remove it, and try again."
         )
-    if own.size + more > settings.OPEN_UPLOAD_MB * MEGABYTE:
-        raise OverQuota(
+    if own.size + more > settings.OPEN_UPLOAD_MB * BYTES_PER_MEGABYTE:
+        raise QuotaExceeded(
             f"Unfinished uploads would hold more than {settings.OPEN_UPLOAD_MB} MB, the most that "
             "one person or token may have. Submit one of them, or remove files, and try again."
         )
-    if in_all + more > settings.OPEN_UPLOAD_MB_IN_ALL * MEGABYTE:
-        raise OverQuota(
+    if in_all + more > settings.OPEN_UPLOAD_MB_IN_ALL * BYTES_PER_MEGABYTE:
+        raise QuotaExceeded(
             "There are too many unfinished uploads of other people at the moment. Try again "
             "later; what you have sent is kept.",
             RETRY_SECONDS,
         )
 
 
-def refuse_without_room(more: int) -> None:
+def check_free_space(more: int) -> None:
     """Raise NoRoom unless the spool's disk has room for `more` bytes beside READY_FREE_MB."""
-    if disk_space.free_bytes("SPOOL_DIR") - more < settings.READY_FREE_MB * MEGABYTE:
-        raise NoRoom(
+    if disk_space.get_free_bytes("SPOOL_DIR") - more < settings.READY_FREE_MB * BYTES_PER_MEGABYTE:
+        raise SpoolFull(
             "The server has no room for more files at the moment. The operators have been told. "
             "Try again later; what you have sent is kept.",
             RETRY_SECONDS,
         )
 
 
-def bytes_of_drafts(**which: object) -> int:
+def count_draft_bytes(**which: object) -> int:
     """Return the bytes of all drafts, or of those that match `draft__...`.
 
     An upload that is coming in counts with its whole length from the beginning.
@@ -85,11 +85,11 @@ def bytes_of_drafts(**which: object) -> int:
     return sum(each or 0 for each in sums)
 
 
-def bytes_of_packets() -> int:
+def count_packet_bytes() -> int:
     """Return the bytes of all files of all open packets, as declared."""
     return OpenPacket.objects.aggregate(sum=Sum("size"))["sum"] or 0
 
 
-def bytes_of_all() -> int:
+def count_waiting_bytes() -> int:
     """Return the bytes that wait for everybody."""
-    return bytes_of_drafts() + bytes_of_packets()
+    return count_draft_bytes() + count_packet_bytes()

@@ -16,7 +16,7 @@ from audit.ledger import queries
 from audit.ledger.log import ledger, record
 from ingestion.core.states import DocumentState
 from ingestion.documents import downloads
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.models import Document, Packet
 from ingestion.rules.finding_texts import reason
 
@@ -30,7 +30,7 @@ _CHECKS = {
 }
 
 
-def drawn(packet: Packet) -> bytes:
+def render_receipt(packet: Packet) -> bytes:
     """`packet` comes with its site, study, batch and who submitted it."""
     sheet = PdfDocument(
         A4,
@@ -43,7 +43,7 @@ def drawn(packet: Packet) -> bytes:
     return target.getvalue()
 
 
-def record_download(packet: Packet, *, by: By) -> None:
+def record_download(packet: Packet, *, by: Actor) -> None:
     """On record before the first byte leaves (R07)."""
     with ledger():
         # Its row is locked: two entries would have the same number else.
@@ -88,7 +88,7 @@ def _facts(packet: Packet, documents: list[Document]) -> dict[str, str]:
 def _document(document: Document) -> dict[str, str]:
     sha256 = document.sha256 or document.expected_sha256
     facts = {
-        "File": downloads.name_of(document),
+        "File": downloads.get_filename(document),
         "Size": f"{document.size:,} bytes" if document.size is not None else "not received yet",
         "SHA-256": sha256 or "not received yet",
         "Received": _utc(document.received_at),
@@ -96,7 +96,7 @@ def _document(document: Document) -> dict[str, str]:
         "Correlation id": str(document.correlation_id),
     }
     if old := document.corrects:
-        facts["Corrects"] = f"{downloads.name_of(old)}, received {_utc(old.received_at)}"
+        facts["Corrects"] = f"{downloads.get_filename(old)}, received {_utc(old.received_at)}"
     return facts
 
 

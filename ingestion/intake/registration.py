@@ -13,31 +13,20 @@ from django.core.files.base import File
 
 from ingestion.intake import admission
 from ingestion.intake.admission import AtCapacity
-from ingestion.intake.declarations import Declared
-from ingestion.intake.manifest import Descriptor, Fault, Refused
-from ingestion.intake.submission import KeyReused, Submission, enter, known
+from ingestion.intake.declarations import Declaration
+from ingestion.intake.manifest import ManifestLine, SubmissionFault, SubmissionRefused
+from ingestion.intake.submission import (
+    Submission,
+    create_batch,
+    find_batch_by_key,
+)
 from ingestion.models import Batch, BatchSource, Document, Packet
 from ingestion.rules.checks.verdict import SCHEMA_VERSIONS
 from ingestion.rules.classification.classify import guess_type
 from ingestion.rules.document_types import TYPES
 from ingestion.storage import spool
-from ingestion.storage.spool import Spooled
+from ingestion.storage.spool import SpooledFile
 from sites.models import Site, User
-
-__all__ = [
-    "AtCapacity",
-    "Fault",
-    "KeyReused",
-    "Refused",
-    "Submission",
-    "UploadedDocument",
-    "refuse_faulty",
-    "register_again",
-    "register_files",
-    "register_folder",
-    "register_manifest",
-    "upload_packet",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +39,7 @@ class UploadedDocument:
     filename: str
     document_type: str
     person: str
-    content: "File[bytes] | Spooled"
+    content: "File[bytes] | SpooledFile"
     corrects: Document | None = None  # the document in whose place it comes
     guess: str = ""
 
@@ -67,7 +56,7 @@ class UploadedDocument:
             named = is_personal and old.doc_id.startswith(f"{old.document_type}.")
             if not (named and self.person.strip()):
                 return old.doc_id
-        return Declared(self.document_type, self.person).doc_id
+        return Declaration(self.document_type, self.person).doc_id
 
     @property
     def lacks_person(self) -> bool:
@@ -75,7 +64,7 @@ class UploadedDocument:
         return bool(kind and kind.per_person and self.doc_id == f"{self.document_type}.")
 
 
-def register_manifest(descriptors: Sequence[Descriptor], submission: Submission) -> Batch:
+def register_manifest(descriptors: Sequence[ManifestLine], submission: Submission) -> Batch:
     """A checked manifest (`manifest.read`).
 
     The same idempotency key gives the same batch, whatever the load. Raises KeyReused, Refused and
@@ -96,10 +85,10 @@ def register_manifest(descriptors: Sequence[Descriptor], submission: Submission)
         for line in descriptors
     ]
     labels = [line.packet for line in descriptors]
-    return enter(documents, labels, submission)
+    return create_batch(documents, labels, submission)
 
 
-def upload_packet(
+def register_upload(
     *, site: Site, user: User, files: Sequence[UploadedDocument], idempotency_key: str = ""
 ) -> Packet:
     """What a coordinator sent in the form. Raises Refused with a fault per file.
@@ -120,7 +109,7 @@ def upload_packet(
 
 def register_files(site: Site, files: Sequence[UploadedDocument], submission: Submission) -> Packet:
     """Files with what each is, sent by a person or a program. Raises as `upload_packet` does."""
-    refuse_faulty(files)
+    validate_files(files)
     _admit([site.site_id] * len(files), submission)
     documents = [
         _spooled(site, upload.content, upload.filename, upload.doc_id, upload.document_type)
@@ -128,10 +117,10 @@ def register_files(site: Site, files: Sequence[UploadedDocument], submission: Su
     ]
     for document, upload in zip(documents, files, strict=True):
         document.corrects = upload.corrects
-    return enter(documents, [""] * len(documents), submission).packets.get()
+    return create_batch(documents, [""] * len(documents), submission).packets.get()
 
 
-def register_again(
+def register_at_other_site(
     filed: Document, site: Site, content: "File[bytes]", *, user: User, key: str
 ) -> Document:
     """The bytes of a filed document, sent in for another site. Raises as `upload_packet` does."""
@@ -140,13 +129,13 @@ def register_again(
     )
     _admit([site.site_id], submission)
     again = _spooled(site, content, filed.filename, filed.doc_id, filed.document_type)
-    return enter([again], [""], submission).documents.get()
+    return create_batch([again], [""], submission).documents.get()
 
 
-def refuse_faulty(files: Sequence[UploadedDocument]) -> None:
+def validate_files(files: Sequence[UploadedDocument]) -> None:
     """What can be told without their bytes. Raises Refused."""
     if faults := list(_upload_faults(files)):
-        raise Refused(faults)
+        raise SubmissionRefused(faults)
 
 
 def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:
@@ -157,8 +146,8 @@ def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:
     """
     files = sorted(path for path in folder.iterdir() if path.is_file())
     if not files:
-        raise Refused([Fault(0, "", f"{folder} holds no file")])
-    doc_ids = folder_doc_ids(path.name for path in files)
+        raise SubmissionRefused([SubmissionFault(0, "", f"{folder} holds no file")])
+    doc_ids = assign_folder_doc_ids(path.name for path in files)
     _admit([site.site_id] * len(files), submission)
     documents = []
     for path in files:
@@ -166,10 +155,10 @@ def register_folder(folder: Path, site: Site, submission: Submission) -> Batch:
             documents.append(
                 _spooled(site, File(content), path.name, doc_ids[path.name], guess_type(path.name))
             )
-    return enter(documents, [folder.name[:120]] * len(documents), submission)
+    return create_batch(documents, [folder.name[:120]] * len(documents), submission)
 
 
-def folder_doc_ids(names: Iterable[str]) -> dict[str, str]:
+def assign_folder_doc_ids(names: Iterable[str]) -> dict[str, str]:
     """Return the doc_id of each file of a folder, by the file's name.
 
     It is the file's stem (decision 12). Where several files share a stem, the only PDF among them
@@ -188,11 +177,11 @@ def folder_doc_ids(names: Iterable[str]) -> dict[str, str]:
         keeps = paths[0].name if len(paths) == 1 else pdfs[0] if len(pdfs) == 1 else ""
         doc_ids |= {path.name: stem if path.name == keeps else path.name for path in paths}
     if faults := list(_folder_faults(doc_ids)):
-        raise Refused(faults)
+        raise SubmissionRefused(faults)
     return doc_ids
 
 
-def _folder_faults(doc_ids: Mapping[str, str]) -> Iterable[Fault]:
+def _folder_faults(doc_ids: Mapping[str, str]) -> Iterable[SubmissionFault]:
     longest = Document._meta.get_field("doc_id").max_length or 0
     files: dict[str, list[str]] = {}
     for name, doc_id in doc_ids.items():
@@ -200,31 +189,35 @@ def _folder_faults(doc_ids: Mapping[str, str]) -> Iterable[Fault]:
     for doc_id, names in files.items():
         if len(names) > 1:
             message = f"{' and '.join(names)} would both be the document {doc_id}. Rename one."
-            yield Fault(0, "", message)
+            yield SubmissionFault(0, "", message)
         if len(doc_id) > longest:
             message = f"the name of {names[0]} is longer than {longest} characters. Shorten it."
-            yield Fault(0, "", message)
+            yield SubmissionFault(0, "", message)
 
 
-def _upload_faults(files: Sequence[UploadedDocument]) -> Iterable[Fault]:
+def _upload_faults(files: Sequence[UploadedDocument]) -> Iterable[SubmissionFault]:
     if not files:
-        yield Fault(0, "files", "Add at least one document")
+        yield SubmissionFault(0, "files", "Add at least one document")
     identities = Counter(upload.doc_id for upload in files)
     for number, upload in enumerate(files, start=1):
         kind = TYPES.get(upload.document_type)
         if kind is None:
-            yield Fault(number, "document_type", f"Choose what {upload.filename} is")
+            yield SubmissionFault(number, "document_type", f"Choose what {upload.filename} is")
         elif upload.lacks_person:
-            yield Fault(number, "person", f"Say whose {kind.name} {upload.filename} is")
+            yield SubmissionFault(number, "person", f"Say whose {kind.name} {upload.filename} is")
         elif identities[upload.doc_id] > 1:
             message = f"{upload.filename} is one of several files marked as {kind.name}; send one"
-            yield Fault(number, "document_type", message)
+            yield SubmissionFault(number, "document_type", message)
 
 
 def _spooled(
-    site: Site, content: "File[bytes] | Spooled", filename: str, doc_id: str, kind: str
+    site: Site, content: "File[bytes] | SpooledFile", filename: str, doc_id: str, kind: str
 ) -> Document:
-    kept = spool.again(content) if isinstance(content, Spooled) else spool.keep(content.chunks())
+    kept = (
+        spool.copy_upload(content)
+        if isinstance(content, SpooledFile)
+        else spool.store_upload(content.chunks())
+    )
     return Document(
         site=site,
         doc_id=doc_id,
@@ -242,12 +235,12 @@ def _admit(sites: Sequence[str], submission: Submission) -> None:
 
     Work that is on record already is attached to, and needs no room.
     """
-    if known(submission.idempotency_key):
+    if find_batch_by_key(submission.idempotency_key):
         return
-    admission.refuse_what_can_never_be(Counter(sites).values())
+    admission.check_batch_size(Counter(sites).values())
     try:
-        admission.look(len(sites))
+        admission.check_capacity(len(sites))
     except AtCapacity:
         # Unless it is this very submission that has just filled the last place.
-        if not known(submission.idempotency_key):
+        if not find_batch_by_key(submission.idempotency_key):
             raise

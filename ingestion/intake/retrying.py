@@ -14,20 +14,20 @@ from ingestion.core.errors import LeaseLost
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.documents import batches, transitions
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import corrections
-from ingestion.intake.submission import another_chunk
+from ingestion.intake.submission import create_requeue_chunk
 from ingestion.models import Chunk, Document
 
 
-class NotRetried(Exception):
+class RetryRefused(Exception):
     """It is not asked for again; the message tells people why."""
 
 
-AT_ONCE = 500  # held documents that one transaction takes
+MAX_DOCUMENTS_PER_RETRY = 500  # held documents that one transaction takes
 
 
-def try_again(held: "QuerySet[Document]", *, by: By) -> int:
+def retry_held(held: "QuerySet[Document]", *, by: Actor) -> int:
     """Put held documents back into the queue, with new budgets. Answers how many there were.
 
     All or nothing: others than HELD ones are passed over. Each gets an entry that names who did it.
@@ -41,7 +41,7 @@ def try_again(held: "QuerySet[Document]", *, by: By) -> int:
         of_chunk: tuple[int, int, bool] | None = None
         for document in documents:
             if chunk is None or size >= settings.CHUNK_SIZE or of_chunk != _kind(document):
-                chunk, size = another_chunk(document.batch, document.site), 0
+                chunk, size = create_requeue_chunk(document.batch, document.site), 0
             size, of_chunk = size + 1, _kind(document)
             _requeue(document, chunk, by)
         batches.look_again({document.batch_id for document in documents})
@@ -49,22 +49,22 @@ def try_again(held: "QuerySet[Document]", *, by: By) -> int:
     return len(documents)
 
 
-def fetch_again(document: Document, *, by: By) -> None:
+def retry_download(document: Document, *, by: Actor) -> None:
     """Ask its portal once more for what it would not give. Raises NotRetried."""
     with ledger():
-        row = transitions.locked(document)
+        row = transitions.lock_document(document)
         if not DocumentState(row.state).is_settled:
-            raise NotRetried("It is already being retried.")
+            raise RetryRefused("It is already being retried.")
         if (row.state, row.code) != (DocumentState.REJECTED, "DOWNLOAD_FAILED"):
-            raise NotRetried("Only what a portal did not give us is fetched again.")
-        if corrections.correction(row):
-            raise NotRetried("A file was sent in its place already.")
-        _requeue(row, another_chunk(row.batch, row.site), by)
+            raise RetryRefused("Only what a portal did not give us is fetched again.")
+        if corrections.find_correction(row):
+            raise RetryRefused("A file was sent in its place already.")
+        _requeue(row, create_requeue_chunk(row.batch, row.site), by)
         batches.look_again({row.batch_id})
         transaction.on_commit(wakeup.wake_worker)
 
 
-def at_once(waiting: "QuerySet[Document]", *, by: By) -> int:
+def retry_waiting_now(waiting: "QuerySet[Document]", *, by: Actor) -> int:
     """Documents that wait for their next attempt need not wait. Answers how many there were.
 
     Others than RECEIVED ones are passed over. A portal that is down is still only probed.
@@ -76,7 +76,9 @@ def at_once(waiting: "QuerySet[Document]", *, by: By) -> int:
             columns = {"transitions": document.transitions + 1, "next_attempt_at": None}
             if not document.change(columns):
                 raise LeaseLost(f"{document.subject} was moved by somebody else")
-            transitions.enter(document, "document.tried_at_once", code="", detail=None, by=by)
+            transitions.record_entry(
+                document, "document.tried_at_once", code="", detail=None, by=by
+            )
         own = {document.chunk_id for document in documents}
         Chunk.objects.waiting().filter(pk__in=own).update(next_dispatch_at=Now())
         transaction.on_commit(wakeup.wake_worker)
@@ -88,8 +90,8 @@ def _kind(document: Document) -> tuple[int, int, bool]:
     return document.batch_id, document.site_id, bool(document.spooled)
 
 
-def _requeue(document: Document, chunk: Chunk, by: By) -> None:
-    transitions.move(
+def _requeue(document: Document, chunk: Chunk, by: Actor) -> None:
+    transitions.move_document(
         document,
         DocumentState.RECEIVED,
         by=by,

@@ -19,7 +19,7 @@ from audit.ledger.log import ledger, record
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import wakeup
 from ingestion.documents import batches, transitions
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import admission, corrections
 from ingestion.intake.admission import AtCapacity
 from ingestion.models import Batch, BatchSource, Chunk, Document, Packet
@@ -27,7 +27,7 @@ from ingestion.storage import spool
 from sites.models import Site, User
 
 
-class KeyReused(Exception):
+class IdempotencyKeyReused(Exception):
     """The idempotency key stands for another submission already. Nothing was registered."""
 
 
@@ -52,23 +52,25 @@ class Submission:
         return self.owner or self.actor
 
     @property
-    def by(self) -> By:
-        return By(self.actor, self.role)
+    def by(self) -> Actor:
+        return Actor(self.actor, self.role)
 
 
-def enter(documents: Sequence[Document], labels: Sequence[str], submission: Submission) -> Batch:
+def create_batch(
+    documents: Sequence[Document], labels: Sequence[str], submission: Submission
+) -> Batch:
     """Rows for these documents; `labels` name the packet of each within its site.
 
     Raises KeyReused, AtCapacity and NotToCorrect; what was spooled for them is dropped then.
     """
     digest = _digest(documents, labels, submission)
     try:
-        if first := known(submission.idempotency_key):
+        if first := find_batch_by_key(submission.idempotency_key):
             return _attach(first, digest, documents)
         return _insert(documents, labels, submission, digest)
     except (IntegrityError, AtCapacity):
         # The same submission came in twice at once, and the other one was first.
-        if first := known(submission.idempotency_key):
+        if first := find_batch_by_key(submission.idempotency_key):
             return _attach(first, digest, documents)
         _forget(documents)
         raise
@@ -82,7 +84,11 @@ def _insert(
 ) -> Batch:
     by = submission.by
     with ledger():
-        corrected = [(corrections.locked(new.corrects), new) for new in documents if new.corrects]
+        corrected = [
+            (corrections.lock_for_correction(new.corrects), new)
+            for new in documents
+            if new.corrects
+        ]
         batch = _batch(submission, digest)
         _packets(batch, documents, labels)
         _chunks(batch, documents)
@@ -91,12 +97,14 @@ def _insert(
             _record_received(document, submission)
             if guess := submission.guesses.get(document.doc_id):
                 said = {"looks_like": guess, "sent_as": document.document_type}
-                transitions.enter_next(document, "document.guess_overruled", detail=said, by=by)
+                transitions.record_next_entry(
+                    document, "document.guess_overruled", detail=said, by=by
+                )
         for old, new in corrected:
-            corrections.record(old, new, by=by)
-        batches.queue(batch, by, documents=len(documents))
+            corrections.record_correction(old, new, by=by)
+        batches.queue_batch(batch, by, documents=len(documents))
         transaction.on_commit(wakeup.wake_worker)
-        admission.count()
+        admission.enforce_capacity()
     return batch
 
 
@@ -116,7 +124,7 @@ def _digest(documents: Sequence[Document], labels: Sequence[str], submission: Su
     return hashlib.sha256(json.dumps([said, lines]).encode()).hexdigest()
 
 
-def known(key: str) -> Batch | None:
+def find_batch_by_key(key: str) -> Batch | None:
     """What was registered under this key."""
     return Batch.objects.filter(idempotency_key=key).first() if key else None
 
@@ -125,7 +133,7 @@ def _attach(batch: Batch, digest: str, documents: Iterable[Document]) -> Batch:
     """The work is on record already; what was spooled for this repetition is not needed."""
     _forget(documents)
     if batch.request_digest and batch.request_digest != digest:
-        raise KeyReused(
+        raise IdempotencyKeyReused(
             f"the key {batch.idempotency_key!r} was used for another submission; nothing was "
             "registered. Send it under a new key."
         )
@@ -135,7 +143,7 @@ def _attach(batch: Batch, digest: str, documents: Iterable[Document]) -> Batch:
 def _forget(documents: Iterable[Document]) -> None:
     for document in documents:
         if document.spooled:
-            spool.drop(document.spooled)
+            spool.drop_upload(document.spooled)
 
 
 def _batch(submission: Submission, digest: str) -> Batch:
@@ -191,7 +199,7 @@ def _chunks(batch: Batch, documents: Sequence[Document]) -> None:
     Chunk.objects.bulk_create(chunks)
 
 
-def another_chunk(batch: Batch, site: Site) -> Chunk:
+def create_requeue_chunk(batch: Batch, site: Site) -> Chunk:
     """For documents that go into the queue once more: behind the site's others."""
     rank = _starts([site], batch.priority)[site.pk] + batch.priority
     return Chunk.objects.create(batch=batch, site=site, rank=rank, is_urgent=batch.is_urgent)

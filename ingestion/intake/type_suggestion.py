@@ -15,13 +15,13 @@ from ingestion.reading.quick_classification import glance
 from ingestion.reading.results import DocumentReading
 from ingestion.rules.classification.classify import classify
 
-AT_A_TIME = 2  # of one web server process
+MAX_CONCURRENT_SUGGESTIONS = 2  # of one web server process
 
 logger = logging.getLogger(__name__)
-_places = threading.BoundedSemaphore(AT_A_TIME)
+_places = threading.BoundedSemaphore(MAX_CONCURRENT_SUGGESTIONS)
 
 
-def looks_like(path: Path) -> str | None:
+def suggest_type(path: Path) -> str | None:
     """A type's slug, "" when nobody can tell by the pages, None when there was no time to look.
 
     Takes at most GUESS_SECONDS; 0 is not to look at all.

@@ -27,24 +27,24 @@ from ingestion.core.errors import StorageUnavailable
 from ingestion.intake import quotas
 from ingestion.models import Draft, OpenPacket, ReceivedPart, Upload
 from ingestion.storage import spool
-from ingestion.storage.spool import Spooled
+from ingestion.storage.spool import SpooledFile
 
-CHECKSUMS = ("sha1", "sha256")  # algorithms; tus requires the first one
+CHECKSUM_ALGORITHMS = ("sha1", "sha256")  # algorithms; tus requires the first one
 
 
 class UploadError(Exception):
     """An upload was not begun, continued or finished. Its sub-classes say why."""
 
 
-class Gone(UploadError):
+class UploadNotFound(UploadError):
     """There is no such upload, or no longer: it was terminated, submitted, or has expired."""
 
 
-class Incomplete(UploadError):
+class UploadIncomplete(UploadError):
     """Not all bytes of the upload have been received."""
 
 
-class WrongOffset(UploadError):
+class OffsetConflict(UploadError):
     """A part does not begin at byte `received`, where the ones before it end."""
 
     def __init__(self, received: int) -> None:
@@ -52,20 +52,20 @@ class WrongOffset(UploadError):
         self.received = received
 
 
-class TooLong(UploadError):
+class PartTooLong(UploadError):
     """A part is longer than what is missing of its file. It was not kept."""
 
 
-class WrongChecksum(UploadError):
+class PartChecksumMismatch(UploadError):
     """A part does not have the checksum that was sent with it. It was not kept."""
 
 
-class NotAsDeclared(UploadError):
+class DigestMismatch(UploadError):
     """The file is not the one that was declared. Its bytes were dropped; it starts again at 0."""
 
 
 @dataclass(slots=True)
-class Checksum:
+class PartChecksum:
     """The checksum of one part (tus: `Upload-Checksum`), compared while the part is received."""
 
     algorithm: str
@@ -76,11 +76,11 @@ class Checksum:
         self._hash = hashlib.new(self.algorithm, usedforsecurity=False)
 
     @classmethod
-    def parse(cls, header: str) -> "Checksum":
+    def parse(cls, header: str) -> "PartChecksum":
         """Read `sha1 <base64>`. Raises ValueError for another algorithm or form."""
         algorithm, _, digest = header.partition(" ")
-        if algorithm not in CHECKSUMS:
-            raise ValueError(f"the algorithm is none of {', '.join(CHECKSUMS)}")
+        if algorithm not in CHECKSUM_ALGORITHMS:
+            raise ValueError(f"the algorithm is none of {', '.join(CHECKSUM_ALGORITHMS)}")
         return cls(algorithm, base64.b64decode(digest, validate=True))
 
     def watch(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -93,7 +93,7 @@ class Checksum:
         return bool(self._hash.digest() == self.expected)
 
 
-def begin(  # noqa: PLR0913 - the columns of its row; callers name each
+def create_upload(  # noqa: PLR0913 - the columns of its row; callers name each
     holder: Draft | OpenPacket,
     *,
     filename: str,
@@ -120,14 +120,14 @@ def begin(  # noqa: PLR0913 - the columns of its row; callers name each
     )
 
 
-def refuse_expired(upload: Upload) -> None:
+def check_not_expired(upload: Upload) -> None:
     """Raise Gone if its draft or open packet has expired."""
     if upload.holder.expires_at < timezone.now():
-        raise Gone
+        raise UploadNotFound
 
 
-def append(
-    upload: Upload, offset: int, chunks: Iterable[bytes], *, checksum: Checksum | None = None
+def append_part(
+    upload: Upload, offset: int, chunks: Iterable[bytes], *, checksum: PartChecksum | None = None
 ) -> Upload:
     """Keep a part that begins at byte `offset`. Return the upload's state after it.
 
@@ -136,36 +136,36 @@ def append(
 
     Raises WrongOffset, TooLong, WrongChecksum, NotAsDeclared, Gone, NoRoom and OSError.
     """
-    _refuse_other_offset(upload, offset)
+    _check_offset(upload, offset)
     missing = upload.length - offset
-    quotas.refuse_without_room(missing)
-    limited = _at_most(missing, chunks)
-    kept = spool.keep(checksum.watch(limited) if checksum else limited)
+    quotas.check_free_space(missing)
+    limited = _limit_bytes(missing, chunks)
+    kept = spool.store_upload(checksum.watch(limited) if checksum else limited)
     if checksum and not checksum.matches:
-        spool.drop(kept.key)
-        raise WrongChecksum
+        spool.drop_upload(kept.key)
+        raise PartChecksumMismatch
     if not kept.size:
-        spool.drop(kept.key)
+        spool.drop_upload(kept.key)
         row = upload
     else:
-        row = _enter_part(upload, offset, kept)
-    return finish(row) if row.offset == row.length else row
+        row = _record_part(upload, offset, kept)
+    return finish_upload(row) if row.offset == row.length else row
 
 
-def receive_whole(upload: Upload, chunks: Iterable[bytes]) -> Upload:
+def receive_whole_file(upload: Upload, chunks: Iterable[bytes]) -> Upload:
     """Keep a whole file from one request, in place of the parts that were received before.
 
     Nothing changes unless all bytes arrive, so that an interrupted request never disturbs another
     one for the same file. Raises TooLong, NotAsDeclared, Gone, NoRoom and OSError.
     """
-    quotas.refuse_without_room(upload.length)
-    kept = spool.keep(_at_most(upload.length, chunks))
+    quotas.check_free_space(upload.length)
+    kept = spool.store_upload(_limit_bytes(upload.length, chunks))
     obsolete = {kept.key}
     try:
         if kept.size != upload.length or upload.sha256 not in {"", kept.sha256}:
-            raise NotAsDeclared
+            raise DigestMismatch
         with transaction.atomic():
-            row = _locked(upload)
+            row = _lock_upload(upload)
             if not row.is_complete:
                 obsolete = {part.spooled for part in row.parts.all()}
                 row.parts.all().delete()
@@ -173,32 +173,32 @@ def receive_whole(upload: Upload, chunks: Iterable[bytes]) -> Upload:
                 row.save(update_fields=["offset", "spooled", "sha256"])
     finally:
         for key in obsolete:
-            spool.drop(key)
+            spool.drop_upload(key)
     return row
 
 
-def _refuse_other_offset(upload: Upload, offset: int) -> None:
+def _check_offset(upload: Upload, offset: int) -> None:
     if upload.is_complete or offset != upload.offset:
-        raise WrongOffset(upload.offset)
+        raise OffsetConflict(upload.offset)
 
 
-def _enter_part(upload: Upload, offset: int, kept: Spooled) -> Upload:
+def _record_part(upload: Upload, offset: int, kept: SpooledFile) -> Upload:
     try:
         with transaction.atomic():
-            row = _locked(upload)
-            _refuse_other_offset(row, offset)
+            row = _lock_upload(upload)
+            _check_offset(row, offset)
             row.parts.create(offset=offset, size=kept.size, sha256=kept.sha256, spooled=kept.key)
             row.offset += kept.size
             row.save(update_fields=["offset"])
-    except (WrongOffset, Gone, IntegrityError):
+    except (OffsetConflict, UploadNotFound, IntegrityError):
         # Certainly rolled back. After another error the commit may have happened all the same, so
         # the bytes stay; `prune` removes them if no row names them.
-        spool.drop(kept.key)
+        spool.drop_upload(kept.key)
         raise
     return row
 
 
-def finish(upload: Upload) -> Upload:
+def finish_upload(upload: Upload) -> Upload:
     """Join the parts of an upload of which all bytes have come. Idempotent.
 
     The server may die after the last part and before this: then whoever asks for the file next
@@ -207,16 +207,16 @@ def finish(upload: Upload) -> Upload:
     if upload.is_complete:
         return upload
     if upload.offset < upload.length:
-        raise Incomplete
+        raise UploadIncomplete
     parts = list(upload.parts.all())
     try:
-        kept = _joined(parts)
+        kept = _join_parts(parts)
     except StorageUnavailable:
-        if (row := _again(upload)).is_complete:  # another request has finished it meanwhile
+        if (row := _reload(upload)).is_complete:  # another request has finished it meanwhile
             return row
         raise
     with transaction.atomic():
-        row = _locked(upload)
+        row = _lock_upload(upload)
         is_ours = not row.is_complete and list(row.parts.all()) == parts
         is_as_declared = row.sha256 in {"", kept.sha256}
         if is_ours:
@@ -228,45 +228,45 @@ def finish(upload: Upload) -> Upload:
     dropped = {part.spooled for part in parts} if is_ours else set[str]()
     dropped |= {kept.key}
     for key in dropped - {part.spooled for part in row.parts.all()} - {row.spooled}:
-        spool.drop(key)
+        spool.drop_upload(key)
     if is_ours and not is_as_declared:
-        raise NotAsDeclared
+        raise DigestMismatch
     return row
 
 
-def _joined(parts: list[ReceivedPart]) -> Spooled:
+def _join_parts(parts: list[ReceivedPart]) -> SpooledFile:
     """Return one object with the bytes of all parts. A single part is that object itself."""
     if len(parts) == 1:
-        return Spooled(parts[0].spooled, parts[0].sha256, parts[0].size)
+        return SpooledFile(parts[0].spooled, parts[0].sha256, parts[0].size)
     with tempfile.TemporaryDirectory(prefix="siteledger-parts-") as folder:
-        return spool.keep(_bytes_of(parts, Path(folder)))
+        return spool.store_upload(_read_parts(parts, Path(folder)))
 
 
-def _bytes_of(parts: list[ReceivedPart], folder: Path) -> Iterator[bytes]:
+def _read_parts(parts: list[ReceivedPart], folder: Path) -> Iterator[bytes]:
     for part in parts:
-        with spool.local(part.spooled, folder).open("rb") as content:
+        with spool.open_local(part.spooled, folder).open("rb") as content:
             yield from File(content).chunks()
 
 
-def content(upload: Upload) -> Spooled:
+def get_spooled_file(upload: Upload) -> SpooledFile:
     """Return the finished file, as registration takes it."""
-    return Spooled(upload.spooled, upload.sha256, upload.length)
+    return SpooledFile(upload.spooled, upload.sha256, upload.length)
 
 
-def terminate(upload: Upload) -> None:
+def terminate_upload(upload: Upload) -> None:
     """Forget an upload and drop its bytes. Idempotent."""
     with transaction.atomic():
         try:
-            row = _locked(upload)
-        except Gone:
+            row = _lock_upload(upload)
+        except UploadNotFound:
             return
         keys = [part.spooled for part in row.parts.all()] + [row.spooled]
         row.delete()
     for key in filter(None, keys):
-        spool.drop(key)
+        spool.drop_upload(key)
 
 
-def _locked(upload: Upload) -> Upload:
+def _lock_upload(upload: Upload) -> Upload:
     """Return its row, locked until the transaction ends, and its holder's, which is touched.
 
     The holder comes first, as everywhere, so that two requests never wait for each other.
@@ -277,25 +277,25 @@ def _locked(upload: Upload) -> Upload:
     elif upload.packet_id:
         touched = OpenPacket.objects.filter(pk=upload.packet_id).update(touched_at=timezone.now())
     else:
-        raise Gone
+        raise UploadNotFound
     if not touched:
-        raise Gone
+        raise UploadNotFound
     row = Upload.objects.select_for_update().filter(pk=upload.pk).first()
     if row is None:
-        raise Gone
+        raise UploadNotFound
     return row
 
 
-def _again(upload: Upload) -> Upload:
+def _reload(upload: Upload) -> Upload:
     row = Upload.objects.filter(pk=upload.pk).first()
     if row is None:
-        raise Gone
+        raise UploadNotFound
     return row
 
 
-def _at_most(size: int, chunks: Iterable[bytes]) -> Iterator[bytes]:
+def _limit_bytes(size: int, chunks: Iterable[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         size -= len(chunk)
         if size < 0:
-            raise TooLong
+            raise PartTooLong
         yield chunk

@@ -11,7 +11,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from ingestion.documents import progress
-from ingestion.intake import registration
+from ingestion.intake import admission
+from ingestion.intake.submission import IdempotencyKeyReused
 from ingestion.models import Batch
 from ingestion.operations import work_status
 
@@ -41,16 +42,16 @@ def submit_or_fail(submit: Callable[[], Batch]) -> Batch:
     """
     try:
         return submit()
-    except registration.AtCapacity as full:
+    except admission.AtCapacity as full:
         raise CommandError(str(full), returncode=os.EX_TEMPFAIL) from full
-    except registration.KeyReused as error:
+    except IdempotencyKeyReused as error:
         raise CommandError(str(error)) from error
 
 
 def report(batch: Batch, command: BaseCommand, options: dict[str, Any]) -> None:
     """Print the summary of the batch, after waiting for its end if an option says so."""
     try:
-        now = _wait(batch, command) if options["wait"] else progress.of(batch)
+        now = _wait(batch, command) if options["wait"] else progress.get_progress(batch)
     except KeyboardInterrupt:
         command.stderr.write(f"No longer waiting. Work on batch {batch.reference} continues.")
         sys.exit(130)
@@ -67,11 +68,11 @@ def report(batch: Batch, command: BaseCommand, options: dict[str, Any]) -> None:
         command.stdout.write(f"        {n} x {code}")
 
 
-def _wait(batch: Batch, command: BaseCommand) -> progress.Progress:
+def _wait(batch: Batch, command: BaseCommand) -> progress.BatchProgress:
     """Wait until the batch has ended. It only reads the row, so it can be interrupted."""
     started, is_warned = time.monotonic(), False
-    for now in progress.until_final(batch):
-        silent = time.monotonic() - started > SILENCE_SECONDS and work_status.work_is_left_lying()
+    for now in progress.follow_until_final(batch):
+        silent = time.monotonic() - started > SILENCE_SECONDS and work_status.is_work_unattended()
         if silent and not is_warned and not now.is_final:
             command.stderr.write(
                 "No worker is running. The batch is registered and waits. Start a worker with "

@@ -29,10 +29,10 @@ from sites.models import AccountNotice
 
 logger = logging.getLogger(__name__)
 
-LOCKED = ("signin.locked", "user.locked")  # the ledger's events
-LOCKED_FOR = timedelta(hours=1)  # an account that was locked is news for so long
-MOST_NAMED = 5  # people in one sentence
-TRIED_IN_VAIN = 3  # messages that failed so often say that their channel does not work
+LOCKOUT_EVENTS = ("signin.locked", "user.locked")  # the ledger's events
+LOCKOUT_WINDOW = timedelta(hours=1)  # an account that was locked is news for so long
+MAX_NAMED = 5  # people in one sentence
+MIN_FAILED_ATTEMPTS = 3  # messages that failed so often say that their channel does not work
 _OF_A_WORD = r"[^\s<>(){}\[\],;:']"
 _ADDRESS = re.compile(f"{_OF_A_WORD}*@{_OF_A_WORD}*")  # of mail, also one that was cut off
 
@@ -49,7 +49,7 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class AlarmSnapshot:
     """`unknown` are the beginnings of keys of which nothing could be found out just now."""
 
     alarms: tuple[Alarm, ...]
@@ -64,7 +64,7 @@ class Look:
         return key not in self.keys and key.partition(":")[0] not in self.unknown
 
 
-def look() -> Look:
+def find_alarms() -> AlarmSnapshot:
     """The gravest first. A fixed number of queries, however much there is of anything."""
     found: list[Alarm] = []
     unknown = set()
@@ -75,7 +75,7 @@ def look() -> Look:
             logger.exception("whether the alarm %s rings cannot be said", source)
             unknown.add(source)
     found.sort(key=lambda alarm: not alarm.is_grave)
-    return Look(tuple(found), frozenset(unknown))
+    return AlarmSnapshot(tuple(found), frozenset(unknown))
 
 
 def _chain() -> Iterator[Alarm]:
@@ -169,7 +169,7 @@ def _held() -> Iterator[Alarm]:
 
 
 def _disk() -> Iterator[Alarm]:
-    if low := disk_space.low():
+    if low := disk_space.describe_low_space():
         yield Alarm(
             "disk",
             _("The disk is nearly full: {folder}.").format(folder=low),
@@ -183,8 +183,10 @@ def _disk() -> Iterator[Alarm]:
 
 
 def _locked() -> Iterator[Alarm]:
-    since = timezone.now() - LOCKED_FOR
-    count = sum(queries.count_entries(EntrySearch(event=event, since=since)) for event in LOCKED)
+    since = timezone.now() - LOCKOUT_WINDOW
+    count = sum(
+        queries.count_entries(EntrySearch(event=event, since=since)) for event in LOCKOUT_EVENTS
+    )
     if count:
         sentence = ngettext(
             "A sign-in was locked in the last hour after failed attempts.",
@@ -204,7 +206,7 @@ def _locked() -> Iterator[Alarm]:
 
 def _telling() -> Iterator[Alarm]:
     """A channel that failed several times, and nothing got out by it since."""
-    failing = AlarmMessage.objects.failing(TRIED_IN_VAIN).order_by("channel", "pk")
+    failing = AlarmMessage.objects.failing(MIN_FAILED_ATTEMPTS).order_by("channel", "pk")
     for channel, error in dict(failing.values_list("channel", "error")).items():
         yield Alarm(
             f"telling:{channel}",
@@ -242,7 +244,7 @@ def _account_mail() -> Iterator[Alarm]:
 
 def _digests() -> Iterator[Alarm]:
     failing = Mailbox.objects.exclude(error="").filter(is_wanted=True).select_related("user")
-    if boxes := list(failing.order_by("pk")[:MOST_NAMED]):
+    if boxes := list(failing.order_by("pk")[:MAX_NAMED]):
         names = _named([str(box.user) for box in boxes], failing.count())
         sentence = _("Email to site staff cannot be sent: {names}. {error}")
         yield Alarm(
@@ -281,7 +283,7 @@ def _locks() -> Iterator[Alarm]:
         )
         yield Alarm(
             "locks",
-            sentence.format(studies=_named(names[:MOST_NAMED], len(names)), error=rows[0][1]),
+            sentence.format(studies=_named(names[:MAX_NAMED], len(names)), error=rows[0][1]),
             _(
                 "Check the bucket, and check that SiteLedger has the permissions "
                 "s3:PutObjectRetention and s3:PutObjectLegalHold on it. Then run "

@@ -33,20 +33,20 @@ from sites import account_notices, approvals
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 60.0
-SEND_SECONDS = 10.0  # for one message; whoever took it and died has twelve times as long
-TAKEN = timedelta(minutes=2)
-FIRST_WAIT = timedelta(seconds=30)  # and twice as long after each try that fails
-LONGEST_WAIT = timedelta(minutes=15)
+CHECK_INTERVAL_SECONDS = 60.0
+SEND_TIMEOUT_SECONDS = 10.0  # for one message; whoever took it and died has twelve times as long
+CLAIM_DURATION = timedelta(minutes=2)
+INITIAL_BACKOFF = timedelta(seconds=30)  # and twice as long after each try that fails
+MAX_BACKOFF = timedelta(minutes=15)
 NO_NEWS = timedelta(days=1)
 _Word = AlarmMessage.Word
 
 
-class NotSent(Exception):
+class DeliveryFailed(Exception):
     """Why, in a sentence."""
 
 
-class Watchman:
+class AlertMonitor:
     """One per host: looks once a minute in a thread of its own, so that no work waits for it.
 
     A slow server of somebody else holds up the next look, and nothing besides.
@@ -61,14 +61,14 @@ class Watchman:
         """Often: does nothing until a minute is over, nor while the last look still runs."""
         if self._clock() < self._next or (self._beside and self._beside.is_alive()):
             return
-        self._next = self._clock() + LOOK_SECONDS
+        self._next = self._clock() + CHECK_INTERVAL_SECONDS
         self._beside = threading.Thread(target=self._work, name="watchman", daemon=True)
         self._beside.start()
 
     def _work(self) -> None:
         try:
-            look()
-            deliver()
+            update_alerts()
+            deliver_due()
             approvals.expire_due()
             account_notices.deliver_due()
         except Exception:
@@ -78,10 +78,10 @@ class Watchman:
             connections.close_all()
 
 
-def look(now: datetime | None = None) -> list[Alarm]:
+def update_alerts(now: datetime | None = None) -> list[Alarm]:
     """Compare with what rang before, and write what is to be told. Answers what rings now."""
     now = now or timezone.now()
-    seen = alarms.look()
+    seen = alarms.find_alarms()
     with transaction.atomic():
         rows = {row.key: row for row in AlarmRow.objects.select_for_update()}
         for alarm in seen.alarms:
@@ -117,17 +117,17 @@ def _note(alarm: Alarm, row: AlarmRow | None, now: datetime) -> None:
 def _write(row: AlarmRow, word: AlarmMessage.Word, do: str) -> None:
     AlarmMessage.objects.bulk_create(
         AlarmMessage(alarm=row, word=word, channel=channel, said=row.said, do=do)
-        for channel in channels()
+        for channel in list_channels()
     )
 
 
-def channels() -> list[Channel]:
+def list_channels() -> list[Channel]:
     """Those that the settings name."""
     named = {Channel.MAIL: settings.ALERT_EMAILS, Channel.WEBHOOK: settings.ALERT_WEBHOOK}
     return [channel for channel, to in named.items() if to]
 
 
-def deliver(*, is_asked_for: bool = False) -> list[str]:
+def deliver_due(*, is_asked_for: bool = False) -> list[str]:
     """Send what waits, where it is time to. Answers what went wrong, in sentences.
 
     `is_asked_for`: by a person, who does not wait until it is time.
@@ -139,7 +139,7 @@ def deliver(*, is_asked_for: bool = False) -> list[str]:
     return [error for message in waiting if _take(message) and (error := _deliver(message))]
 
 
-def forget(before: datetime) -> int:
+def prune_messages(before: datetime) -> int:
     """Remove messages that are over and done with. Answers how many."""
     ended = AlarmMessage.objects.exclude(pk__in=AlarmMessage.objects.unsent().values("pk"))
     return ended.filter(created_at__lt=before).delete()[0]
@@ -149,7 +149,7 @@ def _take(message: AlarmMessage) -> bool:
     """Of those who try one gets it. If it dies with it, it is another's turn after a while."""
     same = AlarmMessage.objects.unsent().filter(pk=message.pk, tries=message.tries)
     message.tries += 1
-    in_hand = {"next_try_at": timezone.now() + TAKEN, "tries": message.tries, "error": ""}
+    in_hand = {"next_try_at": timezone.now() + CLAIM_DURATION, "tries": message.tries, "error": ""}
     return same.update(**in_hand) == 1
 
 
@@ -158,9 +158,11 @@ def _deliver(message: AlarmMessage) -> str:
     now = timezone.now()
     try:
         _SENDERS[Channel(message.channel)](message)
-    except NotSent as error:
+    except DeliveryFailed as error:
         message.error = str(error)
-        message.next_try_at = now + min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(message.tries - 1, 10))
+        message.next_try_at = now + min(
+            MAX_BACKOFF, INITIAL_BACKOFF * 2 ** min(message.tries - 1, 10)
+        )
         message.given_up_at = now if now - message.created_at > NO_NEWS else None
         logger.error("the alarm %s is not told: %s", message.alarm.key, error)  # noqa: TRY400 - it says why
     else:
@@ -180,7 +182,7 @@ def _mail(message: AlarmMessage) -> None:
     try:
         mail.send()
     except (smtplib.SMTPException, OSError) as error:
-        raise NotSent(
+        raise DeliveryFailed(
             _("The mail server did not accept the message: {error}").format(
                 error=f"{type(error).__name__}: {error}"
             )
@@ -216,16 +218,16 @@ def _webhook(message: AlarmMessage) -> None:
     headers = {"Content-Type": "application/json", **_signed(body)}
     try:
         answer = httpx.post(
-            settings.ALERT_WEBHOOK, content=body, headers=headers, timeout=SEND_SECONDS
+            settings.ALERT_WEBHOOK, content=body, headers=headers, timeout=SEND_TIMEOUT_SECONDS
         )
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-        raise NotSent(
+        raise DeliveryFailed(
             _("The webhook could not be reached: {error}").format(
                 error=f"{type(error).__name__}: {error}"
             )
         ) from error
     if not answer.is_success:
-        raise NotSent(
+        raise DeliveryFailed(
             _("The webhook answered with status {status}.").format(status=answer.status_code)
         )
 
@@ -251,7 +253,7 @@ def _signed(body: bytes) -> dict[str, str]:
     try:
         secret = Path(settings.ALERT_WEBHOOK_SECRET_FILE).read_bytes().strip()
     except OSError as error:
-        raise NotSent(
+        raise DeliveryFailed(
             _("The webhook secret cannot be read: {error}").format(error=error)
         ) from error
     at = str(int(time.time()))

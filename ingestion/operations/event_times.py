@@ -11,7 +11,7 @@ from django.db.models.sql.compiler import SQLCompiler
 DAY, HOUR, MINUTE = 10, 13, 16  # characters of "2026-11-20 16:54"
 
 
-class Cut(Func):
+class TruncatedTime(Func):
     """`Cut("settled_at", length=HOUR)` is "2026-11-20 16", in UTC."""
 
     arity = 1

@@ -19,9 +19,9 @@ from audit.ledger.queries import Recorded
 from audit.verification.verify import VerificationNotice
 from ingestion.models import Document, Finding
 
-PAGE = 1_000  # documents whose findings are compared at a time
-LOOKS = 3  # at what seems to differ, before it does
-FINDINGS = "findings"  # the key in an entry's detail
+DOCUMENTS_PER_PAGE = 1_000  # documents whose findings are compared at a time
+MAX_COMPARISONS = 3  # at what seems to differ, before it does
+FINDINGS_KEY = "findings"  # the key in an entry's detail
 
 
 def findings_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
@@ -34,15 +34,19 @@ def findings_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
         subjects = queries.iter_subjects("document:", since=since)
         keys = (int(subject.partition(":")[2]) for subject in subjects)
     else:
-        keys = Document.objects.order_by("pk").values_list("pk", flat=True).iterator(PAGE)
-    while page := list(islice(keys, PAGE)):
+        keys = (
+            Document.objects.order_by("pk")
+            .values_list("pk", flat=True)
+            .iterator(DOCUMENTS_PER_PAGE)
+        )
+    while page := list(islice(keys, DOCUMENTS_PER_PAGE)):
         yield from _differing(page)
 
 
 def _differing(keys: Collection[int]) -> Iterator[str]:
     """Rows and entries are read one after the other: what moves in between does not differ."""
     suspects = {key for key, _ in _faults(keys)}
-    for _ in range(LOOKS):
+    for _ in range(MAX_COMPARISONS):
         if not suspects:
             return
         before = _transitions(suspects)
@@ -64,7 +68,9 @@ def _faults(keys: Collection[int]) -> Iterator[tuple[int, str]]:
         found[event_id(f"document:{finding.document_id}", finding.attempt)].append(finding)
     entries = {entry.event_id: entry for entry in queries.entries_by_event_ids(found.keys())}
     subjects = [f"document:{key}" for key in sorted(set(keys))]
-    entries |= {entry.event_id: entry for entry in queries.entries_with_detail(subjects, FINDINGS)}
+    entries |= {
+        entry.event_id: entry for entry in queries.entries_with_detail(subjects, FINDINGS_KEY)
+    }
     for each in found.keys() - entries.keys():
         key = found[each][0].document_id
         for finding in found[each]:
@@ -84,7 +90,7 @@ def _compared(entry: Recorded, rows: Sequence[Finding]) -> Iterator[str]:
         yield VerificationNotice(f"{where} cannot be checked: its detail is redacted.")
         return
     detail = entry.detail or {}
-    told: list[Mapping[str, Any]] = detail.get(FINDINGS, [])
+    told: list[Mapping[str, Any]] = detail.get(FINDINGS_KEY, [])
     recorded = Counter(_text(each["code"], each["page"], each["facts"]) for each in told)
     kept = Counter(_text(row.code, row.page, row.facts) for row in rows)
     said = [f"{_short(each)} is gone" for each in recorded - kept]

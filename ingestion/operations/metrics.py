@@ -12,10 +12,10 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.models import Document, Extraction
-from ingestion.operations.event_times import DAY, Cut
+from ingestion.operations.event_times import DAY, TruncatedTime
 from sites.models import Site
 
-FILED = (DocumentState.ARCHIVED,)
+FILED_STATES = (DocumentState.ARCHIVED,)
 _STEPS = {  # days from a document's date to its filing, at most
     "Within 7 days": 7,
     "8 to 30 days": 30,
@@ -23,7 +23,7 @@ _STEPS = {  # days from a document's date to its filing, at most
     "More than 60 days": None,
 }
 UNDATED = "No date could be read"
-IN_TIME = 30  # days: what sponsors commonly lay down for filing into a trial master file
+TIMELY_DAYS = 30  # days: what sponsors commonly lay down for filing into a trial master file
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Timeliness:
 
     @property
     def percent(self) -> int | None:
-        return share(self.in_time, self.dated)
+        return compute_percentage(self.in_time, self.dated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class FirstPass:
 
     @property
     def percent(self) -> int | None:
-        return share(self.filed, self.decided)
+        return compute_percentage(self.filed, self.decided)
 
 
 @dataclass(frozen=True, slots=True)
-class OfSite:
+class SiteRejections:
     site_id: str
     name: str
     rejected: int
@@ -59,24 +59,24 @@ class OfSite:
 
     @property
     def percent(self) -> int | None:
-        return share(self.rejected, self.decided)
+        return compute_percentage(self.rejected, self.decided)
 
 
-def share(part: int, whole: int) -> int | None:
+def compute_percentage(part: int, whole: int) -> int | None:
     """In whole percent; None of nothing. 100 is said of all alone."""
     if not whole:
         return None
     return 100 if part == whole else min(99, round(100 * part / whole))
 
 
-def timeliness(documents: "QuerySet[Document]", since: datetime) -> Timeliness:
+def measure_timeliness(documents: "QuerySet[Document]", since: datetime) -> Timeliness:
     """From the date on a document, as its last reading has it, to its filing."""
     later = Extraction.objects.filter(
         document=OuterRef("document"), attempt__gt=OuterRef("attempt")
     )
-    filed = documents.filter(state__in=FILED, settled_at__gte=since).order_by()
+    filed = documents.filter(state__in=FILED_STATES, settled_at__gte=since).order_by()
     read = Extraction.objects.filter(document__in=filed).exclude(Exists(later)).order_by()
-    grouped = read.values_list("dated", Cut("document__settled_at", length=DAY))
+    grouped = read.values_list("dated", TruncatedTime("document__settled_at", length=DAY))
     undated, taken = 0, []
     for dated, day, number in grouped.annotate(Count("pk")):
         if dated is None:
@@ -93,7 +93,7 @@ def _timeliness(taken: list[tuple[int, int]], undated: int) -> Timeliness:
         name = next(name for name, most in _STEPS.items() if most is None or days <= most)
         steps[name] += number
     dated = sum(number for _, number in taken)
-    in_time = sum(number for days, number in taken if days <= IN_TIME)
+    in_time = sum(number for days, number in taken if days <= TIMELY_DAYS)
     return Timeliness(steps | {UNDATED: undated}, dated, in_time, _median(taken, dated))
 
 
@@ -106,31 +106,33 @@ def _median(taken: list[tuple[int, int]], total: int) -> int | None:
     return None
 
 
-def first_pass(documents: "QuerySet[Document]", since: datetime) -> FirstPass:
+def measure_first_pass(documents: "QuerySet[Document]", since: datetime) -> FirstPass:
     firsts = documents.order_by().values("site", "doc_id").annotate(first=Min("pk"))
     decided = Document.objects.filter(
         pk__in=firsts.values("first"),
         settled_at__gte=since,
-        state__in=(*FILED, *STATES_NEEDING_SITE),
+        state__in=(*FILED_STATES, *STATES_NEEDING_SITE),
     ).order_by()
-    counts = decided.aggregate(all=Count("pk"), filed=Count("pk", filter=Q(state__in=FILED)))
+    counts = decided.aggregate(all=Count("pk"), filed=Count("pk", filter=Q(state__in=FILED_STATES)))
     return FirstPass(counts["all"], counts["filed"])
 
 
-def rejections_by_code(documents: "QuerySet[Document]", since: datetime) -> dict[str, int]:
+def count_rejections_by_code(documents: "QuerySet[Document]", since: datetime) -> dict[str, int]:
     """The most frequent first."""
     rejected = documents.filter(state__in=STATES_NEEDING_SITE, settled_at__gte=since)
     counted = rejected.order_by().values_list("code").annotate(n=Count("pk"))
     return dict(counted.order_by("-n", "code"))
 
 
-def rejections_by_site(documents: "QuerySet[Document]", since: datetime, most: int) -> list[OfSite]:
+def count_rejections_by_site(
+    documents: "QuerySet[Document]", since: datetime, most: int
+) -> list[SiteRejections]:
     """At most so many: those with the most rejections first, without those that have none."""
     decided = documents.filter(
-        state__in=(*FILED, *STATES_NEEDING_SITE), settled_at__gte=since
+        state__in=(*FILED_STATES, *STATES_NEEDING_SITE), settled_at__gte=since
     ).order_by()
     rejected = Count("pk", filter=Q(state__in=STATES_NEEDING_SITE))
     counted = decided.values_list("site").annotate(n=rejected, all=Count("pk"))
     rows = list(counted.filter(n__gt=0).order_by("-n", "site")[:most])
     sites = Site.objects.in_bulk([key for key, _, _ in rows])
-    return [OfSite(sites[key].site_id, sites[key].name, n, of) for key, n, of in rows]
+    return [SiteRejections(sites[key].site_id, sites[key].name, n, of) for key, n, of in rows]

@@ -16,8 +16,8 @@ from audit.ledger.queries import LastState
 from ingestion.core.states import DocumentState
 from ingestion.models import Batch, Document
 
-PAGE = 2_000  # rows compared at a time
-LOOKS = 3  # at what seems to differ, before it does
+ROWS_PER_PAGE = 2_000  # rows compared at a time
+MAX_COMPARISONS = 3  # at what seems to differ, before it does
 
 _Model = type[Document] | type[Batch]
 _Row = tuple[str, str]  # state and hash
@@ -33,7 +33,7 @@ def rows_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
         if since == 0:
             yield from _rows_that_differ(kind, model)
         subjects = queries.iter_subjects(f"{kind}:", since=since)
-        while page := list(islice(subjects, PAGE)):
+        while page := list(islice(subjects, ROWS_PER_PAGE)):
             there = _rows(kind, model, page)
             for subject in dict.fromkeys(page):
                 if subject not in there:
@@ -43,15 +43,17 @@ def rows_agree_with_the_ledger(since: int = 0) -> Iterator[str]:
 
 
 def _rows_that_differ(kind: str, model: _Model) -> Iterator[str]:
-    keys = model._default_manager.order_by("pk").values_list("pk", flat=True).iterator(PAGE)
-    while page := [f"{kind}:{key}" for key in islice(keys, PAGE)]:
+    keys = (
+        model._default_manager.order_by("pk").values_list("pk", flat=True).iterator(ROWS_PER_PAGE)
+    )
+    while page := [f"{kind}:{key}" for key in islice(keys, ROWS_PER_PAGE)]:
         yield from _differing(kind, model, _rows(kind, model, page))
 
 
 def _differing(kind: str, model: _Model, rows: Mapping[str, _Row]) -> Iterator[str]:
     """Rows and entries are read one after the other: what moves in between does not differ."""
     suspects = [subject for subject, _ in _faults(rows, queries.last_states(list(rows)))]
-    for _ in range(LOOKS):
+    for _ in range(MAX_COMPARISONS):
         if not suspects:
             return
         before = queries.last_states(suspects)

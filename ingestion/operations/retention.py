@@ -22,21 +22,21 @@ from ingestion.models import Batch, Chunk, Document, DraftFile, ReceivedPart, Up
 from ingestion.operations import alerts
 from ingestion.storage import spool
 
-AT_ONCE = 200  # chunks that one transaction removes
-LEFT_LYING = timedelta(days=1)  # a file in the spool that nobody has touched for so long
+MAX_ROWS_PER_STEP = 200  # chunks that one transaction removes
+ORPHAN_AGE = timedelta(days=1)  # a file in the spool that nobody has touched for so long
 _WAITING = ~Q(state=DocumentState.CANCELLED) & (
     Q(state__in=(*UNSETTLED_STATES, DocumentState.HELD)) | Q(sha256="")
 )  # documents whose bytes may be nowhere but in the spool
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class PruneResult:
     batches: int
     chunks: int
     files: int  # uploads in the spool
 
 
-def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
+def prune(*, days: int | None = None, dry_run: bool = False) -> PruneResult:
     """Remove what is older than `days` (RETENTION_DAYS). Idempotent; may be interrupted.
 
     And drafts and open packets that nobody has submitted, by their own time.
@@ -46,22 +46,22 @@ def prune(*, days: int | None = None, dry_run: bool = False) -> Pruned:
     leftovers = list(_leftovers(days))
     if dry_run:
         chunks = Chunk.objects.filter(batch__in=finished, state=ChunkState.DONE).count()
-        return Pruned(len(finished), chunks, len(leftovers))
+        return PruneResult(len(finished), chunks, len(leftovers))
     chunks = sum(_prune(batch) for batch in finished)
-    drafts.drop_old()
-    open_packets.drop_expired()
+    drafts.drop_expired_drafts()
+    open_packets.drop_expired_packets()
     for upload in leftovers:
-        spool.drop(upload)
+        spool.drop_upload(upload)
     if days:
         before = timezone.now() - timedelta(days=days)
         background_jobs.remove_old_jobs(before)
         runs.remove_old_runs(before)
-        page_previews.prune(before)
-        alerts.forget(before)
-    return Pruned(len(finished), chunks, len(leftovers))
+        page_previews.prune_previews(before)
+        alerts.prune_messages(before)
+    return PruneResult(len(finished), chunks, len(leftovers))
 
 
-def needed_uploads() -> Iterator[tuple[str, str, int]]:
+def list_needed_uploads() -> Iterator[tuple[str, str, int]]:
     """Keys in the spool of what somebody may still go on with; its SHA-256, and its bytes."""
     documents = Document.objects.filter(_WAITING).exclude(spooled="").order_by("pk")
     rows = documents.values_list("spooled", "expected_sha256", "size")
@@ -81,14 +81,14 @@ def _finished(days: int) -> "QuerySet[Batch]":
 
 
 def _prune(batch: Batch) -> int:
-    removed, told = 0, batch.summary or batches.summary(batch)
-    while keys := list(_removable(batch)[:AT_ONCE]):
+    removed, told = 0, batch.summary or batches.summarise_batch(batch)
+    while keys := list(_removable(batch)[:MAX_ROWS_PER_STEP]):
         Document.objects.filter(chunk__in=keys).update(chunk=None)
         Chunk.objects.filter(pk__in=keys).delete()
         removed += len(keys)
     if not batch.chunks.exists():
         with ledger():
-            batches.prune(batch, told)
+            batches.prune_batch(batch, told)
     return removed
 
 
@@ -105,8 +105,8 @@ def _leftovers(days: int) -> Iterator[str]:
 
     What shifts fetched is swept by `dispatch.recovery`, as soon as its lease is over.
     """
-    before = datetime.now(UTC) - max(LEFT_LYING, timedelta(days=days))
-    for upload in spool.uploads_before(before):
+    before = datetime.now(UTC) - max(ORPHAN_AGE, timedelta(days=days))
+    for upload in spool.list_uploads_before(before):
         if not _needed(upload):
             yield upload
 

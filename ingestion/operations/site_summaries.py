@@ -17,7 +17,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 
 from audit.ledger import queries
-from ingestion.documents.site_readiness import Readiness, readiness
+from ingestion.documents.site_readiness import SiteReadiness, get_readiness_by_site
 from ingestion.models import (
     RequiredDocument,
     SiteRequirement,
@@ -29,11 +29,11 @@ from ingestion.rules.document_types import RULES_VERSION
 from sites.models import Site, Study
 
 Row = TypeVar("Row")
-AT_ONCE = 50  # sites that are counted together: memory does not grow with their number
+SITES_PER_BATCH = 50  # sites that are counted together: memory does not grow with their number
 _LAID_DOWN = (RequiredDocument, SiteRequirement, ValidityOverride, Waiver, Study, Site)
 
 
-def refresh(*, today: date | None = None) -> int:
+def refresh_summaries(*, today: date | None = None) -> int:
     """Count again what may have changed since the last time. Answers how many sites.
 
     Whatever is entered while it runs is counted the next time: `seq` is read first.
@@ -42,9 +42,9 @@ def refresh(*, today: date | None = None) -> int:
     seq, _head = queries.last_entry() or (0, "")
     stamp = _stamp(today)
     stale = list(_stale(stamp).order_by("pk").values_list("pk", flat=True))
-    for keys in batched(stale, AT_ONCE):
+    for keys in split_into_batches(stale, SITES_PER_BATCH):
         page = list(Site.objects.filter(pk__in=keys).select_related("study"))
-        _keep(readiness(page, today=today).values(), stamp, seq, today)
+        _keep(get_readiness_by_site(page, today=today).values(), stamp, seq, today)
     SiteSummary.objects.filter(stamp=stamp, seq__lt=seq).update(seq=seq)
     return len(stale)
 
@@ -65,7 +65,7 @@ def _stale(stamp: str) -> "QuerySet[Site]":
     return Site.objects.exclude(Q(pk__in=own.values("pk")) & ~Q(site_id__in=changed))
 
 
-def _keep(stands: Iterable[Readiness], stamp: str, seq: int, today: date) -> None:
+def _keep(stands: Iterable[SiteReadiness], stamp: str, seq: int, today: date) -> None:
     rows = [
         SiteSummary(
             site=stand.site,
@@ -73,7 +73,7 @@ def _keep(stands: Iterable[Readiness], stamp: str, seq: int, today: date) -> Non
             seq=seq,
             met=stand.met,
             needed=len(stand.required),
-            runs_out_on=runs_out_on(stand, today),
+            runs_out_on=find_next_expiry(stand, today),
             counted_at=timezone.now(),
         )
         for stand in stands
@@ -84,34 +84,34 @@ def _keep(stands: Iterable[Readiness], stamp: str, seq: int, today: date) -> Non
     )
 
 
-def runs_out_on(stand: Readiness, today: date) -> date | None:
+def find_next_expiry(stand: SiteReadiness, today: date) -> date | None:
     """The first day, today or later, that is the last one of something that is needed."""
     days = (each.paper.expires for each in stand.required if each.standing.is_met and each.paper)
     return min((day for day in days if day and day >= today), default=None)
 
 
-def is_due(stand: Readiness, today: date, within: timedelta) -> bool:
-    day = runs_out_on(stand, today)
+def is_expiring(stand: SiteReadiness, today: date, within: timedelta) -> bool:
+    day = find_next_expiry(stand, today)
     return day is not None and day <= today + within
 
 
-def least_complete_first(sites: "QuerySet[Site]") -> "QuerySet[Site]":
+def order_by_completeness(sites: "QuerySet[Site]") -> "QuerySet[Site]":
     """As last counted; those that never were come first."""
     share = Cast("summary__met", FloatField()) / Cast("summary__needed", FloatField())
     part = Case(When(summary=None, then=-1.0), When(summary__needed=0, then=1.0), default=share)
     return sites.annotate(part=part).order_by("part", "site_id")
 
 
-def incomplete(sites: "QuerySet[Site]") -> "QuerySet[Site]":
+def filter_incomplete(sites: "QuerySet[Site]") -> "QuerySet[Site]":
     """As last counted, or never."""
     return sites.filter(Q(summary=None) | Q(summary__met__lt=F("summary__needed")))
 
 
-def due(sites: "QuerySet[Site]", today: date, within: timedelta) -> "QuerySet[Site]":
+def filter_expiring(sites: "QuerySet[Site]", today: date, within: timedelta) -> "QuerySet[Site]":
     """Something of theirs runs out by then, as last counted."""
     return sites.filter(summary__runs_out_on__range=(today, today + within))
 
 
-def batched(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+def split_into_batches(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
     for start in range(0, len(rows), size):
         yield rows[start : start + size]

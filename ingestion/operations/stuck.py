@@ -13,33 +13,38 @@ from ingestion.dispatch.clock import database_now
 from ingestion.models import Chunk, Document
 
 
-def held() -> "QuerySet[Document]":
+def find_held() -> "QuerySet[Document]":
     """Return the held documents, the longest wait first."""
     rows = Document.objects.held().select_related("site", "packet")
     return rows.order_by("settled_at", "pk")
 
 
-def past_deadline(now: datetime) -> "QuerySet[Document]":
+def find_past_deadline(now: datetime) -> "QuerySet[Document]":
     """Return documents whose download has failed for longer than DOCUMENT_DEADLINE_SECONDS."""
     deadline = timedelta(seconds=settings.INGEST_LIMITS.retry.deadline_seconds)
     late = Document.objects.unsettled().filter(failing_since__lt=now - deadline)
     return late.select_related("site", "packet").order_by("failing_since", "pk")
 
 
-def expired_leases() -> "QuerySet[Chunk]":
+def find_expired_leases() -> "QuerySet[Chunk]":
     """Return chunks whose lease has expired without a heartbeat of its worker."""
     unsettled = Count("documents", filter=Q(documents__settled_at=None))
     chunks = Chunk.objects.orphaned(database_now()).annotate(unsettled=unsettled)
     return chunks.select_related("site", "batch").order_by("lease_expires_at")
 
 
-def unclaimed_chunks(now: datetime) -> int:
+def count_unclaimed_chunks(now: datetime) -> int:
     """Count the chunks that no worker claimed within READY_QUEUE_SECONDS after they became due."""
     since = now - timedelta(seconds=settings.READY_QUEUE_SECONDS)
     return Chunk.objects.due(since).order_by().count()
 
 
-def count(now: datetime) -> int:
+def count_stuck(now: datetime) -> int:
     """Count all stuck items. Four queries."""
     orphaned = Chunk.objects.orphaned(database_now()).count()
-    return held().count() + past_deadline(now).count() + orphaned + unclaimed_chunks(now)
+    return (
+        find_held().count()
+        + find_past_deadline(now).count()
+        + orphaned
+        + count_unclaimed_chunks(now)
+    )

@@ -12,43 +12,43 @@ from django.db.models import Count, Q
 
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.models import Document
-from ingestion.operations.event_times import HOUR, MINUTE, Cut
+from ingestion.operations.event_times import HOUR, MINUTE, TruncatedTime
 
 HOURS, MINUTES = 24, 60
-GOOD = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
+FILED_STATES = (DocumentState.ARCHIVED, DocumentState.DEDUPED)
 _EVERY = list(DocumentState)
 # Not grouped by state: SQLite would go through all documents in that order.
 _OUTCOMES = {
-    "filed": Count("pk", filter=Q(state__in=GOOD)),
+    "filed": Count("pk", filter=Q(state__in=FILED_STATES)),
     "rejected": Count("pk", filter=Q(state__in=STATES_NEEDING_SITE)),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Hour:
+class HourlyThroughput:
     began: datetime
     filed: int
     rejected: int
 
 
-def by_hour(now: datetime) -> list[Hour]:
+def count_by_hour(now: datetime) -> list[HourlyThroughput]:
     """The last 24 hours, the one that runs included."""
     last = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     hours = [last - timedelta(hours=back) for back in reversed(range(HOURS))]
     settled = Document.objects.filter(settled_at__gte=hours[0]).order_by()
-    rows = settled.values_list(Cut("settled_at", length=HOUR)).annotate(**_OUTCOMES)
+    rows = settled.values_list(TruncatedTime("settled_at", length=HOUR)).annotate(**_OUTCOMES)
     counts = {hour: (filed, rejected) for hour, filed, rejected in rows}
-    return [Hour(at, *counts.get(f"{at:%Y-%m-%d %H}", (0, 0))) for at in hours]
+    return [HourlyThroughput(at, *counts.get(f"{at:%Y-%m-%d %H}", (0, 0))) for at in hours]
 
 
-def today(now: datetime) -> tuple[int, int]:
+def count_today(now: datetime) -> tuple[int, int]:
     """Filed and rejected since midnight, UTC."""
     midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     counts = Document.objects.filter(settled_at__gte=midnight).aggregate(**_OUTCOMES)
     return counts["filed"], counts["rejected"]
 
 
-def depth(now: datetime, waiting: int) -> list[tuple[datetime, int]]:
+def compute_queue_depth(now: datetime, waiting: int) -> list[tuple[datetime, int]]:
     """How many documents were unsettled at the end of each of the last 60 minutes.
 
     A held document that was put back counts from when it first came: close enough for a picture.
@@ -73,4 +73,4 @@ def _backwards(
 
 def _by_minute(moment: str, **which: object) -> dict[str, int]:
     rows = Document.objects.filter(**which).order_by()
-    return dict(rows.values_list(Cut(moment, length=MINUTE)).annotate(Count("pk")))
+    return dict(rows.values_list(TruncatedTime(moment, length=MINUTE)).annotate(Count("pk")))

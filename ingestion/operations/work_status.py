@@ -14,7 +14,7 @@ from ingestion.models import Batch, Chunk, Document, PortalLimitState
 from sites.models import Site
 
 
-def work_is_left_lying() -> bool:
+def is_work_unattended() -> bool:
     """Something is due or orphaned, and no shift holds an unexpired lease."""
     now = timezone.now()
     if Chunk.objects.running().filter(lease_expires_at__gt=now).exists():
@@ -22,7 +22,7 @@ def work_is_left_lying() -> bool:
     return Chunk.objects.due(now).exists() or Chunk.objects.orphaned(now).exists()
 
 
-def oldest_due_seconds() -> float:
+def get_oldest_due_seconds() -> float:
     """For how long the oldest due chunk has been waiting for a worker; 0 when none is due."""
     now = timezone.now()
     since = Chunk.objects.due(now).order_by().aggregate(Min("next_dispatch_at"))
@@ -30,7 +30,7 @@ def oldest_due_seconds() -> float:
     return _age(oldest).total_seconds() if oldest else 0.0
 
 
-def status() -> dict[str, Any]:
+def get_status() -> dict[str, Any]:
     """Queue depth, what is in flight, and how long the oldest has waited."""
     waiting = Chunk.objects.waiting()
     unsettled = Document.objects.unsettled().filter(chunk__isnull=False)
@@ -55,7 +55,7 @@ def status() -> dict[str, Any]:
             f"{row.portal} ({row.breaker}, next probe {row.next_probe_at:%Y-%m-%d %H:%M:%S} UTC)"
             for row in PortalLimitState.objects.down().select_related("portal")
         ],
-        "portal_use": portal_use(),
+        "portal_use": get_portal_use(),
         "held": Document.objects.held().count(),
         "batches_open": Batch.objects.open().count(),
         "ledger_entries": entries,
@@ -66,14 +66,14 @@ def status() -> dict[str, Any]:
     }
 
 
-def portal_use() -> dict[str, float]:
+def get_portal_use() -> dict[str, float]:
     """Return the used share of the limit of each portal that is asked at the moment."""
     now = time.time()
     limit_states = PortalLimitState.objects.filter(tat__gt=now * 1e6).select_related("portal")
     return {limit_state.portal.key: round(limit_state.used(now), 2) for limit_state in limit_states}
 
 
-def silent(sites: "QuerySet[Site]") -> "QuerySet[Site]":
+def find_silent_portal_sites(sites: "QuerySet[Site]") -> "QuerySet[Site]":
     """Those whose portal does not answer just now: their documents had better be uploaded."""
     return sites.filter(portal__limit_state__in=PortalLimitState.objects.down())
 

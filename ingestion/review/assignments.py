@@ -11,17 +11,18 @@ from django.utils import timezone
 from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
 from ingestion.documents import transitions
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.models import Action, Decision, Document, ReviewAssignment, ReviewRequest
 from sites.models import User
 
-LOOKING = timedelta(minutes=10)  # for so long somebody who opened a page may still be at it
+# For so long after opening a page, a reviewer may still be working on it.
+CONCURRENT_VIEW_WINDOW = timedelta(minutes=10)
 DAY = timedelta(days=1)
 _SATURDAY, _INSTANT = 5, timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class QueueFilter:
     """Which part of the queue; all that is given applies together."""
 
     rejected: bool = False  # those that the machine rejected and nobody looked at; else in review
@@ -32,7 +33,7 @@ class Wanted:
     asked: bool = False  # by a site
 
 
-def queue(wanted: Wanted) -> "QuerySet[Document]":
+def filter_queue(wanted: QueueFilter) -> "QuerySet[Document]":
     """The longest wait first. With site, packet, assignment and findings."""
     rows = _rejected() if wanted.rejected else Document.objects.filter(state=_D.IN_REVIEW)
     given: dict[str, Any] = {
@@ -42,7 +43,7 @@ def queue(wanted: Wanted) -> "QuerySet[Document]":
     }
     rows = rows.filter(**{name: value for name, value in given.items() if value})
     if wanted.overdue:
-        rows = rows.filter(settled_at__lte=overdue_before(timezone.now()))
+        rows = rows.filter(settled_at__lte=compute_overdue_before(timezone.now()))
     if wanted.asked:
         rows = rows.filter(Exists(ReviewRequest.objects.open().filter(document=OuterRef("pk"))))
     related = rows.select_related(
@@ -61,12 +62,12 @@ def _rejected() -> "QuerySet[Document]":
     return rejected.exclude(sha256="")
 
 
-def waiting() -> int:
+def count_waiting() -> int:
     """How many documents wait for a decision."""
     return Document.objects.filter(state=_D.IN_REVIEW).count()
 
 
-def due_at(since: datetime) -> datetime:
+def compute_due_at(since: datetime) -> datetime:
     """REVIEW_WORKING_DAYS later. What comes on a weekend (UTC) comes on Monday at midnight."""
     moment, left = since.astimezone(UTC), settings.REVIEW_WORKING_DAYS
     while moment.weekday() >= _SATURDAY:
@@ -77,7 +78,7 @@ def due_at(since: datetime) -> datetime:
     return moment
 
 
-def overdue_before(now: datetime) -> datetime:
+def compute_overdue_before(now: datetime) -> datetime:
     """What has waited since then or longer is overdue: the inverse of `due_at`."""
     moment, left = now.astimezone(UTC), settings.REVIEW_WORKING_DAYS
     while moment.weekday() >= _SATURDAY:  # nothing falls due then: back to Friday's last moment
@@ -95,7 +96,7 @@ def _midnight(moment: datetime) -> datetime:
 def assign(document: Document, person: User, *, by: User) -> bool:
     """Give it to somebody, on record. False: they have it already, or it does not wait any more."""
     with ledger():
-        row = transitions.locked(document)
+        row = transitions.lock_document(document)
         assignment, _ = ReviewAssignment.objects.select_for_update(of=("self",)).get_or_create(
             document=row
         )
@@ -105,11 +106,13 @@ def assign(document: Document, person: User, *, by: User) -> bool:
         assignment.assigned_to, assignment.assigned_at = person, timezone.now()
         assignment.save(update_fields=["assigned_to", "assigned_at"])
         detail = {"assigned_to": person.actor, "before": before}
-        transitions.enter_next(row, "document.assigned", detail=detail, by=By(by.actor, by.role))
+        transitions.record_next_entry(
+            row, "document.assigned", detail=detail, by=Actor(by.actor, by.role)
+        )
     return True
 
 
-def opened(document: Document, person: User) -> User | None:
+def record_opening(document: Document, person: User) -> User | None:
     """Note that they have its page open. Answers who else opened it just now."""
     now = timezone.now()
     assignment, _ = ReviewAssignment.objects.select_related("opened_by").get_or_create(
@@ -118,4 +121,4 @@ def opened(document: Document, person: User) -> User | None:
     before, at = assignment.opened_by, assignment.opened_at
     ReviewAssignment.objects.filter(pk=assignment.pk).update(opened_by=person, opened_at=now)
     is_other = before is not None and before != person
-    return before if is_other and at and now - at < LOOKING else None
+    return before if is_other and at and now - at < CONCURRENT_VIEW_WINDOW else None

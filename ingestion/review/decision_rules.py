@@ -19,28 +19,28 @@ from ingestion.models import Action, Document
 from ingestion.rules.codes import CODES, Disposition
 from sites.models import User
 
-REVIEWS = downloads.REVIEWS
-OVERRIDES = "ingestion.override_document"  # the second permission
+REVIEW_PERMISSION = downloads.REVIEW_PERMISSION
+OVERRIDE_PERMISSION = "ingestion.override_document"  # the second permission
 _D = DocumentState
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DecisionRule:
     sources: frozenset[DocumentState]
     target: DocumentState | None  # None: its state stays
     event: str
     label: str | Promise  # of the button
     meaning: str  # 21 CFR 11.50(a)(3)
-    permission: str = REVIEWS
+    permission: str = REVIEW_PERMISSION
     effect: str | Promise = ""  # consequence for the document, shown on the form
 
 
 _UNDECIDED = frozenset({_D.IN_REVIEW, _D.REJECTED})
 _IN_REVIEW, _ON_FILE = frozenset({_D.IN_REVIEW}), frozenset({_D.ARCHIVED})
 
-RULES: Mapping[Action, Rule] = MappingProxyType(
+RULES: Mapping[Action, DecisionRule] = MappingProxyType(
     {
-        Action.RETURN: Rule(
+        Action.RETURN: DecisionRule(
             _UNDECIDED,
             _D.RETURNED,
             "document.returned",
@@ -51,7 +51,7 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
                 "file."
             ),
         ),
-        Action.CONFIRM: Rule(
+        Action.CONFIRM: DecisionRule(
             _UNDECIDED,
             _D.REJECTED,
             "document.rejection_confirmed",
@@ -59,30 +59,30 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
             "I reviewed this document, and I reject it.",
             effect=_("The document stays rejected. The site can send a corrected file."),
         ),
-        Action.RELEASE: Rule(
+        Action.RELEASE: DecisionRule(
             _IN_REVIEW,
             _D.ARCHIVED,
             "document.released",
             _("Release and file"),
             "I reviewed this document, and I approve it for filing.",
         ),
-        Action.UNSEAL: Rule(
+        Action.UNSEAL: DecisionRule(
             _IN_REVIEW,
             _D.ARCHIVED,
             "document.unsealed",
             _("Release from quarantine and file"),
             "I reviewed this file; it does no harm, and I approve it for filing.",
-            OVERRIDES,
+            OVERRIDE_PERMISSION,
         ),
-        Action.OVERRIDE: Rule(
+        Action.OVERRIDE: DecisionRule(
             _UNDECIDED,
             _D.ARCHIVED,
             "document.overridden",
             _("Override and file"),
             "I reviewed this document, and I approve it for filing in spite of what was found.",
-            OVERRIDES,
+            OVERRIDE_PERMISSION,
         ),
-        Action.REDECLARE: Rule(
+        Action.REDECLARE: DecisionRule(
             _UNDECIDED,
             _D.RECEIVED,
             "document.redeclared",
@@ -93,21 +93,21 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
                 "returns to you. If they find none, it is filed."
             ),
         ),
-        Action.SUPERSEDE: Rule(
+        Action.SUPERSEDE: DecisionRule(
             _ON_FILE,
             None,
             "document.superseded",
             _("Supersede document"),
             "I reviewed both versions, and the newer one takes the place of this one.",
         ),
-        Action.WITHDRAW: Rule(
+        Action.WITHDRAW: DecisionRule(
             _ON_FILE,
             _D.WITHDRAWN,
             "document.withdrawn",
             _("Withdraw document"),
             "I reviewed this document; it was filed in error, and I withdraw it.",
         ),
-        Action.REHOME: Rule(
+        Action.REHOME: DecisionRule(
             _ON_FILE,
             _D.WITHDRAWN,
             "document.rehomed",
@@ -117,12 +117,12 @@ RULES: Mapping[Action, Rule] = MappingProxyType(
     }
 )
 
-FILES = frozenset({Action.RELEASE, Action.UNSEAL, Action.OVERRIDE})
-NEEDS_BYTES = FILES | {Action.REDECLARE}
-AFTERWARDS = frozenset({Action.SUPERSEDE, Action.WITHDRAW, Action.REHOME})
+FILING_ACTIONS = frozenset({Action.RELEASE, Action.UNSEAL, Action.OVERRIDE})
+ACTIONS_NEEDING_FILE = FILING_ACTIONS | {Action.REDECLARE}
+ACTIONS_ON_FILED = frozenset({Action.SUPERSEDE, Action.WITHDRAW, Action.REHOME})
 
 # Why something goes back, for the record and for counting; the note says it to the site.
-REASONS: Mapping[str, str | Promise] = MappingProxyType(
+REASON_LABELS: Mapping[str, str | Promise] = MappingProxyType(
     {
         "NOT_SIGNED": _("Not signed or not dated"),
         "WRONG_DOCUMENT": _("Not the declared document type"),
@@ -136,7 +136,7 @@ REASONS: Mapping[str, str | Promise] = MappingProxyType(
 )
 
 
-def tells_site(action: Action, state: str) -> bool:
+def is_note_for_site(action: Action, state: str) -> bool:
     """Whether what is written is a note to the site; else it is a reason, which stays here.
 
     A rejection that is confirmed keeps the findings that the site has read already.
@@ -149,7 +149,7 @@ def must_be_signed(action: Action) -> bool:
     return action is not Action.RETURN or bool(settings.REVIEW_SIGN_RETURNS)
 
 
-def filing_of(document: Document) -> Action:
+def choose_filing_action(document: Document) -> Action:
     """As which of the three it would be filed: they ask for different permissions.
 
     A wrong or unread name is never simply released: who files it all the same overrules a finding.
@@ -163,21 +163,21 @@ def filing_of(document: Document) -> Action:
     return Action.RELEASE if is_doubt and not is_overruled else Action.OVERRIDE
 
 
-def open_to(person: User, document: Document) -> list[Action]:
+def list_permitted_actions(person: User, document: Document) -> list[Action]:
     """What this person may do with the document as it is, in the order of the buttons."""
-    if not person.is_staff or is_own(person, document):
+    if not person.is_staff or is_submitter(person, document):
         return []
     return [
         action
         for action, rule in RULES.items()
         if DocumentState(document.state) in rule.sources
         and person.has_perm(rule.permission)
-        and (action not in FILES or action is filing_of(document))
-        and (action is not Action.REDECLARE or not declarations.not_checked_again(document))
-        and (action not in NEEDS_BYTES or document.sha256)
+        and (action not in FILING_ACTIONS or action is choose_filing_action(document))
+        and (action is not Action.REDECLARE or not declarations.explain_recheck_refusal(document))
+        and (action not in ACTIONS_NEEDING_FILE or document.sha256)
     ]
 
 
-def is_own(person: User, document: Document) -> bool:
+def is_submitter(person: User, document: Document) -> bool:
     """Whoever sent a document in decides nothing about it (R23)."""
     return document.batch.submitted_by_id == person.pk

@@ -18,21 +18,21 @@ from audit.ledger.log import ledger
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import worker_steps
 from ingestion.documents import transitions
-from ingestion.documents.transitions import By
-from ingestion.intake import declarations, registration
-from ingestion.intake.declarations import Declared
+from ingestion.documents.transitions import Actor
+from ingestion.intake import admission, declarations, registration
+from ingestion.intake.declarations import Declaration
 from ingestion.models import Action, Decision, Document, ReviewAssignment
 from ingestion.review import signature_payload
 from ingestion.review.decision_rules import (
-    FILES,
+    FILING_ACTIONS,
     RULES,
-    is_own,
+    is_note_for_site,
+    is_submitter,
+    list_permitted_actions,
     must_be_signed,
-    open_to,
-    tells_site,
 )
 from ingestion.rules.findings import RuleFinding
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from sites.models import Site, User
 
 MAX_TEXT_LENGTH = 2_000  # characters of a reason, or of a note to the site
@@ -71,7 +71,7 @@ class DecisionInput:
     note: str = ""
     other: Document | None = None  # SUPERSEDE: the newer version
     site: Site | None = None  # REHOME: the site that the document belongs to
-    declared: Declared | None = None  # REDECLARE: the correct type and person
+    declared: Declaration | None = None  # REDECLARE: the correct type and person
 
 
 def get_version(document: Document) -> str:
@@ -115,7 +115,7 @@ def decide(
         other = _register_at_site(document, given.site, user, expected_version)
     try:
         with ledger():
-            row = transitions.locked(document)
+            row = transitions.lock_document(document)
             _check_version(row, expected_version)
             _check(row, given, user, by)
             decision = _create_decision(row, given, other, user, by)
@@ -139,25 +139,25 @@ def _redeclare(
 
     The document stays assigned to its reviewer.
     """
-    declared = given.declared or Declared("")
+    declared = given.declared or Declaration("")
     try:
-        with declarations.bytes_again(document) as kept, ledger():
-            row = transitions.locked(document)
+        with declarations.respool_file(document) as kept, ledger():
+            row = transitions.lock_document(document)
             _check_version(row, expected_version)
             _check(row, given, user, by)
-            if problem := declarations.fault(row, declared)[1]:
+            if problem := declarations.find_fault(row, declared)[1]:
                 raise DecisionRefused(problem)
             decision = _create_decision(row, given, None, user, by)
-            declarations.redeclare(
+            declarations.requeue_redeclared(
                 row,
                 declared,
                 kept,
-                by=By(by.actor, by.role),
+                by=Actor(by.actor, by.role),
                 detail=_signed_detail(row, decision, by),
                 reason_code=decision.reason_code,
                 at=by.at,
             )
-    except declarations.NotRedeclared as refused:
+    except declarations.RedeclarationRefused as refused:
         raise DecisionRefused(str(refused)) from refused
     return decision
 
@@ -171,11 +171,11 @@ def _check_version(row: Document, expected_version: str) -> None:
 def _check(row: Document, given: DecisionInput, user: User, by: ElectronicSignature) -> None:
     """Raise DecisionRefused if the user or the document does not permit this decision."""
     action = given.action
-    if is_own(user, row):
+    if is_submitter(user, row):
         raise DecisionRefused(
             _("You submitted this document. Another reviewer must decide about it.")
         )
-    if action not in open_to(user, row):
+    if action not in list_permitted_actions(user, row):
         status = _(DocumentState(row.state).word)
         raise DecisionRefused(
             _(
@@ -187,7 +187,7 @@ def _check(row: Document, given: DecisionInput, user: User, by: ElectronicSignat
     _check_texts(row, given)
     if must_be_signed(action) and not by.meaning:
         raise DecisionRefused(_("You must sign this decision."))
-    if action in FILES:
+    if action in FILING_ACTIONS:
         _check_filing(row)
     if action is Action.SUPERSEDE and given.other not in find_successors(row):
         raise DecisionRefused(
@@ -197,7 +197,7 @@ def _check(row: Document, given: DecisionInput, user: User, by: ElectronicSignat
 
 def _check_texts(row: Document, given: DecisionInput) -> None:
     """Raise DecisionRefused unless exactly one text is given: a note for the site, or a reason."""
-    if tells_site(given.action, row.state):
+    if is_note_for_site(given.action, row.state):
         if not given.note.strip() or given.reason:
             raise DecisionRefused(_("Enter a note to the site, and no reason."))
     elif not given.reason.strip() or given.note:
@@ -206,7 +206,7 @@ def _check_texts(row: Document, given: DecisionInput) -> None:
 
 def _check_filing(row: Document) -> None:
     """Raise DecisionRefused if the file is not in the archive, or on file already."""
-    if not archive().has(row.sha256):
+    if not get_archive().has(row.sha256):
         raise DecisionRefused(_NOT_IN_ARCHIVE)
     if worker_steps.FiledDocuments.of([row], {row.sha256}).twin(row):
         raise DecisionRefused(_ALREADY_ON_FILE)
@@ -221,11 +221,13 @@ def _register_at_site(
     _check_version(document, expected_version)
     key = f"rehome:{document.pk}:{site.pk}:{expected_version}"
     try:
-        with archive().open(document.sha256) as content:
-            return registration.register_again(document, site, File(content), user=user, key=key)
+        with get_archive().open(document.sha256) as content:
+            return registration.register_at_other_site(
+                document, site, File(content), user=user, key=key
+            )
     except FileNotFoundError as error:
         raise DecisionRefused(_NOT_IN_ARCHIVE) from error
-    except registration.AtCapacity as error:
+    except admission.AtCapacity as error:
         raise DecisionRefused(
             _("The system is processing too many documents. Try again in a few minutes.")
         ) from error
@@ -248,7 +250,7 @@ def _create_decision(
         document_type=row.document_type,
         doc_id=row.doc_id,
         new_document_type=given.declared.document_type if given.declared else "",
-        new_doc_id=declarations.doc_id_of(row, given.declared) if given.declared else "",
+        new_doc_id=declarations.get_doc_id(row, given.declared) if given.declared else "",
         sha256=row.sha256,
         decided_by=user,
         printed_name=by.printed_name,
@@ -262,8 +264,8 @@ def _create_decision(
 def _signed_detail(row: Document, decision: Decision, by: ElectronicSignature) -> dict[str, Any]:
     """Return the detail of the decision's entry: the facts, the signature and the row's key."""
     return {
-        **by.over(signature_payload.facts(decision), sha256=row.sha256),
-        signature_payload.DECISION: decision.pk,
+        **by.over(signature_payload.build_facts(decision), sha256=row.sha256),
+        signature_payload.DECISION_KEY: decision.pk,
     }
 
 
@@ -272,15 +274,15 @@ def _move_and_record(row: Document, decision: Decision, by: ElectronicSignature)
     rule = RULES[Action(decision.action)]
     entry: dict[str, Any] = {
         "detail": _signed_detail(row, decision, by),
-        "by": By(by.actor, by.role),
+        "by": Actor(by.actor, by.role),
         "reason_code": decision.reason_code,
         "at": by.at,
     }
     if rule.target is None or rule.target == row.state:
-        transitions.enter_next(row, rule.event, **entry)
+        transitions.record_next_entry(row, rule.event, **entry)
         return
     findings = [RuleFinding("QA_REJECTED", facts={"note": decision.note})] if decision.note else []
-    transitions.move(
+    transitions.move_document(
         row,
         rule.target,
         findings=findings,

@@ -13,15 +13,15 @@ from audit.ledger.queries import Recorded
 from audit.verification.verify import VerificationNotice
 from ingestion.models import Action, Decision
 from ingestion.review.decision_rules import RULES
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 
-DECISION = "decision"  # the key of its row, in the detail of its entry
+DECISION_KEY = "decision"  # the key of its row, in the detail of its entry
 EVENTS = frozenset(rule.event for rule in RULES.values())
-PAGE = 500  # decisions that are compared at a time
+DECISIONS_PER_PAGE = 500  # decisions that are compared at a time
 _BLOCK = 1 << 20
 
 
-def facts(decision: Decision) -> dict[str, Any]:
+def build_facts(decision: Decision) -> dict[str, Any]:
     """The canonical decision: what was decided, about what, and on which findings."""
     document = decision.document
     judged = [each for each in document.findings.all() if each.attempt == decision.judged]
@@ -50,26 +50,26 @@ def facts(decision: Decision) -> dict[str, Any]:
     }
 
 
-def changed(decision: Decision, *, with_bytes: bool = True) -> list[str]:
+def find_changes(decision: Decision, *, with_bytes: bool = True) -> list[str]:
     """What is no longer as it was decided, by name; nothing: it holds.
 
     `with_bytes`: the file is read from the archive and hashed, else its row is believed. Where the
     detail of the entry is redacted, what the line says is all that is compared.
     """
-    return compared(decision, entry_of(decision), with_bytes=with_bytes)
+    return compare_with_entry(decision, find_entry(decision), with_bytes=with_bytes)
 
 
-def entry_of(decision: Decision) -> Recorded | None:
+def find_entry(decision: Decision) -> Recorded | None:
     """The entry of the ledger that a decision is in; None where there is none."""
     return _entry_of(decision, queries.entries_of_events(EVENTS, [decision.document.subject]))
 
 
-def account_of(entry: Recorded | None) -> str:
+def get_account_note(entry: Recorded | None) -> str:
     """What the entry says about the signer's account; "" where it says nothing."""
     return str((entry.detail or {}).get(electronic_signatures.ACCOUNT_KEY, "")) if entry else ""
 
 
-def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
+def verify_signed_decisions(since: int = 0) -> Iterator[str]:
     """Yield a sentence for each decision that differs from its entry or is missing.
 
     All of them, whatever `since` is: rows change without leaving an entry. What cannot be told,
@@ -78,7 +78,7 @@ def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
     after = 0
     rows = Decision.objects.select_related("document__site", "other").order_by("pk")
     rows = rows.prefetch_related("document__findings")
-    while page := list(rows.filter(pk__gt=after)[:PAGE]):
+    while page := list(rows.filter(pk__gt=after)[:DECISIONS_PER_PAGE]):
         entries = defaultdict(list)
         for entry in queries.entries_of_events(
             EVENTS, {decision.document.subject for decision in page}
@@ -87,7 +87,7 @@ def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
         for decision in page:
             subject = decision.document.subject
             own = _entry_of(decision, entries[subject])
-            if differing := compared(decision, own, with_bytes=False):
+            if differing := compare_with_entry(decision, own, with_bytes=False):
                 named = ", ".join(differing)
                 yield f"decision {decision.pk} on {subject} is not as it was signed: {named}."
             elif own is not None and own.is_redacted:
@@ -101,10 +101,12 @@ def decisions_are_as_signed(since: int = 0) -> Iterator[str]:
 
 def _decisions_that_are_gone() -> Iterator[str]:
     after = 0
-    while page := queries.entries_after(EVENTS, after, PAGE):
+    while page := queries.entries_after(EVENTS, after, DECISIONS_PER_PAGE):
         # Redacted ones do not say which.
         told = {
-            detail[DECISION]: entry for entry in page if DECISION in (detail := entry.detail or {})
+            detail[DECISION_KEY]: entry
+            for entry in page
+            if DECISION_KEY in (detail := entry.detail or {})
         }
         there = set(Decision.objects.filter(pk__in=told).values_list("pk", flat=True))
         for key in sorted(told.keys() - there):
@@ -119,14 +121,16 @@ def _decisions_that_are_gone() -> Iterator[str]:
 def _entry_of(decision: Decision, entries: Iterable[Recorded]) -> Recorded | None:
     """The entry that names this decision; or, of those that are redacted, that of its moment."""
     for entry in entries:
-        if (entry.detail or {}).get(DECISION) == decision.pk:
+        if (entry.detail or {}).get(DECISION_KEY) == decision.pk:
             return entry
         if entry.is_redacted and entry.occurred_at == decision.decided_at:
             return entry
     return None
 
 
-def compared(decision: Decision, entry: Recorded | None, *, with_bytes: bool = True) -> list[str]:
+def compare_with_entry(
+    decision: Decision, entry: Recorded | None, *, with_bytes: bool = True
+) -> list[str]:
     """The same as `changed`, for whoever has the decision's entry at hand."""
     if entry is None:
         return [electronic_signatures.SIGNATURE_KEY]
@@ -136,7 +140,9 @@ def compared(decision: Decision, entry: Recorded | None, *, with_bytes: bool = T
     on_the_line = [name for name, holds in _line(decision, entry) if not holds]
     if entry.is_redacted:
         return on_the_line + ([electronic_signatures.FILE_NAME] if sha256 != entry.sha256 else [])
-    signed = electronic_signatures.changed_since_signing(entry, facts(decision), sha256=sha256)
+    signed = electronic_signatures.changed_since_signing(
+        entry, build_facts(decision), sha256=sha256
+    )
     return list(dict.fromkeys([*on_the_line, *signed]))
 
 
@@ -153,7 +159,7 @@ def _of_the_archive(sha256: str) -> str:
     """The digest of what lies there under this name; "" when nothing does."""
     digest = hashlib.sha256()
     try:
-        with archive().open(sha256) as original:
+        with get_archive().open(sha256) as original:
             for block in iter(partial(original.read, _BLOCK), b""):
                 digest.update(block)
     except OSError:

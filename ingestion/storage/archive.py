@@ -20,33 +20,33 @@ from django.core.files.storage import storages
 from audit.files import durable
 from ingestion.core.errors import StorageUnavailable
 
-INCOMING = ".incoming-"  # begins the name of what is not yet whole
+INCOMING_PREFIX = ".incoming-"  # begins the name of what is not yet whole
 
 
 @dataclass(frozen=True, slots=True)
-class Lock:
+class ObjectLock:
     """What keeps an object in a bucket; and what has to, where None is as it is."""
 
     until: datetime | None
     is_held: bool | None  # S3's legal hold: for as long as it is on, whatever the time
 
-    def is_shorter_than(self, wanted: "Lock") -> bool:
+    def is_shorter_than(self, wanted: "ObjectLock") -> bool:
         return wanted.until is not None and (self.until is None or self.until < wanted.until)
 
-    def is_held_unlike(self, wanted: "Lock") -> bool:
+    def is_held_unlike(self, wanted: "ObjectLock") -> bool:
         return wanted.is_held is not None and self.is_held != wanted.is_held
 
-    def falls_short_of(self, wanted: "Lock") -> bool:
+    def falls_short_of(self, wanted: "ObjectLock") -> bool:
         return self.is_shorter_than(wanted) or self.is_held_unlike(wanted)
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredFile:
     """What lies in the archive under a name."""
 
     name: str
     is_sealed: bool  # nobody may write to it
-    lock: Lock | None = None  # a folder's files are read-only for good: they have no time
+    lock: ObjectLock | None = None  # a folder's files are read-only for good: they have no time
 
 
 class Archive(Protocol):
@@ -70,7 +70,7 @@ class Archive(Protocol):
         """Raises OSError."""
         ...
 
-    def contents(self, part: str) -> Iterator[Stored]:
+    def contents(self, part: str) -> Iterator[StoredFile]:
         """What lies there that begins with these two digits, in no order. Raises OSError."""
         ...
 
@@ -96,19 +96,19 @@ class FolderArchive:
 
     def is_empty(self) -> bool:
         files = self.root.glob("??/??/*")
-        return all(path.name.startswith(INCOMING) for path in files)
+        return all(path.name.startswith(INCOMING_PREFIX) for path in files)
 
-    def contents(self, part: str) -> Iterator[Stored]:
+    def contents(self, part: str) -> Iterator[StoredFile]:
         for path in (self.root / part).glob("*/*"):
-            if path.name.startswith(INCOMING):
+            if path.name.startswith(INCOMING_PREFIX):
                 continue  # being written, or left by a crash
-            yield Stored(path.name, is_sealed=path.stat().st_mode & 0o222 == 0)
+            yield StoredFile(path.name, is_sealed=path.stat().st_mode & 0o222 == 0)
 
     def put(self, path: Path, sha256: str) -> None:
         target = self.path_of(sha256)
         try:
             if target.exists():
-                refuse_changed(path, sha256)
+                verify_file(path, sha256)
                 return
             target.parent.mkdir(parents=True, exist_ok=True)
             self._write(path, target)
@@ -116,13 +116,13 @@ class FolderArchive:
             raise StorageUnavailable(f"the archive refused {sha256}: {error}") from error
 
     def _write(self, source: Path, target: Path) -> None:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=INCOMING)
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=INCOMING_PREFIX)
         try:
             with source.open("rb") as incoming, os.fdopen(descriptor, "wb") as out:
                 shutil.copyfileobj(incoming, out, 1 << 20)
                 durable.sync(out)
             # The copy and not its source: what is filed is what was hashed.
-            refuse_changed(Path(name), target.name)
+            verify_file(Path(name), target.name)
             Path(name).chmod(0o444)
             # The bytes are durable under their name after this rename and the directory's fsync.
             # If we die before, only a temporary file is left, and the document is fetched again.
@@ -133,13 +133,13 @@ class FolderArchive:
             raise
 
 
-def refuse_changed(path: Path, sha256: str) -> None:
+def verify_file(path: Path, sha256: str) -> None:
     """Raises OSError unless the file has this hash."""
     found = durable.digest_of_file(path).sha256
     if found != sha256:
         raise OSError(f"{path} changed on our disk: its bytes now hash to {found}")
 
 
-def archive() -> Archive:
+def get_archive() -> Archive:
     """The archive that the settings name."""
     return cast("Archive", storages["archive"])

@@ -30,13 +30,13 @@ from ingestion.core.errors import StorageUnavailable
 from ingestion.core.states import DocumentState
 from ingestion.models import Document
 from ingestion.storage import object_locks
-from ingestion.storage.archive import Archive, Stored, archive
+from ingestion.storage.archive import Archive, StoredFile, get_archive
 
 KIND = "verify_archive"
 PARTS = tuple(f"{number:02x}" for number in range(256))
-NIGHTS = 30
-PAGE = 500  # files or documents at a time
-NAMED = 100  # files of each kind that are named and entered; the rest is counted
+NIGHTS_PER_CYCLE = 30
+FILES_PER_PAGE = 500  # files or documents at a time
+MAX_NAMED_FILES = 100  # files of each kind that are named and entered; the rest is counted
 
 # Settled, with their bytes stored before. A rejected document may never have had any.
 STORED = (
@@ -50,7 +50,7 @@ STORED = (
 Progress = Callable[[int, int], object]  # parts that are done, of how many
 
 
-class Fault(StrEnum):
+class ArchiveFault(StrEnum):
     MISSING = "missing"  #: a document says that it was stored
     CHANGED = "changed"  #: its bytes have another hash than its name
     UNREADABLE = "unreadable"  #: the file system gives an error
@@ -63,28 +63,38 @@ class Fault(StrEnum):
     @property
     def breaks(self) -> bool:
         """The rest is told: no byte is another for it, and nobody could have written any."""
-        return self not in {Fault.ORPHANED, Fault.SHORT, Fault.UNHELD, Fault.STILL_HELD}
+        return self not in {
+            ArchiveFault.ORPHANED,
+            ArchiveFault.SHORT,
+            ArchiveFault.UNHELD,
+            ArchiveFault.STILL_HELD,
+        }
 
 
-EVENTS = {Fault.MISSING: "archive.file_missing", Fault.CHANGED: "archive.file_changed"}
+EVENTS = {
+    ArchiveFault.MISSING: "archive.file_missing",
+    ArchiveFault.CHANGED: "archive.file_changed",
+}
 
 
 @dataclass(slots=True)
-class Stock:
+class VerificationResult:
     """What was found. At most NAMED files of each kind are named."""
 
     files: int = 0
     seconds: float = 0.0
-    counts: dict[Fault, int] = field(default_factory=lambda: dict.fromkeys(Fault, 0))
-    named: dict[Fault, list[str]] = field(default_factory=lambda: {fault: [] for fault in Fault})
+    counts: dict[ArchiveFault, int] = field(default_factory=lambda: dict.fromkeys(ArchiveFault, 0))
+    named: dict[ArchiveFault, list[str]] = field(
+        default_factory=lambda: {fault: [] for fault in ArchiveFault}
+    )
 
     @property
     def intact(self) -> bool:
         return not any(n for fault, n in self.counts.items() if fault.breaks)
 
-    def add(self, fault: Fault, sha256: str) -> None:
+    def add(self, fault: ArchiveFault, sha256: str) -> None:
         self.counts[fault] += 1
-        if len(self.named[fault]) < NAMED:
+        if len(self.named[fault]) < MAX_NAMED_FILES:
             self.named[fault].append(sha256)
 
     def as_json(self) -> dict[str, Any]:
@@ -97,14 +107,14 @@ class Stock:
         }  # fmt: skip
 
 
-def take_stock(
+def verify_parts(
     parts: Iterable[str] = PARTS,
     *,
     asked_by: str,
     progress: Progress = lambda _done, _total: None,
-) -> Stock:
+) -> VerificationResult:
     """Read these parts of the archive. Raises StorageUnavailable when it is not there at all."""
-    began, stock, store = time.monotonic(), Stock(), archive()
+    began, stock, store = time.monotonic(), VerificationResult(), get_archive()
     _refuse_an_empty_one(store)
     parts = list(parts)
     for done, part in enumerate(parts, start=1):
@@ -118,30 +128,30 @@ def take_stock(
     return stock
 
 
-def examine(sha256: str, *, asked_by: str) -> Fault | None:
+def verify_stored_file(sha256: str, *, asked_by: str) -> ArchiveFault | None:
     """One file, now. None: its bytes are those of its name. What is wrong is entered as ever."""
-    store = archive()
-    fault = _fault_of(store, sha256) if store.has(sha256) else Fault.MISSING
+    store = get_archive()
+    fault = _fault_of(store, sha256) if store.has(sha256) else ArchiveFault.MISSING
     if fault in EVENTS:
         _enter(EVENTS[fault], sha256, asked_by)
     return fault
 
 
-def of_the_night(day: date | None = None) -> list[str]:
+def list_parts_of_day(day: date | None = None) -> list[str]:
     """The parts of that day: all of them within NIGHTS days."""
     number = (day or timezone.now().date()).toordinal()
-    return [part for part in PARTS if int(part, 16) % NIGHTS == number % NIGHTS]
+    return [part for part in PARTS if int(part, 16) % NIGHTS_PER_CYCLE == number % NIGHTS_PER_CYCLE]
 
 
-def nightly() -> None:
+def queue_nightly_verification() -> None:
     """Have a night's part read, by a worker that has time."""
-    background_jobs.schedule_job(KIND, {"parts": of_the_night()})
+    background_jobs.schedule_job(KIND, {"parts": list_parts_of_day()})
 
 
-def work(job: AuditJob) -> Mapping[str, Any]:
+def run_verification_job(job: AuditJob) -> Mapping[str, Any]:
     """Read the parts of the archive that the job names, and return what was found."""
     told = partial(background_jobs.report_progress, job)
-    return take_stock(job.arguments["parts"], asked_by=job.asked_by, progress=told).as_json()
+    return verify_parts(job.arguments["parts"], asked_by=job.asked_by, progress=told).as_json()
 
 
 def _refuse_an_empty_one(store: Archive) -> None:
@@ -150,9 +160,11 @@ def _refuse_an_empty_one(store: Archive) -> None:
         raise StorageUnavailable("the archive holds not one file: is its disk mounted?")
 
 
-def _faults(store: Archive, part: str, stock: Stock) -> Iterator[tuple[Fault, str]]:
+def _faults(
+    store: Archive, part: str, stock: VerificationResult
+) -> Iterator[tuple[ArchiveFault, str]]:
     files = iter(store.contents(part))
-    while page := list(islice(files, PAGE)):
+    while page := list(islice(files, FILES_PER_PAGE)):
         stock.files += len(page)
         for file in page:
             yield from _faults_of(store, file)
@@ -160,43 +172,43 @@ def _faults(store: Archive, part: str, stock: Stock) -> Iterator[tuple[Fault, st
         known = set(Document.objects.filter(sha256__in=names).values_list("sha256", flat=True))
         for name in names:
             if name not in known:
-                yield Fault.ORPHANED, name
+                yield ArchiveFault.ORPHANED, name
         yield from _lock_faults(page)
     for sha256 in _on_record(part):
         if not store.has(sha256):
-            yield Fault.MISSING, sha256
+            yield ArchiveFault.MISSING, sha256
 
 
-def _faults_of(store: Archive, file: Stored) -> Iterator[tuple[Fault, str]]:
+def _faults_of(store: Archive, file: StoredFile) -> Iterator[tuple[ArchiveFault, str]]:
     if not file.is_sealed:
-        yield Fault.WRITABLE, file.name
+        yield ArchiveFault.WRITABLE, file.name
     if fault := _fault_of(store, file.name):
         yield fault, file.name
 
 
-def _lock_faults(page: list[Stored]) -> Iterator[tuple[Fault, str]]:
+def _lock_faults(page: list[StoredFile]) -> Iterator[tuple[ArchiveFault, str]]:
     """Of those that are locked: what is not is WRITABLE."""
     found = {file.name: file.lock for file in page if file.lock and file.is_sealed}
-    for name, lock in object_locks.wanted(found).items() if found else ():
+    for name, lock in object_locks.get_required_locks(found).items() if found else ():
         if found[name].is_shorter_than(lock):
-            yield Fault.SHORT, name
+            yield ArchiveFault.SHORT, name
         if found[name].is_held_unlike(lock):
-            yield Fault.UNHELD if lock.is_held else Fault.STILL_HELD, name
+            yield ArchiveFault.UNHELD if lock.is_held else ArchiveFault.STILL_HELD, name
 
 
-def _fault_of(store: Archive, sha256: str) -> Fault | None:
+def _fault_of(store: Archive, sha256: str) -> ArchiveFault | None:
     try:
         with store.open(sha256) as opened:
             found = hashlib.file_digest(opened, "sha256")  # type: ignore[arg-type] # IO has it
     except OSError:
-        return Fault.UNREADABLE
-    return None if found.hexdigest() == sha256 else Fault.CHANGED
+        return ArchiveFault.UNREADABLE
+    return None if found.hexdigest() == sha256 else ArchiveFault.CHANGED
 
 
 def _on_record(part: str) -> Iterator[str]:
     """The hashes of what has to be there."""
     stored = Document.objects.filter(state__in=STORED, sha256__startswith=part).order_by()
-    return stored.values_list("sha256", flat=True).distinct().iterator(PAGE)
+    return stored.values_list("sha256", flat=True).distinct().iterator(FILES_PER_PAGE)
 
 
 def _enter(event: str, sha256: str, asked_by: str) -> None:
@@ -206,7 +218,7 @@ def _enter(event: str, sha256: str, asked_by: str) -> None:
     if any(entry.event == event for entry in before):
         return
     documents = Document.objects.filter(sha256=sha256).select_related("site").order_by("pk")
-    whose = [f"{each.site.site_id}/{each.doc_id}" for each in documents[:NAMED]]
+    whose = [f"{each.site.site_id}/{each.doc_id}" for each in documents[:MAX_NAMED_FILES]]
     with ledger():
         record(
             event,

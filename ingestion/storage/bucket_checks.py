@@ -13,7 +13,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 from django.core.files.storage import storages
 
-from ingestion.storage.buckets import Bucket
+from ingestion.storage.buckets import S3Bucket
 
 CheckList = list[CheckMessage]
 
@@ -33,7 +33,7 @@ def check_buckets(**_options: Any) -> CheckList:
     found: CheckList = []
     for name, ask in (("archive", _is_locked), ("spool", _is_free)):
         if _options_of(name):
-            found += _asked(name.upper(), cast("Bucket", storages[name]), ask)
+            found += _asked(name.upper(), cast("S3Bucket", storages[name]), ask)
     return found
 
 
@@ -86,7 +86,7 @@ def _address(name: str, options: Mapping[str, Any]) -> Iterator[CheckMessage]:
         yield Error(f"{name}_S3_TIMEOUT_SECONDS has to be more than 0.", id="ingestion.E084")
 
 
-def _asked(name: str, bucket: Bucket, ask: Callable[[Bucket], CheckList]) -> CheckList:
+def _asked(name: str, bucket: S3Bucket, ask: Callable[[S3Bucket], CheckList]) -> CheckList:
     try:
         return ask(bucket)
     except NoCredentialsError:
@@ -97,7 +97,7 @@ def _asked(name: str, bucket: Bucket, ask: Callable[[Bucket], CheckList]) -> Che
         return [_not_asked(name, bucket, error)]
 
 
-def _is_locked(bucket: Bucket) -> CheckList:
+def _is_locked(bucket: S3Bucket) -> CheckList:
     """Object Lock comes with versions: S3 has no bucket that locks and keeps none."""
     try:
         bucket.client.get_object_lock_configuration(Bucket=bucket.name)
@@ -115,7 +115,7 @@ def _is_locked(bucket: Bucket) -> CheckList:
     return []
 
 
-def _is_free(bucket: Bucket) -> CheckList:
+def _is_free(bucket: S3Bucket) -> CheckList:
     try:
         found = bucket.client.get_object_lock_configuration(Bucket=bucket.name)
     except ClientError as error:
@@ -142,7 +142,7 @@ def _no_credentials(name: str) -> CheckMessage:
     )
 
 
-def _refused(name: str, bucket: Bucket, error: ClientError) -> CheckMessage:
+def _refused(name: str, bucket: S3Bucket, error: ClientError) -> CheckMessage:
     return Error(
         f"The bucket {bucket.name} refuses us: {error}.",
         hint=f"Check {name}_S3_BUCKET and {name}_S3_ENDPOINT, and the rights that "
@@ -151,7 +151,7 @@ def _refused(name: str, bucket: Bucket, error: ClientError) -> CheckMessage:
     )
 
 
-def _not_asked(name: str, bucket: Bucket, error: BotoCoreError) -> CheckMessage:
+def _not_asked(name: str, bucket: S3Bucket, error: BotoCoreError) -> CheckMessage:
     return checks.Warning(
         f"The bucket {bucket.name} does not answer: {error}.",
         hint=f"Check {name}_S3_ENDPOINT and the way there. Until then documents are held, and "

@@ -25,16 +25,18 @@ from storages.backends.s3 import S3Storage
 
 from audit.files import durable
 from ingestion.core.errors import StorageUnavailable
-from ingestion.storage.archive import Lock, Stored, refuse_changed
+from ingestion.storage.archive import ObjectLock, StoredFile, verify_file
 
 logger = logging.getLogger(__name__)
 
-IN_MEMORY = 1_000_000  # bytes of an object; what is larger is read by way of a temporary file
-TRIES = 3  # with the first; 409 is answered to one of two who put the same name at once
-LARGEST = 5 * 1024**3  # bytes; S3 takes no more in one request (PutObject)
+MAX_BYTES_IN_MEMORY = (
+    1_000_000  # bytes of an object; what is larger is read by way of a temporary file
+)
+MAX_ATTEMPTS = 3  # with the first; 409 is answered to one of two who put the same name at once
+MAX_COPY_BYTES = 5 * 1024**3  # bytes; S3 takes no more in one request (PutObject)
 
 
-class Bucket:
+class S3Bucket:
     """What both have in common. `location` is the folder of all names, or ""."""
 
     def __init__(
@@ -46,12 +48,12 @@ class Bucket:
             bucket_name=bucket_name,
             location=location,
             endpoint_url=endpoint_url or None,
-            max_memory_size=IN_MEMORY,
+            max_memory_size=MAX_BYTES_IN_MEMORY,
             # The defaults of `client_config` in django-storages, with an end to all waiting.
             client_config=Config(
                 connect_timeout=timeout_seconds,
                 read_timeout=timeout_seconds,
-                retries={"total_max_attempts": TRIES, "mode": "standard"},
+                retries={"total_max_attempts": MAX_ATTEMPTS, "mode": "standard"},
             ),
         )
 
@@ -76,7 +78,7 @@ class Bucket:
 
     def _put_new(self, name: str, path: Path, sha256: str, **lock: Any) -> bool:
         """False: something lies there already. Raises OSError."""
-        for last in (False,) * (TRIES - 1) + (True,):
+        for last in (False,) * (MAX_ATTEMPTS - 1) + (True,):
             try:
                 with self.asked(), path.open("rb") as content:
                     self.client.put_object(
@@ -106,7 +108,7 @@ class Bucket:
         return cast("IO[bytes]", file)
 
 
-class BucketArchive(Bucket):
+class BucketArchive(S3Bucket):
     """`archive.Archive`, as STORAGES["archive"]. `years` of 366 days, from the put."""
 
     def __init__(self, *, years: int, mode: str, **bucket: Any) -> None:
@@ -130,7 +132,7 @@ class BucketArchive(Bucket):
 
     def _refuse_another(self, path: Path, sha256: str) -> None:
         """What lies there is what we were about to put; a stranger's bytes are not built on."""
-        refuse_changed(path, sha256)  # S3 compares what it takes, and takes nothing here
+        verify_file(path, sha256)  # S3 compares what it takes, and takes nothing here
         there = self._head(sha256)
         if there["ContentLength"] != path.stat().st_size:
             raise OSError("other bytes lie there; run `manage.py verify_archive`")
@@ -147,16 +149,16 @@ class BucketArchive(Bucket):
             found = self.client.list_objects_v2(Bucket=self.name, Prefix=self._key(""), MaxKeys=1)
         return not found.get("Contents")
 
-    def contents(self, part: str) -> Iterator[Stored]:
+    def contents(self, part: str) -> Iterator[StoredFile]:
         pages = self.client.get_paginator("list_objects_v2")
         with self.asked():
             for page in pages.paginate(Bucket=self.name, Prefix=self._key(f"{part}/")):
                 for each in page.get("Contents", ()):
                     name = each["Key"].rpartition("/")[2]
                     lock = _lock_of(self._head(name))
-                    yield Stored(name, is_sealed=_is_sealed(lock), lock=lock)
+                    yield StoredFile(name, is_sealed=_is_sealed(lock), lock=lock)
 
-    def keep(self, sha256: str, wanted: Lock, *, dry_run: bool = False) -> bool:
+    def keep(self, sha256: str, wanted: ObjectLock, *, dry_run: bool = False) -> bool:
         """Lock it for as long as is wanted, and never for less than it is. False: it is already.
 
         In compliance mode nobody can take that back. Raises FileNotFoundError, and OSError: also
@@ -175,7 +177,7 @@ class BucketArchive(Bucket):
                 raise OSError(f"the bucket {self.name}: {sha256} was locked and does not show it")
         return True
 
-    def _lock(self, there: Any, version: Mapping[str, str], wanted: Lock) -> None:
+    def _lock(self, there: Any, version: Mapping[str, str], wanted: ObjectLock) -> None:
         lock = _lock_of(there)
         with self.asked():
             if lock.is_shorter_than(wanted):
@@ -198,7 +200,7 @@ class BucketArchive(Bucket):
             return self.client.head_object(Bucket=self.name, Key=key, ChecksumMode="ENABLED")
 
 
-class BucketSpool(Bucket):
+class BucketSpool(S3Bucket):
     """`spool.Spool`, as STORAGES["spool"]. Its bucket locks nothing: it is emptied."""
 
     def keep(self, key: str, chunks: Iterable[bytes]) -> durable.FileDigest:
@@ -244,12 +246,12 @@ def _checksum(sha256: str) -> str:
     return base64.b64encode(bytes.fromhex(sha256)).decode()
 
 
-def _lock_of(there: Any) -> Lock:
+def _lock_of(there: Any) -> ObjectLock:
     is_held = there.get("ObjectLockLegalHoldStatus") == "ON"
-    return Lock(there.get("ObjectLockRetainUntilDate"), is_held)
+    return ObjectLock(there.get("ObjectLockRetainUntilDate"), is_held)
 
 
-def _is_sealed(lock: Lock) -> bool:
+def _is_sealed(lock: ObjectLock) -> bool:
     return bool(lock.is_held) or (lock.until is not None and lock.until > datetime.now(UTC))
 
 

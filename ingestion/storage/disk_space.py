@@ -5,28 +5,28 @@ from pathlib import Path
 
 from django.conf import settings
 
-from ingestion.storage.archive import FolderArchive, archive
+from ingestion.storage.archive import FolderArchive, get_archive
 
 
-def folders() -> dict[str, str]:
+def list_folders() -> dict[str, str]:
     """What for: its setting. An archive in S3 is on no disk of ours."""
-    archived = {"archive": "ARCHIVE_DIR"} if isinstance(archive(), FolderArchive) else {}
+    archived = {"archive": "ARCHIVE_DIR"} if isinstance(get_archive(), FolderArchive) else {}
     return {**archived, "spool": "SPOOL_DIR"}
 
 
-def free_bytes(setting: str) -> int:
+def get_free_bytes(setting: str) -> int:
     return _usage(setting).free
 
 
-def free_percent(setting: str) -> int:
+def get_free_percent(setting: str) -> int:
     usage = _usage(setting)
     return 100 * usage.free // usage.total
 
 
-def low() -> str:
+def describe_low_space() -> str:
     """Which folder has less than READY_FREE_MB left, in words; "" when none has. Raises OSError."""
-    for setting in folders().values():
-        if free_bytes(setting) < settings.READY_FREE_MB * 1_000_000:
+    for setting in list_folders().values():
+        if get_free_bytes(setting) < settings.READY_FREE_MB * 1_000_000:
             return f"{setting} has less than {settings.READY_FREE_MB} MB left"
     return ""
 

@@ -25,7 +25,7 @@ from django.utils import timezone
 from audit import background_jobs
 from audit.background_jobs import AuditJob
 from ingestion.models import Document, LockChange
-from ingestion.storage.archive import Lock, archive
+from ingestion.storage.archive import ObjectLock, get_archive
 from ingestion.storage.buckets import BucketArchive
 from sites import retention
 from sites.models import Study
@@ -36,20 +36,20 @@ _Term = TypeVar("_Term", datetime, bool)
 logger = logging.getLogger(__name__)
 
 KIND = "follow_locks"
-PAGE = 100  # documents between two looks at the ledger
+DOCUMENTS_PER_PAGE = 100  # documents between two looks at the ledger
 LATELY = timedelta(days=2)  # more than a night, for one may be missed
-IN_A_ROW = 5  # refusals that say that it is the bucket, and no single object
-NAMED = 100
+MAX_CONSECUTIVE_ERRORS = 5  # refusals that say that it is the bucket, and no single object
+MAX_NAMED_OBJECTS = 100
 
 _TERMS = {"ended_on", "retention_years", "lifted_at"}  # what is saved without them changes no lock
 
 
-class Refused(Exception):
+class ObjectLockRefused(Exception):
     """The bucket does not do it: no single object is at fault, and no further one is tried."""
 
 
 @dataclass(slots=True)
-class Followed:
+class LockUpdateResult:
     """What was done. At most NAMED objects are named, of those that were refused."""
 
     looked_at: int = 0
@@ -64,12 +64,12 @@ class Followed:
 
     def refuse(self, sha256: str, error: OSError) -> None:
         logger.warning("the lock of %s could not be changed: %s", sha256, error)
-        if len(self.named) < NAMED:
+        if len(self.named) < MAX_NAMED_OBJECTS:
             self.named[sha256] = str(error)
         self.refused += 1
         self.in_a_row += 1
-        if self.in_a_row == IN_A_ROW:
-            raise Refused(self.error)
+        if self.in_a_row == MAX_CONSECUTIVE_ERRORS:
+            raise ObjectLockRefused(self.error)
 
     def as_json(self) -> dict[str, Any]:
         """The result of a job."""
@@ -77,18 +77,18 @@ class Followed:
         return counts | {"named": self.named}
 
 
-def wanted(hashes: Collection[str]) -> dict[str, Lock]:
+def get_required_locks(hashes: Collection[str]) -> dict[str, ObjectLock]:
     """What the ledger says of these bytes: of all the studies that have them, the most."""
     rows = Document.objects.filter(sha256__in=hashes).order_by()
     pairs = list(rows.values_list("sha256", "site__study").distinct())
     studies = Study.objects.in_bulk({study for _, study in pairs})
     held = LegalHold.objects.standing(studies)
     now = timezone.now()
-    locks: dict[str, Lock] = {}
+    locks: dict[str, ObjectLock] = {}
     for sha256, key in pairs:
-        before = locks.get(sha256, Lock(None, None))
+        before = locks.get(sha256, ObjectLock(None, None))
         until = _midnight(studies[key], now)
-        locks[sha256] = Lock(_most(before.until, until), _most(before.is_held, held.get(key)))
+        locks[sha256] = ObjectLock(_most(before.until, until), _most(before.is_held, held.get(key)))
     return locks
 
 
@@ -102,22 +102,22 @@ def hold_changed(instance: LegalHold, **options: Any) -> None:
     _note(instance.study_id, options.get("update_fields"))
 
 
-def nightly(parts: Iterable[str]) -> None:
+def queue_nightly_update(parts: Iterable[str]) -> None:
     """Have these parts followed, by a worker that has time."""
-    if isinstance(archive(), BucketArchive):
+    if isinstance(get_archive(), BucketArchive):
         background_jobs.schedule_job(KIND, {"parts": list(parts)})
     else:
-        follow(())  # what a bucket that is no longer ours has to follow rings for ever, else
+        update_locks(())  # what a bucket that is no longer ours has to follow rings for ever, else
 
 
-def follow(
+def update_locks(
     studies: Iterable[int], rest: "Iterable[QuerySet[Document]]" = (), *, dry_run: bool = False
-) -> Followed:
+) -> LockUpdateResult:
     """Look at all documents of these studies, and at the rest. What S3 refuses is answered.
 
     Idempotent; may be interrupted, and run twice at a time.
     """
-    followed, store = Followed(), archive()
+    followed, store = LockUpdateResult(), get_archive()
     if not isinstance(store, BucketArchive):
         if not dry_run:
             LockChange.objects.all().delete()  # the archive was moved into a folder
@@ -128,7 +128,7 @@ def follow(
             turn.of_study(study)
         for documents in rest:
             turn.of(documents)
-    except Refused:
+    except ObjectLockRefused:
         logger.warning("the bucket refuses: no further lock is tried")
     return followed
 
@@ -136,7 +136,7 @@ def follow(
 @dataclass(frozen=True, slots=True)
 class _Round:
     store: BucketArchive
-    followed: Followed
+    followed: LockUpdateResult
     dry_run: bool
 
     def of_study(self, study: int) -> None:
@@ -149,15 +149,15 @@ class _Round:
 
     def of(self, documents: "QuerySet[Document]") -> None:
         for hashes in _pages(documents):
-            said: Mapping[str, Lock] = {}
+            said: Mapping[str, ObjectLock] = {}
             # Asked again after each page was locked: whoever writes last has seen the last word.
-            while (now := wanted(hashes)) != said:
+            while (now := get_required_locks(hashes)) != said:
                 for sha256, lock in now.items():
                     self._keep(sha256, lock)
                 said = now
             self.followed.looked_at += len(hashes)
 
-    def _keep(self, sha256: str, lock: Lock) -> None:
+    def _keep(self, sha256: str, lock: ObjectLock) -> None:
         try:
             self.followed.locked += self.store.keep(sha256, lock, dry_run=self.dry_run)
         except FileNotFoundError:
@@ -170,15 +170,15 @@ class _Round:
             self.followed.in_a_row = 0
 
 
-def work(job: AuditJob) -> Mapping[str, Any]:
+def run_lock_job(job: AuditJob) -> Mapping[str, Any]:
     """Have the bucket's locks follow the ledger for the parts that the job names."""
-    return follow(_changed(), _of_the_night(job.arguments["parts"])).as_json()
+    return update_locks(_changed(), _of_the_night(job.arguments["parts"])).as_json()
 
 
 def _note(study: int, update_fields: Collection[str] | None) -> None:
     if update_fields is not None and not _TERMS.intersection(update_fields):
         return
-    if not isinstance(archive(), BucketArchive):
+    if not isinstance(get_archive(), BucketArchive):
         return
     if Document.objects.filter(site__study=study).exists():
         LockChange.objects.create(study_id=study)
@@ -209,7 +209,7 @@ def _pages(documents: "QuerySet[Document]") -> Iterator[list[str]]:
     """Their hashes. By key: no cursor is open while the bucket is asked."""
     hashes = documents.order_by("sha256").values_list("sha256", flat=True).distinct()
     last = ""
-    while page := list(hashes.filter(sha256__gt=last)[:PAGE]):
+    while page := list(hashes.filter(sha256__gt=last)[:DOCUMENTS_PER_PAGE]):
         yield page
         last = page[-1]
 

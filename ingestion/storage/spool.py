@@ -24,7 +24,7 @@ from ingestion.core.errors import StorageUnavailable
 
 
 @dataclass(frozen=True, slots=True)
-class Spooled:
+class SpooledFile:
     key: str  # below the spool's root
     sha256: str
     size: int  # bytes
@@ -58,7 +58,7 @@ class FolderSpool:
     """Below SPOOL_DIR."""
 
     def keep(self, key: str, chunks: Iterable[bytes]) -> FileDigest:
-        target = path_of(key)
+        target = get_path(key)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             with target.open("xb") as out:
@@ -71,44 +71,44 @@ class FolderSpool:
         return written
 
     def copy(self, key: str, other: str) -> None:
-        path_of(other).hardlink_to(path_of(key))
-        durable.fsync_folder(path_of(other).parent)
+        get_path(other).hardlink_to(get_path(key))
+        durable.fsync_folder(get_path(other).parent)
 
     def local(self, key: str, folder: Path) -> Path:
-        path = path_of(key)
+        path = get_path(key)
         if not os.access(path, os.R_OK):
             raise FileNotFoundError(f"{path} cannot be read")
         return path
 
     def drop(self, key: str) -> None:
-        path_of(key).unlink(missing_ok=True)
+        get_path(key).unlink(missing_ok=True)
 
     def before(self, moment: datetime) -> Iterator[str]:
-        root = path_of("uploads")
+        root = get_path("uploads")
         for path in root.iterdir() if root.is_dir() else ():
             if path.stat().st_mtime < moment.timestamp():
                 yield f"uploads/{path.name}"
 
 
-def keep(chunks: Iterable[bytes]) -> Spooled:
+def store_upload(chunks: Iterable[bytes]) -> SpooledFile:
     """Write an upload down for good, hashing it on the way. Raises OSError."""
     key = f"uploads/{uuid.uuid4()}"
-    return Spooled(key, *_spool().keep(key, chunks))
+    return SpooledFile(key, *_spool().keep(key, chunks))
 
 
-def again(kept: Spooled) -> Spooled:
+def copy_upload(kept: SpooledFile) -> SpooledFile:
     """The same bytes under a key of their own, so that each may be dropped. Raises OSError."""
     key = f"uploads/{uuid.uuid4()}"
     _spool().copy(kept.key, key)
-    return Spooled(key, kept.sha256, kept.size)
+    return SpooledFile(key, kept.sha256, kept.size)
 
 
-def bring_back(key: str, chunks: Iterable[bytes]) -> None:
+def restore_upload(key: str, chunks: Iterable[bytes]) -> None:
     """An upload from a backup, under the key that it had. Raises OSError."""
     _spool().keep(key, chunks)
 
 
-def local(key: str, folder: Path) -> Path:
+def open_local(key: str, folder: Path) -> Path:
     """Its bytes in a file of this host: the spool's own, or a copy in `folder`.
 
     Raises StorageUnavailable.
@@ -119,12 +119,12 @@ def local(key: str, folder: Path) -> Path:
         raise StorageUnavailable(f"the spool lost {key}: {error}") from error
 
 
-def drop(key: str) -> None:
+def drop_upload(key: str) -> None:
     """Idempotent: its document is settled, or was never registered."""
     _spool().drop(key)
 
 
-def uploads_before(moment: datetime) -> Iterator[str]:
+def list_uploads_before(moment: datetime) -> Iterator[str]:
     """Keys of uploads that nobody has touched since. Raises OSError."""
     return _spool().before(moment)
 
@@ -133,23 +133,23 @@ def _spool() -> Spool:
     return cast("Spool", storages["spool"])
 
 
-def path_of(key: str) -> Path:
+def get_path(key: str) -> Path:
     """Below SPOOL_DIR: an upload where they are in the folder, and what is this host's alone."""
     return Path(settings.SPOOL_DIR) / key
 
 
-def attempt_folder(lease: uuid.UUID) -> Path:
+def get_attempt_folder(lease: uuid.UUID) -> Path:
     """Where one lease of a chunk puts what it fetches."""
-    folder = path_of(f"attempts/{lease}")
+    folder = get_path(f"attempts/{lease}")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def attempts() -> list[uuid.UUID]:
+def list_attempts() -> list[uuid.UUID]:
     """Leases that have a folder here."""
-    root = path_of("attempts")
+    root = get_path("attempts")
     return [uuid.UUID(folder.name) for folder in root.iterdir()] if root.is_dir() else []
 
 
 def drop_attempt(lease: uuid.UUID) -> None:
-    shutil.rmtree(path_of(f"attempts/{lease}"), ignore_errors=True)
+    shutil.rmtree(get_path(f"attempts/{lease}"), ignore_errors=True)

@@ -16,10 +16,10 @@ from django.conf import settings
 
 from ingestion.core.errors import ScannerUnavailable
 
-FRAME = 1 << 18  # bytes of the file that are sent at a time
+FRAME_BYTES = 1 << 18  # bytes of the file that are sent at a time
 
 
-class Scanner(Protocol):
+class VirusScanner(Protocol):
     async def scan(self, path: Path) -> str:
         """What was found, by the scanner's own name for it; "" when nothing was.
 
@@ -29,7 +29,7 @@ class Scanner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Clamd:
+class ClamdScanner:
     """ClamAV's daemon, by the INSTREAM command of clamd(8): it needs no access to our files."""
 
     host: str  # or, without a port, the path of a Unix socket
@@ -89,13 +89,13 @@ async def _answer(path: Path, reader: asyncio.StreamReader, writer: asyncio.Stre
 async def _instream(path: Path, writer: asyncio.StreamWriter) -> None:
     writer.write(b"zINSTREAM\0")
     with path.open("rb") as file:
-        while frame := await asyncio.to_thread(file.read, FRAME):
+        while frame := await asyncio.to_thread(file.read, FRAME_BYTES):
             writer.write(len(frame).to_bytes(4, "big") + frame)
             await writer.drain()
     writer.write(bytes(4))
     await writer.drain()
 
 
-def scanner() -> Scanner | None:
+def get_scanner() -> VirusScanner | None:
     """The one that the settings name."""
-    return Clamd.at(settings.CLAMD) if settings.CLAMD else None
+    return ClamdScanner.at(settings.CLAMD) if settings.CLAMD else None

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from audit.ledger.actors import OPERATIONS
 from ingestion.core.states import BatchState
 from ingestion.intake import manifest, registration
+from ingestion.intake.submission import Submission
 from ingestion.models import Batch, BatchSource, Document
 from qualification.sandbox import Sandbox
 from qualification.sandbox.programs import STOP_SECONDS, free_port
@@ -46,8 +47,8 @@ def offered(
 
 def submit(text: str) -> Batch:
     """Raises AtCapacity."""
-    submission = registration.Submission(BatchSource.MANIFEST, "system:drill", OPERATIONS)
-    return registration.register_manifest(manifest.read(text), submission)
+    submission = Submission(BatchSource.MANIFEST, "system:drill", OPERATIONS)
+    return registration.register_manifest(manifest.read_manifest(text), submission)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 from audit.ledger.queries import timeline
 from ingestion.core.states import DocumentState
 from ingestion.models import Chunk, Document
-from ingestion.storage.spool import attempts
+from ingestion.storage.spool import list_attempts
 from qualification.drills.scene import (
     Say,
     demand,
@@ -33,7 +33,7 @@ def run(folder: Path, say: Say) -> None:
         demand(done < DOCUMENTS, "all was done before the host was stopped: nothing was tried")
         demand(not Chunk.objects.running().exists(), "a lease was left")
         half = Document.objects.filter(state=DocumentState.VALIDATING).count()
-        demand(not attempts(), "files of an attempt were left in the spool")
+        demand(not list_attempts(), "files of an attempt were left in the spool")
         say(f"Stopped after {done} of {DOCUMENTS}: exit code 0, no lease and no file left behind.")
         say(f"{half} were being checked when time was up; they begin afresh.")
         with host(folder):

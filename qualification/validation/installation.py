@@ -202,10 +202,10 @@ def _clock() -> str:
 @SCRIPT.step("Look for room on the disks.", "At least READY_FREE_MB for archive and spool.")
 def _room() -> str:
     told = [
-        f"{name} {disk_space.free_bytes(name) // 1_000_000:,} MB"
-        for name in disk_space.folders().values()
+        f"{name} {disk_space.get_free_bytes(name) // 1_000_000:,} MB"
+        for name in disk_space.list_folders().values()
     ]
-    if low := disk_space.low():
+    if low := disk_space.describe_low_space():
         raise StepFailed(low)
     return f"free: {', '.join(told)}"
 

@@ -11,9 +11,9 @@ from django.test import override_settings
 
 from api.ranges import NotSatisfiable, Part, asked_part
 from audit.ledger.queries import timeline
-from ingestion.intake.registration import UploadedDocument, upload_packet
+from ingestion.intake.registration import UploadedDocument, register_upload
 from ingestion.models import Document
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from tests.api.servers import ask, web_server
 from tests.api.test_problems import problem
 from tests.factories import make_user
@@ -32,10 +32,10 @@ ETAG = f'"{SHA256}"'
 def make_document(site, tmp_path, verdict=FILED):
     """An uploaded letter whose bytes are in the archive, decided as `verdict` says."""
     letter = UploadedDocument("Lettre d'\u00e9thique.pdf", "irb-approval", "", ContentFile(BYTES))
-    packet = upload_packet(site=site, user=make_user(), files=[letter])
+    packet = register_upload(site=site, user=make_user(), files=[letter])
     source = tmp_path / "letter"
     source.write_bytes(BYTES)
-    archive().put(source, SHA256)
+    get_archive().put(source, SHA256)
     settle(packet, verdict)
     return packet.documents.get()
 

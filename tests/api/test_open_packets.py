@@ -64,7 +64,7 @@ def put(program, opened, number, content, **headers):
 
 
 def spooled():
-    folder = spool.path_of("uploads")
+    folder = spool.get_path("uploads")
     return {f"uploads/{path.name}" for path in folder.iterdir()} if folder.exists() else set()
 
 
@@ -85,7 +85,7 @@ def test_files_are_put_one_by_one_and_submitted_together(program, opened, site):
     documents = {each.doc_id: each for each in batch.documents.all()}
     assert documents.keys() == {"irb-approval", "cv.mara-lind"}
     assert {each.site for each in documents.values()} == {site}
-    assert spool.path_of(documents["irb-approval"].spooled).read_bytes() == LETTER
+    assert spool.get_path(documents["irb-approval"].spooled).read_bytes() == LETTER
     assert spooled() == {each.spooled for each in documents.values()}, "nothing is kept twice"
     assert not OpenPacket.objects.exists()
 
@@ -271,7 +271,7 @@ def test_a_file_comes_in_parts_and_a_lost_connection_costs_one(program, large):
     assert put_part(program, large, 20_000, len(LARGE)).status_code == 200
     assert submit(program, large).status_code == 202
     document = Document.objects.get()
-    assert spool.path_of(document.spooled).read_bytes() == LARGE
+    assert spool.get_path(document.spooled).read_bytes() == LARGE
 
 
 class Killed(Exception):
@@ -287,7 +287,7 @@ def test_a_file_whose_parts_all_came_before_the_server_died_is_joined_when_it_is
 ):
     put_part(program, large, 0, 10_000)
     with monkeypatch.context() as dying:
-        dying.setattr(upload_sessions, "finish", die)
+        dying.setattr(upload_sessions, "finish_upload", die)
         assert put_part(program, large, 10_000, len(LARGE)).status_code == 500
     last = put_part(program, large, 10_000, len(LARGE))
     assert (last.status_code, last.json()["received"]) == (201, True)
@@ -354,14 +354,14 @@ def test_another_sites_token_drops_nothing(opened, stranger, program):
 def test_a_request_that_broke_off_does_not_disturb_the_one_that_follows(opened):
     """Both were begun at the same moment: the broken one ends while the other is received."""
     packet = OpenPacket.objects.get()
-    first, second = intake.upload_of(packet, 0), intake.upload_of(packet, 0)
+    first, second = intake.get_or_begin_upload(packet, 0), intake.get_or_begin_upload(packet, 0)
     assert first.pk == second.pk
 
     def received():
         yield LETTER[:3]
-        with pytest.raises(upload_sessions.NotAsDeclared):
-            upload_sessions.receive_whole(first, [LETTER[:2]])
+        with pytest.raises(upload_sessions.DigestMismatch):
+            upload_sessions.receive_whole_file(first, [LETTER[:2]])
         yield LETTER[3:]
 
-    assert upload_sessions.receive_whole(second, received()).is_complete
+    assert upload_sessions.receive_whole_file(second, received()).is_complete
     assert spooled() == {Upload.objects.get().spooled}

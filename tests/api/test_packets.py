@@ -54,7 +54,7 @@ def test_files_come_with_what_each_of_them_is(program, site):
     assert documents.keys() == {"irb-approval", "cv.mara-lind"}
     cv = documents["cv.mara-lind"]
     assert (cv.filename, cv.site) == ("CV Lind.pdf", site)
-    assert spool.path_of(cv.spooled).read_bytes() == b"%PDF-1.7 a life"
+    assert spool.get_path(cv.spooled).read_bytes() == b"%PDF-1.7 a life"
 
 
 def test_the_part_that_describes_the_files_may_be_a_file_itself(program, site):
@@ -89,7 +89,7 @@ def test_files_sent_again_are_not_kept_twice(program, site):
         response = program.send_files({"documents": [CV]}, key="k", files=pdf())
         assert response.status_code == 202
     assert Document.objects.count() == 1
-    assert len(list(spool.path_of("uploads").iterdir())) == 1
+    assert len(list(spool.get_path("uploads").iterdir())) == 1
 
 
 def test_two_sites_may_use_the_same_key(program, stranger, site, make_line):
@@ -220,7 +220,7 @@ def test_every_fault_of_files_is_named(program, stranger, packet, parts, where):
     said = problem(program.send_files(packet, **parts), 422)
     assert (said["errors"][0]["line"], said["errors"][0]["field"]) == where
     assert not Batch.objects.exists()
-    assert not spool.path_of("uploads").exists(), "nothing is left in the spool"
+    assert not spool.get_path("uploads").exists(), "nothing is left in the spool"
 
 
 def test_files_without_their_description_are_refused(program):

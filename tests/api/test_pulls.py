@@ -2,7 +2,7 @@
 
 from ingestion.core.breaker import BreakerState
 from ingestion.documents import batches
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.models import Batch, BatchSource, Document, PortalLimitState
 from sites.models import Site
 from tests import steps
@@ -38,7 +38,7 @@ def test_each_is_asked_for_once_and_no_upload_and_nothing_that_was_cancelled(ops
     make_filed(site, "doc-7", "b" * 64)
     upload = make_filed(site, "form", "c" * 64)
     Document.objects.filter(pk=upload.pk).update(url="", spooled="uploads/x")
-    batches.cancel(make_batch(site), by=By("user:olga", "ops"))
+    batches.cancel_batch(make_batch(site), by=Actor("user:olga", "ops"))
     assert pull(ops, "0203").status_code == 202
     (asked,) = Document.objects.filter(batch__source=BatchSource.PULL)
     assert (asked.doc_id, asked.expected_sha256) == ("doc-7", "")
@@ -47,7 +47,7 @@ def test_each_is_asked_for_once_and_no_upload_and_nothing_that_was_cancelled(ops
 def test_a_pull_that_was_cancelled_can_be_made_again(ops, site):
     rejected(site)
     first = pull(ops, "0203").json()["id"]
-    batches.cancel(Batch.objects.get(reference=first), by=By("user:olga", "ops"))
+    batches.cancel_batch(Batch.objects.get(reference=first), by=Actor("user:olga", "ops"))
     again = pull(ops, "0203", key="again-2")
     assert again.status_code == 202
     assert again.json()["id"] != first

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from tests.browser.test_a_coordinators_way import fits
 from tests.factories import make_site, make_user
 from tests.web.scenes import FILED, make_packet
@@ -23,7 +23,7 @@ def test_a_coordinator_signs_for_a_copy_and_takes_it_away(signed_in, tmp_path):
     mara = make_user("mara", sites=(site,), printed_name="Mara Lindqvist")
     document = make_packet(site, mara, FILED, content=CONTENT).documents.get()
     (tmp_path / "incoming").write_bytes(CONTENT)
-    archive().put(tmp_path / "incoming", document.sha256)
+    get_archive().put(tmp_path / "incoming", document.sha256)
     page = signed_in(mara, viewport={"width": 320, "height": 900})
     page.goto(f"/documents/{document.pk}/")
     page.get_by_role("link", name="Certified copy").click()

@@ -13,7 +13,7 @@ from ingestion.reading.results import Box
 from ingestion.review.review_requests import request_review
 from ingestion.rules.checks.signatures import DocumentSignature, Ink
 from ingestion.rules.fields.extraction import FieldValue
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from tests.browser.test_a_coordinators_way import fits
 from tests.factories import make_site, make_user
 from tests.ingestion.reading.papers import typed
@@ -52,7 +52,7 @@ def sent(tmp_path):
         packet = make_packet(site, mara, *verdicts, content=content)
         document = packet.documents.order_by("pk").first()
         (tmp_path / "incoming").write_bytes(content)
-        archive().put(tmp_path / "incoming", document.sha256)
+        get_archive().put(tmp_path / "incoming", document.sha256)
         return document, mara
 
     return send

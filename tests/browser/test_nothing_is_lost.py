@@ -101,7 +101,7 @@ def test_sending_goes_on_where_the_connection_was_lost(page, files):
 
 
 def test_what_came_although_its_answer_was_lost_is_not_sent_again(page, files, monkeypatch):
-    take, kept = drafts.take, []
+    take, kept = drafts.add_finished_upload, []
 
     def take_and_fall(upload):
         answer = take(upload)
@@ -110,7 +110,7 @@ def test_what_came_although_its_answer_was_lost_is_not_sent_again(page, files, m
             raise ConnectionResetError("the line went dead behind the last byte")
         return answer
 
-    monkeypatch.setattr(drafts, "take", take_and_fall)
+    monkeypatch.setattr(drafts, "add_finished_upload", take_and_fall)
     choose(page, files[0])
     received(page, 1)
     assert len(kept) == 1

@@ -59,7 +59,7 @@ def document(mara):
     sent = registration.UploadedDocument(name, "irb-approval", "", ContentFile(content_of(), name))
     WorkerHost.objects.create(name="h", host="worker-01", workers=1, software="1")
     site = mara.memberships.get().site
-    packet = registration.upload_packet(site=site, user=mara, files=[sent])
+    packet = registration.register_upload(site=site, user=mara, files=[sent])
     work()
     document = packet.documents.get()
     assert (document.state, document.code) == ("IN_REVIEW", "DOC_TYPE_CONFLICT")
@@ -162,7 +162,7 @@ def test_an_open_page_is_told_that_the_last_worker_is_gone(signed_in, mara):
         "a.pdf", "irb-approval", "", ContentFile(b"%PDF-1.7", "a.pdf")
     )
     site = mara.memberships.get().site
-    packet = registration.upload_packet(site=site, user=mara, files=[sent])
+    packet = registration.register_upload(site=site, user=mara, files=[sent])
     page = signed_in(mara, viewport=WIDE)
     page.goto(f"/packets/{packet.reference}/")
     expect(page.locator("h2").first).to_have_text("Checking your documents")

@@ -30,7 +30,7 @@ from ingestion.reading.results import Box
 from ingestion.review.review_requests import request_review
 from ingestion.rules.checks.signatures import DocumentSignature, Ink
 from ingestion.rules.findings import RuleFinding
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from sites import password_links, portal_approval
 from sites.models import ApiToken, Study, User
 from sites.models.legal_holds import LegalHold
@@ -112,7 +112,7 @@ class World:
         document = packet.documents.order_by("pk").first()
         if document.sha256:
             (self._folder / "incoming").write_bytes(content)
-            archive().put(self._folder / "incoming", document.sha256)
+            get_archive().put(self._folder / "incoming", document.sha256)
         self.names |= {name: document.pk, f"{name}_packet": packet.reference}
         return document
 

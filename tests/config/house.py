@@ -89,7 +89,7 @@ def make_house() -> House:
         "api:batch_manifest.reference": packet.batch.reference,
         "resumable_upload.upload_id": drafts.begin_upload(kept.draft, "next.pdf", 10).pk,
         "packet_id": opened.pk,
-        "api_upload.upload_id": open_packets.begin(opened, 0).pk,
+        "api_upload.upload_id": open_packets.begin_upload(opened, 0).pk,
         "number": 0,
         "document_id": document.pk,
     }
@@ -133,8 +133,8 @@ def _filed(site, mara):
 
 def _kept(mara):
     """A file of hers that waits in her form."""
-    draft = drafts.begin(mara, "t-1")
-    return drafts.keep(draft, f"{FILE}.pdf", ContentFile(b"%PDF-1.7 kept"))[0]
+    draft = drafts.begin_draft(mara, "t-1")
+    return drafts.add_file(draft, f"{FILE}.pdf", ContentFile(b"%PDF-1.7 kept"))[0]
 
 
 def _opened(site):

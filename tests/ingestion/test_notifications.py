@@ -113,8 +113,8 @@ def test_what_changes_later_is_told_once_more(site, mara):
     notifications.send_due()
     later()
     with ledger():
-        transitions.move(
-            packet.documents.get(), DocumentState.RETURNED, by=transitions.By("user:9", "staff")
+        transitions.move_document(
+            packet.documents.get(), DocumentState.RETURNED, by=transitions.Actor("user:9", "staff")
         )
     assert notifications.send_due() == 1
     assert mail.outbox[-1].subject.endswith("1 document needs your attention")
@@ -127,8 +127,11 @@ def test_a_download_is_no_news(site, mara):
     notifications.send_due()
     later()
     with ledger():
-        transitions.enter_next(
-            transitions.locked(document), "document.downloaded", detail={}, by=transitions.BY_WORKER
+        transitions.record_next_entry(
+            transitions.lock_document(document),
+            "document.downloaded",
+            detail={},
+            by=transitions.WORKER_ACTOR,
         )
     assert notifications.send_due() == 0
 
@@ -238,7 +241,7 @@ def test_a_server_that_is_busy_gets_it_later_and_once(site, mara, jo, server):
 
 
 def rings():
-    return [alarm.said for alarm in alarms.look().alarms if alarm.key == "digests"]
+    return [alarm.said for alarm in alarms.find_alarms().alarms if alarm.key == "digests"]
 
 
 def test_that_mail_does_not_get_out_is_an_alarm_until_it_does(site, mara, jo, server):

@@ -30,8 +30,8 @@ from ingestion.core.retry import RetryRules
 from ingestion.dispatch import leases
 from ingestion.dispatch.shift import work_shift
 from ingestion.documents import batches, progress
-from ingestion.documents.transitions import By
-from ingestion.intake import registration
+from ingestion.documents.transitions import Actor
+from ingestion.intake import admission, manifest
 from ingestion.models import Batch, Chunk, Document
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.processes.parser_processes import Children, Killed
@@ -346,7 +346,7 @@ async def test_after_a_stop_every_document_is_accounted_for(way):
 
 # The job layer: what the tests below pass as the first of two ways is the code of its sources
 
-MARA = By("user:1", "site coordinator")
+MARA = Actor("user:1", "site coordinator")
 
 
 @pytest.fixture(autouse=True)
@@ -417,7 +417,7 @@ def source_cancelled_while_it_runs():
 def ours_cancelled_while_it_runs():
     batch = make_batch()
     [lease] = leases.claim_due_chunks(1, by="here:1:1")
-    batches.cancel(batch, by=MARA)
+    batches.cancel_batch(batch, by=MARA)
     settle(lease)
     batch.refresh_from_db()
     return batch.state.lower()
@@ -443,7 +443,7 @@ def our_stranger_cancels():
     batch = make_batch()
     Batch.objects.update(submitted_by=make_user("mara"))
     batch.refresh_from_db()
-    return batches.may_cancel(batch, user=make_user("stranger"))
+    return batches.can_cancel(batch, user=make_user("stranger"))
 
 
 @pytest.mark.django_db
@@ -518,7 +518,7 @@ def source_dispatched(documents, size, most):
 
 
 def ours_dispatched(documents, size, most):
-    with contextlib.suppress(registration.Refused):
+    with contextlib.suppress(manifest.SubmissionRefused):
         make_batch(documents=documents)
     return Document.objects.count(), Document.objects.filter(chunk__isnull=False).count()
 
@@ -606,7 +606,7 @@ def ours_admitted(start):
         start.wait(120)
         try:
             make_batch(sites.pop())
-        except registration.AtCapacity:
+        except admission.AtCapacity:
             pass
         finally:
             connections.close_all()
@@ -649,7 +649,7 @@ def ours_asked_again():
     make_batch(site, idempotency_key="k-1")
     try:
         make_batch(site, idempotency_key="k-1")
-    except registration.AtCapacity:
+    except admission.AtCapacity:
         return "429"
     return "attached"
 

@@ -5,7 +5,7 @@ import pytest
 from audit.ledger import queries
 from ingestion.dispatch import leases
 from ingestion.documents import batches
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from tests import steps
 from tests.factories import make_batch, make_site, make_user
@@ -71,13 +71,13 @@ def test_another_try():
     batch, ops = make_batch(), make_user("ops", is_staff=True)
     (lease,) = leases.claim_due_chunks(1, by="here:1:1")
     steps.give_up(lease.items[0].document, lease.lease_id, "PORTAL_UNAVAILABLE", {}, held=True)
-    retrying.try_again(batch.documents.all(), by=By(ops.actor, ops.role))
+    retrying.retry_held(batch.documents.all(), by=Actor(ops.actor, ops.role))
     assert named("document.held") == ["system:worker"]
     assert named("document.tried_again") == [ops.actor]
 
 
 def test_a_cancelling():
     batch, ops = make_batch(), make_user("ops", is_staff=True)
-    batches.cancel(batch, by=By(ops.actor, ops.role))
+    batches.cancel_batch(batch, by=Actor(ops.actor, ops.role))
     assert named("batch.cancel_requested", batch.subject) == [ops.actor]
     assert named("document.cancelled") == [ops.actor]

@@ -12,7 +12,7 @@ from audit.ledger.queries import EntrySearch
 from audit.models import AppendOnly, Entry
 from ingestion.core.errors import StorageUnavailable
 from ingestion.models import Document
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from sites.models import Study
 from sites.models.legal_holds import LegalHold
 from tests.factories import make_site, make_user
@@ -31,13 +31,13 @@ def filed(settings, tmp_path):
     packet = make_packet(site, make_user("mara", sites=(site,)), FILED, content=CONTENT)
     document = packet.documents.get()
     (tmp_path / "incoming").write_bytes(CONTENT)
-    archive().put(tmp_path / "incoming", document.sha256)
+    get_archive().put(tmp_path / "incoming", document.sha256)
     yield document
     assert Document.objects.filter(pk=document.pk, state="ARCHIVED").exists()
     assert [entry.event for entry in queries.timeline(document.subject)][:3] == [
         "document.received", "document.checking", "document.filed",
     ]  # fmt: skip
-    with archive().open(document.sha256) as kept:
+    with get_archive().open(document.sha256) as kept:
         assert kept.read() == CONTENT
 
 
@@ -70,8 +70,8 @@ def test_sql_deletes_neither_the_document_nor_its_entries(filed, statement):
 def test_the_archive_writes_nothing_over_what_it_holds(filed, tmp_path):
     (tmp_path / "other").write_bytes(b"%PDF-1.7 something else")
     with pytest.raises(StorageUnavailable, match="its bytes now hash to"):
-        archive().put(tmp_path / "other", filed.sha256)
-    (stored,) = archive().contents(filed.sha256[:2])
+        get_archive().put(tmp_path / "other", filed.sha256)
+    (stored,) = get_archive().contents(filed.sha256[:2])
     assert stored.is_sealed
 
 

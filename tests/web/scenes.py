@@ -52,7 +52,7 @@ def make_packet(site, user, *verdicts, kinds=KINDS, reading=READ, content=b""):
     `content`: the bytes of every file, or a list of each one's; by default each has its own.
     """
     each = content if isinstance(content, list) else repeat(content)
-    packet = registration.upload_packet(
+    packet = registration.register_upload(
         site=site,
         user=user,
         files=[

@@ -16,7 +16,7 @@ from audit.ledger.actors import without_process
 from audit.ledger.chain import digest
 from audit.ledger.redaction import redact_entry
 from ingestion.certified_copies import certification
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from tests.audit.export.support import KEY, exported, publish, sign
 from tests.audit.support import guards_down, sql
 from tests.docs.pages import ROOT, blocks
@@ -39,7 +39,7 @@ def document(site, mara, tmp_path):
     packet = make_packet(site, mara, FILED, content=CONTENT)
     document = packet.documents.get()
     (tmp_path / "incoming").write_bytes(CONTENT)
-    archive().put(tmp_path / "incoming", document.sha256)
+    get_archive().put(tmp_path / "incoming", document.sha256)
     return document
 
 
@@ -74,7 +74,7 @@ def printed(files):
 
 
 def damage(document, content=b"%PDF-1.7 something else"):
-    path = archive().path_of(document.sha256)
+    path = get_archive().path_of(document.sha256)
     path.chmod(0o644)
     path.write_bytes(content)
     path.chmod(0o444)
@@ -94,7 +94,7 @@ def files(signed_in, document):
 
 def test_the_original_is_in_it_unchanged_under_its_own_name(files, document):
     assert files["original/irb-approval.pdf"] == CONTENT
-    with archive().open(document.sha256) as kept:
+    with get_archive().open(document.sha256) as kept:
         assert kept.read() == CONTENT
 
 
@@ -287,7 +287,7 @@ def test_bytes_that_were_changed_since_they_were_certified_are_not_given_out(sig
 
 def test_a_file_that_is_gone_is_said_to_be_gone(signed_in, document):
     signed_in.post(page_of(document), given())
-    archive().path_of(document.sha256).unlink()
+    get_archive().path_of(document.sha256).unlink()
     for answer in (
         signed_in.get(f"{page_of(document)}{certified(document)[0].seq}/"),
         signed_in.post(page_of(document), given()),
@@ -330,7 +330,7 @@ def test_what_is_no_fault_of_the_archive_is_not_blamed_on_it(signed_in, document
     def full(*_arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ingestion.certified_copies.certification.package.write", full)
+    monkeypatch.setattr("ingestion.certified_copies.certification.package.write_zip", full)
     with pytest.raises(OSError, match="No space left"):
         fetched(signed_in, document)
     assert alarms(document) == []
@@ -340,7 +340,7 @@ def test_a_large_document_is_copied_without_being_held_in_memory(signed_in, site
     content = bytes(32_000_000)
     document = make_packet(site, mara, FILED, content=content).documents.get()
     (tmp_path / "incoming").write_bytes(content)
-    archive().put(tmp_path / "incoming", document.sha256)
+    get_archive().put(tmp_path / "incoming", document.sha256)
     signed_in.post(page_of(document), given())
     (signed,) = certification.find_certifications(document, mara.actor)
     tracemalloc.start()

@@ -4,7 +4,7 @@ import pytest
 
 from audit.ledger.queries import timeline
 from ingestion.documents import batches
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import corrections
 from ingestion.models import Document, DraftFile
 from ingestion.review import review_requests
@@ -113,8 +113,8 @@ def test_a_correction_of_another_type_is_another_document(signed_in, rejected):
 
 def test_a_correction_that_was_cancelled_may_be_sent_anew(signed_in, rejected):
     new = sent(signed_in, rejected)
-    batches.cancel(new.batch, by=By("user:1", "ops"))
-    assert corrections.refusal(rejected) == ""
+    batches.cancel_batch(new.batch, by=Actor("user:1", "ops"))
+    assert corrections.explain_refusal(rejected) == ""
     assert "1 document needs your attention<" in signed_in.get("/").content.decode()
 
 

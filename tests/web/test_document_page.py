@@ -9,7 +9,7 @@ from audit.ledger.actors import add_process
 from audit.ledger.log import ledger, record
 from ingestion.documents import transitions
 from ingestion.rules.fields.extraction import FieldValue
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from sites.models.legal_holds import LegalHold
 from tests import steps
 from tests.web.scenes import (
@@ -74,7 +74,7 @@ def in_archive(document, tmp_path):
     """These bytes under the document's fingerprint, as a worker leaves them."""
     path = tmp_path / "incoming"
     path.write_bytes(BYTES)
-    archive().put(path, document.sha256)
+    get_archive().put(path, document.sha256)
     return BYTES
 
 
@@ -110,7 +110,7 @@ def test_a_document_whose_worker_died_is_back_in_the_queue(signed_in, site, mara
     lease = lease_all(packet)
     steps.start_checking(packet.documents.get().pk, lease, sha256="0" * 64, size=9)
     with ledger():
-        transitions.requeue_interrupted(packet.batch.chunks.get())
+        transitions.requeue_interrupted_documents(packet.batch.chunks.get())
     assert "Back in the queue" in shown(signed_in, document_of(packet))
 
 

@@ -27,7 +27,7 @@ def put(client, file=None, **fields):
 
 
 def spooled():
-    folder = spool.path_of("uploads")
+    folder = spool.get_path("uploads")
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 
@@ -67,10 +67,10 @@ def test_a_draft_that_was_registered_and_not_closed_is_sent_once(signed_in, monk
     """As when the server dies between the two."""
     _, said = put(signed_in)
     fields = {f"type-k{said['id']}": "irb-approval"}
-    close = drafts.close
-    monkeypatch.setattr(drafts, "close", lambda *_: None)
+    close = drafts.close_draft
+    monkeypatch.setattr(drafts, "close_draft", lambda *_: None)
     first = send(signed_in, **fields).url
-    monkeypatch.setattr(drafts, "close", close)
+    monkeypatch.setattr(drafts, "close_draft", close)
     assert send(signed_in, **fields).url == first
     assert not DraftFile.objects.exists()
     assert len(spooled()) == 1
@@ -159,7 +159,7 @@ def test_what_nobody_sends_goes_after_a_week_and_not_before(signed_in):
 
 def test_an_old_file_of_a_draft_is_no_leftover(signed_in):
     put(signed_in)
-    (path,) = spool.path_of("uploads").iterdir()
+    (path,) = spool.get_path("uploads").iterdir()
     os.utime(path, (0, 0))
     retention.prune(days=1)
     assert len(spooled()) == 1
@@ -209,7 +209,7 @@ def test_a_large_file_comes_in_parts_and_a_lost_connection_costs_one(signed_in):
     status, said = put_part(signed_in, 20_000, len(LARGE))
     assert (status, said["name"], said["size"]) == (201, "IRB.pdf", len(LARGE))
     (kept,) = spooled()
-    assert spool.path_of(f"uploads/{kept}").read_bytes() == LARGE
+    assert spool.get_path(f"uploads/{kept}").read_bytes() == LARGE
     assert not ReceivedPart.objects.exists()
 
 
@@ -226,7 +226,7 @@ def test_a_file_whose_parts_all_came_before_the_server_died_is_joined_when_it_is
 ):
     put_part(signed_in, 0, 10_000)
     with monkeypatch.context() as dying:
-        dying.setattr(upload_sessions, "finish", die)
+        dying.setattr(upload_sessions, "finish_upload", die)
         with pytest.raises(Killed):
             put_part(signed_in, 10_000, len(LARGE))
     status, said = put_part(signed_in, 10_000, len(LARGE))
@@ -260,7 +260,7 @@ def test_parts_of_another_person_are_not_gone_on_with(signed_in, client, site):
 def test_parts_that_nobody_completes_are_dropped_after_a_week(signed_in):
     put_part(signed_in, 0, 10_000)
     Draft.objects.update(touched_at=timezone.now() - timedelta(days=8))
-    assert drafts.drop_old() == 1
+    assert drafts.drop_expired_drafts() == 1
     assert spooled() == []
 
 

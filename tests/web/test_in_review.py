@@ -73,7 +73,7 @@ def test_a_file_that_is_replaced_leaves_the_review_on_record(signed_in, mara, se
         "document.replaced", mara.actor, "IN_REVIEW", "WITHDRAWN",
     )  # fmt: skip
     assert entry.detail["by"] == new.subject
-    assert list(assignments.queue(assignments.Wanted())) == []
+    assert list(assignments.filter_queue(assignments.QueueFilter())) == []
     asked.refresh_from_db()
     assert asked.answered_at is not None
     page = shown(signed_in, f"/documents/{old.pk}/")

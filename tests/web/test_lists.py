@@ -15,7 +15,7 @@ BY_KEYS = 1  # more than a page of the admin's records: their keys first
 
 
 def queries_of_each_page(*, again):
-    site_summaries.refresh()
+    site_summaries.refresh_summaries()
     found = {}
     for client, who, page in every_page():
         if again:  # what is kept from the first time on

@@ -111,7 +111,7 @@ def three_on_a_page(monkeypatch):
 def test_many_sites_come_in_pages_in_the_order_of_the_last_count(client, ines, three_on_a_page):
     sites = [make_site(f"010{n}") for n in range(5)]
     make_read(sites[0], "irb-approval")
-    site_summaries.refresh()
+    site_summaries.refresh_summaries()
     make_read(sites[4], "irb-approval")
     client.force_login(ines)
     first, second = (text(client.get(f"/sites/?page={n}")) for n in (1, 2))
@@ -126,7 +126,7 @@ def test_filters_hold_for_many_sites_too(client, ines, three_on_a_page):
     sites = [make_site(f"020{n}") for n in range(4)]
     make_read(sites[1], "medical-licence", expiry_date=timezone.now().date() + timedelta(days=9))
     make_read(sites[2], "medical-licence", expiry_date=timezone.now().date() + timedelta(days=99))
-    site_summaries.refresh()
+    site_summaries.refresh_summaries()
     client.force_login(ines)
     due = text(client.get("/sites/?due=on"))
     assert ">0201</a>" in due

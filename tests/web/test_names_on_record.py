@@ -7,7 +7,7 @@ from django.core.files.base import ContentFile
 
 from audit.ledger.queries import timeline
 from ingestion.dispatch.shift import work_shift
-from ingestion.documents.site_readiness import readiness_of
+from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import registration
 from ingestion.models import Action, Document
 from ingestion.review.decisions import DecisionRefused
@@ -29,7 +29,7 @@ def upload(site, person, slug=GCP):
     content = ContentFile(make_sample(slug, today=today))
     file = registration.UploadedDocument(f"{slug}.pdf", slug, person, content)
     mara = make_user("mara", sites=(site,))
-    packet = registration.upload_packet(site=site, user=mara, files=[file])
+    packet = registration.register_upload(site=site, user=mara, files=[file])
     work_shift()
     return packet.documents.get()
 
@@ -112,7 +112,7 @@ def test_a_cv_is_listed_under_the_declared_person_and_never_under_a_third(site):
     blank = make_read(site, "cv", doc_id="cv-from-the-portal", state="IN_REVIEW")
     standing = {
         each.whose: each.paper.key if each.paper else None
-        for each in readiness_of(site).required
+        for each in get_readiness(site).required
         if each.kind == "cv"
     }
     assert standing == {"Anna Smith, MD": cv.pk, "John Smith, MD": None, "Lauren Beck, RN": None}
@@ -126,7 +126,7 @@ def test_a_blank_form_and_the_right_name_do_not_contradict(client, site, caption
     make_read(site, "protocol-signature-page", investigator="Margaret Whitfield, MD")
     make_read(site, "delegation-log", investigator="Margaret Whitfield", persons="M. Whitfield, MD")
     make_read(site, "cv", doc_id="cv.margaret-whitfield", person="Margaret Whitfield, MD")
-    assert readiness_of(site).contradictions == []
+    assert get_readiness(site).contradictions == []
     client.force_login(make_user("mara", sites=(site,)))
     shown = client.get(f"/sites/{site.site_id}/").content.decode()
     assert "Form FDA " not in shown.replace("Form FDA 1572", "")
@@ -136,7 +136,7 @@ def test_a_blank_form_and_the_right_name_do_not_contradict(client, site, caption
 def test_a_surname_alone_contradicts_no_full_name(site):
     make_read(site, "form-fda-1572", investigator="Margaret Whitfield, MD")
     make_read(site, "irb-approval", investigator="Dr. Whitfield")
-    assert readiness_of(site).contradictions == []
+    assert get_readiness(site).contradictions == []
     make_read(site, "irb-approval", doc_id="irb-2", investigator="Dr. Brandt")
-    (gap,) = readiness_of(site).contradictions
+    (gap,) = get_readiness(site).contradictions
     assert gap.code == "PERSON_MISMATCH"

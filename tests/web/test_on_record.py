@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from audit.ledger.queries import find_entries as latest
 from audit.ledger.queries import timeline
 from ingestion.models import DraftFile, Packet
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from tests.web.scenes import (
     FILED,
     make_packet,
@@ -25,7 +25,7 @@ SHA256 = hashlib.sha256(BYTES).hexdigest()
 def document(site, mara, tmp_path):
     packet = make_packet(site, mara, FILED, content=BYTES)
     (tmp_path / "letter").write_bytes(BYTES)
-    archive().put(tmp_path / "letter", SHA256)
+    get_archive().put(tmp_path / "letter", SHA256)
     return packet.documents.get()
 
 

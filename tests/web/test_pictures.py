@@ -12,7 +12,7 @@ from ingestion.reading.results import Box
 from ingestion.rules.checks.signatures import DocumentSignature, Ink
 from ingestion.rules.fields.extraction import FieldValue
 from ingestion.rules.findings import RuleFinding
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from tests.factories import make_staff, verdict
 from tests.ingestion.reading.papers import typed
 from tests.web.scenes import (
@@ -34,7 +34,7 @@ def sent(site, mara, tmp_path):
         content = typed(pages=2)
         document = make_packet(site, mara, decided, content=content).documents.get()
         (tmp_path / "incoming").write_bytes(content)
-        archive().put(tmp_path / "incoming", document.sha256)
+        get_archive().put(tmp_path / "incoming", document.sha256)
         return document
 
     return send
@@ -90,7 +90,7 @@ def test_what_qa_has_in_hand_is_for_qa_alone(client, sent, mara, ines, reviewer,
 def test_what_may_do_harm_stays_withheld_when_it_was_sent_back(client, sent, mara):
     document = sent(HARMFUL)
     with ledger():
-        transitions.move(document, DocumentState.REJECTED)
+        transitions.move_document(document, DocumentState.REJECTED)
     client.force_login(mara)
     assert picture(client, document).status_code == 404
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ingestion.intake.registration import Fault
+from ingestion.intake.manifest import SubmissionFault
 from ingestion.models import Document, DraftFile, Packet, PortalLimitState
 from tests.factories import make_batch, make_site, make_user
 from tests.web.scenes import (
@@ -198,7 +198,7 @@ def test_more_files_than_allowed_are_refused_in_words(signed_in, settings):
 
 
 def test_a_problem_of_the_whole_packet_leads_to_the_documents():
-    located = UploadForm(None, [])._located(Fault(0, "", "There is no room"))
+    located = UploadForm(None, [])._located(SubmissionFault(0, "", "There is no room"))
     assert located == FormProblem("files", "There is no room", "not_registrable")
 
 

@@ -38,5 +38,5 @@ class DecisionAdmin(ReadOnlyAdmin):
     @admin.display(description=_("matches the signature"))
     def signature(self, decision: Decision) -> str:
         return render_to_string(
-            "documents/_signature.html", {"changed": signature_payload.changed(decision)}
+            "documents/_signature.html", {"changed": signature_payload.find_changes(decision)}
         )

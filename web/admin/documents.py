@@ -16,7 +16,7 @@ from audit.change_tracking.change_reasons import REASON_FIELD
 from audit.change_tracking.undeletable import UndeletableAdmin
 from audit.ledger.context import change_reason
 from ingestion.documents import transitions
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Document, Finding
 from ingestion.rules.finding_texts import Sentences, sentences
@@ -93,7 +93,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
     def try_again(self, request: HttpRequest, chosen: QuerySet[Document]) -> None:
         """Put the held documents of the selection back into the queue; skip the others."""
         user, selected = cast("User", request.user), chosen.count()
-        retried = retrying.try_again(chosen, by=By(user.actor, user.role))
+        retried = retrying.retry_held(chosen, by=Actor(user.actor, user.role))
         done = ngettext(
             "{n} document is in the queue again.", "{n} documents are in the queue again.", retried
         )
@@ -114,7 +114,7 @@ class DocumentAdmin(UndeletableAdmin, ReadOnlyAdmin):
         """Record the refused deletion in the document's own history."""
         user = cast("User", request.user)
         with change_reason(request.POST.get(REASON_FIELD, "")):
-            transitions.refuse_deletion(obj, why, by=By(user.actor, user.role))
+            transitions.record_refused_deletion(obj, why, by=Actor(user.actor, user.role))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return (

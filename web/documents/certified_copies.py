@@ -18,7 +18,7 @@ from ingestion.certified_copies.certification import (
     CertificationRefused,
     DocumentNotOnFile,
 )
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.models import Document
 from web.documents.lookup import get_visible_document
 from web.shell.access import DOWNLOAD, FORM, SignedIn, page
@@ -64,7 +64,7 @@ def certified_copy(request: SignedIn, pk: int, seq: int) -> HttpResponse | FileR
             certification.write_package(file, document, found)
         except CertificationRefused as why:
             return _refused(request, document, why)
-        by = By(request.user.actor, request.user.role)
+        by = Actor(request.user.actor, request.user.role)
         certification.record_download(document, found, by=by)
         refused.pop_all()  # the response closes it
     file.seek(0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ingestion.models import Action, Decision, Document
 from ingestion.review import signature_payload
-from ingestion.review.decision_rules import RULES, open_to
+from ingestion.review.decision_rules import RULES, list_permitted_actions
 from sites.models import User
 from web.shell.wording import describe_declared
 
@@ -40,7 +40,9 @@ def list_choices(
     person: User, document: Document, among: Collection[Action] = ()
 ) -> list[DecisionChoice]:
     """The first one is what is usual."""
-    allowed = [each for each in open_to(person, document) if not among or each in among]
+    allowed = [
+        each for each in list_permitted_actions(person, document) if not among or each in among
+    ]
     return [
         DecisionChoice(action, str(RULES[action].label), is_first=number == 0)
         for number, action in enumerate(allowed)
@@ -53,9 +55,11 @@ def list_signed_decisions(document: Document) -> list[SignedDecision]:
 
 
 def _with_signature(decision: Decision) -> SignedDecision:
-    entry = signature_payload.entry_of(decision)
+    entry = signature_payload.find_entry(decision)
     return SignedDecision(
-        decision, signature_payload.compared(decision, entry), signature_payload.account_of(entry)
+        decision,
+        signature_payload.compare_with_entry(decision, entry),
+        signature_payload.get_account_note(entry),
     )
 
 

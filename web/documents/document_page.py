@@ -11,10 +11,10 @@ from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REAS
 from ingestion.core.states import UNSETTLED_STATES, DocumentState
 from ingestion.dispatch.processes import host_heartbeat
 from ingestion.documents import downloads
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.models import Document
 from ingestion.review import decisions
-from ingestion.review.decision_rules import AFTERWARDS
+from ingestion.review.decision_rules import ACTIONS_ON_FILED
 from sites import retention
 from sites.models import User
 from web.documents.decision_display import (
@@ -42,7 +42,7 @@ _PLAIN_OUTCOMES = {
 @page(READ)
 def document_page(request: SignedIn, pk: int) -> HttpResponse:
     document = get_visible_document(request.user, pk)
-    afterwards = list_choices(request.user, document, AFTERWARDS)
+    afterwards = list_choices(request.user, document, ACTIONS_ON_FILED)
     read = document.extractions.last()
     context = {
         "document": document,
@@ -54,13 +54,13 @@ def document_page(request: SignedIn, pk: int) -> HttpResponse:
         "extracted": list_extracted_values(document),
         "steps": build_timeline(document.subject),
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
-        "has_original": downloads.may_see(request.user, document),
+        "has_original": downloads.can_view_file(request.user, document),
         "kept": _kept(document, request.user),
         "signed": list_signed_decisions(document),
         "leading_here": list_decisions_leading_to(document),
         "choices": afterwards,
         "version": decisions.get_version(document) if afterwards else "",
-        "may_certify": downloads.is_open(document),
+        "may_certify": downloads.is_file_open(document),
     }
     return render(request, "documents/page.html", context)
 
@@ -99,7 +99,7 @@ def original(request: SignedIn, pk: int) -> HttpResponseBase:
     document = get_visible_document(request.user, pk)
     if not downloads.must_give_reason(request.user):
         return _given(request, document) if request.method != "POST" else _only_read()
-    if not downloads.may_see(request.user, document):
+    if not downloads.can_view_file(request.user, document):
         raise Http404
     form = DownloadForm(request.POST or None)
     if form.is_valid():
@@ -119,8 +119,8 @@ def _given(request: SignedIn, document: Document, reason: str = "") -> FileRespo
     except FileNotFoundError as error:
         raise Http404 from error
     if request.method != "HEAD":
-        by = By(request.user.actor, request.user.role)
+        by = Actor(request.user.actor, request.user.role)
         downloads.record_download(document, content, by=by, reason=reason)
-    filename = downloads.name_of(document)
-    kind = downloads.media_type(filename)
+    filename = downloads.get_filename(document)
+    kind = downloads.get_media_type(filename)
     return FileResponse(content, as_attachment=True, filename=filename, content_type=kind)

@@ -14,10 +14,10 @@ from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import STATES_NEEDING_SITE, DocumentState
 from ingestion.intake import corrections, declarations
-from ingestion.intake.declarations import Declared
+from ingestion.intake.declarations import Declaration
 from ingestion.models import Document, Finding
 from ingestion.review import review_requests
-from ingestion.review.decision_rules import FILES
+from ingestion.review.decision_rules import FILING_ACTIONS
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import Sentences, grouped_sentences
 from web.shell.wording import format_day
@@ -66,7 +66,7 @@ class DocumentOutcome:
     def can_be_redeclared(self) -> bool:
         """Its site may correct its type and person."""
         is_open = self.can_be_corrected or self.can_be_replaced
-        return is_open and not declarations.closed_to_site(self.document)
+        return is_open and not declarations.explain_closed_to_site(self.document)
 
     @property
     def can_be_retried(self) -> bool:
@@ -104,7 +104,7 @@ class DocumentOutcome:
 
 def declared_person_of(document: Document) -> str:
     """Whose it is, for the form of a correction: register makes the same doc_id of it."""
-    return Declared.of(document).person
+    return Declaration.of(document).person
 
 
 _LATE = _(
@@ -163,7 +163,7 @@ def describe_outcome(
         remarks=() if state in _SILENT or is_overruled(document) else said,
         needs_site=needs_site,
         correction=correction,
-        newer=corrections.newer_version(document) if is_replaced else None,
+        newer=corrections.find_newer_version(document) if is_replaced else None,
     )
 
 
@@ -184,7 +184,7 @@ def is_overruled(document: Document) -> bool:
     found = {CODES[each.code].disposition for each in document.current_findings}
     if found.isdisjoint({Disposition.REVIEW, Disposition.REJECT}):
         return False
-    return document.qa_decisions.filter(action__in=FILES).exists()
+    return document.qa_decisions.filter(action__in=FILING_ACTIONS).exists()
 
 
 def describe_findings(

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 
 from ingestion.documents import downloads, page_previews
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.models import Document, Extraction, Finding
 from ingestion.reading.preview_images import WIDTH
 from sites.models import User
@@ -65,16 +65,16 @@ class PageImage:
 def page_image(request: SignedIn, pk: int, page: int) -> HttpResponse:
     """404 where there is nothing to see for this person, also where it cannot be drawn."""
     document = get_visible_document(request.user, pk)
-    if not downloads.may_see(request.user, document):
+    if not downloads.can_view_file(request.user, document):
         raise Http404
     zoom = page_previews.ZOOMS[request.GET.get("zoom") == "2"]
     try:
-        picture = page_previews.picture(document, page, zoom)
+        picture = page_previews.get_preview(document, page, zoom)
     except FileNotFoundError as error:
         raise Http404 from error
     if picture is None:
         raise Http404
-    downloads.record_view(document, by=By(request.user.actor, request.user.role))
+    downloads.record_view(document, by=Actor(request.user.actor, request.user.role))
     return HttpResponse(picture, content_type=page_previews.MEDIA_TYPE)
 
 
@@ -104,7 +104,7 @@ def build_marked_page_image(
 
     `read`: its last extraction, for who has it at hand.
     """
-    if not downloads.may_see(person, document):
+    if not downloads.can_view_file(person, document):
         return None
     last = read or document.extractions.last()
     size = _page(last, page)

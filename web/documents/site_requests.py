@@ -10,9 +10,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import declarations, retrying
-from ingestion.intake.declarations import Declared
+from ingestion.intake.declarations import Declaration
 from ingestion.models import Document
 from ingestion.review import review_requests
 from sites import eligibility
@@ -48,25 +48,25 @@ class DeclarationForm(PlainForm):
     )
 
     def __init__(self, document: Document, *args: Any, **options: Any) -> None:
-        now = Declared.of(document)
+        now = Declaration.of(document)
         initial = {"document_type": now.document_type, "person": now.person}
         super().__init__(*args, initial=initial, **options)
         self.document = document
-        if not declarations.takes_person(document):
+        if not declarations.can_declare_person(document):
             del self.fields["person"]
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
-        field, sentence = declarations.fault(self.document, self.declared)
+        field, sentence = declarations.find_fault(self.document, self.declared)
         if sentence and not self.has_error("document_type"):
             self.add_error(field, sentence)
         return given
 
     @property
-    def declared(self) -> Declared:
+    def declared(self) -> Declaration:
         """After `is_valid()`."""
         given = self.cleaned_data
-        return Declared(given.get("document_type", ""), given.get("person", "").strip())
+        return Declaration(given.get("document_type", ""), given.get("person", "").strip())
 
 
 @page(FORM)
@@ -76,11 +76,13 @@ def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
     if missing := eligibility.may_upload(request.user):
         return render(request, "packets/upload_not_allowed.html", {"missing": missing}, status=403)
     form = DeclarationForm(document, request.POST if request.method == "POST" else None)
-    if not declarations.refusal(document) and form.is_valid():
-        by = By(request.user.actor, request.user.role)
+    if not declarations.explain_refusal(document) and form.is_valid():
+        by = Actor(request.user.actor, request.user.role)
         try:
-            declarations.correct(document, form.declared, form.cleaned_data["reason"], by=by)
-        except declarations.NotRedeclared as refused:
+            declarations.correct_declaration(
+                document, form.declared, form.cleaned_data["reason"], by=by
+            )
+        except declarations.RedeclarationRefused as refused:
             form.add_error(None, str(refused))
             document = get_own_document(request.user, pk)  # somebody was first: the page says so
         else:
@@ -89,7 +91,7 @@ def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
                 gettext("Your correction is saved. The checks run again. See the result here."),
             )
             return redirect("document", pk)
-    if why := declarations.refusal(document):
+    if why := declarations.explain_refusal(document):
         context = {"document": document, "why": why, "typed": form.data.get("reason", "")}
         return render(request, "documents/type_correction_refused.html", context, status=409)
     context = {"document": document, "outcome": describe_outcome(document), "form": form}
@@ -102,10 +104,10 @@ def correct_declaration(request: SignedIn, pk: int) -> HttpResponse:
 def retry_download(request: SignedIn, pk: int) -> HttpResponse:
     """Ask its portal once more, for what the portal would not give."""
     document = get_own_document(request.user, pk)
-    by = By(request.user.actor, request.user.role)
+    by = Actor(request.user.actor, request.user.role)
     try:
-        retrying.fetch_again(document, by=by)
-    except retrying.NotRetried as refusal:
+        retrying.retry_download(document, by=by)
+    except retrying.RetryRefused as refusal:
         messages.info(request, str(refusal))
     else:
         messages.info(request, gettext("The download is retried. See the result here."))

@@ -71,7 +71,7 @@ def _numbers(now: datetime) -> dict[str, Any]:
         "portals": lines[: portals.MAX_PORTALS_SHOWN],
         "portals_left_out": max(0, len(lines) - portals.MAX_PORTALS_SHOWN),
         "hosts": _hosts(),
-        "stuck": stuck.count(now),
+        "stuck": stuck.count_stuck(now),
         "failed": Failure.objects.filter(success=False).count(),
         "disks": _disks(),
         "hours": _hours(now),
@@ -86,7 +86,7 @@ _S = DocumentState
 def _alarms() -> list[tuple[Alarm, datetime | None]]:
     """With the moment since when they ring; None: no worker host has noticed it yet."""
     began = dict(AlarmRow.objects.filter(over_at=None).values_list("key", "began_at"))
-    return [(alarm, began.get(alarm.key)) for alarm in alarms.look().alarms]
+    return [(alarm, began.get(alarm.key)) for alarm in alarms.find_alarms().alarms]
 
 
 def _states() -> dict[str, int]:
@@ -98,15 +98,15 @@ def _work(unsettled: int) -> dict[str, Any]:
     in_hand = Document.objects.unsettled().filter(chunk__state=ChunkState.RUNNING).count()
     return {
         "waiting": unsettled - in_hand,
-        "oldest": work_status.oldest_due_seconds(),
+        "oldest": work_status.get_oldest_due_seconds(),
         "in_hand": in_hand,
         "chunks": Chunk.objects.running().count(),
     }
 
 
 def _today(now: datetime) -> dict[str, Any]:
-    filed, rejected = throughput.today(now)
-    return {"filed": filed, "rejected": metrics.share(rejected, filed + rejected)}
+    filed, rejected = throughput.count_today(now)
+    return {"filed": filed, "rejected": metrics.compute_percentage(rejected, filed + rejected)}
 
 
 def _ledger() -> dict[str, Any]:
@@ -154,13 +154,13 @@ def _disks() -> list[tuple[str, int, int]]:
     """Return name, free space in percent and free bytes of each folder."""
     labels = {"archive": _("Archive folder"), "spool": _("Spool folder")}
     return [
-        (labels[name], disk_space.free_percent(setting), disk_space.free_bytes(setting))
-        for name, setting in disk_space.folders().items()
+        (labels[name], disk_space.get_free_percent(setting), disk_space.get_free_bytes(setting))
+        for name, setting in disk_space.list_folders().items()
     ]
 
 
 def _hours(now: datetime) -> ColumnChart:
-    hours = throughput.by_hour(now)
+    hours = throughput.count_by_hour(now)
     filed, rejected = sum(hour.filed for hour in hours), sum(hour.rejected for hour in hours)
     return ColumnChart(
         key="hours",
@@ -177,7 +177,7 @@ def _hours(now: datetime) -> ColumnChart:
 
 
 def _depth(now: datetime, unsettled: int) -> AreaChart:
-    points = throughput.depth(now, unsettled)
+    points = throughput.compute_queue_depth(now, unsettled)
     at, most = max(points, key=lambda point: point[1])
     return AreaChart(
         key="depth",
@@ -191,7 +191,7 @@ def _depth(now: datetime, unsettled: int) -> AreaChart:
 
 
 def _reasons(now: datetime) -> list[charts.Bar]:
-    codes = metrics.rejections_by_code(Document.objects.all(), now - WEEK)
+    codes = metrics.count_rejections_by_code(Document.objects.all(), now - WEEK)
     documents = reverse("admin:ingestion_document_changelist")
     rows = [(reason(code), n, f"{documents}?code={code}") for code, n in codes.items()]
     return charts.build_bars(rows, "c2")

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from audit.change_tracking.change_reasons import MAX_REASON_CHARACTERS, MIN_REASON_CHARACTERS
 from audit.ledger.context import change_reason
 from ingestion.dispatch import recovery
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.operations import stuck as stuck_items
 from ingestion.rules.finding_texts import reason as words_of
@@ -66,13 +66,13 @@ def retry_held(request: SignedIn) -> HttpResponse:
     """Held documents go back into the queue: those that are chosen, or all of a code."""
     form = StuckItemsForm(request.POST, name="retry")
 
-    def act(by: By) -> str:
+    def act(by: Actor) -> str:
         code = form.cleaned_data["code"]
         is_all = request.POST.get("what") == "all"
-        held = stuck_items.held().filter(**({"code": code} if code else {}))
+        held = stuck_items.find_held().filter(**({"code": code} if code else {}))
         wanted = held if is_all else held.filter(pk__in=form.chosen)
-        keys = list(wanted.values_list("pk", flat=True)[: retrying.AT_ONCE])
-        done = retrying.try_again(stuck_items.held().filter(pk__in=keys), by=by)
+        keys = list(wanted.values_list("pk", flat=True)[: retrying.MAX_DOCUMENTS_PER_RETRY])
+        done = retrying.retry_held(stuck_items.find_held().filter(pk__in=keys), by=by)
         sentence = ngettext(
             "{n} document is in the queue again.", "{n} documents are in the queue again.", done
         )
@@ -86,9 +86,9 @@ def retry_now(request: SignedIn) -> HttpResponse:
     """Documents past their deadline need not wait for their next attempt."""
     form = StuckItemsForm(request.POST, name="now")
 
-    def act(by: By) -> str:
-        done = retrying.at_once(
-            stuck_items.past_deadline(timezone.now()).filter(pk__in=form.chosen), by=by
+    def act(by: Actor) -> str:
+        done = retrying.retry_waiting_now(
+            stuck_items.find_past_deadline(timezone.now()).filter(pk__in=form.chosen), by=by
         )
         sentence = ngettext("{n} document is due now.", "{n} documents are due now.", done)
         return sentence.format(n=done)
@@ -101,8 +101,8 @@ def release_leases(request: SignedIn) -> HttpResponse:
     """Release expired leases. The documents of their chunks are due again."""
     form = StuckItemsForm(request.POST, name="release")
 
-    def act(by: By) -> str:
-        chunks = stuck_items.expired_leases().filter(pk__in=form.chosen)
+    def act(by: Actor) -> str:
+        chunks = stuck_items.find_expired_leases().filter(pk__in=form.chosen)
         done = sum(recovery.release_lease(chunk, by=by) for chunk in chunks)
         sentence = ngettext("{n} lease was released.", "{n} leases were released.", done)
         return sentence.format(n=done)
@@ -110,13 +110,13 @@ def release_leases(request: SignedIn) -> HttpResponse:
     return _done(request, form, act)
 
 
-def _done(request: SignedIn, form: StuckItemsForm, act: Callable[[By], str]) -> HttpResponse:
+def _done(request: SignedIn, form: StuckItemsForm, act: Callable[[Actor], str]) -> HttpResponse:
     """What was written comes back with what is wrong; what is done is said."""
     if not form.is_valid():
         return _page(request, form, status=400)
     user = request.user
     with change_reason(form.cleaned_data["reason"]):
-        messages.success(request, act(By(user.actor, user.role)))
+        messages.success(request, act(Actor(user.actor, user.role)))
     return redirect("ops_stuck")
 
 
@@ -126,7 +126,7 @@ def _page(
     now, code = timezone.now(), request.GET.get("code", "")
     if wrong is not None:
         code = wrong.data.get("code", "")
-    held = stuck_items.held()
+    held = stuck_items.find_held()
     codes = held.order_by("code").values_list("code").annotate(n=Count("pk"))
     chosen = held.filter(code=code) if code else held
     forms_ = {name: StuckItemsForm(name=name, code=code) for name in ("retry", "now", "release")}
@@ -136,9 +136,9 @@ def _page(
         "codes": [(each, words_of(each), number) for each, number in codes],
         "code": code,
         "page": _paged(chosen, request),
-        "past_deadline": list(stuck_items.past_deadline(now)[:ITEMS_PER_PAGE]),
-        "expired_leases": list(stuck_items.expired_leases()[:ITEMS_PER_PAGE]),
-        "unclaimed_chunks": stuck_items.unclaimed_chunks(now),
+        "past_deadline": list(stuck_items.find_past_deadline(now)[:ITEMS_PER_PAGE]),
+        "expired_leases": list(stuck_items.find_expired_leases()[:ITEMS_PER_PAGE]),
+        "unclaimed_chunks": stuck_items.count_unclaimed_chunks(now),
         "form": wrong,
         "retry_form": forms_["retry"],
         "now_form": forms_["now"],

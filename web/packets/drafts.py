@@ -23,15 +23,11 @@ from django.utils.translation import ngettext
 
 from ingestion.core.states import DocumentState
 from ingestion.intake import drafts
-from ingestion.intake.admission import in_words
-from ingestion.intake.corrections import NotToCorrect
-from ingestion.intake.quotas import OverQuota
-from ingestion.intake.registration import (
-    AtCapacity,
-    Fault,
-    Refused,
-    UploadedDocument,
-)
+from ingestion.intake.admission import AtCapacity, format_wait
+from ingestion.intake.corrections import CorrectionRefused
+from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
+from ingestion.intake.quotas import QuotaExceeded
+from ingestion.intake.registration import UploadedDocument
 from ingestion.models import Document, Draft, DraftFile, Packet
 from ingestion.reading.results import SUFFIXES
 from ingestion.rules.classification.classify import guess_type
@@ -43,7 +39,10 @@ ACCEPTED = tuple(SUFFIXES)
 PLAIN_ROWS = 4  # rows of the form without JavaScript, unless more are asked for
 _INPUT = re.compile(r"(?:file|type|person)-(\d{1,4})").fullmatch
 
-_FIELDS = {"document_type": "type", "person": "person"}  # of a Fault, to the inputs of a row
+_FIELDS = {
+    "document_type": "type",
+    "person": "person",
+}  # of a SubmissionFault, to the inputs of a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ class UploadForm:
     @property
     def most(self) -> int:
         """Files that it takes."""
-        return drafts.room(self.corrects)
+        return drafts.get_max_files(self.corrects)
 
     @property
     def replaces(self) -> bool:
@@ -107,7 +106,7 @@ class UploadForm:
 
     def open(self, asked: Mapping[str, str]) -> None:
         """As it was left; links to it may name the site, the type and the person of a document."""
-        self.draft = drafts.find(self.user, self.corrects)
+        self.draft = drafts.find_draft(self.user, self.corrects)
         self.token = self.draft.token if self.draft else uuid.uuid4().hex
         left = self.draft.site.site_id if self.draft and self.draft.site else ""
         self.site = self._chosen(asked.get("site", "") or left)
@@ -120,7 +119,7 @@ class UploadForm:
         sent = request.POST
         self.token = sent.get("token", "")
         self.site = self._chosen(sent.get("site", ""))
-        self.draft = drafts.begin(self.user, self.token, self.corrects)
+        self.draft = drafts.begin_draft(self.user, self.token, self.corrects)
         Draft.objects.filter(pk=self.draft.pk).update(site=self.site)
         for file in self.draft.files.all():
             _choose(file, sent, f"k{file.pk}")
@@ -128,7 +127,7 @@ class UploadForm:
         numbers = sorted({int(match[1]) for match in matches if match})
         taken = [self._take(request, str(number)) for number in numbers]
         if removed := whole_number(sent.get("remove", "")):
-            drafts.remove(self.draft, removed)
+            drafts.remove_file(self.draft, removed)
         self._show([row for row in taken if row])
 
     def register(self) -> Packet | None:
@@ -138,19 +137,19 @@ class UploadForm:
         if self.problems or self.site is None or self.draft is None:
             return None
         try:
-            return drafts.send(
+            return drafts.submit_draft(
                 self.draft,
                 site=self.site,
                 files=[self._as_registered(row, row.file) for row in self.kept if row.file],
                 idempotency_key=self._key(),
             )
-        except Refused as refusal:
+        except SubmissionRefused as refusal:
             self.problems += [self._located(fault) for fault in refusal.faults]
         except AtCapacity as full:
             busy = _("SiteLedger is busy. Your files are saved. Submit the packet again in {wait}.")
-            message = busy.format(wait=in_words(full.retry_after))
+            message = busy.format(wait=format_wait(full.retry_after))
             self.problems.append(FormProblem("files", message, "at_capacity"))
-        except NotToCorrect as refusal:
+        except CorrectionRefused as refusal:
             self.problems.append(FormProblem("files", str(refusal), "not_to_correct"))
         return None
 
@@ -175,16 +174,16 @@ class UploadForm:
         if fault := explain_unacceptable(name, sent.size or 0):
             return self._left(number, name, fault, "unacceptable")
         try:
-            file, _is_new = drafts.keep(self.draft, name, sent)
-        except drafts.Full:
+            file, _is_new = drafts.add_file(self.draft, name, sent)
+        except drafts.DraftFull:
             return self._left(number, name, explain_left_out(self.most), "too_many")
-        except OverQuota as error:
+        except QuotaExceeded as error:
             return self._left(number, name, str(error), "over_quota")
         if file.pk in self.taken:
             message = _("This is the same file as {other}. It was added once.")
             return self._left(number, name, message.format(other=file.filename), "twice")
         self.taken.add(file.pk)
-        drafts.describe(file, kind, person)
+        drafts.declare_file(file, kind, person)
         return None
 
     def _left(self, number: str, name: str, why: str, code: str) -> UploadRow:
@@ -196,7 +195,7 @@ class UploadForm:
         until = time.monotonic() + settings.GUESS_SECONDS
         for row in self.kept:
             if row.file and time.monotonic() < until:
-                drafts.look(row.file)
+                drafts.suggest_file_type(row.file)
 
     def _own_problems(self) -> Iterator[FormProblem]:
         if self.site is None:
@@ -205,7 +204,7 @@ class UploadForm:
             first = f"file-{self.inputs[0].key}" if self.inputs else "files"
             yield FormProblem(first, _("Add at least one document."), "required")
         for row in self.kept:
-            if row.file and drafts.doubt(row.file, row.chosen_type):
+            if row.file and drafts.should_confirm_type(row.file, row.chosen_type):
                 detected, chosen = TYPES[row.file.guess], TYPES[row.chosen_type]
                 message = _(
                     "{file}: the detected type is {detected}, and you selected {chosen}. "
@@ -214,11 +213,11 @@ class UploadForm:
                 yield FormProblem(f"type-{row.key}", message, "looks_like_another")
 
     def _as_registered(self, row: UploadRow, file: DraftFile) -> UploadedDocument:
-        chosen, kept = row.chosen_type, drafts.content(file)
+        chosen, kept = row.chosen_type, drafts.get_spooled_file(file)
         overruled = file.guess if file.guess != chosen else ""
         return UploadedDocument(row.filename, chosen, row.person, kept, self.corrects, overruled)
 
-    def _located(self, fault: Fault) -> FormProblem:
+    def _located(self, fault: SubmissionFault) -> FormProblem:
         if not 1 <= fault.line <= len(self.kept):
             return FormProblem("files", fault.message, "not_registrable")
         row = self.kept[fault.line - 1]
@@ -239,7 +238,7 @@ def _typed(sent: Mapping[str, str], name: str, key: str) -> str:
 
 def _choose(file: DraftFile, sent: Mapping[str, str], key: str) -> None:
     if f"type-{key}" in sent:
-        drafts.describe(file, _typed(sent, "type", key), _typed(sent, "person", key))
+        drafts.declare_file(file, _typed(sent, "type", key), _typed(sent, "person", key))
 
 
 def explain_unacceptable(filename: str, size: int) -> str:

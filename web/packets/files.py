@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 
 from audit.change_tracking import form_errors
 from ingestion.intake import drafts, upload_sessions
-from ingestion.intake.quotas import MAX_PART_BYTES, NoRoom, OverQuota
+from ingestion.intake.quotas import MAX_PART_BYTES, QuotaExceeded, SpoolFull
 from ingestion.models import Document, Draft, DraftFile, Upload
 from sites import eligibility
 from web.documents.lookup import get_own_document
@@ -48,7 +48,7 @@ def draft_files(request: SignedIn) -> JsonResponse:
     """What has come; or, with POST, one more file: 201, and 200 for what had come already."""
     if request.method == "POST":
         return _keep(request)
-    draft = drafts.find(request.user, _corrected(request, request.GET.get("corrects", "")))
+    draft = drafts.find_draft(request.user, _corrected(request, request.GET.get("corrects", "")))
     kept = draft.files.all() if draft else ()
     return JsonResponse({"files": [_out(each) for each in kept]})
 
@@ -57,7 +57,7 @@ def draft_files(request: SignedIn) -> JsonResponse:
 def describe_file(request: SignedIn, pk: int) -> HttpResponse:
     """What its person says that it is."""
     said = request.POST
-    drafts.describe(_own(request, pk), said.get("type", ""), said.get("person", "").strip())
+    drafts.declare_file(_own(request, pk), said.get("type", ""), said.get("person", "").strip())
     return HttpResponse(status=204)
 
 
@@ -65,7 +65,7 @@ def describe_file(request: SignedIn, pk: int) -> HttpResponse:
 def detect_type(request: SignedIn, pk: int) -> JsonResponse:
     """What its pages say that it is. Takes seconds; `looked` is false where there was no time."""
     own = _own(request, pk)
-    drafts.look(own)
+    drafts.suggest_file_type(own)
     return JsonResponse(_out(own))
 
 
@@ -73,7 +73,7 @@ def detect_type(request: SignedIn, pk: int) -> JsonResponse:
 def remove_file(request: SignedIn, pk: int) -> HttpResponse:
     """Idempotent."""
     for own in _mine(request).filter(pk=pk).select_related("draft"):
-        drafts.remove(own.draft, pk)
+        drafts.remove_file(own.draft, pk)
     return HttpResponse(status=204)
 
 
@@ -95,16 +95,18 @@ def _take(request: SignedIn, upload_id: str) -> JsonResponse:
     upload = get_object_or_404(mine.select_related("draft"), pk=key)
     try:
         return _taken(upload)
-    except drafts.Full:
-        left = explain_left_out(drafts.room(upload.draft.corrects if upload.draft else None))
+    except drafts.DraftFull:
+        left = explain_left_out(
+            drafts.get_max_files(upload.draft.corrects if upload.draft else None)
+        )
         return _refused(request, upload.filename, left, "too_many")
-    except (upload_sessions.Incomplete, upload_sessions.NotAsDeclared):
+    except (upload_sessions.UploadIncomplete, upload_sessions.DigestMismatch):
         upload.refresh_from_db()
         return JsonResponse({"received": upload.offset}, status=409)
 
 
 def _taken(upload: Upload) -> JsonResponse:
-    kept, is_new = drafts.take(upload)
+    kept, is_new = drafts.add_finished_upload(upload)
     return JsonResponse(_out(kept) | {"token": kept.draft.token}, status=201 if is_new else 200)
 
 
@@ -118,14 +120,16 @@ def _keep_form(request: SignedIn) -> JsonResponse:
     name = request.POST.get("name", "") if part else sent.name or ""
     if fault := explain_unacceptable(name, part.whole if part else sent.size or 0):
         return _refused(request, name, fault, "unacceptable")
-    draft = drafts.begin(request.user, request.POST.get("token", ""), corrected)
+    draft = drafts.begin_draft(request.user, request.POST.get("token", ""), corrected)
     try:
         if part:
             return _keep_part(draft, part, name, sent)
-        kept, is_new = drafts.keep(draft, name, sent)
-    except drafts.Full:
-        return _refused(request, name, explain_left_out(drafts.room(corrected)), "too_many")
-    except OverQuota as error:
+        kept, is_new = drafts.add_file(draft, name, sent)
+    except drafts.DraftFull:
+        return _refused(
+            request, name, explain_left_out(drafts.get_max_files(corrected)), "too_many"
+        )
+    except QuotaExceeded as error:
         return _over_quota(request, name, error)
     return JsonResponse(_out(kept) | {"token": draft.token}, status=201 if is_new else 200)
 
@@ -142,10 +146,10 @@ def _keep_part(
             key = uuid5(_PARTS, f"{draft.pk}/{part.upload}")
             upload = drafts.begin_upload(draft, name, part.whole, key=key)
         if upload.offset < upload.length:
-            upload = upload_sessions.append(upload, part.offset, sent.chunks())
-    except upload_sessions.WrongOffset as error:
+            upload = upload_sessions.append_part(upload, part.offset, sent.chunks())
+    except upload_sessions.OffsetConflict as error:
         return JsonResponse({"received": error.received}, status=409)
-    except (upload_sessions.TooLong, upload_sessions.Gone, IntegrityError):
+    except (upload_sessions.PartTooLong, upload_sessions.UploadNotFound, IntegrityError):
         return JsonResponse({"received": 0}, status=409)
     if upload.offset < upload.length:
         said = {"received": upload.offset, "token": draft.token}
@@ -167,8 +171,8 @@ def _part(request: SignedIn, size: int) -> FormPart | None:
     return FormPart(upload, offset, whole)
 
 
-def _over_quota(request: SignedIn, name: str, error: OverQuota) -> JsonResponse:
-    if isinstance(error, NoRoom):  # the script tries again by itself
+def _over_quota(request: SignedIn, name: str, error: QuotaExceeded) -> JsonResponse:
+    if isinstance(error, SpoolFull):  # the script tries again by itself
         return JsonResponse({"message": str(error)}, status=507)
     return _refused(request, name, str(error), "over_quota")
 

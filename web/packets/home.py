@@ -31,7 +31,7 @@ def home(request: SignedIn) -> HttpResponse:
     own_sites = Site.objects.of(request.user)
     context = {
         "has_site": own_sites.exists(),
-        "silent": work_status.silent(own_sites),
+        "silent": work_status.find_silent_portal_sites(own_sites),
         "waiting": list_needing_action(waiting),
         "waiting_count": waiting.count(),
         "page": page,

@@ -12,8 +12,8 @@ from django.utils.cache import get_conditional_response
 from ingestion import notifications
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.processes import host_heartbeat
-from ingestion.documents.site_readiness import readiness_of
-from ingestion.documents.transitions import By
+from ingestion.documents.site_readiness import get_readiness
+from ingestion.documents.transitions import Actor
 from ingestion.intake import receipts
 from ingestion.models import Document, Extraction, Packet
 from sites.models import User
@@ -48,9 +48,9 @@ def packet_page(request: SignedIn, reference: str) -> HttpResponse:
 def download_receipt(request: SignedIn, reference: str) -> HttpResponse:
     """What was received, as a PDF. That somebody has it is on record."""
     packet = _visible(request.user, reference)
-    drawn = receipts.drawn(packet)
+    drawn = receipts.render_receipt(packet)
     if request.method == "GET":
-        receipts.record_download(packet, by=By(request.user.actor, request.user.role))
+        receipts.record_download(packet, by=Actor(request.user.actor, request.user.role))
     name = f'attachment; filename="{packet.reference}-receipt.pdf"'
     headers = {"Content-Disposition": name}
     return HttpResponse(drawn, content_type="application/pdf", headers=headers)
@@ -105,7 +105,7 @@ def _results(packet: Packet, person: User, *, has_worker: bool) -> dict[str, obj
 def _gaps(packet: Packet, documents: list[Document], person: User) -> list[DocumentConflict]:
     """Those of the site that a document of this packet is part of."""
     own = {document.pk for document in documents}
-    stand = readiness_of(packet.site)
+    stand = get_readiness(packet.site)
     found = [gap for gap in stand.gaps if own & {gap.one.key, gap.other.key if gap.other else 0}]
     return list_conflicts(stand, found, for_staff=person.is_staff)
 

@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from audit.change_tracking import form_errors
-from ingestion.documents.site_readiness import readiness_of
+from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import corrections, drafts
 from ingestion.models import Draft, Packet
 from ingestion.operations import work_status
@@ -64,8 +64,8 @@ def upload_correction(request: SignedIn, pk: int) -> HttpResponse:
     form = UploadForm(request.user, list(sites.select_related("study")), corrects=document)
     if request.method == "POST":
         return _sent(request, form)
-    if why := corrections.refusal(document):
-        newer = corrections.correction(document) or corrections.newer_version(document)
+    if why := corrections.explain_refusal(document):
+        newer = corrections.find_correction(document) or corrections.find_newer_version(document)
         context = {"document": document, "why": why, "newer": newer}
         return render(request, "documents/correction_refused.html", context, status=409)
     form.open({"type": document.document_type, "person": declared_person_of(document)})
@@ -77,7 +77,9 @@ def _upload_not_allowed(request: SignedIn, missing: Sequence[eligibility.Missing
 
 
 def _sent(request: SignedIn, form: UploadForm) -> HttpResponse:
-    if not request.FILES and (packet := drafts.sent(request.user, request.POST.get("token", ""))):
+    if not request.FILES and (
+        packet := drafts.find_sent_packet(request.user, request.POST.get("token", ""))
+    ):
         return _accepted(request, packet)
     form.read(request)
     if "remove" in request.POST:
@@ -107,9 +109,9 @@ def _drawn(request: SignedIn, form: UploadForm, status: int = 200) -> HttpRespon
     panel = {
         "sites": form.sites,
         "chosen_site": form.site,
-        "needs": form.site and list_requirements(readiness_of(form.site)),
+        "needs": form.site and list_requirements(get_readiness(form.site)),
         "is_silent": form.site
-        and work_status.silent(Site.objects.filter(pk=form.site.pk)).exists(),
+        and work_status.find_silent_portal_sites(Site.objects.filter(pk=form.site.pk)).exists(),
     }
     if request.headers.get("X-Fragment"):
         return render(request, "packets/_required_documents.html", panel)

@@ -17,7 +17,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from ingestion.documents import downloads
 from ingestion.models import Action, Document
 from ingestion.review import assignments, decisions
-from ingestion.review.decision_rules import RULES, open_to
+from ingestion.review.decision_rules import RULES, list_permitted_actions
 from ingestion.review.decisions import DecisionRefused
 from ingestion.rules.finding_texts import reason
 from web.review.forms import ReviewDecisionForm
@@ -28,7 +28,7 @@ from web.shell.request_limits import whole_number
 MAX_DOCUMENTS_AT_ONCE = 50  # documents at a time: what one page of the queue shows
 
 
-@page(CHANGE, permission=downloads.REVIEWS)
+@page(CHANGE, permission=downloads.REVIEW_PERMISSION)
 @sensitive_post_parameters("password")
 def decide_together(request: SignedIn) -> HttpResponse:
     chosen = _chosen(request)
@@ -96,7 +96,7 @@ def _chosen(request: SignedIn) -> list[Document]:
     given = [key for key in keys if key is not None][:MAX_DOCUMENTS_AT_ONCE]
     rows = Document.objects.filter(pk__in=given).order_by("settled_at", "pk")
     rows = rows.select_related("site", "packet", "batch").prefetch_related("findings")
-    return [each for each in rows if Action.RETURN in open_to(request.user, each)]
+    return [each for each in rows if Action.RETURN in list_permitted_actions(request.user, each)]
 
 
 def _joined(versions: dict[int, str]) -> str:

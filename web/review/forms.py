@@ -8,10 +8,10 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
 from ingestion.intake import declarations
-from ingestion.intake.declarations import Declared
+from ingestion.intake.declarations import Declaration
 from ingestion.models import Action, Document
-from ingestion.review.assignments import Wanted
-from ingestion.review.decision_rules import REASONS, must_be_signed, tells_site
+from ingestion.review.assignments import QueueFilter
+from ingestion.review.decision_rules import REASON_LABELS, is_note_for_site, must_be_signed
 from ingestion.review.decisions import MAX_TEXT_LENGTH, DecisionInput, find_successors
 from ingestion.rules.codes import CODES, Disposition
 from ingestion.rules.finding_texts import reason
@@ -57,11 +57,11 @@ class FilterForm(PlainForm):
         ],
     )
 
-    def wanted(self, person: User) -> Wanted:
+    def wanted(self, person: User) -> QueueFilter:
         self.is_valid()
         given = self.cleaned_data
         only = given.get("only")
-        return Wanted(
+        return QueueFilter(
             rejected=given.get("what") == REJECTED,
             code=given.get("code", ""),
             site=given.get("site", "").strip(),
@@ -83,7 +83,7 @@ class ReviewDecisionForm(SignedForm):
     person = person_field()
     reason_code = forms.ChoiceField(
         label=_("Reason"),
-        choices=[("", _("Select a reason")), *REASONS.items()],
+        choices=[("", _("Select a reason")), *REASON_LABELS.items()],
         help_text=_("Recorded in the audit trail."),
     )
     note = forms.CharField(
@@ -118,14 +118,14 @@ class ReviewDecisionForm(SignedForm):
         self, action: Action, documents: Iterable[Document], *args: Any, **options: Any
     ) -> None:
         self.action, (document, *_) = action, documents
-        now = Declared.of(document)
+        now = Declaration.of(document)
         declared = {"document_type": now.document_type, "person": now.person}
         super().__init__(*args, initial=declared | options.pop("initial", {}), **options)
         self.document = document
         self.is_signed = must_be_signed(action)
-        told = {"reason_code", "note"} if tells_site(action, document.state) else {"reason"}
+        told = {"reason_code", "note"} if is_note_for_site(action, document.state) else {"reason"}
         asked = told | _ASKED.get(action, set()) | {"made_on"}
-        if not declarations.takes_person(document):
+        if not declarations.can_declare_person(document):
             asked -= {"person"}
         if self.is_signed:
             asked |= set(SignedForm.base_fields)
@@ -145,15 +145,15 @@ class ReviewDecisionForm(SignedForm):
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
         if self.action is Action.REDECLARE and not self.has_error("document_type"):
-            field, sentence = declarations.fault(self.document, self._declared)
+            field, sentence = declarations.find_fault(self.document, self._declared)
             if sentence:
                 self.add_error(field, sentence)
         return given
 
     @property
-    def _declared(self) -> Declared:
+    def _declared(self) -> Declaration:
         given = self.cleaned_data
-        return Declared(given.get("document_type", ""), given.get("person", "").strip())
+        return Declaration(given.get("document_type", ""), given.get("person", "").strip())
 
     @property
     def decision_input(self) -> DecisionInput:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from ingestion.core.states import DocumentState
-from ingestion.documents.site_readiness import readiness_of
+from ingestion.documents.site_readiness import get_readiness
 from ingestion.models import Document
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.names import is_same_person, may_be_same_person
@@ -89,7 +89,7 @@ def _compared(read: str, declared: str, *, is_sure: bool) -> tuple[StateDisplay 
 
 def _registered(document: Document) -> list[str]:
     """Return the names on the filed form, signature page and delegation log of the site."""
-    papers = readiness_of(document.site).papers
+    papers = get_readiness(document.site).papers
     filed = [
         paper
         for paper in papers

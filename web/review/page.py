@@ -10,7 +10,7 @@ from ingestion.documents import downloads
 from ingestion.intake import corrections
 from ingestion.models import Document
 from ingestion.review import assignments, decisions
-from ingestion.review.decision_rules import is_own
+from ingestion.review.decision_rules import is_submitter
 from web.documents.decision_display import list_choices, list_signed_decisions
 from web.documents.extracted_fields import (
     describe_reading,
@@ -32,7 +32,7 @@ from web.shell.request_limits import whole_number
 WAITS = (DocumentState.IN_REVIEW, DocumentState.REJECTED)
 
 
-@page(READ, permission=downloads.REVIEWS)
+@page(READ, permission=downloads.REVIEW_PERMISSION)
 def review_page(request: SignedIn, pk: int) -> HttpResponse:
     document = get_reviewed_document(pk)
     page, pages = _page(request, document)
@@ -50,16 +50,18 @@ def review_page(request: SignedIn, pk: int) -> HttpResponse:
         "zoom": zoom,
         "picture": build_marked_page_image(request.user, document, current, page, zoom),
         "remarks": describe_findings(document, for_staff=True),
-        "newer": corrections.correction(document),
+        "newer": corrections.find_correction(document),
         "extracted": list_extracted_values(document),
         "names": compared_names(document),
         "ways": describe_reading(last) if last else [],
         "versions": Document.objects.filter(site=document.site, doc_id=document.doc_id),
         "signed": list_signed_decisions(document),
         "choices": list_choices(request.user, document),
-        "is_own": is_own(request.user, document),
+        "is_own": is_submitter(request.user, document),
         "version": decisions.get_version(document),
-        "looking": assignments.opened(document, request.user) if document.state in WAITS else None,
+        "looking": assignments.record_opening(document, request.user)
+        if document.state in WAITS
+        else None,
         "place": place,
         "length": length,
         "before": before,
@@ -69,7 +71,7 @@ def review_page(request: SignedIn, pk: int) -> HttpResponse:
     return render(request, "review/page.html", context)
 
 
-@page(CHANGE, permission=downloads.REVIEWS)
+@page(CHANGE, permission=downloads.REVIEW_PERMISSION)
 def assign_to_me(request: SignedIn, pk: int) -> HttpResponse:
     document = get_reviewed_document(pk)
     if assignments.assign(document, request.user, by=request.user):

@@ -11,7 +11,7 @@ from django.utils import timezone
 from ingestion.documents import downloads
 from ingestion.models import Document, ReviewRequest
 from ingestion.review import assignments
-from ingestion.review.assignments import Wanted
+from ingestion.review.assignments import QueueFilter
 from ingestion.rules.finding_texts import reason
 from sites.models import User
 from web.review.forms import FilterForm
@@ -32,11 +32,11 @@ class QueueRow:
     assigned_to: User | None
 
 
-@page(READ, permission=downloads.REVIEWS)
+@page(READ, permission=downloads.REVIEW_PERMISSION)
 def review_queue(request: SignedIn) -> HttpResponse:
     form = FilterForm(request.GET)
     wanted = form.wanted(request.user)
-    waiting = assignments.queue(wanted)
+    waiting = assignments.filter_queue(wanted)
     page = Paginator(waiting, DOCUMENTS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "form": form,
@@ -46,14 +46,14 @@ def review_queue(request: SignedIn) -> HttpResponse:
         "is_rejected": wanted.rejected,
         "is_filtered": form.is_narrowed,
         "one_code": wanted.code,
-        "waiting": assignments.waiting(),
+        "waiting": assignments.count_waiting(),
     }
     return render(request, "review/queue.html", context)
 
 
 def build_queue_row(document: Document) -> QueueRow:
     since = document.settled_at or document.received_at
-    due = assignments.due_at(since)
+    due = assignments.compute_due_at(since)
     open_requests = [each for each in document.review_requests.all() if not each.answered_at]
     held = getattr(document, "assignment", None)
     return QueueRow(
@@ -73,12 +73,14 @@ def without_page(query: QueryDict) -> str:
     return kept.urlencode()
 
 
-def find_neighbours(document: Document, wanted: Wanted) -> tuple[int, int, int | None, int | None]:
+def find_neighbours(
+    document: Document, wanted: QueueFilter
+) -> tuple[int, int, int | None, int | None]:
     """Its place in the queue from 1, how long that is, and the keys before and behind it.
 
     Place 0: it does not wait here any more; then the first of the queue comes next.
     """
-    keys = list(assignments.queue(wanted).values_list("pk", flat=True))
+    keys = list(assignments.filter_queue(wanted).values_list("pk", flat=True))
     if document.pk not in keys:
         return 0, len(keys), None, keys[0] if keys else None
     at = keys.index(document.pk)

@@ -17,15 +17,15 @@ from ingestion.documents import downloads
 from ingestion.intake import corrections
 from ingestion.models import Action, Decision, Document
 from ingestion.review import assignments, decisions
-from ingestion.review.assignments import Wanted
-from ingestion.review.decision_rules import AFTERWARDS, RULES, open_to
+from ingestion.review.assignments import QueueFilter
+from ingestion.review.decision_rules import ACTIONS_ON_FILED, RULES, list_permitted_actions
 from ingestion.review.decisions import DecisionConflict, DecisionRefused
 from web.review.forms import ReviewDecisionForm
 from web.review.page import get_reviewed_document
 from web.shell.access import FORM, SignedIn, page
 
 
-@page(FORM, permission=downloads.REVIEWS)
+@page(FORM, permission=downloads.REVIEW_PERMISSION)
 @sensitive_post_parameters("password")
 def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
     document, action = get_reviewed_document(pk), _action(request)
@@ -35,7 +35,7 @@ def sign_decision(request: SignedIn, pk: int) -> HttpResponse:
     )
     if form.data.get("made_on", made_on) != decisions.get_version(document):
         return _overtaken(request, document, form, document.qa_decisions.order_by("pk").last())
-    if action not in open_to(request.user, document):
+    if action not in list_permitted_actions(request.user, document):
         raise PermissionDenied
     if form.is_valid() and (by := make_signature(request, form)):
         try:
@@ -88,9 +88,9 @@ def _decided(request: SignedIn, decision: Decision) -> HttpResponse:
 
 
 def _after(decision: Decision) -> str:
-    if decision.action in AFTERWARDS:
+    if decision.action in ACTIONS_ON_FILED:
         return reverse("document", args=[decision.document_id])
-    following = assignments.queue(Wanted()).values_list("pk", flat=True).first()
+    following = assignments.filter_queue(QueueFilter()).values_list("pk", flat=True).first()
     return reverse("review", args=[following]) if following else reverse("review_queue")
 
 
@@ -102,7 +102,7 @@ def _overtaken(
     context = {
         "document": get_reviewed_document(document.pk),
         "decision": decision,
-        "newer": None if decision else corrections.correction(document),
+        "newer": None if decision else corrections.find_correction(document),
         "typed": next(filter(None, typed), ""),
     }
     return render(request, _template(request, "conflict"), context, status=409)
@@ -111,7 +111,7 @@ def _overtaken(
 def _shown(
     request: SignedIn, document: Document, form: ReviewDecisionForm, *, status: int
 ) -> HttpResponse:
-    is_afterwards = form.action in AFTERWARDS
+    is_afterwards = form.action in ACTIONS_ON_FILED
     context = {
         "document": document,
         "form": form,

@@ -60,7 +60,7 @@ ITEMS = (
         _("Review"),
         "review_queue",
         _staff_with("ingestion.review_document"),
-        waiting=lambda _user: assignments.waiting(),
+        waiting=lambda _user: assignments.count_waiting(),
     ),
     NavigationItem(
         _("Records"),

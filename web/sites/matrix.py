@@ -20,7 +20,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from audit.files.csv_export import escape_formula
-from ingestion.documents.site_readiness import Readiness, readiness
+from ingestion.documents.site_readiness import SiteReadiness, get_readiness_by_site
 from ingestion.models import SiteSummary
 from ingestion.models.requirements import type_name
 from ingestion.operations import site_summaries
@@ -56,7 +56,7 @@ class MatrixCell:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    stand: Readiness
+    stand: SiteReadiness
     cells: Sequence[MatrixCell | None]  # None: not required there
 
 
@@ -110,22 +110,22 @@ class SiteFilterForm(forms.Form):
 class SiteSelection:
     """The selected sites, in the order of the list: computed now, or by their last summaries."""
 
-    sites: Sequence[Readiness] | QuerySet[Site]
+    sites: Sequence[SiteReadiness] | QuerySet[Site]
     as_of: datetime | None  # None: counted just now
 
     def page(self, number: str | None) -> Page[Any]:
         return Paginator(self.sites, SITES_PER_PAGE).get_page(number)
 
-    def stands(self, sites: Iterable[Any]) -> list[Readiness]:
+    def stands(self, sites: Iterable[Any]) -> list[SiteReadiness]:
         if self.as_of is None:
             return list(sites)
         rows = list(sites)
-        found = readiness(rows)
+        found = get_readiness_by_site(rows)
         return [found[site.pk] for site in rows]
 
-    def in_pages(self) -> Iterator[list[Readiness]]:
+    def in_pages(self) -> Iterator[list[SiteReadiness]]:
         rows = list(self.sites)
-        for page in site_summaries.batched(rows, SITES_PER_PAGE):
+        for page in site_summaries.split_into_batches(rows, SITES_PER_PAGE):
             yield self.stands(page)
 
 
@@ -134,34 +134,40 @@ def select_sites(sites: "QuerySet[Site]", wishes: SiteFilterForm) -> SiteSelecti
     places = wishes.of_places(sites).select_related("study")
     few = list(places.order_by("site_id")[: SITES_PER_PAGE + 1])
     if len(few) <= SITES_PER_PAGE:
-        stands = [stand for stand in readiness(few).values() if _is_wished(stand, wishes.given)]
+        stands = [
+            stand
+            for stand in get_readiness_by_site(few).values()
+            if _is_wished(stand, wishes.given)
+        ]
         return SiteSelection(sorted(stands, key=_part), None)
     today = timezone.now().date()
     if "incomplete" in wishes.given:
-        places = site_summaries.incomplete(places)
+        places = site_summaries.filter_incomplete(places)
     if "due" in wishes.given:
-        places = site_summaries.due(places, today, DUE_SOON)
+        places = site_summaries.filter_expiring(places, today, DUE_SOON)
     counted = SiteSummary.objects.aggregate(Min("counted_at"))["counted_at__min"]
-    return SiteSelection(site_summaries.least_complete_first(places), counted or timezone.now())
+    return SiteSelection(site_summaries.order_by_completeness(places), counted or timezone.now())
 
 
-def _is_wished(stand: Readiness, given: Mapping[str, Any]) -> bool:
+def _is_wished(stand: SiteReadiness, given: Mapping[str, Any]) -> bool:
     today = timezone.now().date()
     is_left_out = "incomplete" in given and stand.is_complete
-    return not is_left_out and ("due" not in given or site_summaries.is_due(stand, today, DUE_SOON))
+    return not is_left_out and (
+        "due" not in given or site_summaries.is_expiring(stand, today, DUE_SOON)
+    )
 
 
-def _part(stand: Readiness) -> tuple[float, str]:
+def _part(stand: SiteReadiness) -> tuple[float, str]:
     return (stand.met / len(stand.required) if stand.required else 1.0), stand.site.site_id
 
 
-def build_matrix(stands: Sequence[Readiness], needed: Sequence[str], reader: User) -> Matrix:
+def build_matrix(stands: Sequence[SiteReadiness], needed: Sequence[str], reader: User) -> Matrix:
     """Return the rows of the matrix. `needed` are the document types that have a column."""
     names = [type_name(kind) for kind in needed]
     return Matrix(names, [MatrixRow(stand, _cells(stand, needed, reader)) for stand in stands])
 
 
-def _cells(stand: Readiness, needed: Sequence[str], reader: User) -> list[MatrixCell | None]:
+def _cells(stand: SiteReadiness, needed: Sequence[str], reader: User) -> list[MatrixCell | None]:
     own: dict[str, list[RequirementLine]] = {}
     for line in list_requirements(stand):
         own.setdefault(line.kind, []).append(line)

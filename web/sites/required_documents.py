@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from ingestion.core.states import DocumentState
-from ingestion.documents.site_readiness import Readiness, readiness_of
+from ingestion.documents.site_readiness import SiteReadiness, get_readiness
 from ingestion.models import Document
 from ingestion.models.requirements import type_name
 from ingestion.rules.document_types import TYPES
@@ -60,7 +60,7 @@ class DocumentConflict:
 @page(READ)
 def site_page(request: SignedIn, site_id: str) -> HttpResponse:
     visible = Site.objects.visible_to(request.user).select_related("study")
-    stand = readiness_of(get_object_or_404(visible, site_id=site_id))
+    stand = get_readiness(get_object_or_404(visible, site_id=site_id))
     waiting = Document.objects.needing_site().filter(site=stand.site)
     context = {
         "stand": stand,
@@ -72,12 +72,12 @@ def site_page(request: SignedIn, site_id: str) -> HttpResponse:
     return render(request, "sites/page.html", context)
 
 
-def list_requirements(stand: Readiness) -> list[RequirementLine]:
+def list_requirements(stand: SiteReadiness) -> list[RequirementLine]:
     return [_line(each, stand) for each in stand.required]
 
 
 def list_conflicts(
-    stand: Readiness, gaps: Iterable[Gap], *, for_staff: bool
+    stand: SiteReadiness, gaps: Iterable[Gap], *, for_staff: bool
 ) -> list[DocumentConflict]:
     rows = stand.documents
     return [
@@ -91,7 +91,7 @@ def list_conflicts(
     ]
 
 
-def _line(each: DocumentRequirement, stand: Readiness) -> RequirementLine:
+def _line(each: DocumentRequirement, stand: SiteReadiness) -> RequirementLine:
     kind = TYPES.get(each.kind)
     display, word = _display_of(each)
     form = each.named_on if each.standing is RequirementStatus.MISSING else None

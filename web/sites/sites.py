@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from ingestion.documents.site_readiness import kinds
+from ingestion.documents.site_readiness import list_required_types
 from ingestion.models import Document, SiteSummary
 from ingestion.operations import metrics as counted
 from ingestion.rules.finding_texts import reason
@@ -44,7 +44,9 @@ def required_documents_page(request: SignedIn) -> HttpResponse:
     page = found.page(request.GET.get("page"))
     stands = found.stands(page)
     context = {
-        "matrix": build_matrix(stands, kinds([stand.site for stand in stands]), request.user),
+        "matrix": build_matrix(
+            stands, list_required_types([stand.site for stand in stands]), request.user
+        ),
         "wishes": wishes,
         "page": page,
         "as_of": found.as_of,
@@ -58,7 +60,7 @@ def required_documents_page(request: SignedIn) -> HttpResponse:
 def required_documents_csv(request: SignedIn) -> StreamingHttpResponse:
     visible = Site.objects.visible_to(request.user)
     wishes = SiteFilterForm(request.GET, visible)
-    needed = kinds(list(wishes.of_places(visible)))
+    needed = list_required_types(list(wishes.of_places(visible)))
     lines = generate_csv(select_sites(visible, wishes), needed, request.user)
     answer = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     named = f"required-documents-{timezone.now():%Y-%m-%d}.csv"
@@ -100,22 +102,22 @@ def _documents(
 
 
 def _of_documents(documents: "QuerySet[Document]", since: datetime) -> dict[str, Any]:
-    timeliness = counted.timeliness(documents, since)
-    codes = counted.rejections_by_code(documents, since)
-    sites = counted.rejections_by_site(documents, since, MAX_SITES_IN_CHART)
+    timeliness = counted.measure_timeliness(documents, since)
+    codes = counted.count_rejections_by_code(documents, since)
+    sites = counted.count_rejections_by_site(documents, since, MAX_SITES_IN_CHART)
     return {
         "timeliness": timeliness,
         "timeliness_bars": charts.build_bars(
             [(n, v, "") for n, v in timeliness.steps.items()], "c1"
         ),
-        "first_pass": counted.first_pass(documents, since),
+        "first_pass": counted.measure_first_pass(documents, since),
         "rejected": sum(codes.values()),
         "code_bars": charts.build_bars([(reason(code), n, "") for code, n in codes.items()], "c2"),
         "site_bars": _site_bars(sites),
     }
 
 
-def _site_bars(sites: Sequence[counted.OfSite]) -> list[Bar]:
+def _site_bars(sites: Sequence[counted.SiteRejections]) -> list[Bar]:
     most = max((site.rejected for site in sites), default=0)
     return [
         Bar(
@@ -144,7 +146,7 @@ class Completeness:
 
     @property
     def percent(self) -> int | None:
-        return counted.share(self.met, self.needed)
+        return counted.compute_percentage(self.met, self.needed)
 
 
 def _completeness(places: "QuerySet[Site]") -> Completeness:
@@ -176,7 +178,7 @@ def _summed(places: "QuerySet[Site]") -> tuple[int, int, int, int]:
 def _complete_bar(site: Site, met: int, needed: int) -> Bar:
     return Bar(
         f"{site.site_id} {site.name}",
-        filled=counted.share(met, needed) or 0,
+        filled=counted.compute_percentage(met, needed) or 0,
         text=_("{n} of {total}").format(n=met, total=needed),
         url=reverse("required_of", args=[site.site_id]),
     )

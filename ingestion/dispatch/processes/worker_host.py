@@ -47,7 +47,7 @@ def run_tick() -> str:
     """
     if recovered := recovery.recover_orphans():
         logger.warning("%s", recovered)
-    batches.carry_out_cancelling()
+    batches.continue_cancellations()
     completion_polls.poll_due_batches()
     background_jobs.maintain_jobs()
     sign_in_log.enter_failures()

@@ -21,14 +21,14 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, dry_run: bool = False, **options: Any) -> None:
-        active = alarms.look().alarms if dry_run else alerts.look()
+        active = alarms.find_alarms().alarms if dry_run else alerts.update_alerts()
         for alarm in active:
             self.stdout.write(f"{alarm.key}: {alarm.said}\n  {alarm.do}")
         if not active:
             self.stdout.write("No alarm is active.")
         if dry_run:
             return
-        if not alerts.channels():
+        if not alerts.list_channels():
             self.stdout.write("No message was sent: set ALERT_EMAILS or ALERT_WEBHOOK.")
-        if errors := alerts.deliver(is_asked_for=True):
+        if errors := alerts.deliver_due(is_asked_for=True):
             raise CommandError(" ".join(dict.fromkeys(errors)))

@@ -11,8 +11,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
-from ingestion.backup.contents import BackupProblem
-from ingestion.backup.making import Made, make
+from ingestion.backup.contents import BackupError
+from ingestion.backup.making import CreatedBackup, create_backup
 from ingestion.core.errors import StorageUnavailable
 
 NOT_INCLUDED = (
@@ -35,8 +35,8 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, target: Path, **_options: Any) -> None:
         try:
-            made = make(target.resolve(), actor="system:backup")
-        except (BackupProblem, StorageUnavailable, OSError, Error) as error:
+            made = create_backup(target.resolve(), actor="system:backup")
+        except (BackupError, StorageUnavailable, OSError, Error) as error:
             message = f"No backup was made: {str(error).strip()}"
             raise CommandError(message, returncode=2) from error
         self.stdout.write(_summary(made))
@@ -49,7 +49,7 @@ class Command(BaseCommand):
             sys.exit(1)
 
 
-def _summary(made: Made) -> str:
+def _summary(made: CreatedBackup) -> str:
     manifest = made.manifest
     return (
         f"{made.folder}: {manifest.files:,} files, {manifest.bytes / 1e6:,.1f} MB "

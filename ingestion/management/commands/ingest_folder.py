@@ -7,7 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from audit.ledger.actors import OPERATIONS
-from ingestion.intake import registration
+from ingestion.intake import manifest, registration
+from ingestion.intake.submission import Submission
 from ingestion.management import waiting
 from ingestion.models import PRIORITIES, BatchSource
 from sites.models import Site
@@ -31,7 +32,7 @@ class Command(BaseCommand):
         found = Site.objects.filter(site_id=site).first()
         if found is None:
             raise CommandError(f"there is no site {site!r}; load it with load_sites first")
-        submission = registration.Submission(
+        submission = Submission(
             BatchSource.FOLDER,
             "system:ingest_folder",
             OPERATIONS,
@@ -42,6 +43,6 @@ class Command(BaseCommand):
             batch = waiting.submit_or_fail(
                 lambda: registration.register_folder(folder, found, submission)
             )
-        except (registration.Refused, OSError) as error:
+        except (manifest.SubmissionRefused, OSError) as error:
             raise CommandError(f"{folder} is refused, nothing was registered:\n{error}") from error
         waiting.report(batch, self, options)

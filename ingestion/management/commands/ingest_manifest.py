@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from audit.ledger.actors import OPERATIONS
 from ingestion.intake import manifest, registration
+from ingestion.intake.submission import Submission
 from ingestion.management import waiting
 from ingestion.models import PRIORITIES, BatchSource
 
@@ -26,15 +27,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: Path, dry_run: bool, **options: Any) -> None:
         try:
-            descriptors = manifest.read(file.read_text(encoding="utf-8"))
-        except manifest.Refused as refused:
+            descriptors = manifest.read_manifest(file.read_text(encoding="utf-8"))
+        except manifest.SubmissionRefused as refused:
             raise _refused(file, refused) from refused
         except (OSError, UnicodeDecodeError) as error:
             raise CommandError(f"{file} cannot be read: {error}") from error
         if dry_run:
             self.stdout.write(f"{len(descriptors)} documents would be registered.")
             return
-        submission = registration.Submission(
+        submission = Submission(
             BatchSource.MANIFEST,
             "system:ingest_manifest",
             OPERATIONS,
@@ -45,12 +46,12 @@ class Command(BaseCommand):
             batch = waiting.submit_or_fail(
                 lambda: registration.register_manifest(descriptors, submission)
             )
-        except manifest.Refused as refused:
+        except manifest.SubmissionRefused as refused:
             raise _refused(file, refused) from refused
         waiting.report(batch, self, options)
 
 
-def _refused(file: Path, refused: manifest.Refused) -> CommandError:
+def _refused(file: Path, refused: manifest.SubmissionRefused) -> CommandError:
     n = len(refused.faults)
     faults = "1 fault" if n == 1 else f"{n} faults"
     return CommandError(f"{file} is refused, nothing was registered; {faults}:\n{refused}")

@@ -12,9 +12,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
 from ingestion.storage import object_locks
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from ingestion.storage.buckets import BucketArchive
-from ingestion.storage.object_locks import Followed
+from ingestion.storage.object_locks import LockUpdateResult
 from sites.models import Study
 
 
@@ -30,12 +30,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, study: str, dry_run: bool, **options: Any) -> None:
         try:
-            followed = object_locks.follow(_find_studies(study), dry_run=dry_run)
+            followed = object_locks.update_locks(_find_studies(study), dry_run=dry_run)
         except Error as error:
             raise CommandError(
                 f"The database failed: {str(error).strip()}", returncode=2
             ) from error
-        if not isinstance(archive(), BucketArchive):
+        if not isinstance(get_archive(), BucketArchive):
             self.stdout.write("The archive is a folder: its files are always read-only.")
             return
         self.stdout.write(_summary(followed, dry_run=dry_run))
@@ -51,7 +51,7 @@ def _find_studies(protocol: str) -> list[int]:
     return keys
 
 
-def _summary(followed: Followed, *, dry_run: bool) -> str:
+def _summary(followed: LockUpdateResult, *, dry_run: bool) -> str:
     verb = "would be locked" if dry_run else "locked"
     lines = [f"{followed.looked_at:,} documents checked, {followed.locked:,} {verb} anew."]
     lines += [f"Refused: {sha256}: {why}" for sha256, why in followed.named.items()]

@@ -16,7 +16,7 @@ from ingestion.core.limiter import RequestRate
 from ingestion.core.ports import PortalTerms
 from ingestion.dispatch import portal_limit_rows
 from ingestion.dispatch.work_items import portal_terms_of
-from ingestion.sources.http.check import look
+from ingestion.sources.http.check import check_portal
 from sites.models import Site
 
 LEAD_SECONDS = 0.25  # in which certificates and secrets are read before the first request
@@ -35,7 +35,9 @@ class Command(BaseCommand):
             raise CommandError(f"there is no site '{site}'")
         terms = portal_terms_of(found.portal)
         self.stdout.write(f"Portal {terms.key} of site {site}, {terms.base_url}")
-        remarks = asyncio.run(look(terms, settings.INGEST_LIMITS, waits=self._reserve_waits(terms)))
+        remarks = asyncio.run(
+            check_portal(terms, settings.INGEST_LIMITS, waits=self._reserve_waits(terms))
+        )
         for remark in remarks:
             self.stdout.write(f"{'ok ' if remark.is_good else 'BAD'}  {remark.sentence}")
         if not all(remark.is_good for remark in remarks):

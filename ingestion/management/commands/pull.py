@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from audit.ledger.actors import OPERATIONS
-from ingestion.intake.portal_pull import NothingToPull, PortalSilent, pull
+from ingestion.intake.portal_pull import NothingToPull, PortalUnavailable, pull_site
 from ingestion.intake.submission import Submission
 from ingestion.management import waiting
 from ingestion.models import PRIORITIES, BatchSource
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             asks_for=found.site_id,
         )
         try:
-            batch = waiting.submit_or_fail(lambda: pull(found, submission))
-        except (NothingToPull, PortalSilent) as error:
+            batch = waiting.submit_or_fail(lambda: pull_site(found, submission))
+        except (NothingToPull, PortalUnavailable) as error:
             raise CommandError(f"{error}; nothing was registered") from error
         waiting.report(batch, self, options)

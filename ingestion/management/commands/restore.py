@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
 from ingestion.backup import restoring
-from ingestion.backup.contents import BackupProblem
-from ingestion.backup.restoring import Restored
+from ingestion.backup.contents import BackupError
+from ingestion.backup.restoring import RestoreResult
 from ingestion.core.errors import StorageUnavailable
 
 
@@ -38,8 +38,8 @@ class Command(BaseCommand):
             if verify_only:
                 self.stdout.write(_verify(place.resolve()))
                 return
-            restored = restoring.restore(place.resolve(), actor="system:restore")
-        except (BackupProblem, StorageUnavailable, OSError, Error) as error:
+            restored = restoring.restore_backup(place.resolve(), actor="system:restore")
+        except (BackupError, StorageUnavailable, OSError, Error) as error:
             message = f"Not restored: {str(error).strip()}"
             raise CommandError(message, returncode=2) from error
         self.stdout.write(_summary(restored))
@@ -49,14 +49,14 @@ class Command(BaseCommand):
 
 def _verify(place: Path) -> str:
     """Return what was verified. Raises BackupProblem."""
-    folder, manifest = restoring.look(place)
+    folder, manifest = restoring.inspect_backup(place)
     return (
         f"{folder}: all {manifest.files:,} files are unchanged since the backup was made, "
         f"{manifest.began_at}. Only a restore shows that they can be used."
     )
 
 
-def _summary(restored: Restored) -> str:
+def _summary(restored: RestoreResult) -> str:
     manifest = restored.manifest
     first = (
         f"{restored.folder} is restored, as of {manifest.began_at}: {restored.entries:,} "

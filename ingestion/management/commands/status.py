@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *args: Any, as_json: bool, **options: Any) -> None:
-        status = work_status.status() | {
+        status = work_status.get_status() | {
             "ring_unanswered": bool(wakeup.find_pending_wakeup()),
             "failed_tasks": Failure.objects.filter(success=False).count(),
         }

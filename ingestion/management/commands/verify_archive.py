@@ -14,18 +14,20 @@ from django.db import Error
 
 from ingestion.core.errors import StorageUnavailable
 from ingestion.storage import archive_verification
-from ingestion.storage.archive_verification import Fault, Stock
+from ingestion.storage.archive_verification import ArchiveFault, VerificationResult
 
 _LOCK = "corrected within a month, or now by `manage.py lock_archive` (this does no harm)"
 WHAT = {
-    Fault.MISSING: "MISSING, although a document says that it was stored",
-    Fault.CHANGED: "CHANGED: the bytes do not match the name",
-    Fault.UNREADABLE: "cannot be read",
-    Fault.WRITABLE: "is writable: protect it (chmod 444, Object Lock), and find out since when",
-    Fault.ORPHANED: "belongs to no document (this does no harm)",
-    Fault.SHORT: f"is locked in S3 for less than its study's retention: {_LOCK}",
-    Fault.UNHELD: f"has no legal hold in S3, and its study has one: {_LOCK}",
-    Fault.STILL_HELD: f"has a legal hold in S3 that was lifted: {_LOCK}",
+    ArchiveFault.MISSING: "MISSING, although a document says that it was stored",
+    ArchiveFault.CHANGED: "CHANGED: the bytes do not match the name",
+    ArchiveFault.UNREADABLE: "cannot be read",
+    ArchiveFault.WRITABLE: (
+        "is writable: protect it (chmod 444, Object Lock), and find out since when"
+    ),
+    ArchiveFault.ORPHANED: "belongs to no document (this does no harm)",
+    ArchiveFault.SHORT: f"is locked in S3 for less than its study's retention: {_LOCK}",
+    ArchiveFault.UNHELD: f"has no legal hold in S3, and its study has one: {_LOCK}",
+    ArchiveFault.STILL_HELD: f"has a legal hold in S3 that was lifted: {_LOCK}",
 }
 WHAT_TO_DO = (
     "What to do: keep the archive as it is, find out who could write to it, and restore the named\n"
@@ -46,14 +48,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         parts = (
-            archive_verification.of_the_night()
+            archive_verification.list_parts_of_day()
             if options["rolling"]
             else archive_verification.PARTS
         )
         is_shown = self.stderr.isatty() and not options["json"]
         progress = self._show_progress if is_shown else _hide_progress
         try:
-            stock = archive_verification.take_stock(
+            stock = archive_verification.verify_parts(
                 parts, asked_by="system:command", progress=progress
             )
         except (Error, StorageUnavailable, OSError) as error:
@@ -78,7 +80,7 @@ def _hide_progress(_done: int, _total: int) -> None:
     pass
 
 
-def _summary(stock: Stock) -> str:
+def _summary(stock: VerificationResult) -> str:
     first = f"{stock.files:,} files read in {stock.seconds:.1f} s"
     if stock.intact:
         first = f"The archive is intact: {first}."

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from ingestion.dispatch.processes.worker_host import HostProcess
-from ingestion.operations.alerts import Watchman
+from ingestion.operations.alerts import AlertMonitor
 from ingestion.storage.bucket_checks import BUCKETS
 
 
@@ -28,4 +28,4 @@ class Command(BaseCommand):
                 self.stdout.write("Working. Ctrl-C drains and stops.")
                 self.stdout.flush()
 
-        sys.exit(HostProcess(periodic=[Watchman().look]).run(ready=ready))
+        sys.exit(HostProcess(periodic=[AlertMonitor().look]).run(ready=ready))

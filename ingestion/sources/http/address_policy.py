@@ -56,7 +56,7 @@ async def system_resolver(host: str, port: int) -> list[str]:
     return [str(address[0]) for *_, address in found]
 
 
-def refuse_address(text: str, *, allow_private: bool) -> None:
+def check_address(text: str, *, allow_private: bool) -> None:
     """Raise OffLimits unless `text` is a public address, or a private one and these are allowed.
 
     Multicast, link-local and unspecified addresses, cloud metadata services and the forms of IPv6
@@ -84,7 +84,7 @@ def _bare(address: _Address) -> _Address:
     return address.sixtofour or address
 
 
-def refuse_numeric(host: str) -> None:
+def check_numeric_host(host: str) -> None:
     """Raises OffLimits for 2130706433, 0x7f.1, 0177.0.0.1: addresses dressed up as names."""
     last = host.rstrip(".").rpartition(".")[2].lower()
     if not (last.isdecimal() or last.startswith("0x")):
@@ -139,7 +139,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         raise OffLimits("a portal is not a socket on this machine")
 
     async def _checked(self, host: str, port: int, seconds: float | None) -> Sequence[str]:
-        refuse_numeric(host)
+        check_numeric_host(host)
         try:
             async with asyncio.timeout(seconds):
                 addresses = await self._resolve(host, port)
@@ -148,7 +148,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         except OSError as error:
             raise httpcore.ConnectError(f"{host} has no address: {error}") from error
         for address in addresses:  # one that is off limits spoils them all
-            refuse_address(address, allow_private=self._allow_private)
+            check_address(address, allow_private=self._allow_private)
         if not addresses:
             raise httpcore.ConnectError(f"{host} has no address")
         return addresses

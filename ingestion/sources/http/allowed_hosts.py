@@ -18,7 +18,7 @@ Origin = tuple[str, str, int]
 
 
 @lru_cache(maxsize=256)
-def parsed(address: str) -> httpx.URL:
+def parse_address(address: str) -> httpx.URL:
     """Raises OffLimits. Remembers the last ones: of one document it is asked more than once."""
     try:
         return httpx.URL(address)
@@ -26,14 +26,14 @@ def parsed(address: str) -> httpx.URL:
         raise OffLimits(f"this is no address: {error}") from error
 
 
-def origin(url: httpx.URL) -> Origin:
+def get_origin(url: httpx.URL) -> Origin:
     """Scheme, host and port: what credentials belong to (RFC 6454)."""
     host = url.raw_host.decode("ascii").lower()
     return url.scheme, host, url.port or DEFAULT_PORT.get(url.scheme, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Hosts:
+class AllowedHosts:
     """The portal's own host and those of its list, on the standard ports unless one is named."""
 
     home: Origin
@@ -45,18 +45,18 @@ class Hosts:
         """Raises OffLimits."""
         schemes = frozenset({"https", "http"} if terms.allow_http else {"https"})
         standard = {DEFAULT_PORT[scheme] for scheme in schemes}
-        home = origin(parsed(terms.base_url))
+        home = get_origin(parse_address(terms.base_url))
         places = {(home[1], port) for port in {home[2], *standard}}
         for entry in terms.allowed_hosts:
-            named = parsed(f"https://{entry}")
+            named = parse_address(f"https://{entry}")
             # Without a port, or with https's own, which the parser drops.
             ports = {named.port} if named.port else standard
-            places |= {(origin(named)[1], port) for port in ports}
+            places |= {(get_origin(named)[1], port) for port in ports}
         return cls(home, frozenset(places), schemes)
 
     def check(self, url: httpx.URL, *, came_from: httpx.URL | None = None) -> None:
         """Raises OffLimits."""
-        scheme, host, port = origin(url)
+        scheme, host, port = get_origin(url)
         if scheme not in self.schemes:
             raise OffLimits(f"{scheme or 'no scheme'} is not how this portal is asked")
         if came_from is not None and came_from.scheme == "https" != scheme:
@@ -67,4 +67,4 @@ class Hosts:
             raise OffLimits(f"{host}:{port} is not one of the portal's hosts")
 
     def is_home(self, url: httpx.URL) -> bool:
-        return origin(url) == self.home
+        return get_origin(url) == self.home

@@ -26,18 +26,18 @@ from ingestion.core.ports import (
 )
 from ingestion.sources.http import resume
 from ingestion.sources.http.address_policy import Resolve, system_resolver
-from ingestion.sources.http.allowed_hosts import parsed
-from ingestion.sources.http.connections import Line
-from ingestion.sources.http.download import Transfer
-from ingestion.sources.http.partial_file import Part
-from ingestion.sources.http.redirects import AnotherToken, ask, at_once
+from ingestion.sources.http.allowed_hosts import parse_address
+from ingestion.sources.http.connections import PortalConnection
+from ingestion.sources.http.download import BodyDownload
+from ingestion.sources.http.partial_file import PartialFile
+from ingestion.sources.http.redirects import AnotherToken, send_request, skip_token
 from ingestion.sources.http.responses import (
+    check_size,
     is_unchanged,
     raise_for_status,
-    refuse_size,
-    worth_keeping,
+    summarise_response,
 )
-from ingestion.sources.http.throughput import Pace
+from ingestion.sources.http.throughput import ThroughputGuard
 
 
 class HttpPortals:
@@ -55,14 +55,14 @@ class HttpPortals:
         files: Executor,
         *,
         resolve: Resolve = system_resolver,
-        another_token: AnotherToken = at_once,
+        another_token: AnotherToken = skip_token,
     ) -> None:
         self._folder_of = folder_of
         self._limits = limits
         self._files = files
         self._resolve = resolve
         self._another_token = another_token
-        self._lines: dict[PortalTerms, Line] = {}
+        self._lines: dict[PortalTerms, PortalConnection] = {}
         self._begun: set[int] = set()  # documents that were asked for, and did not come yet
         self._opening = asyncio.Lock()  # guards _lines
 
@@ -78,7 +78,7 @@ class HttpPortals:
         if item.terms is None:
             raise NotServed("an upload has no portal")
         seconds = min(item.terms.timeout_seconds, self._limits.fetch_seconds)
-        with named_faults(seconds):
+        with translate_errors(seconds):
             async with asyncio.timeout(seconds) as until:
                 return await self._get(item, item.terms, until)
 
@@ -86,13 +86,13 @@ class HttpPortals:
         self, item: WorkItem, terms: PortalTerms, until: asyncio.Timeout, *, is_last: bool = False
     ) -> Fetched | NotModified:
         line, part = await self._line(terms), await self._part(item)
-        ranges = resume.range_headers(part.kept, part.size)
+        ranges = resume.build_range_headers(part.kept, part.size)
         condition = {"If-None-Match": item.filed.etag} if item.filed and not ranges else {}
-        async with ask(
+        async with send_request(
             line, item.url, ranges, condition=condition, another_token=self._another_token
         ) as response:
             if is_unchanged(response):
-                return NotModified(worth_keeping(response) | {"answer": "304 unchanged"})
+                return NotModified(summarise_response(response) | {"answer": "304 unchanged"})
             if is_last or not await self._is_worth_another(line, response):
                 raise_for_status(response)
                 return await self._receive(item, part, response, until)
@@ -101,37 +101,37 @@ class HttpPortals:
             item = replace(item, filed=None)
         return await self._get(item, terms, until, is_last=True)
 
-    async def _part(self, item: WorkItem) -> Part:
+    async def _part(self, item: WorkItem) -> PartialFile:
         """With what an earlier try left; the first one has nothing to look for."""
         folder = self._folder_of(item)
         if item.document not in self._begun:
             self._begun.add(item.document)
-            return Part(folder, item.document)
-        part: Part = await self._in_thread(Part.load, folder, item.document)
+            return PartialFile(folder, item.document)
+        part: PartialFile = await self._in_thread(PartialFile.load, folder, item.document)
         return part
 
-    async def _is_worth_another(self, line: Line, response: httpx.Response) -> bool:
+    async def _is_worth_another(self, line: PortalConnection, response: httpx.Response) -> bool:
         """It refused a secret that was changed since; or is unsure what it said is unchanged."""
         if response.status_code == 401:
             return await line.has_news_for(response.request, self._in_thread)
         return response.status_code == 304 and "If-None-Match" in response.request.headers
 
     async def _receive(
-        self, item: WorkItem, part: Part, response: httpx.Response, until: asyncio.Timeout
+        self, item: WorkItem, part: PartialFile, response: httpx.Response, until: asyncio.Timeout
     ) -> Fetched:
         limits = self._limits
         try:
-            start = resume.start(response, part.kept, part.size, item.expected_sha256)
+            start = resume.locate_body(response, part.kept, part.size, item.expected_sha256)
         except BodyTruncated:
             await self._in_thread(part.drop)
             raise
         total = start.kept.total
-        refuse_size(total or 0, limits.max_bytes)
+        check_size(total or 0, limits.max_bytes)
         part.begin(start.kept, start.offset)
         # Read now: afterwards the connection belongs to another request, or to nobody.
-        facts = worth_keeping(response)
-        pace = Pace(limits.bytes_per_second, limits.pace_seconds)
-        transfer = Transfer(part, pace, limits.max_bytes, self._in_thread)
+        facts = summarise_response(response)
+        pace = ThroughputGuard(limits.bytes_per_second, limits.pace_seconds)
+        transfer = BodyDownload(part, pace, limits.max_bytes, self._in_thread)
         if start.has_body:
             left = (total or limits.max_bytes) - start.offset
             until.reschedule((until.when() or 0.0) + left / limits.bytes_per_second)
@@ -140,13 +140,19 @@ class HttpPortals:
             path, sha256, size = await transfer.finish()
         self._begun.discard(item.document)
         # Of another address it would mean nothing.
-        etag = resume.strong_etag(response.headers) if response.url == parsed(item.url) else ""
+        etag = (
+            resume.get_strong_etag(response.headers)
+            if response.url == parse_address(item.url)
+            else ""
+        )
         return Fetched(path, sha256, size, facts=facts, etag=etag)
 
-    async def _line(self, terms: PortalTerms) -> Line:
+    async def _line(self, terms: PortalTerms) -> PortalConnection:
         async with self._opening:
             if terms not in self._lines:
-                line = await self._in_thread(Line.open, terms, self._limits, self._resolve)
+                line = await self._in_thread(
+                    PortalConnection.open, terms, self._limits, self._resolve
+                )
                 self._lines[terms] = line
             return self._lines[terms]
 
@@ -160,7 +166,7 @@ class HttpPortals:
 
 
 @contextmanager
-def named_faults(seconds: float) -> Iterator[None]:
+def translate_errors(seconds: float) -> Iterator[None]:
     """The faults of the library and the network as the core's; `seconds` is the total timeout."""
     try:
         yield

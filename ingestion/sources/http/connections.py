@@ -18,11 +18,11 @@ from ingestion.core.limits import Limits
 from ingestion.core.portal_limits import KEEP_ALIVE_SECONDS
 from ingestion.core.ports import PortalTerms
 from ingestion.sources.http.address_policy import GuardedBackend, Resolve, system_resolver
-from ingestion.sources.http.allowed_hosts import Hosts
+from ingestion.sources.http.allowed_hosts import AllowedHosts
 from ingestion.sources.http.credentials import Credentials
 from sites.portal_origin import origin_of
 
-ALWAYS = {
+DEFAULT_HEADERS = {
     "Accept": "*/*",
     "Connection": "keep-alive",
     "User-Agent": "SiteLedger",
@@ -48,7 +48,7 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
         self, tls: ssl.SSLContext, connections: int, guard: GuardedBackend, timeout: httpx.Timeout
     ) -> None:
         super().__init__(verify=tls, trust_env=False)
-        self.headers = httpx.Headers(ALWAYS)  # of every request
+        self.headers = httpx.Headers(DEFAULT_HEADERS)  # of every request
         self._extensions = {"timeout": timeout.as_dict()}
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=tls,
@@ -80,11 +80,11 @@ def _refuse_unapproved(terms: PortalTerms) -> None:
 
 
 @dataclass(slots=True)
-class Line:
+class PortalConnection:
     """How one portal is asked. An async context manager: leaving it closes every connection."""
 
     terms: PortalTerms
-    hosts: Hosts
+    hosts: AllowedHosts
     home: GuardedTransport
     abroad: GuardedTransport
     has_secret: bool = False
@@ -105,7 +105,7 @@ class Line:
             return GuardedTransport(tls, terms.max_in_flight, guard, timeout)
 
         home, abroad = transport(credentials.tls()), transport(credentials.tls_abroad())
-        line = cls(terms, Hosts.of(terms), home, abroad)
+        line = cls(terms, AllowedHosts.of(terms), home, abroad)
         line._show(credentials.secret)
         return line
 

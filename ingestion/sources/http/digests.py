@@ -19,7 +19,7 @@ _MEMBER = re.compile(r"([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/=]*):(?:\s*;[^,]*)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ClaimedDigest:
     """That the whole file has this digest."""
 
     algorithm: str  # as hashlib names it
@@ -33,10 +33,12 @@ class Claim:
         return cls(values["algorithm"], values["digest"])
 
 
-def claimed(manifest_sha256: str, headers: Mapping[str, str], *, whole: bool) -> Claim | None:
+def read_claimed_digest(
+    manifest_sha256: str, headers: Mapping[str, str], *, whole: bool
+) -> ClaimedDigest | None:
     """The claim to be checked. `whole`: the message is the whole file, not a part (206)."""
     if manifest_sha256:
-        return Claim("sha256", manifest_sha256.lower())
+        return ClaimedDigest("sha256", manifest_sha256.lower())
     fields = ["Repr-Digest", "Content-Digest"] if whole else ["Repr-Digest"]
     for field in fields:
         if claim := _strongest(headers.get(field, "")):
@@ -44,11 +46,11 @@ def claimed(manifest_sha256: str, headers: Mapping[str, str], *, whole: bool) ->
     return _from_s3(headers) if whole else None
 
 
-def _strongest(value: str) -> Claim | None:
+def _strongest(value: str) -> ClaimedDigest | None:
     digests = _parsed(value)
     for name, algorithm in ALGORITHMS.items():
         if digest := digests.get(name):
-            return Claim(algorithm, digest.hex())
+            return ClaimedDigest(algorithm, digest.hex())
     return None
 
 
@@ -64,12 +66,12 @@ def _parsed(value: str) -> dict[str, bytes]:
     return digests
 
 
-def _from_s3(headers: Mapping[str, str]) -> Claim | None:
+def _from_s3(headers: Mapping[str, str]) -> ClaimedDigest | None:
     # A multipart upload has the digest of its parts' digests, written "...-<number of parts>".
     if headers.get("x-amz-checksum-type", "").upper() == "COMPOSITE":
         return None
     digest = _bytes(headers.get("x-amz-checksum-sha256", ""))
-    return Claim("sha256", digest.hex()) if digest and len(digest) == 32 else None
+    return ClaimedDigest("sha256", digest.hex()) if digest and len(digest) == 32 else None
 
 
 def _bytes(text: str) -> bytes | None:

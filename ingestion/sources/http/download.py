@@ -11,17 +11,19 @@ import httpx2 as httpx
 from ingestion.core.errors import PermanentError
 from ingestion.reading.pdf.file_type import LOOKED_AT
 from ingestion.sources.http.connections import InThread
-from ingestion.sources.http.partial_file import Part
-from ingestion.sources.http.responses import refuse_sign_in, refuse_size
-from ingestion.sources.http.throughput import Pace
+from ingestion.sources.http.partial_file import PartialFile
+from ingestion.sources.http.responses import check_not_sign_in_page, check_size
+from ingestion.sources.http.throughput import ThroughputGuard
 
-BLOCK = 1 << 18  # bytes handed to the disk at a time
+BLOCK_BYTES = 1 << 18  # bytes handed to the disk at a time
 
 
-class Transfer:
+class BodyDownload:
     """Memory is one block and what the socket gives at a time, whatever the portal sends."""
 
-    def __init__(self, part: Part, pace: Pace, max_bytes: int, in_thread: InThread) -> None:
+    def __init__(
+        self, part: PartialFile, pace: ThroughputGuard, max_bytes: int, in_thread: InThread
+    ) -> None:
         self._part, self._pace = part, pace
         self._max_bytes, self._in_thread = max_bytes, in_thread
         self._resumed = part.size > 0  # what came before was looked at then
@@ -55,17 +57,17 @@ class Transfer:
     async def _take(self, piece: bytes, headers: Mapping[str, str]) -> None:
         self._pace.add(len(piece))
         self._came += len(piece)
-        refuse_size(self._came, self._max_bytes)
+        check_size(self._came, self._max_bytes)
         if len(self._head) < LOOKED_AT:
             self._head += piece[:LOOKED_AT]
             if len(self._head) >= LOOKED_AT:
                 self._look(headers)
         self._block += piece
-        if len(self._block) >= BLOCK:
+        if len(self._block) >= BLOCK_BYTES:
             block = bytes(self._block)
             self._block.clear()
             await self._in_thread(self._part.write, block)
 
     def _look(self, headers: Mapping[str, str]) -> None:
         if not self._resumed:
-            refuse_sign_in(self._head, headers)
+            check_not_sign_in_page(self._head, headers)

@@ -15,16 +15,16 @@ from typing import Any, BinaryIO, Self
 
 from ingestion.core.errors import BodyTruncated, ChecksumDiffers, ChecksumMismatch
 from ingestion.reading.pdf.file_type import LOOKED_AT
-from ingestion.sources.http.digests import Claim
+from ingestion.sources.http.digests import ClaimedDigest
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ResumeState:
     """What an answer said about the whole file, and what became of the last try."""
 
     etag: str = ""  # a strong one, or none: without it, bytes of two versions could be mixed
     total: int | None = None  # bytes of the whole file
-    claim: Claim | None = None
+    claim: ClaimedDigest | None = None
     differed: bool = False  # a whole file came that was not what was announced
 
     def as_json(self) -> str:
@@ -37,11 +37,11 @@ class Kept:
     def from_json(cls, text: str) -> Self:
         values: dict[str, Any] = json.loads(text)
         if values["claim"]:
-            values["claim"] = Claim.from_dict(values["claim"])
+            values["claim"] = ClaimedDigest.from_dict(values["claim"])
         return cls(**values)
 
 
-class Part:
+class PartialFile:
     """Owned by one fetch at a time. Every method may raise OSError."""
 
     def __init__(self, folder: Path, document: int) -> None:
@@ -50,7 +50,7 @@ class Part:
         self._lock = threading.Lock()  # guards the file and what is counted
         self._file: BinaryIO | None = None
         self._is_first = True  # no earlier try left anything
-        self.kept = Kept()
+        self.kept = ResumeState()
         self.size = 0  # bytes that are on the disk for good
 
     @classmethod
@@ -59,12 +59,12 @@ class Part:
         part = cls(folder, document)
         part._is_first = False
         if part._memo.exists():
-            part.kept = Kept.from_json(part._memo.read_text())
+            part.kept = ResumeState.from_json(part._memo.read_text())
             if part.kept.etag and part._path.exists():
                 part.size = part._path.stat().st_size
         return part
 
-    def begin(self, kept: Kept, offset: int) -> None:
+    def begin(self, kept: ResumeState, offset: int) -> None:
         """What comes now goes to `offset`, which is zero or what `size` says."""
         self.kept = replace(kept, differed=self.kept.differed)
         self.size = offset
@@ -112,7 +112,7 @@ class Part:
         self._close()
         self._path.unlink(missing_ok=True)
         if self.kept.differed:
-            self._memo.write_text(Kept(differed=True).as_json())
+            self._memo.write_text(ResumeState(differed=True).as_json())
         else:
             self._memo.unlink(missing_ok=True)
 
@@ -154,5 +154,5 @@ class Part:
         facts = {"expected": claim.digest, "found": found, "sha256": sha256}
         if self.kept.differed:
             raise ChecksumMismatch(**facts)
-        self._memo.write_text(Kept(differed=True).as_json())
+        self._memo.write_text(ResumeState(differed=True).as_json())
         raise ChecksumDiffers(**facts)

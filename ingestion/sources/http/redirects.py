@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import httpx2 as httpx
 
 from ingestion.core.errors import NotServed, PortalUnreachable
-from ingestion.sources.http.allowed_hosts import parsed
-from ingestion.sources.http.connections import GuardedTransport, Line
+from ingestion.sources.http.allowed_hosts import parse_address
+from ingestion.sources.http.connections import GuardedTransport, PortalConnection
 
 MAX_HOPS = 3
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -19,19 +19,19 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 AnotherToken = Callable[[str], Awaitable[None]]
 
 
-async def at_once(portal: str) -> None:
+async def skip_token(portal: str) -> None:
     """No token is needed for a further request."""
 
 
 @asynccontextmanager
-async def ask(
-    line: Line,
+async def send_request(
+    line: PortalConnection,
     address: str,
     headers: Mapping[str, str],
     *,
     method: str = "GET",
     condition: Mapping[str, str] | None = None,
-    another_token: AnotherToken = at_once,
+    another_token: AnotherToken = skip_token,
 ) -> AsyncIterator[httpx.Response]:
     """The answer at the end of the redirects, its body unread. Raises OffLimits, NotServed.
 
@@ -39,7 +39,7 @@ async def ask(
     one to the portal itself, so that its redirects count for its rate as well. The `condition` is
     about this very address (an ETag means nothing elsewhere): where it leads to never sees it.
     """
-    url = parsed(address)
+    url = parse_address(address)
     line.hosts.check(url)
     transport = line.home if line.hosts.is_home(url) else line.abroad
     asked = {**headers, **(condition or {})}
@@ -79,4 +79,4 @@ def _target(response: httpx.Response) -> httpx.URL:
     location = response.headers.get("Location")
     if not location:
         raise NotServed("a redirect to nowhere", status=response.status_code)
-    return response.url.join(parsed(location))
+    return response.url.join(parse_address(location))

@@ -42,7 +42,7 @@ def raise_for_status(response: httpx.Response) -> None:
         error = PortalFailing(f"{status}: the portal cannot serve just now", status=status)
     else:
         raise NotServed(f"the portal answered {status}", status=status)
-    error.retry_after = retry_after(response.headers)
+    error.retry_after = parse_retry_after(response.headers)
     raise error
 
 
@@ -58,13 +58,13 @@ def is_unchanged(response: httpx.Response) -> bool:
     )
 
 
-def refuse_size(size: int, max_bytes: int) -> None:
+def check_size(size: int, max_bytes: int) -> None:
     """Raises TooLarge."""
     if size > max_bytes:
         raise TooLarge(size_mb=math.ceil(size / 1e6), limit_mb=round(max_bytes / 1e6))
 
 
-def refuse_sign_in(head: bytes, headers: Mapping[str, str]) -> None:
+def check_not_sign_in_page(head: bytes, headers: Mapping[str, str]) -> None:
     """Raises AccessRefused for a web page in place of a document; `head` are its first bytes.
 
     No document of ours is a web page. Whatever else it is, the reader finds out and says so.
@@ -80,7 +80,7 @@ def refuse_sign_in(head: bytes, headers: Mapping[str, str]) -> None:
         )
 
 
-def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
+def parse_retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
     """Seconds, from either form of the header (RFC 9110, 10.2.3); None when there is none.
 
     A date is compared with the answer's own Date header where there is one: the portal's clock
@@ -96,7 +96,7 @@ def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> f
     return max(0.0, (until - since).total_seconds())
 
 
-def clock_skew(headers: Mapping[str, str], *, now: datetime | None = None) -> int | None:
+def get_clock_skew(headers: Mapping[str, str], *, now: datetime | None = None) -> int | None:
     """Seconds by which the portal's clock is ahead of ours; None when it does not say.
 
     What came out of a cache was dated when it went in (RFC 9110, 5.6.7; RFC 9111, 5.1).
@@ -109,18 +109,18 @@ def clock_skew(headers: Mapping[str, str], *, now: datetime | None = None) -> in
     return round(skew.total_seconds()) + (int(age) if age.isdecimal() else 0)
 
 
-def worth_keeping(response: httpx.Response) -> dict[str, str | int]:
+def summarise_response(response: httpx.Response) -> dict[str, str | int]:
     """The facts of an answer that go on record: `core.work.Fetched`."""
     facts: dict[str, str | int] = {}
-    if certificate := peer_certificate(response):
+    if certificate := get_peer_certificate(response):
         facts["certificate_sha256"] = hashlib.sha256(certificate).hexdigest()
-    skew = clock_skew(response.headers)
+    skew = get_clock_skew(response.headers)
     if skew is not None and abs(skew) > SKEW_SECONDS:
         facts["clock_skew_seconds"] = skew
     return facts
 
 
-def peer_certificate(response: httpx.Response) -> bytes:
+def get_peer_certificate(response: httpx.Response) -> bytes:
     """In DER; empty without TLS. Known only while the answer is being read."""
     tls: Any = response.extensions["network_stream"].get_extra_info("ssl_object")
     return (tls.getpeercert(binary_form=True) or b"") if tls else b""

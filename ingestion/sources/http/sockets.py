@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import httpcore2 as httpcore
 
-MOST_HELD = 1 << 16  # bytes that wait to be read; with more, the portal has to wait
+MAX_BUFFERED_BYTES = 1 << 16  # bytes that wait to be read; with more, the portal has to wait
 
 _AS_ASYNCIO_NAMES_IT = {"client_addr": "sockname", "server_addr": "peername"}
 
@@ -64,7 +64,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
 
     def data_received(self, data: bytes) -> None:
         self._came += data
-        if len(self._came) > MOST_HELD:
+        if len(self._came) > MAX_BUFFERED_BYTES:
             self._transport.pause_reading()
         self._wake()
 
@@ -100,7 +100,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             raise httpcore.ReadError(str(self._fault)) from self._fault
         piece = bytes(self._came[:max_bytes])
         del self._came[:max_bytes]
-        if len(self._came) <= MOST_HELD:
+        if len(self._came) <= MAX_BUFFERED_BYTES:
             self._transport.resume_reading()
         return piece
 

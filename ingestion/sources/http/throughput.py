@@ -13,7 +13,7 @@ from ingestion.core.errors import PortalUnreachable
 _MARKS = 10  # in one window: what is remembered is bounded, however small the pieces
 
 
-class Pace:
+class ThroughputGuard:
     def __init__(
         self,
         bytes_per_second: float,

@@ -19,7 +19,7 @@ from audit.ledger.actors import OPERATIONS
 from audit.signing import key_rotation, keys
 from audit.verification.verify import EXIT_CODES, Result
 from ingestion.documents import progress
-from ingestion.intake import manifest, registration
+from ingestion.intake import manifest, registration, submission
 from ingestion.models import Batch, BatchSource
 from qualification import demo_output
 from qualification.sandbox.programs import (
@@ -113,9 +113,9 @@ def _corpus(sites: int, seed: int, base_url: str) -> Corpus:
 
 def _ingest(console: Console, title: str, file: Path) -> Batch:
     """Register a manifest and show the batch's progress until it is final."""
-    descriptors = manifest.read(file.read_text(encoding="utf-8"))
+    descriptors = manifest.read_manifest(file.read_text(encoding="utf-8"))
     batch = registration.register_manifest(
-        descriptors, registration.Submission(BatchSource.MANIFEST, "system:demo", OPERATIONS)
+        descriptors, submission.Submission(BatchSource.MANIFEST, "system:demo", OPERATIONS)
     )
     columns = (
         TextColumn("{task.description:<10}"),
@@ -126,6 +126,6 @@ def _ingest(console: Console, title: str, file: Path) -> Batch:
     )
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(title, total=len(descriptors), states="")
-        for now in progress.until_final(batch, poll_seconds=0.3):
+        for now in progress.follow_until_final(batch, poll_seconds=0.3):
             bar.update(task, completed=now.settled, states=demo_output.count_states(now.states))
     return batch

@@ -61,7 +61,7 @@ def waiting(site):
     file = registration.UploadedDocument("letter.pdf", "irb-approval", "", content)
     user = make_user(sites=(site,))
     put_on_record()  # the command verifies what it brings back
-    packet = registration.upload_packet(site=site, user=user, files=[file])
+    packet = registration.register_upload(site=site, user=user, files=[file])
     return packet.documents.get()
 
 

@@ -16,13 +16,13 @@ from audit.files import durable
 from audit.ledger import queries
 from audit.signing import anchors, checkpoints
 from ingestion.backup import contents, making
-from ingestion.backup.contents import BackupProblem, Item, Kind
+from ingestion.backup.contents import BackupError, BackupFile, BackupFileKind
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import leases
 from ingestion.intake import drafts, open_packets, upload_sessions
 from ingestion.intake.open_packets import DeclaredFile
 from ingestion.storage import spool
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from tests import steps
 from tests.audit.support import guards_down, sql, write
 from tests.factories import verdict
@@ -35,24 +35,24 @@ pytestmark = pytest.mark.requirement("R31")
 
 def made(target):
     folder = backups(target)[-1]
-    return folder, contents.Manifest.read(folder)
+    return folder, contents.BackupManifest.read(folder)
 
 
 def listed(target, kind):
     folder, _ = made(target)
-    return {item.name: item for item in contents.items(folder) if item.kind is kind}
+    return {item.name: item for item in contents.read_file_list(folder) if item.kind is kind}
 
 
 def test_all_that_was_received_is_in_it(target, filed, waiting, capsys):
     assert run("backup", target) == 0
     folder, manifest = made(target)
-    assert set(listed(target, Kind.ARCHIVE)) == set(filed)
-    assert set(listed(target, Kind.SPOOL)) == {waiting.spooled}
-    assert set(listed(target, Kind.ANCHORS)) == {"checkpoints.log", "vkeys.txt"}
-    assert len(listed(target, Kind.DATABASE)) == 1
+    assert set(listed(target, BackupFileKind.ARCHIVE)) == set(filed)
+    assert set(listed(target, BackupFileKind.SPOOL)) == {waiting.spooled}
+    assert set(listed(target, BackupFileKind.ANCHORS)) == {"checkpoints.log", "vkeys.txt"}
+    assert len(listed(target, BackupFileKind.DATABASE)) == 1
     assert manifest.missing_count == 0
     assert "Not in the backup, store them elsewhere: the signing key" in capsys.readouterr().out
-    contents.refuse_changed(folder, manifest)
+    contents.verify_files(folder, manifest)
 
 
 def test_it_is_on_record_with_the_hash_of_its_manifest(target, filed):
@@ -89,7 +89,7 @@ def archive_it(document, folder):
     sha256 = stored(folder, b"%PDF-1.7")
     steps.start_checking(document.pk, lease.lease_id, sha256=sha256, size=8)
     steps.conclude(document.pk, lease.lease_id, verdict(), pages=1)
-    spool.drop(document.spooled)
+    spool.drop_upload(document.spooled)
 
 
 def test_an_upload_that_is_archived_meanwhile_waits_in_it_as_before(
@@ -97,14 +97,14 @@ def test_an_upload_that_is_archived_meanwhile_waits_in_it_as_before(
 ):
     at_the_moment(lambda: archive_it(waiting, tmp_path))
     assert run("backup", target) == 0
-    assert not spool.path_of(waiting.spooled).exists()
-    (upload,) = listed(target, Kind.SPOOL).values()
+    assert not spool.get_path(waiting.spooled).exists()
+    (upload,) = listed(target, BackupFileKind.SPOOL).values()
     assert (upload.name, upload.sha256) == (waiting.spooled, waiting.expected_sha256)
     with elsewhere():
         assert run("restore", target) == 0
         waiting.refresh_from_db()
         assert waiting.state == DocumentState.RECEIVED
-        assert spool.path_of(waiting.spooled).read_bytes() == b"%PDF-1.7"
+        assert spool.get_path(waiting.spooled).read_bytes() == b"%PDF-1.7"
 
 
 def test_a_checkpoint_that_is_signed_meanwhile_is_not_in_it(
@@ -126,10 +126,10 @@ def test_a_checkpoint_that_is_signed_meanwhile_is_not_in_it(
 
 
 def test_a_file_of_a_draft_is_in_it(target, waiting):
-    draft = drafts.begin(waiting.batch.submitted_by, "form")
-    file, _ = drafts.keep(draft, "cv.pdf", ContentFile(b"%PDF draft", "cv.pdf"))
+    draft = drafts.begin_draft(waiting.batch.submitted_by, "form")
+    file, _ = drafts.add_file(draft, "cv.pdf", ContentFile(b"%PDF draft", "cv.pdf"))
     run("backup", target)
-    assert set(listed(target, Kind.SPOOL)) == {waiting.spooled, file.spooled}
+    assert set(listed(target, BackupFileKind.SPOOL)) == {waiting.spooled, file.spooled}
 
 
 def test_a_broken_ledger_is_copied_as_it_is_and_restoring_says_so(target, filed, elsewhere, capsys):
@@ -152,10 +152,10 @@ def test_bytes_that_came_for_an_open_packet_are_in_it(target, site):
         DeclaredFile("1572.pdf", "form-fda-1572", "", sha256, len(content)),
     ]
     packet = open_packets.open_packet(owner="site:1", key="k", site=site, priority=5, files=files)
-    whole = upload_sessions.append(open_packets.begin(packet, 0), 0, [content])
-    begun = upload_sessions.append(open_packets.begin(packet, 1), 0, [content[:4]])
+    whole = upload_sessions.append_part(open_packets.begin_upload(packet, 0), 0, [content])
+    begun = upload_sessions.append_part(open_packets.begin_upload(packet, 1), 0, [content[:4]])
     run("backup", target)
-    assert set(listed(target, Kind.SPOOL)) == {whole.spooled, begun.parts.get().spooled}
+    assert set(listed(target, BackupFileKind.SPOOL)) == {whole.spooled, begun.parts.get().spooled}
 
 
 def test_the_next_one_copies_only_what_is_new(target, filed, tmp_path, capsys):
@@ -166,31 +166,31 @@ def test_the_next_one_copies_only_what_is_new(target, filed, tmp_path, capsys):
     run("backup", target)
     assert "(1 new in the archive)" in capsys.readouterr().out
     assert {path: path.stat().st_ino for path in pool} == pool
-    assert set(listed(target, Kind.ARCHIVE)) == {*filed, new}
+    assert set(listed(target, BackupFileKind.ARCHIVE)) == {*filed, new}
     assert len(backups(target)) == 2
 
 
 def test_what_the_archive_has_lost_since_stays_in_it(target, filed):
     run("backup", target)
-    archive().path_of(filed[0]).unlink()
+    get_archive().path_of(filed[0]).unlink()
     assert run("backup", target) == 0
-    assert filed[0] in listed(target, Kind.ARCHIVE)
+    assert filed[0] in listed(target, BackupFileKind.ARCHIVE)
 
 
 def test_a_file_that_is_missing_or_changed_is_named_and_the_rest_is_kept(target, filed, capsys):
-    archive().path_of(filed[0]).unlink()
-    changed = archive().path_of(filed[1])
+    get_archive().path_of(filed[0]).unlink()
+    changed = get_archive().path_of(filed[1])
     changed.chmod(0o644)
     changed.write_bytes(b"other")
     assert run("backup", target) == 1
-    assert set(listed(target, Kind.ARCHIVE)) == {filed[2]}
+    assert set(listed(target, BackupFileKind.ARCHIVE)) == {filed[2]}
     _, manifest = made(target)
     assert set(manifest.missing) == {f"archive/{sha256}" for sha256 in filed[:2]}
     assert filed[0] in capsys.readouterr().err
 
 
 def test_an_upload_that_is_nowhere_is_named(target, waiting):
-    spool.drop(waiting.spooled)
+    spool.drop_upload(waiting.spooled)
     assert run("backup", target) == 1
     _, manifest = made(target)
     assert list(manifest.missing) == [f"spool/{waiting.spooled}"]
@@ -215,13 +215,13 @@ def test_a_database_that_waits_for_migrations_is_for_its_own_release_to_copy(tar
 
 def test_two_at_once_in_one_place_are_refused(target, capsys):
     target.mkdir()
-    with contents.alone_in(target):
+    with contents.lock_target(target):
         assert run("backup", target) == 2
     assert f"Another backup is being made in {target}." in capsys.readouterr().out
 
 
 def test_one_that_was_killed_leaves_nothing_that_looks_finished(target, filed, settings):
-    stuck = archive().path_of("ff" * 32)  # reading it has no end
+    stuck = get_archive().path_of("ff" * 32)  # reading it has no end
     stuck.parent.mkdir(parents=True)
     os.mkfifo(stuck)
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "backup", str(target)]
@@ -229,8 +229,8 @@ def test_one_that_was_killed_leaves_nothing_that_looks_finished(target, filed, s
     eventually(lambda: len(list(target.glob("archive/*/*/*"))) == 3)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    with pytest.raises(BackupProblem, match="holds no finished backup"):
-        contents.find(target)
+    with pytest.raises(BackupError, match="holds no finished backup"):
+        contents.find_backup(target)
     stuck.unlink()
     assert run("backup", target) == 0
     assert list(target.glob(".unfinished-*")) == []
@@ -242,7 +242,7 @@ def test_one_that_was_killed_leaves_nothing_that_looks_finished(target, filed, s
 def test_a_list_that_leads_out_of_its_folder_is_refused(name):
     line = json.dumps({"kind": "spool", "name": name, "sha256": "0" * 64, "size": 1})
     with pytest.raises(ValueError, match="not a name"):
-        Item.parse(line)
+        BackupFile.parse(line)
 
 
 postgresql_only = pytest.mark.skipif(

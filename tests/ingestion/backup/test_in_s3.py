@@ -4,7 +4,7 @@ import pytest
 
 from ingestion.models import Document
 from ingestion.storage import spool
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from tests.ingestion.backup.conftest import run
 from tests.ingestion.storage.buckets import in_s3
 
@@ -27,6 +27,6 @@ def test_all_that_was_received_is_back_in_other_buckets(
         assert "ARCHIVE_S3_BUCKET" in capsys.readouterr().out
         in_buckets()
         assert (refused, run("restore", target)) == (2, 0)
-        assert all(archive().has(sha256) for sha256 in filed)
+        assert all(get_archive().has(sha256) for sha256 in filed)
         upload = Document.objects.get(pk=waiting.pk)
-        assert spool.local(upload.spooled, tmp_path).read_bytes() == b"%PDF-1.7"
+        assert spool.open_local(upload.spooled, tmp_path).read_bytes() == b"%PDF-1.7"

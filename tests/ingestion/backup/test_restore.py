@@ -17,7 +17,7 @@ from ingestion.backup import contents
 from ingestion.core.states import DocumentState
 from ingestion.models import Document
 from ingestion.storage import spool
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from tests.audit.support import APPLICATION, sql, write
 from tests.ingestion.backup.conftest import backups, run
 from tests.ingestion.hosts import environment
@@ -44,14 +44,14 @@ def test_on_another_machine_all_of_it_is_back(kept, filed, waiting, elsewhere, c
     with elsewhere():
         assert run("restore", kept.parent) == 0
         assert "Ledger and archive are intact. Start the workers" in capsys.readouterr().out
-        assert all(archive().has(sha256) for sha256 in filed)
+        assert all(get_archive().has(sha256) for sha256 in filed)
         assert Document.objects.get(pk=waiting.pk).state == DocumentState.RECEIVED
-        assert spool.path_of(waiting.spooled).read_bytes() == b"%PDF-1.7"
+        assert spool.get_path(waiting.spooled).read_bytes() == b"%PDF-1.7"
         assert verify_ledger().intact
 
 
 def test_it_is_on_record_with_where_the_ledger_ended(kept, elsewhere):
-    manifest = contents.Manifest.read(kept)
+    manifest = contents.BackupManifest.read(kept)
     with elsewhere():
         run("restore", kept)
         (entry,) = queries.timeline(f"backup:{kept.name}")
@@ -183,7 +183,7 @@ def test_entries_that_only_the_anchors_know_are_told_loudly_and_on_record(
     signed = checkpoints.sign_all()
     anchors.anchor_all()
     survived = settings.ANCHOR_DIR
-    lost = signed.size - contents.Manifest.read(kept).entries
+    lost = signed.size - contents.BackupManifest.read(kept).entries
     with elsewhere():
         settings.ANCHOR_DIR = survived
         assert run("restore", kept) == 1
@@ -209,7 +209,7 @@ def test_anchors_that_cannot_be_read_are_a_finding(kept, elsewhere, settings, ca
 
 
 def test_what_was_missing_from_the_beginning_is_told(target, filed, elsewhere, capsys):
-    archive().path_of(filed[0]).unlink()
+    get_archive().path_of(filed[0]).unlink()
     run("backup", target)
     with elsewhere():
         assert run("restore", target) == 1

@@ -7,12 +7,12 @@ import json
 import pytest
 from django.core.management import call_command
 
-from ingestion.intake import manifest, registration
+from ingestion.intake import manifest, registration, submission
 from ingestion.models import BatchSource
 from samples.corpus import write_corpus
 from tests.ingestion.brokers import redis_server
 
-SUBMISSION = registration.Submission(BatchSource.MANIFEST, "system:tests", "ops")
+SUBMISSION = submission.Submission(BatchSource.MANIFEST, "system:tests", "ops")
 NOWHERE = "http://127.0.0.1:1"
 
 
@@ -62,7 +62,9 @@ def submit(tmp_path):
             files.append(tmp_path / source.name)
             files[-1].write_text(source.read_text().replace(NOWHERE, portal.base_url))
         call_command("load_sites", str(files[0]), verbosity=0)
-        return registration.register_manifest(manifest.read(files[1].read_text()), SUBMISSION)
+        return registration.register_manifest(
+            manifest.read_manifest(files[1].read_text()), SUBMISSION
+        )
 
     return submit
 

@@ -13,7 +13,7 @@ from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases, worker_steps
 from ingestion.dispatch.shift import work_shift
 from ingestion.documents import batches
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import registration
 from ingestion.models import Batch, Chunk
 from samples.portal import SamplePortal, SiteLimit, read_limits
@@ -22,7 +22,7 @@ from tests.factories import make_batch, make_user
 from tests.ingestion.hosts import eventually, find, worker_host
 
 pytestmark = pytest.mark.django_db(transaction=True)
-OPS = By("system:tests", "ops")
+OPS = Actor("system:tests", "ops")
 SLOW = 2.0  # documents a second
 
 
@@ -61,7 +61,7 @@ def test_a_running_shift_begins_nothing_more_of_a_cancelled_batch(slow_batch, se
     def cancel():
         try:
             eventually(lambda: some_are_settled(batch))
-            batches.cancel(Batch.objects.get(pk=batch.pk), by=OPS)
+            batches.cancel_batch(Batch.objects.get(pk=batch.pk), by=OPS)
         finally:
             connections.close_all()
 
@@ -79,7 +79,7 @@ def test_the_worker_of_another_host_stops_too(slow_batch, settings):
     batch, portal = slow_batch
     with worker_host(settings):
         eventually(lambda: some_are_settled(batch))
-        batches.cancel(batch, by=OPS)
+        batches.cancel_batch(batch, by=OPS)
         eventually(lambda: is_cancelled(batch))
     ended_cleanly(batch, portal)
 
@@ -147,7 +147,7 @@ def test_a_small_packet_is_final_while_a_large_batch_fills_all_ordinary_room(
                 "a.pdf", "protocol-signature-page", "", ContentFile(content, "a.pdf")
             )
             packets.append(
-                registration.upload_packet(site=site, user=make_user(sites=(site,)), files=[file])
+                registration.register_upload(site=site, user=make_user(sites=(site,)), files=[file])
             )
         finally:
             connections.close_all()

@@ -73,7 +73,7 @@ def submit(corpus, portal, *, copies):
         for copy in range(copies)
     ]
     text = "\n".join(map(json.dumps, named)).replace(NOWHERE, portal.base_url)
-    return registration.register_manifest(manifest.read(text), SUBMISSION)
+    return registration.register_manifest(manifest.read_manifest(text), SUBMISSION)
 
 
 class Storm:

@@ -12,7 +12,7 @@ from audit.export import job as export_job
 from audit.signing import key_rotation
 from audit.verification import runs
 from ingestion.storage import archive_verification, object_locks
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from sites.models.legal_holds import LegalHold
 from tests.factories import make_filed, make_site, make_user
 from tests.ingestion.hosts import eventually, kill, worker_host
@@ -46,7 +46,7 @@ def opened_for_writing(pipe):
 @pytest.fixture
 def endless(settings):
     """A file of the archive that is never read to its end: a pipe that nobody writes to."""
-    path = archive().path_of("ab" * 32)
+    path = get_archive().path_of("ab" * 32)
     path.parent.mkdir(parents=True)
     os.mkfifo(path, 0o444)
     return path
@@ -118,7 +118,7 @@ def test_a_hold_that_was_set_while_no_host_lived_is_put_on_by_the_next(
     terms, site = in_s3(s3, monkeypatch, settings), make_site()
     (tmp_path / "incoming").write_bytes(b"%PDF")
     sha256 = hashlib.sha256(b"%PDF").hexdigest()
-    archive().put(tmp_path / "incoming", sha256)
+    get_archive().put(tmp_path / "incoming", sha256)
     make_filed(site, "cv", sha256)
     LegalHold.objects.create(study=site.study, reason="An inspection.", set_by=make_user())
     there = {"Bucket": terms["ARCHIVE_S3_BUCKET"], "Key": f"sl/{sha256[:2]}/{sha256[2:4]}/{sha256}"}

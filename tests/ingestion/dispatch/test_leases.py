@@ -109,10 +109,10 @@ def test_the_chunk_of_a_silent_worker_is_worked_by_another():
     [lost] = take()
     sha256 = "c" * 64
     steps.start_checking(lost.items[0].document, lost.lease_id, sha256=sha256, size=1)
-    (spool.attempt_folder(lost.lease_id) / "half").write_bytes(b"x")
+    (spool.get_attempt_folder(lost.lease_id) / "half").write_bytes(b"x")
     expire(lost.chunk)
     assert leases.recover_expired() == 1
-    assert not spool.path_of(f"attempts/{lost.lease_id}").exists()
+    assert not spool.get_path(f"attempts/{lost.lease_id}").exists()
     [lease] = take(by="there:2:2")
     assert [item.document for item in lease.items] == [lost.items[0].document]
     assert Document.objects.get().state == DocumentState.RECEIVED
@@ -247,7 +247,7 @@ def test_what_is_on_file_without_an_etag_is_asked_for_like_anything_else(filed):
 def test_a_version_that_was_withdrawn_is_not_on_file(filed):
     filed.refresh_from_db()
     with ledger():
-        transitions.move(filed, DocumentState.WITHDRAWN, event="document.withdrawn")
+        transitions.move_document(filed, DocumentState.WITHDRAWN, event="document.withdrawn")
     assert again(filed).filed is None
 
 

@@ -12,6 +12,7 @@ from django_q.models import OrmQ
 from django_q.tasks import async_task
 
 from ingestion.intake import manifest, registration
+from ingestion.intake.submission import Submission
 from ingestion.models import Batch, BatchSource, Document
 from tests.ingestion.brokers import redis_server
 from tests.ingestion.hosts import eventually, find, worker_host
@@ -121,10 +122,8 @@ def test_a_restart_of_the_database_loses_nothing_and_rejects_no_document(
 
 def test_twenty_equal_submissions_at_once_make_one_batch(one_site):
     call_command("load_sites", str(one_site.sites), verbosity=0)
-    lines = manifest.read(one_site.manifest.read_text())
-    submission = registration.Submission(
-        BatchSource.MANIFEST, "system:tests", "ops", idempotency_key="a packet"
-    )
+    lines = manifest.read_manifest(one_site.manifest.read_text())
+    submission = Submission(BatchSource.MANIFEST, "system:tests", "ops", idempotency_key="a packet")
     answers, start = [], threading.Barrier(20)
 
     def submit():

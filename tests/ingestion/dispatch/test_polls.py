@@ -9,7 +9,7 @@ from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import completion_polls, leases
 from ingestion.documents import batches, progress
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Batch, Chunk, Document
 from tests import steps
@@ -47,7 +47,7 @@ def test_documents_without_capacity_are_held_at_the_deadline_and_not_before():
     poll_until(began + DEADLINE + timedelta(minutes=10), since=now)
     assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 2})
     assert set(batch.documents.values_list("code", flat=True)) == {"CAPACITY"}
-    assert progress.of(batch).error.startswith("There was no room for all its documents")
+    assert progress.get_progress(batch).error.startswith("There was no room for all its documents")
 
 
 def test_a_batch_that_was_begun_completes_with_its_unfinished_documents_named(settings):
@@ -135,7 +135,7 @@ def test_a_batch_whose_end_was_missed_is_ended_by_the_next_poll():
 def test_documents_that_are_tried_again_get_a_deadline_again():
     batch = make_batch()
     poll_until(batch.created_at + DEADLINE + timedelta(minutes=10))
-    assert retrying.try_again(Document.objects.all(), by=By("system:tests", "ops")) == 1
+    assert retrying.retry_held(Document.objects.all(), by=Actor("system:tests", "ops")) == 1
     now = timezone.now()
     poll_until(now + DEADLINE + timedelta(minutes=10), since=now)
     assert states(batch) == (BatchState.FAILED, {DocumentState.HELD: 1})

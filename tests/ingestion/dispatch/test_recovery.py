@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.django_db(transaction=True)]
 
 def test_folders_without_a_lease_are_removed_and_others_are_kept():
     _, held = make_leased()
-    mine, leftover = spool.attempt_folder(held), spool.attempt_folder(uuid.uuid4())
+    mine, leftover = spool.get_attempt_folder(held), spool.get_attempt_folder(uuid.uuid4())
     (leftover / "1.part").write_bytes(b"half a document")
     swept = recovery.recover_orphans()
     assert (swept.chunks, swept.folders) == (0, 1)
@@ -40,10 +40,10 @@ def test_folders_without_a_lease_are_removed_and_others_are_kept():
 
 def test_recover_prints_what_it_did(capsys):
     chunk, lease = make_leased()
-    spool.attempt_folder(lease)
+    spool.get_attempt_folder(lease)
     Chunk.objects.filter(pk=chunk.pk).update(lease_expires_at="2026-01-01T00:00Z")
     for _ in range(3):
-        spool.attempt_folder(uuid.uuid4())
+        spool.get_attempt_folder(uuid.uuid4())
     call_command("recover")
     call_command("recover")
     first, second = capsys.readouterr().out.splitlines()

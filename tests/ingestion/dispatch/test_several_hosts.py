@@ -16,7 +16,7 @@ from ingestion.core.states import DocumentState
 from ingestion.intake import registration
 from ingestion.models import Chunk, WorkerHost
 from ingestion.operations import reconciliation
-from ingestion.storage.archive_verification import take_stock
+from ingestion.storage.archive_verification import verify_parts
 from samples.portal import SamplePortal, SiteLimit
 from sites.models import Portal, Site
 from tests.factories import make_user, put_on_record
@@ -85,7 +85,7 @@ def upload(corpus):
     file = registration.UploadedDocument("sent.pdf", "cv", "Ada", ContentFile(content, "sent.pdf"))
     user = make_user()
     put_on_record()  # hosts verify the ledger after the batch
-    return registration.upload_packet(site=Site.objects.get(), user=user, files=[file]).batch
+    return registration.register_upload(site=Site.objects.get(), user=user, files=[file]).batch
 
 
 def at_work(host):
@@ -101,7 +101,7 @@ def nothing_is_lost_or_twice(corpus, batch, portal):
     assert not list(reconciliation.rows_agree_with_the_ledger())
     assert verify.verify_ledger().intact
     parts = {sha256[:2] for sha256 in batch.documents.values_list("sha256", flat=True) if sha256}
-    assert take_stock(sorted(parts), asked_by="system:tests").intact
+    assert verify_parts(sorted(parts), asked_by="system:tests").intact
 
 
 def test_two_hosts_with_nothing_in_common_but_database_and_buckets_do_a_batch_together(

@@ -14,11 +14,11 @@ from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.dispatch.processes import drain
 from ingestion.dispatch.shift import work_shift
-from ingestion.documents.site_readiness import readiness_of
-from ingestion.intake import portal_pull, registration
+from ingestion.documents.site_readiness import get_readiness
+from ingestion.intake import portal_pull, registration, submission
 from ingestion.models import BatchSource, Chunk, Document, ValidityOverride
 from ingestion.rules.fields.dates import months_later
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from samples.documents import make_sample
 from samples.people_and_sites import sample_site as sample
 from samples.portal import SamplePortal, read_limits
@@ -62,7 +62,7 @@ def test_what_site_and_sender_say_reaches_the_checks(one_site):
             ("delegation-log", "", ".jpg"),
         )
     ]
-    packet = registration.upload_packet(site=Site.objects.get(), user=make_user(), files=files)
+    packet = registration.register_upload(site=Site.objects.get(), user=make_user(), files=files)
     work_shift()
     assert dict(packet.documents.values_list("document_type", "code")) == {
         "cv": "PERSON_MISMATCH",
@@ -77,7 +77,7 @@ def test_filed_bytes_are_those_that_the_portal_gave(few, submit):
         work_shift()
     document = batch.documents.filter(state=DocumentState.ARCHIVED).first()
     source = few.files / document.site.site_id / f"{document.doc_id}.pdf"
-    with archive().open(document.sha256) as filed:
+    with get_archive().open(document.sha256) as filed:
         assert filed.read() == source.read_bytes()
 
 
@@ -124,8 +124,8 @@ def test_a_portal_that_is_asked_again_gives_what_changed_and_the_rest_is_on_file
         before = source.read_bytes()
         try:
             source.write_bytes(before + b"%a new version\n")
-            again = portal_pull.pull(
-                changed.site, registration.Submission(BatchSource.PULL, "user:olga", "ops")
+            again = portal_pull.pull_site(
+                changed.site, submission.Submission(BatchSource.PULL, "user:olga", "ops")
             )
             work_shift()
         finally:
@@ -200,7 +200,7 @@ def test_an_uploads_bytes_leave_the_spool_once_they_are_in_the_archive(one_site,
         file = registration.UploadedDocument(
             "page.pdf", "protocol-signature-page", "", ContentFile(content, "page.pdf")
         )
-        registration.upload_packet(site=site, user=make_user(), files=[file])
+        registration.register_upload(site=site, user=make_user(), files=[file])
         work_shift()
     states = Document.objects.order_by("pk").values_list("state", flat=True)
     assert list(states) == ["ARCHIVED", "DEDUPED"]
@@ -211,7 +211,7 @@ def test_the_papers_of_a_sample_site_fit_together(one_site, submit):
     with SamplePortal(one_site.directory, read_limits(one_site.sites), faults=0) as portal:
         batch = submit(one_site, portal)
         work_shift()
-    stand = readiness_of(batch.packets.get().site)
+    stand = get_readiness(batch.packets.get().site)
     assert stand.contradictions == []
     filed = set(batch.documents.on_file().values_list("document_type", flat=True))
     met = {each.kind for each in stand.required if each.standing.is_met}
@@ -226,7 +226,7 @@ def test_a_document_is_judged_by_what_its_study_lays_down_and_the_decision_says_
     )
     content = ContentFile(make_sample("cv", today=today, site=sample("1001")), "cv.pdf")
     files = [registration.UploadedDocument("cv.pdf", "cv", "Margaret Whitfield", content)]
-    packet = registration.upload_packet(site=site, user=make_user(), files=files)
+    packet = registration.register_upload(site=site, user=make_user(), files=files)
     work_shift()
     kept = packet.documents.get().extractions.get()
     assert kept.terms == {"months": 60}

@@ -51,7 +51,7 @@ def upload(one_site):
 
     def upload():
         file = registration.UploadedDocument("cv.pdf", "cv", "Ada", ContentFile(content, "cv.pdf"))
-        return registration.upload_packet(site=site, user=user, files=[file]).batch
+        return registration.register_upload(site=site, user=user, files=[file]).batch
 
     return upload
 

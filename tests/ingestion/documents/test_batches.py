@@ -12,14 +12,14 @@ from ingestion.core.errors import LeaseLost
 from ingestion.core.states import BatchState, ChunkState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.documents import batches
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Batch, Chunk, Document
 from tests import steps
 from tests.factories import make_batch, make_site, make_user, verdict
 
 pytestmark = pytest.mark.django_db
-MARA = By("user:1", "site coordinator")
+MARA = Actor("user:1", "site coordinator")
 CANCELLED, RECEIVED = DocumentState.CANCELLED, DocumentState.RECEIVED
 
 
@@ -65,7 +65,7 @@ def test_every_state_is_saved_and_on_record():
 
 def test_what_waits_is_cancelled_at_once_and_the_batch_with_it():
     batch = make_batch(documents=3)
-    batches.cancel(batch, by=MARA)
+    batches.cancel_batch(batch, by=MARA)
     assert batch.state == BatchState.CANCELLED
     assert batch.counts() == {CANCELLED: 3}
     assert set(batch.chunks.values_list("state", flat=True)) == {ChunkState.DONE}
@@ -74,7 +74,7 @@ def test_what_waits_is_cancelled_at_once_and_the_batch_with_it():
 
 def test_who_cancelled_is_on_record_with_each_document():
     batch = make_batch(documents=2)
-    batches.cancel(batch, by=MARA)
+    batches.cancel_batch(batch, by=MARA)
     document = timeline(batch.documents.first().subject)[-1]
     asked, cancelled = timeline(batch.subject)[-2:]
     assert (asked.event, cancelled.event) == ("batch.cancel_requested", "batch.cancelled")
@@ -87,7 +87,7 @@ def test_what_was_settled_before_stays_as_it_is(settings):
     lease = take()
     settle(lease)
     leases.return_chunk(lease.chunk, lease.lease_id)
-    batches.cancel(batch, by=MARA)
+    batches.cancel_batch(batch, by=MARA)
     assert batch.counts() == {CANCELLED: 2, DocumentState.REJECTED: 1}
     assert batch.state == BatchState.CANCELLED
 
@@ -95,7 +95,7 @@ def test_what_was_settled_before_stays_as_it_is(settings):
 def test_what_a_shift_has_in_hand_ends_there_and_the_rest_of_its_chunk_is_cancelled():
     batch = make_batch(documents=3)
     lease = take()
-    batches.cancel(batch, by=MARA)
+    batches.cancel_batch(batch, by=MARA)
     assert batch.state == BatchState.IN_PROGRESS
     assert leases.find_chunks_being_cancelled([lease.lease_id]) == {lease.chunk}
     settle(lease, lease.items[:1])
@@ -107,7 +107,7 @@ def test_what_a_shift_has_in_hand_ends_there_and_the_rest_of_its_chunk_is_cancel
 def test_a_worker_that_ends_late_never_makes_a_cancelled_batch_completed():
     batch = make_batch()
     lease = take()
-    batches.cancel(batch, by=MARA)
+    batches.cancel_batch(batch, by=MARA)
     settle(lease)
     leases.return_chunk(lease.chunk, lease.lease_id)
     assert state_of(batch) == BatchState.CANCELLED
@@ -117,7 +117,7 @@ def test_a_worker_that_ends_late_never_makes_a_cancelled_batch_completed():
 def test_a_move_that_was_decided_on_an_old_row_changes_nothing():
     batch = make_batch()
     stale = Batch.objects.get(pk=batch.pk)
-    batches.cancel(batch, by=MARA)
+    batches.cancel_batch(batch, by=MARA)
     with pytest.raises(LeaseLost), batches.ledger():
         batches._move(stale, BatchState.IN_PROGRESS)
     assert state_of(batch) == BatchState.CANCELLED
@@ -127,11 +127,11 @@ def test_a_cancelled_chunk_whose_worker_dies_is_cancelled_by_the_next_tick():
     batch = make_batch(documents=2)
     lease = take()
     steps.start_checking(lease.items[0].document, lease.lease_id, sha256="a" * 64, size=1)
-    batches.cancel(batch, by=MARA)
+    batches.cancel_batch(batch, by=MARA)
     Chunk.objects.update(lease_expires_at="2026-01-01T00:00:00Z")
     leases.recover_expired()
     assert leases.claim_due_chunks(1, by="there:2:2") == []
-    assert batches.carry_out_cancelling() == 1
+    assert batches.continue_cancellations() == 1
     assert state_of(batch) == BatchState.CANCELLED
     assert batch.counts() == {CANCELLED: 2}
 
@@ -140,7 +140,7 @@ def test_what_was_moved_under_the_ticks_hands_waits_for_the_next_tick(monkeypatc
     lost, kept = make_batch(), make_batch()
     for batch in (lost, kept):
         lease = take()
-        batches.cancel(batch, by=MARA)
+        batches.cancel_batch(batch, by=MARA)
         Chunk.objects.filter(pk=lease.chunk).update(lease_expires_at="2026-01-01T00:00:00Z")
     leases.recover_expired()
     end = batches.end_if_settled
@@ -151,21 +151,21 @@ def test_what_was_moved_under_the_ticks_hands_waits_for_the_next_tick(monkeypatc
         return end(batch_id)
 
     monkeypatch.setattr(batches, "end_if_settled", moved_meanwhile)
-    assert batches.carry_out_cancelling() == 1
+    assert batches.continue_cancellations() == 1
     assert (state_of(lost), state_of(kept)) == (BatchState.IN_PROGRESS, BatchState.CANCELLED)
     monkeypatch.undo()
-    assert batches.carry_out_cancelling() == 1
+    assert batches.continue_cancellations() == 1
 
 
 def test_cancelling_twice_changes_nothing_more():
     batch = make_batch()
     lease = take()
     for _ in range(2):
-        batches.cancel(batch, by=MARA)
+        batches.cancel_batch(batch, by=MARA)
     assert [name for name, _ in events(batch)].count("batch.cancel_requested") == 1
     leases.return_chunk(lease.chunk, lease.lease_id)
     with pytest.raises(batches.AlreadyFinal, match="is CANCELLED already"):
-        batches.cancel(batch, by=MARA)
+        batches.cancel_batch(batch, by=MARA)
 
 
 def test_a_completed_batch_cannot_be_cancelled():
@@ -174,7 +174,7 @@ def test_a_completed_batch_cannot_be_cancelled():
     settle(lease)
     leases.return_chunk(lease.chunk, lease.lease_id)
     with pytest.raises(batches.AlreadyFinal, match="is COMPLETED already"):
-        batches.cancel(batch, by=MARA)
+        batches.cancel_batch(batch, by=MARA)
 
 
 def test_a_large_batch_is_cancelled_in_portions(settings, monkeypatch):
@@ -182,7 +182,7 @@ def test_a_large_batch_is_cancelled_in_portions(settings, monkeypatch):
     monkeypatch.setattr(batches, "AT_ONCE", 20)
     batch = make_batch(documents=100)
     with CaptureQueriesContext(connection) as asked:
-        batches.cancel(batch, by=MARA)
+        batches.cancel_batch(batch, by=MARA)
     moved = [n for n, query in enumerate(asked) if 'UPDATE "ingestion_document"' in query["sql"]]
     ends = [n for n, query in enumerate(asked) if "RELEASE" in query["sql"]]
     assert len(moved) == 20  # one for each chunk
@@ -195,10 +195,10 @@ def test_a_held_document_of_a_cancelled_batch_can_still_be_tried_again():
     batch = make_batch(documents=2)
     lease = take()
     steps.give_up(lease.items[0].document, lease.lease_id, "INTERNAL_ERROR", {}, held=True)
-    batches.cancel(batch, by=MARA)
+    batches.cancel_batch(batch, by=MARA)
     leases.return_chunk(lease.chunk, lease.lease_id)
     assert batch.counts() == {CANCELLED: 1, DocumentState.HELD: 1}
-    retrying.try_again(Document.objects.all(), by=By("system:tests", "ops"))
+    retrying.retry_held(Document.objects.all(), by=Actor("system:tests", "ops"))
     again = take()
     steps.start_checking(again.items[0].document, again.lease_id, sha256="a" * 64, size=1)
     steps.conclude(again.items[0].document, again.lease_id, verdict(), pages=1)
@@ -221,7 +221,7 @@ def test_only_its_submitter_and_operations_may_cancel():
     people = cancellers(make_user())
     Batch.objects.update(submitted_by=people["its submitter"])
     batch.refresh_from_db()
-    may = {name for name, user in people.items() if batches.may_cancel(batch, user=user)}
+    may = {name for name, user in people.items() if batches.can_cancel(batch, user=user)}
     assert may == {"its submitter", "ops"}
 
 
@@ -229,19 +229,19 @@ def test_only_its_submitter_and_operations_may_cancel():
     ("actor", "may"), [("system:tests", True), ("token:9", False), ("", False)]
 )
 def test_a_client_may_cancel_what_it_submitted_under_its_own_name(actor, may):
-    assert batches.may_cancel(make_batch(make_site()), actor=actor) is may
+    assert batches.can_cancel(make_batch(make_site()), actor=actor) is may
 
 
 def test_a_batch_from_before_names_were_kept_belongs_to_no_client():
     batch = make_batch()
     Batch.objects.update(submitted_as="")
     batch.refresh_from_db()
-    assert not batches.may_cancel(batch, actor="")
+    assert not batches.can_cancel(batch, actor="")
 
 
 def test_batches_that_end_together_ask_for_one_check_of_what_is_new():
     for _ in range(3):
-        batches.cancel(make_batch(), by=MARA)
+        batches.cancel_batch(make_batch(), by=MARA)
     (job,) = AuditJob.objects.all()
     assert (job.kind, job.arguments["mode"], job.state) == ("verify", "incremental", "waiting")
     assert job.due_at > job.created_at

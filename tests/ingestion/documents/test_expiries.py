@@ -9,7 +9,7 @@ from django.db import connection
 from audit.ledger.actors import add_process
 from audit.ledger.queries import timeline
 from ingestion.documents import expiries
-from ingestion.documents.expiries import Noted
+from ingestion.documents.expiries import RecordedNotice
 from ingestion.models import Document, Extraction, Finding, ValidityOverride
 from ingestion.rules.findings import RuleFinding
 from sites.models import Site
@@ -26,7 +26,7 @@ def licence(*found, days=20, site=None, **rest):
 
 
 def night(later=0):
-    return expiries.note(today=TODAY + timedelta(days=later))
+    return expiries.record_expiries(today=TODAY + timedelta(days=later))
 
 
 def notes(document):
@@ -66,41 +66,45 @@ def test_the_entry_says_by_what_it_was_judged_and_moves_nothing():
 
 def test_the_same_night_again_notes_nothing():
     document = licence(days=20)
-    assert [night(), night(), night(1)] == [Noted(1, 0), Noted(0, 0), Noted(0, 0)]
+    assert [night(), night(), night(1)] == [
+        RecordedNotice(1, 0),
+        RecordedNotice(0, 0),
+        RecordedNotice(0, 0),
+    ]
     assert len(notes(document)) == 1
 
 
 def test_a_night_that_was_missed_is_made_up_for_by_the_warning_that_counts_now():
     licence(days=5)
     licence(days=-3)
-    assert night() == Noted(soon=1, over=1)
+    assert night() == RecordedNotice(soon=1, over=1)
     assert set(Finding.objects.values_list("days_before", flat=True)) == {7, 0}
 
 
 def test_what_its_filing_warned_of_is_not_noted_again():
     soon = RuleFinding("EXPIRES_SOON", facts={"expires": "2026-12-10", "days": 25})
     document = licence(soon, days=20)
-    assert night() == Noted(0, 0)
-    assert night(13) == Noted(1, 0)
+    assert night() == RecordedNotice(0, 0)
+    assert night(13) == RecordedNotice(1, 0)
     assert notes(document)[-1][2] == 7
 
 
 @pytest.mark.parametrize("state", ["REJECTED", "IN_REVIEW"])
 def test_only_what_is_on_file_is_looked_at(state):
     licence(RuleFinding("SIGNATURE_MISSING"), state=state)
-    assert night() == Noted(0, 0)
+    assert night() == RecordedNotice(0, 0)
 
 
 def test_what_a_newer_version_has_taken_the_place_of_is_left_alone():
     site = make_site()
     licence(site=site, days=5)
     licence(site=site, days=500)
-    assert night() == Noted(0, 0)
+    assert night() == RecordedNotice(0, 0)
 
 
 def test_a_document_without_a_last_day_never_runs_out():
     make_read(make_site(), "form-fda-1572", signature_date="2019-01-01")
-    assert night() == Noted(0, 0)
+    assert night() == RecordedNotice(0, 0)
 
 
 def gcp(site):
@@ -111,20 +115,20 @@ def test_a_live_site_is_not_told_of_a_certificate_that_counted_when_it_went_live
     site = make_site()
     document = gcp(site)
     Site.objects.filter(pk=site.pk).update(activated_on=date(2025, 1, 1))
-    assert night() == Noted(0, 0)
+    assert night() == RecordedNotice(0, 0)
     Site.objects.filter(pk=site.pk).update(activated_on=None)
-    assert night() == Noted(0, 1)
+    assert night() == RecordedNotice(0, 1)
     assert notes(document)[0][1] == date(2026, 11, 1)
 
 
 @pytest.mark.parametrize(
     ("terms", "noted"),
     [
-        ({"max_age_months": 12}, Noted(0, 1)),
-        ({"max_age_months": 16}, Noted(1, 0)),
-        ({"max_age_months": 0}, Noted(0, 0)),
-        ({"warn_days": "300"}, Noted(1, 0)),
-        ({}, Noted(0, 0)),
+        ({"max_age_months": 12}, RecordedNotice(0, 1)),
+        ({"max_age_months": 16}, RecordedNotice(1, 0)),
+        ({"max_age_months": 0}, RecordedNotice(0, 0)),
+        ({"warn_days": "300"}, RecordedNotice(1, 0)),
+        ({}, RecordedNotice(0, 0)),
     ],
 )
 def test_what_its_study_lays_down_later_holds_for_what_is_on_file(terms, noted):
@@ -135,7 +139,7 @@ def test_what_its_study_lays_down_later_holds_for_what_is_on_file(terms, noted):
     ValidityOverride.objects.create(
         study=site.study, document_type="cv", reason="Sponsor SOP 12", **terms
     )
-    assert (night(), night()) == (noted, Noted(0, 0))
+    assert (night(), night()) == (noted, RecordedNotice(0, 0))
 
 
 def test_a_later_last_day_is_warned_of_anew():
@@ -166,7 +170,7 @@ def test_a_run_that_dies_leaves_whole_pages_and_the_next_one_goes_on(monkeypatch
         night()
     assert [len(notes(each)) for each in documents] == [1, 1, 0, 0, 0]
     monkeypatch.setattr(expiries, "enter", enter)
-    assert night() == Noted(3, 0)
+    assert night() == RecordedNotice(3, 0)
     assert [len(notes(each)) for each in documents] == [1, 1, 1, 1, 1]
 
 
@@ -180,7 +184,7 @@ def test_what_somebody_moves_meanwhile_is_passed_over(monkeypatch):
         return found
 
     monkeypatch.setattr(expiries, "_due", withdrawn_meanwhile)
-    assert night() == Noted(0, 0)
+    assert night() == RecordedNotice(0, 0)
     assert notes(document) == []
 
 
@@ -190,15 +194,15 @@ def test_many_documents_cost_few_queries(django_assert_max_num_queries):
     for number in range(12):
         licence(site=site, doc_id=f"licence-{number}", days=300)
     with django_assert_max_num_queries(2):
-        assert night() == Noted(0, 0)
+        assert night() == RecordedNotice(0, 0)
     night(220)
     with django_assert_max_num_queries(6):
-        assert night(220) == Noted(0, 0)
+        assert night(220) == RecordedNotice(0, 0)
 
 
 def test_what_was_told_to_have_run_out_is_not_even_read_again(django_assert_max_num_queries):
     licence(days=-3)
-    assert night() == Noted(0, 1)
+    assert night() == RecordedNotice(0, 1)
     with django_assert_max_num_queries(2):
         night(1)
 

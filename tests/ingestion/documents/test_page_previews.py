@@ -12,7 +12,7 @@ from PIL import Image
 from ingestion.documents import page_previews
 from ingestion.models import Document
 from ingestion.reading.preview_images import WIDTH
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from tests.factories import make_filed, make_site
 from tests.ingestion.reading.papers import typed
 
@@ -31,7 +31,7 @@ def kept(tmp_path):
     def keep(content):
         sha256 = hashlib.sha256(content).hexdigest()
         (tmp_path / "incoming").write_bytes(content)
-        archive().put(tmp_path / "incoming", sha256)
+        get_archive().put(tmp_path / "incoming", sha256)
         return make_filed(make_site(), "cv", sha256)
 
     return keep
@@ -50,7 +50,7 @@ def written(picture, **options):
 
 
 def test_a_page_is_drawn_in_colour_and_of_one_width(kept):
-    picture = page_previews.picture(kept(typed(pages=2)), 2)
+    picture = page_previews.get_preview(kept(typed(pages=2)), 2)
     wide, high = size_of(picture)
     assert wide == WIDTH
     assert high == pytest.approx(WIDTH * 11 / 8.5, abs=1)
@@ -58,22 +58,25 @@ def test_a_page_is_drawn_in_colour_and_of_one_width(kept):
 
 def test_a_page_is_drawn_once_and_kept_while_people_look(kept, tmp_path):
     document = kept(typed())
-    first = page_previews.picture(document, 1)
+    first = page_previews.get_preview(document, 1)
     (file,) = (tmp_path / "previews").glob("*/*/*")
     assert file.read_bytes() == first
     file.write_bytes(b"as it was kept")
-    assert page_previews.picture(document, 1) == b"as it was kept"
+    assert page_previews.get_preview(document, 1) == b"as it was kept"
     os.utime(file, (0, 0))
-    assert page_previews.picture(document, 1) == b"as it was kept", "which is a look"
-    assert page_previews.prune(datetime.now(UTC) - timedelta(hours=1)) == 0
+    assert page_previews.get_preview(document, 1) == b"as it was kept", "which is a look"
+    assert page_previews.prune_previews(datetime.now(UTC) - timedelta(hours=1)) == 0
     os.utime(file, (0, 0))
-    assert page_previews.prune(datetime.now(UTC) - timedelta(hours=1)) == 1
-    assert page_previews.picture(document, 1) == first
+    assert page_previews.prune_previews(datetime.now(UTC) - timedelta(hours=1)) == 1
+    assert page_previews.get_preview(document, 1) == first
 
 
 def test_a_photograph_is_a_page(kept):
     photograph = Image.new("RGB", (3000, 1500), "teal")
-    assert size_of(page_previews.picture(kept(written(photograph, format="JPEG")), 1)) == (980, 490)
+    assert size_of(page_previews.get_preview(kept(written(photograph, format="JPEG")), 1)) == (
+        980,
+        490,
+    )
 
 
 def test_a_page_that_lay_on_its_side_stands_as_ocr_turned_it(kept):
@@ -81,7 +84,7 @@ def test_a_page_that_lay_on_its_side_stands_as_ocr_turned_it(kept):
     last = document.extractions.last()
     last.pages[0]["turned"] = 90
     last.save()
-    wide, high = size_of(page_previews.picture(Document.objects.get(), 1))
+    wide, high = size_of(page_previews.get_preview(Document.objects.get(), 1))
     assert (wide, high) == (WIDTH, pytest.approx(WIDTH * 8.5 / 11, abs=1))
 
 
@@ -91,36 +94,36 @@ def test_a_page_that_lay_on_its_side_stands_as_ocr_turned_it(kept):
     ids=["empty", "another-kind", "no-pdf", "no-picture"],
 )
 def test_what_cannot_be_drawn_is_no_picture_and_no_error(kept, content, tmp_path):
-    assert page_previews.picture(kept(content), 1) is None
+    assert page_previews.get_preview(kept(content), 1) is None
     assert not list((tmp_path / "previews").glob("*/*/*"))
 
 
 def test_there_is_no_page_behind_the_last(kept):
     document = kept(typed())
-    assert page_previews.picture(document, 2) is None
-    assert page_previews.picture(document, 0) is None
+    assert page_previews.get_preview(document, 2) is None
+    assert page_previews.get_preview(document, 0) is None
 
 
 def test_a_page_as_long_as_a_till_receipt_is_no_mountain_of_pixels(kept):
     receipt = Image.new("L", (200, 60_000), "white")
-    assert max(size_of(page_previews.picture(kept(written(receipt, format="PNG")), 1))) <= 4_000
+    assert max(size_of(page_previews.get_preview(kept(written(receipt, format="PNG")), 1))) <= 4_000
 
 
 def test_bytes_that_are_nowhere_are_told_apart(kept):
     document = kept(typed())
     document.sha256 = "f" * 64
     with pytest.raises(FileNotFoundError):
-        page_previews.picture(document, 1)
+        page_previews.get_preview(document, 1)
 
 
 def test_a_child_that_is_killed_by_a_page_is_no_error_of_ours(kept, settings):
     settings.READING_LIMITS = replace(settings.READING_LIMITS, page_seconds=0.000_1)
-    assert page_previews.picture(kept(typed()), 1) is None
+    assert page_previews.get_preview(kept(typed()), 1) is None
 
 
 def test_pages_that_take_long_do_not_take_all_threads(kept, monkeypatch):
     monkeypatch.setattr(page_previews, "WAIT_SECONDS", 0)
     document = kept(typed())
     with page_previews._drawing, page_previews._drawing:
-        assert page_previews.picture(document, 1) is None
-    assert page_previews.picture(document, 1)
+        assert page_previews.get_preview(document, 1) is None
+    assert page_previews.get_preview(document, 1)

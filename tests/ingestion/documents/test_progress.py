@@ -10,7 +10,7 @@ from django.utils import timezone
 from ingestion.core.states import BatchState, DocumentState
 from ingestion.dispatch import leases
 from ingestion.documents import batches, progress, results
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Batch, Document
 from ingestion.rules.findings import RuleFinding
@@ -18,7 +18,7 @@ from tests import steps
 from tests.factories import make_batch, verdict
 
 pytestmark = pytest.mark.django_db
-OPS = By("system:tests", "ops")
+OPS = Actor("system:tests", "ops")
 
 
 @pytest.fixture(autouse=True)
@@ -41,13 +41,13 @@ def close(lease):
 
 def test_progress_grows_with_every_document_and_is_whole_only_at_the_end():
     batch = make_batch(documents=4)
-    seen = [progress.of(batch)]
+    seen = [progress.get_progress(batch)]
     lease = take()
     for item in lease.items:
         end(lease, item)
-        seen.append(progress.of(batch))
+        seen.append(progress.get_progress(batch))
     close(lease)
-    seen.append(progress.of(batch))
+    seen.append(progress.get_progress(batch))
     assert [each.percentage for each in seen] == [0, 25, 50, 75, 99, 100]
     assert [each.settled for each in seen] == [0, 1, 2, 3, 4, 4]
     steps = [each.step for each in (seen[0], seen[1], seen[-1])]
@@ -60,32 +60,32 @@ def test_progress_does_not_turn_back_when_a_held_document_goes_round_again(setti
     lease = take()
     end(lease, lease.items[0], "INTERNAL_ERROR", held=True)
     close(lease)
-    before = progress.of(batch)
-    retrying.try_again(Document.objects.all(), by=OPS)
-    after = progress.of(batch)
+    before = progress.get_progress(batch)
+    retrying.retry_held(Document.objects.all(), by=OPS)
+    after = progress.get_progress(batch)
     assert (before.settled, after.settled) == (1, 0)
     assert before.percentage == after.percentage == 50
 
 
 def test_the_time_that_is_left_is_told_only_when_there_is_something_to_tell_it_from():
     batch = make_batch(documents=4)
-    assert progress.of(batch).estimated_seconds_remaining is None
+    assert progress.get_progress(batch).estimated_seconds_remaining is None
     lease = take()
-    assert progress.of(batch).estimated_seconds_remaining is None
+    assert progress.get_progress(batch).estimated_seconds_remaining is None
     end(lease, lease.items[0])
     Batch.objects.update(started_at=timezone.now() - timedelta(seconds=100))
-    assert 300 <= progress.of(batch).estimated_seconds_remaining <= 400
+    assert 300 <= progress.get_progress(batch).estimated_seconds_remaining <= 400
     for item in lease.items[1:]:
         end(lease, item)
     close(lease)
-    assert progress.of(batch).estimated_seconds_remaining == 0
+    assert progress.get_progress(batch).estimated_seconds_remaining == 0
 
 
 def test_a_batch_that_is_being_cancelled_says_so():
     batch = make_batch()
     take()
-    batches.cancel(batch, by=OPS)
-    assert progress.of(batch).step == "Cancelling"
+    batches.cancel_batch(batch, by=OPS)
+    assert progress.get_progress(batch).step == "Cancelling"
 
 
 def questions(looks):
@@ -95,26 +95,26 @@ def questions(looks):
 def test_looking_writes_nothing():
     batch = make_batch(documents=3)
     with CaptureQueriesContext(connection) as looks:
-        progress.of(batch)
+        progress.get_progress(batch)
         progress.wait_until_final(batch, 0.3)
-        list(results.of_batch(batch))
+        list(results.list_results(batch))
     assert questions(looks)
     assert not [sql for sql in questions(looks) if sql.startswith(("INSERT", "UPDATE", "DELETE"))]
 
 
 def test_an_answer_that_many_ask_for_is_counted_once():
     batch = make_batch(documents=3)
-    first = progress.of(batch, max_age=60)
+    first = progress.get_progress(batch, max_age=60)
     with CaptureQueriesContext(connection) as looks:
-        assert progress.of(batch, max_age=60) == first
+        assert progress.get_progress(batch, max_age=60) == first
     assert len(questions(looks)) == 1
 
 
 def test_the_end_of_a_batch_shows_at_once_whatever_was_kept():
     batch = make_batch()
-    assert not progress.of(batch, max_age=60).is_final
-    batches.cancel(batch, by=OPS)
-    assert progress.of(batch, max_age=60).state == BatchState.CANCELLED
+    assert not progress.get_progress(batch, max_age=60).is_final
+    batches.cancel_batch(batch, by=OPS)
+    assert progress.get_progress(batch, max_age=60).state == BatchState.CANCELLED
 
 
 def test_a_wait_ends_with_the_batch():
@@ -124,7 +124,7 @@ def test_a_wait_ends_with_the_batch():
     def sleep(seconds):
         looks.append(seconds)
         if len(looks) == 3:
-            batches.cancel(Batch.objects.get(pk=batch.pk), by=OPS)
+            batches.cancel_batch(Batch.objects.get(pk=batch.pk), by=OPS)
 
     assert progress.wait_until_final(batch, 600, sleep=sleep).is_final
     assert len(looks) == 3
@@ -151,7 +151,7 @@ def test_the_result_names_each_document_with_what_happened_and_what_to_do(settin
     answer = verdict("REJECTED", expired)
     steps.conclude(rejected.document, lease.lease_id, answer, pages=None)
     close(lease)
-    first, second, third = results.of_batch(batch)
+    first, second, third = results.list_results(batch)
     assert (first.state, first.what, first.sha256) == ("ARCHIVED", "It is on file.", "a" * 64)
     assert (second.state, second.code) == ("REJECTED", "ENCRYPTED_DOCUMENT")
     assert "password" in second.what + second.do
@@ -173,5 +173,5 @@ def test_the_result_names_each_document_with_what_happened_and_what_to_do(settin
 def test_a_result_is_read_in_pages_and_not_document_by_document():
     batch = make_batch(documents=30)
     with CaptureQueriesContext(connection) as looks:
-        assert len(list(results.of_batch(batch))) == 30
+        assert len(list(results.list_results(batch))) == 30
     assert len(questions(looks)) == 2  # not one for each document

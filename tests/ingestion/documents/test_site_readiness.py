@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from ingestion.documents.site_readiness import readiness, readiness_of
+from ingestion.documents.site_readiness import get_readiness, get_readiness_by_site
 from ingestion.models import RequiredDocument, SiteRequirement, ValidityOverride, Waiver
 from ingestion.rules.findings import RuleFinding
 from ingestion.rules.site_file.requirements import USUAL, RequirementStatus
@@ -33,7 +33,7 @@ def whole_packet(site, **changes):
 
 
 def standings(site, **options):
-    stand = readiness_of(site, today=TODAY, **options)
+    stand = get_readiness(site, today=TODAY, **options)
     return {(each.kind, each.whose): each.standing for each in stand.required}
 
 
@@ -43,13 +43,13 @@ def test_a_new_site_needs_the_usual_documents(site):
 
 def test_a_whole_packet_is_complete_and_fits_together(site):
     whole_packet(site)
-    stand = readiness_of(site, today=TODAY)
+    stand = get_readiness(site, today=TODAY)
     assert (stand.is_complete, stand.gaps) == (True, [])
 
 
 def test_what_differs_is_a_gap_between_two_rows(site):
     whole_packet(site, irb_approval={"protocol_version": "2.0"})
-    stand = readiness_of(site, today=TODAY)
+    stand = get_readiness(site, today=TODAY)
     (gap,) = stand.gaps
     assert gap.code == "PROTOCOL_VERSION_MISMATCH"
     assert stand.documents[gap.other.key].document_type == "irb-approval"
@@ -124,7 +124,7 @@ def test_values_that_may_be_misread_make_no_gap(site):
     make_read(
         site, "irb-approval", doc_id="irb-approval-1", confidence=60.0, protocol_version="2.0"
     )
-    assert readiness_of(site, today=TODAY).gaps == []
+    assert get_readiness(site, today=TODAY).gaps == []
 
 
 def test_many_sites_cost_as_many_queries_as_one(site, django_assert_max_num_queries):
@@ -135,7 +135,7 @@ def test_many_sites_cost_as_many_queries_as_one(site, django_assert_max_num_quer
     whole_packet(other)
     sites = list(Site.objects.select_related("study"))
     with django_assert_max_num_queries(8):
-        stands = readiness(sites, today=TODAY)
+        stands = get_readiness_by_site(sites, today=TODAY)
     assert stands[site.pk].is_complete
     assert [gap.code for gap in stands[other.pk].gaps] == []
 

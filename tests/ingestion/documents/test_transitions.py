@@ -145,7 +145,7 @@ def test_what_a_dead_worker_was_checking_starts_afresh_on_record():
     document, lease = leased_document()
     checked(document, lease)
     with ledger():
-        transitions.requeue_interrupted(Chunk.objects.get(pk=document.chunk_id))
+        transitions.requeue_interrupted_documents(Chunk.objects.get(pk=document.chunk_id))
     document.refresh_from_db()
     assert document.state == DocumentState.RECEIVED
     assert events(document)[-1] == "document.received"
@@ -230,7 +230,7 @@ def test_what_was_withdrawn_since_its_portal_was_asked_is_not_unchanged():
     site = make_site()
     filed = make_filed(site, "doc-1", SHA)
     with ledger():
-        transitions.move(filed, DocumentState.WITHDRAWN, event="document.withdrawn")
+        transitions.move_document(filed, DocumentState.WITHDRAWN, event="document.withdrawn")
     chunk, lease = make_leased(site=site)
     document = chunk.documents.get()
     assert not steps.unchanged(document.pk, lease, sha256=SHA, portal={})

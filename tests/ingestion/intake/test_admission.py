@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from ingestion.core.states import DocumentState
 from ingestion.dispatch import leases
-from ingestion.intake import admission, registration
+from ingestion.intake import admission, manifest, registration, submission
 from ingestion.models import Batch, Chunk, Document
 from ingestion.storage import spool
 from tests import steps
@@ -25,18 +25,20 @@ def _folders(settings, tmp_path):
 
 def upload(user, site, content=b"%PDF-1.7"):
     file = registration.UploadedDocument("a.pdf", "irb-approval", "", ContentFile(content, "a.pdf"))
-    return registration.upload_packet(site=site, user=user, files=[file], idempotency_key="form-1")
+    return registration.register_upload(
+        site=site, user=user, files=[file], idempotency_key="form-1"
+    )
 
 
 def spooled():
-    folder = spool.path_of("uploads")
+    folder = spool.get_path("uploads")
     return list(folder.iterdir()) if folder.exists() else []
 
 
 def test_a_batch_of_too_many_chunks_is_refused_whole_with_its_numbers(settings):
     settings.CHUNK_SIZE, settings.MAX_CHUNKS = 2, 3
     with pytest.raises(
-        registration.Refused, match="7 documents of 1 sites make 4 chunks; at most 3"
+        manifest.SubmissionRefused, match="7 documents of 1 sites make 4 chunks; at most 3"
     ):
         make_batch(documents=7)
     assert not Document.objects.exists()
@@ -50,14 +52,14 @@ def test_a_small_batch_is_one_chunk_for_each_site(settings):
 
 def test_a_batch_larger_than_the_ceiling_is_refused_for_good_and_not_for_now(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 3
-    with pytest.raises(registration.Refused, match="4 documents are more than the 3"):
+    with pytest.raises(manifest.SubmissionRefused, match="4 documents are more than the 3"):
         make_batch(documents=4)
 
 
 def test_at_the_ceiling_nothing_is_registered_and_the_time_to_come_back_is_told(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 5
     make_batch(documents=4)
-    with pytest.raises(registration.AtCapacity) as full:
+    with pytest.raises(admission.AtCapacity) as full:
         make_batch(documents=2)
     assert full.value.retry_after == 600
     assert "nothing was registered. Try again in 10 minutes." in str(full.value)
@@ -73,7 +75,7 @@ def test_without_a_ceiling_everything_comes_in(settings):
 def test_what_is_settled_makes_room(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 4
     make_batch(documents=4)
-    with pytest.raises(registration.AtCapacity):
+    with pytest.raises(admission.AtCapacity):
         make_batch()
     for lease in leases.claim_due_chunks(1, by="here:1:1"):
         steps.give_up(lease.items[0].document, lease.lease_id, "DOWNLOAD_FAILED", {}, held=False)
@@ -98,7 +100,7 @@ def test_the_time_to_come_back_follows_from_the_measured_rate(settled, excess, s
         )
         for number in range(settled)
     )
-    assert admission.retry_after(excess) == seconds
+    assert admission.estimate_retry_seconds(excess) == seconds
     Document.objects.exclude(pk=document.pk).delete()
 
 
@@ -112,7 +114,9 @@ def test_the_same_submission_attaches_even_at_the_ceiling(settings):
 def test_a_key_that_stands_for_something_else_is_refused():
     site = make_site()
     make_batch(site, documents=2, idempotency_key="k-1")
-    with pytest.raises(registration.KeyReused, match="'k-1' was used for another submission"):
+    with pytest.raises(
+        submission.IdempotencyKeyReused, match="'k-1' was used for another submission"
+    ):
         make_batch(site, documents=3, idempotency_key="k-1")
     assert Batch.objects.count() == 1
 
@@ -121,7 +125,7 @@ def test_the_same_files_under_the_same_key_are_one_packet_and_other_bytes_are_no
     mara, site = make_user(), make_site()
     first = upload(mara, site)
     assert upload(mara, site) == first
-    with pytest.raises(registration.KeyReused):
+    with pytest.raises(submission.IdempotencyKeyReused):
         upload(mara, site, content=b"%PDF-2.0")
     assert len(spooled()) == 1
 
@@ -129,14 +133,14 @@ def test_the_same_files_under_the_same_key_are_one_packet_and_other_bytes_are_no
 def test_a_key_belongs_to_whoever_used_it_first():
     site = make_site()
     upload(make_user(), site)
-    with pytest.raises(registration.KeyReused):
+    with pytest.raises(submission.IdempotencyKeyReused):
         upload(make_user(), site)
 
 
 def test_an_upload_at_the_ceiling_leaves_no_bytes_behind(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 1
     make_batch()
-    with pytest.raises(registration.AtCapacity):
+    with pytest.raises(admission.AtCapacity):
         upload(make_user(), make_site())
     assert not spooled()
 
@@ -145,8 +149,8 @@ def test_bytes_are_not_even_read_when_there_is_no_room(settings):
     settings.MAX_UNFINISHED_DOCUMENTS = 1
     make_batch()
     unreadable = registration.UploadedDocument("a.pdf", "irb-approval", "", None)
-    with pytest.raises(registration.AtCapacity):
-        registration.upload_packet(site=make_site(), user=make_user(), files=[unreadable])
+    with pytest.raises(admission.AtCapacity):
+        registration.register_upload(site=make_site(), user=make_user(), files=[unreadable])
 
 
 @pytest.mark.parametrize(
@@ -154,7 +158,7 @@ def test_bytes_are_not_even_read_when_there_is_no_room(settings):
     [(1, "1 second"), (45, "45 seconds"), (60, "1 minute"), (61, "2 minutes"), (600, "10 minutes")],
 )
 def test_waiting_times_are_told_as_people_say_them(seconds, words):
-    assert admission.in_words(seconds) == words
+    assert admission.format_wait(seconds) == words
 
 
 def at_once(number, work):
@@ -165,7 +169,7 @@ def at_once(number, work):
         start.wait(120)
         try:
             got.append(work())
-        except registration.AtCapacity as full:
+        except admission.AtCapacity as full:
             got.append(full)
         finally:
             connections.close_all()

@@ -6,9 +6,9 @@ import pytest
 
 from audit.ledger.queries import timeline
 from ingestion.dispatch.work_items import list_work_items
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import declarations
-from ingestion.intake.declarations import Declared, NotRedeclared
+from ingestion.intake.declarations import Declaration, RedeclarationRefused
 from ingestion.models import Action, Document
 from ingestion.review import review_requests
 from ingestion.rules.findings import RuleFinding
@@ -58,8 +58,8 @@ def fresh(document):
 
 
 def correct(document, person, kind="cv", whose="Ana Ruiz"):
-    by = By(person.actor, person.role)
-    declarations.correct(document, Declared(kind, whose), WHY, by=by)
+    by = Actor(person.actor, person.role)
+    declarations.correct_declaration(document, Declaration(kind, whose), WHY, by=by)
     return fresh(document)
 
 
@@ -86,7 +86,7 @@ def test_a_worker_finds_the_same_bytes_and_what_is_declared_now(sent, mara):
     (item,) = list_work_items(document.chunk, document.received_at)
     assert (item.declared_type, item.doc_id, item.terms) == ("cv", "cv.ana-ruiz", None)
     assert item.expected_sha256 == hashlib.sha256(CONTENT).hexdigest()
-    assert spool.path_of(item.spooled).read_bytes() == CONTENT
+    assert spool.get_path(item.spooled).read_bytes() == CONTENT
 
 
 def test_what_came_from_a_portal_is_checked_again_without_asking_its_portal(site, mara, tmp_path):
@@ -97,12 +97,12 @@ def test_what_came_from_a_portal_is_checked_again_without_asking_its_portal(site
     )
     settle(document.packet, OTHER_TYPE)
     (tmp_path / "incoming").write_bytes(CONTENT)
-    declarations.archive().put(tmp_path / "incoming", hashlib.sha256(CONTENT).hexdigest())
+    declarations.get_archive().put(tmp_path / "incoming", hashlib.sha256(CONTENT).hexdigest())
     document = correct(fresh(document), mara, "medical-licence")
     assert (document.document_type, document.doc_id) == ("medical-licence", "doc-1")
     (item,) = list_work_items(document.chunk, document.received_at)
     assert item.terms is None
-    assert spool.path_of(item.spooled).read_bytes() == CONTENT
+    assert spool.get_path(item.spooled).read_bytes() == CONTENT
 
 
 def test_two_files_of_one_packet_whose_types_were_swapped_are_both_corrected(site, mara, tmp_path):
@@ -111,7 +111,7 @@ def test_two_files_of_one_packet_whose_types_were_swapped_are_both_corrected(sit
     for document in packet.documents.all():
         content = contents[document.document_type == "form-fda-1572"]
         (tmp_path / "incoming").write_bytes(content)
-        declarations.archive().put(tmp_path / "incoming", document.sha256)
+        declarations.get_archive().put(tmp_path / "incoming", document.sha256)
     letter, form = packet.documents.order_by("pk")
     correct(letter, mara, "form-fda-1572", "")
     correct(form, mara, "irb-approval", "")
@@ -126,11 +126,11 @@ def test_what_the_checks_rejected_is_corrected_too(sent, mara):
 def test_what_qa_has_decided_is_not_filed_by_way_of_another_type(sent, mara, rafael, action):
     document = sent(REJECTED)
     decide(document, action, rafael)
-    with pytest.raises(NotRedeclared):
+    with pytest.raises(RedeclarationRefused):
         correct(fresh(document), mara)
     if action is Action.CONFIRM:
         review_requests.request_review(fresh(document), "Look again.", user=mara)
-        with pytest.raises(NotRedeclared, match="QA has decided about this document"):
+        with pytest.raises(RedeclarationRefused, match="QA has decided about this document"):
             correct(fresh(document), mara)
 
 
@@ -147,7 +147,7 @@ def rafael():
 def test_what_is_not_corrected_says_why_and_stays_as_it_is(sent, mara, decided, why):
     document = sent(decided)
     before = fresh(document).transitions
-    with pytest.raises(NotRedeclared, match=why):
+    with pytest.raises(RedeclarationRefused, match=why):
         correct(document, mara)
     assert fresh(document).transitions == before
 
@@ -162,16 +162,16 @@ def test_what_is_not_corrected_says_why_and_stays_as_it_is(sent, mara, decided, 
 )
 def test_what_is_declared_has_to_be_something_else_and_whole(sent, mara, kind, whose, why):
     document = sent(IN_REVIEW)
-    before = set(spool.path_of("uploads").iterdir())
-    with pytest.raises(NotRedeclared, match=why):
+    before = set(spool.get_path("uploads").iterdir())
+    with pytest.raises(RedeclarationRefused, match=why):
         correct(document, mara, kind, whose)
-    assert set(spool.path_of("uploads").iterdir()) == before
+    assert set(spool.get_path("uploads").iterdir()) == before
 
 
 def test_bytes_that_are_not_there_change_nothing(sent, mara, settings, tmp_path):
     document = sent(IN_REVIEW)
     settings.ARCHIVE_DIR = tmp_path / "another"
-    with pytest.raises(NotRedeclared, match="cannot be read just now"):
+    with pytest.raises(RedeclarationRefused, match="cannot be read just now"):
         correct(document, mara)
     assert fresh(document).state == "IN_REVIEW"
 
@@ -181,10 +181,10 @@ def test_bytes_that_changed_on_our_disk_are_not_checked(sent, mara, tmp_path):
     path = tmp_path / "archive" / document.sha256[:2] / document.sha256[2:4] / document.sha256
     path.chmod(0o600)
     path.write_bytes(b"%PDF-1.7 forged")
-    before = set(spool.path_of("uploads").iterdir())
-    with pytest.raises(NotRedeclared, match="damaged"):
+    before = set(spool.get_path("uploads").iterdir())
+    with pytest.raises(RedeclarationRefused, match="damaged"):
         correct(document, mara)
-    assert set(spool.path_of("uploads").iterdir()) == before, "the copy is dropped"
+    assert set(spool.get_path("uploads").iterdir()) == before, "the copy is dropped"
     assert fresh(document).state == "IN_REVIEW"
 
 

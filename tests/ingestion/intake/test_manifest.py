@@ -21,8 +21,8 @@ def line(**changes) -> str:
 
 
 def faults(text: str) -> list[str]:
-    with pytest.raises(manifest.Refused) as refused:
-        manifest.read(text)
+    with pytest.raises(manifest.SubmissionRefused) as refused:
+        manifest.read_manifest(text)
     return [str(fault) for fault in refused.value.faults]
 
 
@@ -32,8 +32,8 @@ def _site():
 
 
 def test_lines_and_a_list_mean_the_same():
-    lines = manifest.read(f"{line()}\n\n{line(doc_id='cv-2')}\n")
-    assert lines == manifest.read(f"[{line()}, {line(doc_id='cv-2')}]")
+    lines = manifest.read_manifest(f"{line()}\n\n{line(doc_id='cv-2')}\n")
+    assert lines == manifest.read_manifest(f"[{line()}, {line(doc_id='cv-2')}]")
 
 
 def test_every_fault_is_named_with_its_line_and_field():

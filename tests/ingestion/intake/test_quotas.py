@@ -34,13 +34,13 @@ def declare(size, owner="site:0203", key=""):
 
 
 def refusal(declaring, *arguments, **options):
-    with pytest.raises(quotas.OverQuota) as refused:
+    with pytest.raises(quotas.QuotaExceeded) as refused:
         declaring(*arguments, **options)
     return str(refused.value)
 
 
 def test_one_token_cannot_declare_more_than_its_quota(monkeypatch):
-    monkeypatch.setattr(quotas.disk_space, "free_bytes", lambda _setting: 10**15)
+    monkeypatch.setattr(quotas.disk_space, "get_free_bytes", lambda _setting: 10**15)
     declare(3 * GIGABYTE)
     assert "more than 4000 MB" in refusal(declare, 2 * GIGABYTE)
     declare(GIGABYTE)
@@ -52,28 +52,28 @@ def test_one_token_has_so_many_open_packets_and_may_open_one_again():
         declare(10)
     assert "3 unfinished uploads already" in refusal(declare, 10)
     assert declare(10, key="first") == first
-    open_packets.forget(first)
+    open_packets.discard_packet(first)
     declare(10)
 
 
 def test_all_together_cannot_declare_more_than_the_quota_of_all(monkeypatch):
-    monkeypatch.setattr(quotas.disk_space, "free_bytes", lambda _setting: 10**15)
+    monkeypatch.setattr(quotas.disk_space, "get_free_bytes", lambda _setting: 10**15)
     declare(3 * GIGABYTE, owner="site:1")
     declare(3 * GIGABYTE - 100, owner="site:2")
     assert "of other people" in refusal(declare, 1000, owner="site:3")
     mara = make_user("mara", sites=(Site.objects.get(site_id="0203"),))
-    draft = drafts.begin(mara, "t")
-    assert "of other people" in refusal(drafts.keep, draft, "cv.pdf", ContentFile(b"x" * 200))
+    draft = drafts.begin_draft(mara, "t")
+    assert "of other people" in refusal(drafts.add_file, draft, "cv.pdf", ContentFile(b"x" * 200))
     assert not DraftFile.objects.exists()
 
 
 def test_a_person_has_a_quota_too(settings):
     settings.OPEN_UPLOAD_MB = 1
-    draft = drafts.begin(make_user("mara"), "t")
-    drafts.keep(draft, "cv.pdf", ContentFile(b"x" * 700_000))
-    assert "more than 1 MB" in refusal(drafts.keep, draft, "b.pdf", ContentFile(b"y" * 700_000))
-    drafts.remove(draft, draft.files.get().pk)
-    drafts.keep(draft, "b.pdf", ContentFile(b"y" * 700_000))
+    draft = drafts.begin_draft(make_user("mara"), "t")
+    drafts.add_file(draft, "cv.pdf", ContentFile(b"x" * 700_000))
+    assert "more than 1 MB" in refusal(drafts.add_file, draft, "b.pdf", ContentFile(b"y" * 700_000))
+    drafts.remove_file(draft, draft.files.get().pk)
+    drafts.add_file(draft, "b.pdf", ContentFile(b"y" * 700_000))
 
 
 def test_a_person_has_so_many_drafts_with_files():
@@ -81,15 +81,15 @@ def test_a_person_has_so_many_drafts_with_files():
     mara = make_user("mara", sites=(site,))
     for number in range(4):
         document = make_filed(site, f"doc-{number}", f"{number}" * 64)
-        draft = drafts.begin(mara, f"t{number}", document)
+        draft = drafts.begin_draft(mara, f"t{number}", document)
         if number < 3:
-            drafts.keep(draft, "cv.pdf", ContentFile(b"x%d" % number))
-    assert "3 unfinished uploads" in refusal(drafts.keep, draft, "cv.pdf", ContentFile(b"x"))
+            drafts.add_file(draft, "cv.pdf", ContentFile(b"x%d" % number))
+    assert "3 unfinished uploads" in refusal(drafts.add_file, draft, "cv.pdf", ContentFile(b"x"))
 
 
 def test_an_upload_counts_with_its_whole_length_from_the_beginning(settings):
     settings.OPEN_UPLOAD_MB = 1
-    draft = drafts.begin(make_user("mara"), "t")
+    draft = drafts.begin_draft(make_user("mara"), "t")
     assert "more than 1 MB" in refusal(drafts.begin_upload, draft, "cv.pdf", 2_000_000)
     assert not Upload.objects.exists()
     drafts.begin_upload(draft, "cv.pdf", 700_000)
@@ -98,16 +98,16 @@ def test_an_upload_counts_with_its_whole_length_from_the_beginning(settings):
 
 def test_nothing_is_kept_where_the_disk_has_no_room(settings):
     packet = declare(1)
-    upload = open_packets.begin(packet, 0)
-    draft = drafts.begin(make_user("mara"), "t")
+    upload = open_packets.begin_upload(packet, 0)
+    draft = drafts.begin_draft(make_user("mara"), "t")
     settings.READY_FREE_MB = 10**9  # more than any disk has
     for attempt in (
         lambda: declare(10),
-        lambda: upload_sessions.append(upload, 0, [b"x"]),
-        lambda: drafts.keep(draft, "cv.pdf", ContentFile(b"x")),
+        lambda: upload_sessions.append_part(upload, 0, [b"x"]),
+        lambda: drafts.add_file(draft, "cv.pdf", ContentFile(b"x")),
         lambda: drafts.begin_upload(draft, "cv.pdf", 1),
     ):
-        with pytest.raises(quotas.NoRoom):
+        with pytest.raises(quotas.SpoolFull):
             attempt()
-    assert not list(spool.path_of("").glob("uploads/*"))
+    assert not list(spool.get_path("").glob("uploads/*"))
     assert Upload.objects.get().offset == 0

@@ -5,7 +5,8 @@ from django.core.files.base import ContentFile
 
 from audit.ledger.queries import timeline
 from ingestion.core.states import BatchState, DocumentState
-from ingestion.intake import registration
+from ingestion.intake import manifest, registration
+from ingestion.intake.submission import Submission
 from ingestion.models import Batch, Chunk, Packet
 from ingestion.storage import spool
 from tests.factories import make_batch, make_site, make_user
@@ -18,7 +19,7 @@ def upload(kind="irb-approval", person="", name="letter.pdf", content=b"%PDF-1.7
 
 
 def spooled():
-    folder = spool.path_of("uploads")
+    folder = spool.get_path("uploads")
     return sorted(folder.iterdir()) if folder.exists() else []
 
 
@@ -72,16 +73,18 @@ def test_an_urgent_batch_goes_before_one_that_is_not():
 
 def test_an_upload_is_on_the_disk_before_it_is_on_record():
     site = make_site()
-    packet = registration.upload_packet(site=site, user=make_user(sites=(site,)), files=[upload()])
+    packet = registration.register_upload(
+        site=site, user=make_user(sites=(site,)), files=[upload()]
+    )
     document = packet.documents.get()
-    assert spool.path_of(document.spooled).read_bytes() == b"%PDF-1.7"
+    assert spool.get_path(document.spooled).read_bytes() == b"%PDF-1.7"
     assert document.doc_id == "irb-approval"
 
 
 def test_a_type_that_is_per_person_carries_the_person():
     site = make_site()
     files = [upload("cv", "Dr. Ana Müller"), upload("cv", "Jo Brandt")]
-    packet = registration.upload_packet(site=site, user=make_user(sites=(site,)), files=files)
+    packet = registration.register_upload(site=site, user=make_user(sites=(site,)), files=files)
     assert sorted(packet.documents.values_list("doc_id", flat=True)) == [
         "cv.dr-ana-müller",
         "cv.jo-brandt",
@@ -99,8 +102,8 @@ def test_a_type_that_is_per_person_carries_the_person():
 )
 def test_a_packet_with_a_fault_is_refused_whole_and_leaves_nothing(files, why):
     site = make_site()
-    with pytest.raises(registration.Refused, match=why):
-        registration.upload_packet(site=site, user=make_user(sites=(site,)), files=files)
+    with pytest.raises(manifest.SubmissionRefused, match=why):
+        registration.register_upload(site=site, user=make_user(sites=(site,)), files=files)
     assert not spooled()
     assert not Packet.objects.exists()
 
@@ -109,7 +112,9 @@ def test_a_packet_sent_twice_is_one_packet():
     site = make_site()
     user = make_user(sites=(site,))
     first, second = (
-        registration.upload_packet(site=site, user=user, files=[upload()], idempotency_key="form-1")
+        registration.register_upload(
+            site=site, user=user, files=[upload()], idempotency_key="form-1"
+        )
         for _ in range(2)
     )
     assert first == second
@@ -121,7 +126,7 @@ def test_a_registration_that_fails_leaves_no_bytes_behind():
     nobody = make_user(sites=(site,))
     nobody.pk = "no number"
     with pytest.raises(ValueError, match="expected a number"):
-        registration.upload_packet(site=site, user=nobody, files=[upload()])
+        registration.register_upload(site=site, user=nobody, files=[upload()])
     assert not spooled()
     assert not Batch.objects.exists()
 
@@ -130,15 +135,15 @@ def test_a_folder_becomes_a_batch_under_the_stems_of_its_files(tmp_path):
     folder = tmp_path / "packet"
     folder.mkdir()
     (folder / "irb_letter.pdf").write_bytes(b"%PDF-")
-    submission = registration.Submission(registration.Source.FOLDER, "system:tests", "ops")
+    submission = Submission(registration.BatchSource.FOLDER, "system:tests", "ops")
     batch = registration.register_folder(folder, make_site(), submission)
     assert batch.documents.get().doc_id == "irb_letter"
 
 
 def test_an_empty_folder_is_refused(tmp_path):
     (tmp_path / "empty").mkdir()
-    submission = registration.Submission(registration.Source.FOLDER, "system:tests", "ops")
-    with pytest.raises(registration.Refused, match="holds no file"):
+    submission = Submission(registration.BatchSource.FOLDER, "system:tests", "ops")
+    with pytest.raises(manifest.SubmissionRefused, match="holds no file"):
         registration.register_folder(tmp_path / "empty", make_site(), submission)
 
 
@@ -151,7 +156,7 @@ def folder_of(tmp_path, *names):
 
 
 def registered(folder):
-    submission = registration.Submission(registration.Source.FOLDER, "system:tests", "ops")
+    submission = Submission(registration.BatchSource.FOLDER, "system:tests", "ops")
     batch = registration.register_folder(folder, make_site(), submission)
     return dict(batch.documents.values_list("filename", "doc_id"))
 
@@ -175,11 +180,11 @@ def test_two_pdfs_of_one_stem_go_by_their_whole_names(tmp_path):
 
 def test_files_that_would_still_be_one_document_are_named(tmp_path):
     folder = folder_of(tmp_path, "x.pdf", "x.tiff", "x.tiff.pdf")
-    with pytest.raises(registration.Refused, match=r"x\.tiff and x\.tiff\.pdf would both be"):
+    with pytest.raises(manifest.SubmissionRefused, match=r"x\.tiff and x\.tiff\.pdf would both be"):
         registered(folder)
 
 
 def test_a_name_that_is_too_long_for_a_document_is_refused_by_name(tmp_path):
     folder = folder_of(tmp_path, f"{'x' * 121}.pdf")
-    with pytest.raises(registration.Refused, match="is longer than 120 characters"):
+    with pytest.raises(manifest.SubmissionRefused, match="is longer than 120 characters"):
         registered(folder)

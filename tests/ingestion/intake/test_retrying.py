@@ -10,14 +10,14 @@ from ingestion.core.errors import LeaseLost
 from ingestion.core.ports import FetchFailure
 from ingestion.core.states import BatchState, ChunkState
 from ingestion.dispatch import leases, worker_steps
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Chunk, Document
 from tests import steps
 from tests.factories import make_batch, make_leased, make_site
 
 pytestmark = pytest.mark.django_db
-INES = By("user:7", "staff")
+INES = Actor("user:7", "staff")
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def fail(document, lease, **changes):
 def test_a_held_document_goes_back_into_the_queue_with_new_budgets():
     held = settle(make_batch(documents=2))
     held.update(fetch_tries=9, counted_tries=4, failing_since=timezone.now())
-    assert retrying.try_again(held, by=INES) == 2
+    assert retrying.retry_held(held, by=INES) == 2
     document = Document.objects.first()
     assert (document.state, document.code, document.settled_at) == ("RECEIVED", "", None)
     assert (document.attempts, document.fetch_tries, document.failing_since) == (0, 0, None)
@@ -65,7 +65,7 @@ def test_a_held_document_goes_back_into_the_queue_with_new_budgets():
 
 def test_who_tried_it_again_is_on_record():
     held = settle(make_batch())
-    retrying.try_again(held, by=INES)
+    retrying.retry_held(held, by=INES)
     entry = timeline(held.get().subject)[-1]
     assert (entry.event, entry.from_state, entry.to_state) == (
         "document.tried_again",
@@ -77,7 +77,7 @@ def test_who_tried_it_again_is_on_record():
 
 def test_what_is_not_held_is_passed_over():
     rejected = settle(make_batch(), "DOWNLOAD_FAILED", held=False)
-    assert retrying.try_again(rejected, by=INES) == 0
+    assert retrying.retry_held(rejected, by=INES) == 0
     assert not Chunk.objects.exclude(state=ChunkState.DONE).exists()
 
 
@@ -86,7 +86,7 @@ def test_documents_of_several_sites_go_back_in_chunks_of_one_site_each(settings)
     for batch in batches:
         settle(batch)
     settings.CHUNK_SIZE = 2
-    assert retrying.try_again(Document.objects.all(), by=INES) == 6
+    assert retrying.retry_held(Document.objects.all(), by=INES) == 6
     waiting = Chunk.objects.filter(state=ChunkState.WAITING)
     assert sorted(chunk.documents.count() for chunk in waiting) == [1, 1, 2, 2]
     assert all(chunk.documents.values("site").distinct().count() == 1 for chunk in waiting)
@@ -94,7 +94,7 @@ def test_documents_of_several_sites_go_back_in_chunks_of_one_site_each(settings)
 
 def test_a_batch_that_was_over_stays_over():
     batch = make_batch()
-    retrying.try_again(settle(batch), by=INES)
+    retrying.retry_held(settle(batch), by=INES)
     batch.refresh_from_db()
     assert batch.state == BatchState.COMPLETED
 

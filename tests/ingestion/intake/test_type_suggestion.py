@@ -17,7 +17,7 @@ def looked_at(tmp_path, settings):
     def look(content):
         path = tmp_path / "a file"
         path.write_bytes(content)
-        return type_suggestion.looks_like(path)
+        return type_suggestion.suggest_type(path)
 
     return look
 
@@ -49,15 +49,15 @@ def test_when_time_is_up_nobody_has_looked(looked_at, settings):
 
 def test_switched_off_it_opens_nothing(settings, tmp_path):
     settings.GUESS_SECONDS = 0
-    assert type_suggestion.looks_like(tmp_path / "is not even there") is None
+    assert type_suggestion.suggest_type(tmp_path / "is not even there") is None
 
 
 def test_who_finds_no_place_goes_by_the_name(looked_at, settings):
     settings.GUESS_SECONDS = 0.05
-    for _ in range(type_suggestion.AT_A_TIME):
+    for _ in range(type_suggestion.MAX_CONCURRENT_SUGGESTIONS):
         type_suggestion._places.acquire()
     try:
         assert looked_at(b"%PDF-1.7") is None
     finally:
-        for _ in range(type_suggestion.AT_A_TIME):
+        for _ in range(type_suggestion.MAX_CONCURRENT_SUGGESTIONS):
             type_suggestion._places.release()

@@ -20,13 +20,13 @@ from hypothesis.stateful import (
 from ingestion.intake import drafts, open_packets, upload_sessions
 from ingestion.intake.open_packets import DeclaredFile
 from ingestion.intake.upload_sessions import (
-    Checksum,
-    Gone,
-    Incomplete,
-    NotAsDeclared,
-    TooLong,
-    WrongChecksum,
-    WrongOffset,
+    DigestMismatch,
+    OffsetConflict,
+    PartChecksum,
+    PartChecksumMismatch,
+    PartTooLong,
+    UploadIncomplete,
+    UploadNotFound,
 )
 from ingestion.models import OpenPacket, ReceivedPart, Upload
 from ingestion.operations import retention
@@ -51,16 +51,16 @@ def begin(content=CONTENT, sha256=SHA256):
     packet = open_packets.open_packet(
         owner="site:1", key="k", site=make_site(), priority=5, files=[file]
     )
-    return open_packets.begin(packet, 0)
+    return open_packets.begin_upload(packet, 0)
 
 
 def stored(upload):
     """The bytes of a finished upload."""
-    return spool.path_of(upload.spooled).read_bytes()
+    return spool.get_path(upload.spooled).read_bytes()
 
 
 def spooled():
-    return {f"uploads/{path.name}" for path in spool.path_of("uploads").glob("*")}
+    return {f"uploads/{path.name}" for path in spool.get_path("uploads").glob("*")}
 
 
 def again(upload):
@@ -68,7 +68,7 @@ def again(upload):
 
 
 def append(upload, offset, content, **options):
-    return upload_sessions.append(again(upload), offset, [content], **options)
+    return upload_sessions.append_part(again(upload), offset, [content], **options)
 
 
 def test_parts_of_any_length_make_the_file():
@@ -93,7 +93,7 @@ def test_an_empty_file_is_complete_without_a_part():
 @pytest.mark.parametrize("offset", [0, 9, 11, len(CONTENT), 10**15])
 def test_a_part_that_begins_elsewhere_is_not_kept(offset):
     upload = append(begin(), 0, CONTENT[:10])
-    with pytest.raises(WrongOffset) as refused:
+    with pytest.raises(OffsetConflict) as refused:
         append(upload, offset, CONTENT[offset:])
     assert refused.value.received == again(upload).offset == 10
     assert len(spooled()) == 1
@@ -101,23 +101,23 @@ def test_a_part_that_begins_elsewhere_is_not_kept(offset):
 
 def test_more_bytes_than_the_file_has_are_not_kept():
     upload = append(begin(), 0, CONTENT[:10])
-    with pytest.raises(TooLong):
+    with pytest.raises(PartTooLong):
         append(upload, 10, CONTENT)
     assert (again(upload).offset, len(spooled())) == (10, 1)
 
 
 def test_a_part_with_another_checksum_is_not_kept():
-    upload, wrong = begin(), Checksum("sha256", hashlib.sha256(b"another part").digest())
-    with pytest.raises(WrongChecksum):
+    upload, wrong = begin(), PartChecksum("sha256", hashlib.sha256(b"another part").digest())
+    with pytest.raises(PartChecksumMismatch):
         append(upload, 0, CONTENT, checksum=wrong)
     assert (again(upload).offset, spooled()) == (0, set())
-    right = Checksum("sha256", hashlib.sha256(CONTENT).digest())
+    right = PartChecksum("sha256", hashlib.sha256(CONTENT).digest())
     assert append(upload, 0, CONTENT, checksum=right).is_complete
 
 
 def test_a_file_that_is_not_the_declared_one_is_dropped_and_starts_again():
     upload = append(begin(), 0, CONTENT[:10])
-    with pytest.raises(NotAsDeclared):
+    with pytest.raises(DigestMismatch):
         append(upload, 10, CONTENT[10:-1] + b"?")
     assert (again(upload).offset, spooled()) == (0, set())
     assert append(upload, 0, CONTENT).is_complete
@@ -125,21 +125,21 @@ def test_a_file_that_is_not_the_declared_one_is_dropped_and_starts_again():
 
 def test_what_came_before_the_connection_broke_off_is_kept():
     upload = append(begin(), 0, CONTENT[:100])
-    with pytest.raises(Incomplete):
-        upload_sessions.finish(upload)
+    with pytest.raises(UploadIncomplete):
+        upload_sessions.finish_upload(upload)
     assert stored(append(upload, 100, CONTENT[100:])) == CONTENT
 
 
 def test_a_server_that_dies_before_the_row_is_committed_leaves_bytes_for_prune(monkeypatch):
-    upload, enter = begin(), upload_sessions._enter_part
+    upload, enter = begin(), upload_sessions._record_part
 
     def die(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(upload_sessions, "_enter_part", die)
+    monkeypatch.setattr(upload_sessions, "_record_part", die)
     with pytest.raises(KeyboardInterrupt):
         append(upload, 0, CONTENT[:100])
-    monkeypatch.setattr(upload_sessions, "_enter_part", enter)
+    monkeypatch.setattr(upload_sessions, "_record_part", enter)
     assert again(upload).offset == 0
     (left,) = spooled()
     upload = append(upload, 0, CONTENT)
@@ -156,41 +156,41 @@ def test_a_commit_of_which_nobody_knows_keeps_the_bytes(monkeypatch):
         enter(row, offset, kept)
         raise OperationalError("server closed the connection unexpectedly")
 
-    enter = upload_sessions._enter_part
-    monkeypatch.setattr(upload_sessions, "_enter_part", commit_and_fail)
+    enter = upload_sessions._record_part
+    monkeypatch.setattr(upload_sessions, "_record_part", commit_and_fail)
     with pytest.raises(OperationalError):
         append(upload, 0, CONTENT[:100])
-    monkeypatch.setattr(upload_sessions, "_enter_part", enter)
+    monkeypatch.setattr(upload_sessions, "_record_part", enter)
     assert again(upload).offset == 100
     assert stored(append(upload, 100, CONTENT[100:])) == CONTENT
 
 
 def test_a_file_whose_parts_all_came_before_the_server_died_is_finished_later(monkeypatch):
-    upload, finish = append(begin(), 0, CONTENT[:10]), upload_sessions.finish
+    upload, finish = append(begin(), 0, CONTENT[:10]), upload_sessions.finish_upload
 
     def die(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(upload_sessions, "finish", die)
+    monkeypatch.setattr(upload_sessions, "finish_upload", die)
     with pytest.raises(KeyboardInterrupt):
         append(upload, 10, CONTENT[10:])
-    monkeypatch.setattr(upload_sessions, "finish", finish)
+    monkeypatch.setattr(upload_sessions, "finish_upload", finish)
     assert (again(upload).offset, again(upload).is_complete) == (len(CONTENT), False)
-    assert stored(upload_sessions.finish(again(upload))) == CONTENT
+    assert stored(upload_sessions.finish_upload(again(upload))) == CONTENT
 
 
 def test_a_file_that_is_finished_twice_at_once_is_one_file(monkeypatch):
     """The second request joins the parts while the first one has finished."""
-    upload, joined = append(begin(), 0, CONTENT[:10]), upload_sessions._joined
+    upload, joined = append(begin(), 0, CONTENT[:10]), upload_sessions._join_parts
     other = []
 
     def join_after_another(parts):
-        monkeypatch.setattr(upload_sessions, "_joined", joined)
+        monkeypatch.setattr(upload_sessions, "_join_parts", joined)
         kept = joined(parts)
-        other.append(upload_sessions.finish(again(upload)))
+        other.append(upload_sessions.finish_upload(again(upload)))
         return kept
 
-    monkeypatch.setattr(upload_sessions, "_joined", join_after_another)
+    monkeypatch.setattr(upload_sessions, "_join_parts", join_after_another)
     upload = append(upload, 10, CONTENT[10:])
     assert upload.spooled == other[0].spooled
     assert (stored(upload), spooled()) == (CONTENT, {upload.spooled})
@@ -199,22 +199,24 @@ def test_a_file_that_is_finished_twice_at_once_is_one_file(monkeypatch):
 def test_an_upload_that_is_terminated_is_gone_with_its_bytes():
     upload = append(begin(), 0, CONTENT[:10])
     for _ in range(2):
-        upload_sessions.terminate(upload)
+        upload_sessions.terminate_upload(upload)
     assert (Upload.objects.count(), spooled()) == (0, set())
-    with pytest.raises(Gone):
-        upload_sessions.append(upload, 10, [CONTENT[10:]])
+    with pytest.raises(UploadNotFound):
+        upload_sessions.append_part(upload, 10, [CONTENT[10:]])
     assert spooled() == set()
 
 
 def test_an_upload_of_a_draft_leads_to_its_file_as_often_as_it_is_asked():
-    draft = drafts.begin(make_user("mara"), "t")
+    draft = drafts.begin_draft(make_user("mara"), "t")
     upload = drafts.begin_upload(draft, "IRB.pdf", len(CONTENT))
     append(upload, 0, CONTENT)
-    (first, is_new), (second, is_new_again) = (drafts.take(again(upload)) for _ in range(2))
+    (first, is_new), (second, is_new_again) = (
+        drafts.add_finished_upload(again(upload)) for _ in range(2)
+    )
     assert (first, is_new, is_new_again) == (second, True, False)
     twin = drafts.begin_upload(draft, "copy.pdf", len(CONTENT))
     append(twin, 0, CONTENT)
-    assert drafts.take(again(twin)) == (first, False)
+    assert drafts.add_finished_upload(again(twin)) == (first, False)
     assert spooled() == {first.spooled}
 
 
@@ -230,8 +232,8 @@ def test_two_clients_that_continue_the_same_upload_keep_each_byte_once():
             yield CONTENT[20:]
 
         try:
-            return upload_sessions.append(again(upload), 10, chunks()).offset
-        except WrongOffset as error:
+            return upload_sessions.append_part(again(upload), 10, chunks()).offset
+        except OffsetConflict as error:
             return f"refused at {error.received}"
         finally:
             connection.close()
@@ -253,8 +255,8 @@ def test_one_host_continues_in_the_bucket_what_another_one_began(
         settings.SPOOL_DIR.mkdir()
         upload = append(upload, first, CONTENT[first:last])
         assert not [path for path in settings.SPOOL_DIR.rglob("*") if path.is_file()]
-    assert spool.local(upload.spooled, tmp_path).read_bytes() == CONTENT
-    assert list(retention.needed_uploads()) == [(upload.spooled, SHA256, len(CONTENT))]
+    assert spool.open_local(upload.spooled, tmp_path).read_bytes() == CONTENT
+    assert list(retention.list_needed_uploads()) == [(upload.spooled, SHA256, len(CONTENT))]
 
 
 class Uploading(RuleBasedStateMachine):
@@ -268,7 +270,7 @@ class Uploading(RuleBasedStateMachine):
     def teardown(self):
         transaction.set_rollback(True)
         self.atom.__exit__(None, None, None)
-        for path in spool.path_of("uploads").glob("*"):
+        for path in spool.get_path("uploads").glob("*"):
             path.unlink()
 
     @initialize(content=st.binary(max_size=40))
@@ -286,7 +288,7 @@ class Uploading(RuleBasedStateMachine):
         start = len(self.accepted)
         part = self.content[start : start + size]
         if self.row.is_complete:
-            with pytest.raises(WrongOffset):
+            with pytest.raises(OffsetConflict):
                 append(self.upload, start, part)
         else:
             append(self.upload, start, part)
@@ -295,22 +297,22 @@ class Uploading(RuleBasedStateMachine):
     @rule(offset=st.integers(0, 45), part=st.binary(max_size=9))
     def send_from_elsewhere(self, offset, part):
         if offset != len(self.accepted):
-            with pytest.raises(WrongOffset) as refused:
+            with pytest.raises(OffsetConflict) as refused:
                 append(self.upload, offset, part)
             assert refused.value.received == len(self.accepted)
 
     @precondition(lambda self: not self.row.is_complete)
     @rule(part=st.binary(min_size=1, max_size=9))
     def damage_a_part(self, part):
-        wrong = Checksum("sha256", hashlib.sha256(part + b"?").digest())
-        with pytest.raises((WrongChecksum, TooLong)):
+        wrong = PartChecksum("sha256", hashlib.sha256(part + b"?").digest())
+        with pytest.raises((PartChecksumMismatch, PartTooLong)):
             append(self.upload, len(self.accepted), part, checksum=wrong)
 
     @precondition(lambda self: not self.row.is_complete)
     @rule(extra=st.binary(min_size=1, max_size=9))
     def send_too_much(self, extra):
         start = len(self.accepted)
-        with pytest.raises(TooLong):
+        with pytest.raises(PartTooLong):
             append(self.upload, start, self.content[start:] + extra)
 
     @precondition(lambda self: not self.row.is_complete and len(self.accepted) < len(self.content))
@@ -318,7 +320,7 @@ class Uploading(RuleBasedStateMachine):
     def send_another_file(self):
         start = len(self.accepted)
         other = self.content[start:-1] + bytes([self.content[-1] ^ 1])
-        with pytest.raises(NotAsDeclared):
+        with pytest.raises(DigestMismatch):
             append(self.upload, start, other)
         self.accepted = b""
 
@@ -326,17 +328,17 @@ class Uploading(RuleBasedStateMachine):
     def send_the_whole_file(self, size):
         sent = self.content[:size]
         if sent == self.content:
-            upload_sessions.receive_whole(self.row, [sent])
+            upload_sessions.receive_whole_file(self.row, [sent])
             self.accepted = self.content
         else:
-            with pytest.raises(NotAsDeclared):
-                upload_sessions.receive_whole(self.row, [sent])
+            with pytest.raises(DigestMismatch):
+                upload_sessions.receive_whole_file(self.row, [sent])
 
     @invariant()
     def the_bytes_are_those_that_were_accepted(self):
         row = self.row
         assert row.offset == len(self.accepted)
-        parts = [spool.path_of(part.spooled).read_bytes() for part in row.parts.all()]
+        parts = [spool.get_path(part.spooled).read_bytes() for part in row.parts.all()]
         if row.is_complete:
             assert (stored(row), parts) == (self.content, [])
         else:

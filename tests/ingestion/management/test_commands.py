@@ -60,7 +60,7 @@ def reject_all(code="DOWNLOAD_FAILED", *, held=False):
 @pytest.fixture
 def work_between_polls(monkeypatch):
     """The batch that a command waits for is finished at the second poll."""
-    until_final = progress.until_final
+    until_final = progress.follow_until_final
     monkeypatch.setattr(
         progress, "until_final", lambda batch: until_final(batch, sleep=lambda _: reject_all())
     )
@@ -117,9 +117,9 @@ def test_a_wait_without_a_worker_says_so(manifest, capsys, monkeypatch):
 
 def test_what_waits_for_its_portal_is_not_left_lying():
     make_batch()
-    assert work_status.work_is_left_lying()
+    assert work_status.is_work_unattended()
     Chunk.objects.update(next_dispatch_at="2030-01-01T00:00:00Z")
-    assert not work_status.work_is_left_lying()
+    assert not work_status.is_work_unattended()
 
 
 def test_a_folder_of_files_becomes_a_batch(tmp_path, capsys):

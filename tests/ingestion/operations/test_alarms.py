@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from audit.ledger import log
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Document, WorkerHost
 from ingestion.operations import alarms
@@ -39,7 +39,7 @@ def hold(documents=2):
 
 
 def ringing():
-    return {alarm.key: alarm for alarm in alarms.look().alarms}
+    return {alarm.key: alarm for alarm in alarms.find_alarms().alarms}
 
 
 def test_nothing_rings_where_a_worker_lives_and_nothing_is_wrong():
@@ -61,7 +61,7 @@ def test_held_documents_ring_with_their_reasons_until_they_go_on():
     alarm = ringing()["held"]
     assert alarm.said.startswith("2 documents are held.")
     assert "manage.py retry" in alarm.do
-    retrying.try_again(Document.objects.all(), by=By("system:tests", "ops"))
+    retrying.retry_held(Document.objects.all(), by=Actor("system:tests", "ops"))
     assert ringing() == {}
 
 
@@ -86,7 +86,7 @@ def test_entries_that_nobody_signs_ring_after_a_while(settings):
 
 
 @pytest.mark.requirement("R19")
-@pytest.mark.parametrize("event", alarms.LOCKED)
+@pytest.mark.parametrize("event", alarms.LOCKOUT_EVENTS)
 def test_a_locked_account_rings(event):
     host()
     with log.ledger():
@@ -98,8 +98,8 @@ def test_what_cannot_be_found_out_silences_nothing_else_and_ends_nothing(monkeyp
     def broken():
         raise OSError("no such device")
 
-    monkeypatch.setattr(disk_space, "low", broken)
-    seen = alarms.look()
+    monkeypatch.setattr(disk_space, "describe_low_space", broken)
+    seen = alarms.find_alarms()
     assert seen.keys == {"workers"}
     assert not seen.is_over("disk")
     assert seen.is_over("held")
@@ -110,15 +110,15 @@ def test_a_database_that_fails_is_told_of_no_alarm_as_over(monkeypatch):
         raise OperationalError("gone")
 
     with connection.execute_wrapper(gone):
-        seen = alarms.look()
+        seen = alarms.find_alarms()
     assert not any(seen.is_over(key) for key in ("chain", "workers", "held", "locked"))
 
 
 def test_looking_takes_as_many_queries_for_many_documents_as_for_few():
     hold(1)
     with CaptureQueriesContext(connection) as few:
-        alarms.look()
+        alarms.find_alarms()
     hold(9)
     with CaptureQueriesContext(connection) as many:
-        alarms.look()
+        alarms.find_alarms()
     assert len(many) == len(few)

@@ -47,8 +47,8 @@ def host():
 
 
 def tell(hours=0.0):
-    alerts.look(NOW + timedelta(hours=hours))
-    return alerts.deliver()
+    alerts.update_alerts(NOW + timedelta(hours=hours))
+    return alerts.deliver_due()
 
 
 def test_an_alarm_is_told_once_when_it_begins_and_once_when_it_is_over(hook):
@@ -80,9 +80,9 @@ def test_an_alarm_that_comes_back_begins_anew(hook):
 
 
 def test_whoever_dies_before_sending_loses_nothing(hook):
-    alerts.look(NOW)
+    alerts.update_alerts(NOW)
     assert hook.events == []
-    alerts.deliver()  # by the next one
+    alerts.deliver_due()  # by the next one
     assert hook.events == [("workers", "begun")]
 
 
@@ -90,20 +90,20 @@ def test_whoever_dies_while_sending_is_followed_by_another_after_a_while(hook, m
     def killed(message):
         raise KeyboardInterrupt
 
-    alerts.look(NOW)
+    alerts.update_alerts(NOW)
     with monkeypatch.context() as patched:
         patched.setitem(alerts._SENDERS, alerts.Channel.WEBHOOK, killed)
         with pytest.raises(KeyboardInterrupt):
-            alerts.deliver()
-    assert alerts.deliver(is_asked_for=True) == []
+            alerts.deliver_due()
+    assert alerts.deliver_due(is_asked_for=True) == []
     assert hook.events == [], "it is in somebody's hands, as far as can be seen"
     AlarmMessage.objects.update(next_try_at=timezone.now())
-    alerts.deliver()
+    alerts.deliver_due()
     assert hook.events == [("workers", "begun")]
 
 
 def test_a_message_is_taken_by_one_of_many(hook):
-    alerts.look(NOW)
+    alerts.update_alerts(NOW)
     [mine], [other] = list(AlarmMessage.objects.all()), list(AlarmMessage.objects.all())
     assert (alerts._take(mine), alerts._take(other)) == (True, False)
 
@@ -111,24 +111,24 @@ def test_a_message_is_taken_by_one_of_many(hook):
 def test_a_receiver_that_refuses_is_asked_again_and_the_alarm_goes_on_ringing(hook):
     hook.status = 500
     assert tell() == ["The webhook answered with status 500."]
-    assert alerts.deliver() == [], "not before it is time"
+    assert alerts.deliver_due() == [], "not before it is time"
     hook.status = 204
-    assert alerts.deliver(is_asked_for=True) == []
+    assert alerts.deliver_due(is_asked_for=True) == []
     assert hook.events == [("workers", "begun")] * 2
     assert hook.told[0]["id"] == hook.told[1]["id"]
 
 
 def test_a_channel_that_does_not_work_is_an_alarm_on_the_other(hook, post, settings):
     hook.status = 503
-    alerts.look(NOW)
-    for _ in range(alarms.TRIED_IN_VAIN):
-        alerts.deliver(is_asked_for=True)
-    alerts.look(NOW)
-    alerts.deliver()
+    alerts.update_alerts(NOW)
+    for _ in range(alarms.MIN_FAILED_ATTEMPTS):
+        alerts.deliver_due(is_asked_for=True)
+    alerts.update_alerts(NOW)
+    alerts.deliver_due()
     assert any(b"Alarms cannot be sent by webhook" in letter for letter in post.bodies)
     hook.status = 204
-    alerts.deliver(is_asked_for=True)
-    assert "telling:webhook" not in alarms.look().keys
+    alerts.deliver_due(is_asked_for=True)
+    assert "telling:webhook" not in alarms.find_alarms().keys
 
 
 def test_whom_alarms_are_mailed_to_is_no_webhooks_business(hook, settings):
@@ -137,9 +137,9 @@ def test_whom_alarms_are_mailed_to_is_no_webhooks_business(hook, settings):
     with running() as server:
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
         server.refused.add("ops@example.org")
-        alerts.look(NOW)
-        for _ in range(alarms.TRIED_IN_VAIN):
-            alerts.deliver(is_asked_for=True)
+        alerts.update_alerts(NOW)
+        for _ in range(alarms.MIN_FAILED_ATTEMPTS):
+            alerts.deliver_due(is_asked_for=True)
         tell()
     (said,) = (told["message"] for told in hook.told if told["alarm"] == "telling:mail")
     assert "SMTPRecipientsRefused" in said
@@ -148,11 +148,11 @@ def test_whom_alarms_are_mailed_to_is_no_webhooks_business(hook, settings):
 
 def test_what_could_not_be_told_for_a_day_is_given_up(hook):
     hook.status = 500
-    alerts.look(NOW)
+    alerts.update_alerts(NOW)
     AlarmMessage.objects.update(created_at=NOW - timedelta(hours=25))
-    alerts.deliver()
+    alerts.deliver_due()
     assert AlarmMessage.objects.get().given_up_at
-    assert alerts.deliver(is_asked_for=True) == []
+    assert alerts.deliver_due(is_asked_for=True) == []
 
 
 def test_the_webhook_knows_that_it_comes_from_us(hook, settings, tmp_path):
@@ -194,15 +194,15 @@ def test_a_mail_server_that_is_away_is_no_error_of_the_work(settings):
 
 
 def test_without_a_channel_nothing_is_kept_for_later():
-    alerts.look(NOW)
+    alerts.update_alerts(NOW)
     assert AlarmRow.objects.filter(key="workers", over_at=None).exists()
     assert not AlarmMessage.objects.exists()
 
 
 def test_messages_that_are_done_with_are_forgotten_in_the_end(hook):
     tell()
-    assert alerts.forget(NOW - timedelta(days=1)) == 0
-    assert alerts.forget(timezone.now() + timedelta(seconds=1)) == 1
+    assert alerts.prune_messages(NOW - timedelta(days=1)) == 0
+    assert alerts.prune_messages(timezone.now() + timedelta(seconds=1)) == 1
     assert AlarmRow.objects.exists()
 
 
@@ -223,7 +223,7 @@ def test_the_command_tells_what_rings_and_fails_when_it_cannot(hook, capsys):
 @pytest.mark.django_db(transaction=True)
 def test_a_watchman_tells_beside_the_work_and_rests_for_a_minute(hook):
     at = [0.0]
-    watchman = alerts.Watchman(clock=lambda: at[0])
+    watchman = alerts.AlertMonitor(clock=lambda: at[0])
     for at[0] in (0.0, 59.0):
         watchman.look()
         watchman._beside.join()

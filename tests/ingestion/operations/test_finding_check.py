@@ -144,7 +144,7 @@ def test_what_is_redacted_is_said_not_to_be_checkable(document):
 def test_what_the_nightly_look_noted_agrees_and_is_named_when_it_was_changed():
     today = timezone.now().date()
     document = make_read(make_site(), "gcp-certificate", expiry_date=today + timedelta(days=5))
-    expiries.note(today=today)
+    expiries.record_expiries(today=today)
     assert Finding.objects.filter(document=document, days_before=7).exists()
     assert list(findings_agree_with_the_ledger()) == []
     with transaction.atomic():
@@ -170,7 +170,7 @@ def test_a_document_that_moves_while_it_is_looked_at_agrees(monkeypatch):
 
 
 def test_documents_are_compared_page_by_page(document, monkeypatch):
-    monkeypatch.setattr(finding_check, "PAGE", 1)
+    monkeypatch.setattr(finding_check, "DOCUMENTS_PER_PAGE", 1)
     chunk, lease = make_leased()
     other = chunk.documents.get()
     steps.start_checking(other.pk, lease, sha256="cd" * 32, size=10)

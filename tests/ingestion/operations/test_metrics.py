@@ -39,7 +39,7 @@ def test_timeliness_counts_from_the_date_on_a_document_to_its_filing():
         Extraction.objects.filter(document=document).update(dated=dated)
     settled(make_read(site, "gcp-certificate"), NOW)
     rejected(site, "financial-disclosure")
-    found = metrics.timeliness(Document.objects.all(), LONG_AGO)
+    found = metrics.measure_timeliness(Document.objects.all(), LONG_AGO)
     assert list(found.steps.values()) == [1, 2, 0, 1, 1]
     assert (found.dated, found.median, found.percent) == (4, 8, 75)
 
@@ -49,9 +49,9 @@ def test_the_last_reading_of_a_document_says_its_date_and_later_filings_alone_co
     Extraction.objects.filter(document=document).update(dated=date(2020, 1, 1))
     later = {"attempt": 99, "rules_version": "1", "dated": NOW.date()}
     Extraction.objects.create(document=document, **later)
-    found = metrics.timeliness(Document.objects.all(), NOW)
+    found = metrics.measure_timeliness(Document.objects.all(), NOW)
     assert (found.dated, found.median) == (1, 0)
-    assert metrics.timeliness(Document.objects.all(), NOW + timedelta(seconds=1)).dated == 0
+    assert metrics.measure_timeliness(Document.objects.all(), NOW + timedelta(seconds=1)).dated == 0
 
 
 def test_right_the_first_time_looks_at_first_versions_alone():
@@ -60,7 +60,7 @@ def test_right_the_first_time_looks_at_first_versions_alone():
     make_read(site, "cv")  # corrected, which does not make it right the first time
     make_read(site, "irb-approval")
     make_read(site, "medical-licence", RuleFinding("SITE_MISMATCH"), state="IN_REVIEW")
-    found = metrics.first_pass(Document.objects.all(), LONG_AGO)
+    found = metrics.measure_first_pass(Document.objects.all(), LONG_AGO)
     assert (found.decided, found.filed, found.percent) == (2, 1, 50)
 
 
@@ -71,17 +71,17 @@ def test_rejections_are_counted_by_reason_and_by_site():
     rejected(other, "cv", EXPIRED)
     make_read(other, "irb-approval")
     everything = Document.objects.all()
-    assert metrics.rejections_by_code(everything, LONG_AGO) == {
+    assert metrics.count_rejections_by_code(everything, LONG_AGO) == {
         "SIGNATURE_MISSING": 2,
         "EXPIRED_DOCUMENT": 1,
     }
-    rows = metrics.rejections_by_site(everything, LONG_AGO, 10)
+    rows = metrics.count_rejections_by_site(everything, LONG_AGO, 10)
     assert [(row.site_id, row.rejected, row.decided) for row in rows] == [
         ("0100", 2, 2),
         ("0200", 1, 2),
     ]
-    assert len(metrics.rejections_by_site(everything, LONG_AGO, 1)) == 1
-    of_one = metrics.rejections_by_code(everything.filter(site=one), LONG_AGO)
+    assert len(metrics.count_rejections_by_site(everything, LONG_AGO, 1)) == 1
+    of_one = metrics.count_rejections_by_code(everything.filter(site=one), LONG_AGO)
     assert of_one == {"SIGNATURE_MISSING": 2}
 
 
@@ -89,7 +89,7 @@ def test_rejections_are_counted_by_reason_and_by_site():
     ("part", "whole", "percent"), [(0, 0, None), (0, 5, 0), (999, 1000, 99), (5, 5, 100)]
 )
 def test_a_share_of_all_is_said_of_all_alone(part, whole, percent):
-    assert metrics.share(part, whole) == percent
+    assert metrics.compute_percentage(part, whole) == percent
 
 
 def test_each_hour_has_what_was_filed_and_rejected_in_it():
@@ -97,14 +97,14 @@ def test_each_hour_has_what_was_filed_and_rejected_in_it():
     settled(make_read(site, "cv"), NOW.replace(hour=16, minute=0, second=0))
     settled(rejected(site, "irb-approval"), NOW.replace(hour=15, minute=59, second=59))
     settled(make_read(site, "delegation-log"), NOW - timedelta(hours=24))
-    hours = throughput.by_hour(NOW)
+    hours = throughput.count_by_hour(NOW)
     assert len(hours) == 24
     assert [(hour.began.hour, hour.filed, hour.rejected) for hour in hours[-2:]] == [
         (15, 0, 1),
         (16, 1, 0),
     ]
     assert sum(hour.filed + hour.rejected for hour in hours) == 2
-    assert throughput.today(NOW) == (1, 1)
+    assert throughput.count_today(NOW) == (1, 1)
 
 
 def test_how_many_waited_follows_from_what_came_and_went():
@@ -114,7 +114,7 @@ def test_how_many_waited_follows_from_what_came_and_went():
     settled(make_read(make_site(), "cv"), ago(10), received=ago(20))
     make_batch(documents=2)
     Document.objects.filter(settled_at=None).update(received_at=ago(5))
-    points = dict(throughput.depth(NOW, waiting=2))
+    points = dict(throughput.compute_queue_depth(NOW, waiting=2))
     assert len(points) == 60
     last = NOW.replace(second=0)
 
@@ -126,5 +126,5 @@ def test_how_many_waited_follows_from_what_came_and_went():
 
 def test_times_of_today_are_those_of_the_clock_that_is_shown():
     document = settled(make_read(make_site(), "cv"), timezone.now())
-    [*_, hour] = throughput.by_hour(timezone.now())
+    [*_, hour] = throughput.count_by_hour(timezone.now())
     assert (hour.filed, document.state) == (1, "ARCHIVED")

@@ -13,7 +13,7 @@ from audit.models import Entry
 from ingestion.core.states import BatchState
 from ingestion.dispatch import leases
 from ingestion.documents import batches
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Batch, Chunk, Document, Finding
 from ingestion.operations import retention
@@ -23,7 +23,7 @@ from tests.factories import make_batch
 
 pytestmark = pytest.mark.django_db
 LONG_AGO = timezone.now() - timedelta(days=400)
-OPS = By("system:tests", "ops")
+OPS = Actor("system:tests", "ops")
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def batch():
 
 
 def left_in_the_spool(key, *, old=True):
-    path = spool.path_of(key)
+    path = spool.get_path(key)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"x")
     if old:
@@ -62,7 +62,7 @@ def left_in_the_spool(key, *, old=True):
 
 def test_chunks_of_a_batch_that_finished_long_ago_go_and_its_summary_stays(batch):
     records = [Document.objects.count(), Finding.objects.count()]
-    assert retention.prune() == retention.Pruned(batches=1, chunks=1, files=0)
+    assert retention.prune() == retention.PruneResult(batches=1, chunks=1, files=0)
     assert not batch.chunks.exists()
     batch.refresh_from_db()
     assert batch.pruned_at
@@ -86,7 +86,7 @@ def test_the_ledger_keeps_every_entry_and_gets_one_for_the_pruning(batch):
 
 def test_pruning_twice_removes_nothing_more(batch):
     retention.prune()
-    assert retention.prune() == retention.Pruned(0, 0, 0)
+    assert retention.prune() == retention.PruneResult(0, 0, 0)
     assert batch.documents.count() == 3
 
 
@@ -98,7 +98,7 @@ def test_a_batch_stays_whole_until_its_time_or_for_ever(batch, days):
 
 def test_a_batch_of_which_a_document_goes_round_again_stays_whole():
     batch = finish(make_batch(documents=2), held=True)
-    retrying.try_again(batch.documents.all(), by=OPS)
+    retrying.retry_held(batch.documents.all(), by=OPS)
     retention.prune()
     assert batch.chunks.count() == 2
 
@@ -114,7 +114,7 @@ def test_only_what_nobody_needs_leaves_the_spool(batch):
     fresh = left_in_the_spool(f"uploads/{uuid.uuid4()}", old=False)
     waiting, cancelled = (left_in_the_spool(f"uploads/{uuid.uuid4()}") for _ in range(2))
     upload(waiting)
-    batches.cancel(upload(cancelled), by=OPS)
+    batches.cancel_batch(upload(cancelled), by=OPS)
     assert retention.prune().files == 2
     assert [path.exists() for path in (fresh, waiting)] == [True, True]
     assert [path.exists() for path in (unknown, cancelled)] == [False, False]

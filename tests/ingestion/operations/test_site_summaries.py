@@ -27,33 +27,33 @@ def of(site):
 
 def test_only_what_changed_is_counted_again():
     site, _other = make_site("0203"), make_site("0417")
-    assert site_summaries.refresh() == 2
-    assert site_summaries.refresh() == 0
+    assert site_summaries.refresh_summaries() == 2
+    assert site_summaries.refresh_summaries() == 0
     assert of(site) == (0, 10)
     make_read(site, "irb-approval")
-    assert site_summaries.refresh() == 1
+    assert site_summaries.refresh_summaries() == 1
     assert of(site) == (1, 10)
-    assert site_summaries.refresh() == 0
+    assert site_summaries.refresh_summaries() == 0
 
 
 def test_what_is_laid_down_or_waived_and_a_new_day_count_all_again():
     site, _other = make_site("0203"), make_site("0417")
-    site_summaries.refresh()
+    site_summaries.refresh_summaries()
     RequiredDocument.objects.create(study=Study.objects.get(), document_type="cv")
-    assert site_summaries.refresh() == 2
+    assert site_summaries.refresh_summaries() == 2
     assert of(site) == (0, 1)
     Waiver.objects.create(site=site, document_type="cv", reason="None", granted_by=make_user())
-    assert site_summaries.refresh() == 2
+    assert site_summaries.refresh_summaries() == 2
     assert of(site) == (1, 1)
     Site.objects.filter(pk=site.pk).update(activated_on=TODAY, revision=7)  # as the admin does
-    assert site_summaries.refresh() == 2
-    assert site_summaries.refresh(today=TODAY + timedelta(days=1)) == 2
+    assert site_summaries.refresh_summaries() == 2
+    assert site_summaries.refresh_summaries(today=TODAY + timedelta(days=1)) == 2
 
 
 def test_a_change_while_it_counts_is_counted_the_next_time(monkeypatch):
     site = make_site("0203")
     make_read(site, "cv")
-    readiness = site_summaries.readiness
+    readiness = site_summaries.get_readiness_by_site
 
     def and_something_happens(page, **options):
         found = readiness(page, **options)
@@ -61,21 +61,21 @@ def test_a_change_while_it_counts_is_counted_the_next_time(monkeypatch):
         return found
 
     with monkeypatch.context() as patched:
-        patched.setattr(site_summaries, "readiness", and_something_happens)
-        site_summaries.refresh()
+        patched.setattr(site_summaries, "get_readiness_by_site", and_something_happens)
+        site_summaries.refresh_summaries()
     assert of(site) == (1, 10)
-    assert site_summaries.refresh() == 1
+    assert site_summaries.refresh_summaries() == 1
     assert of(site) == (2, 10)
 
 
 def test_the_least_complete_come_first_and_those_never_counted_before_all():
     half, none = make_site("0100"), make_site("0200")
     make_read(half, "irb-approval")
-    site_summaries.refresh()
+    site_summaries.refresh_summaries()
     new = make_site("0300")
-    ordered = site_summaries.least_complete_first(Site.objects.all())
+    ordered = site_summaries.order_by_completeness(Site.objects.all())
     assert list(ordered) == [new, none, half]
-    assert set(site_summaries.incomplete(Site.objects.all())) == {half, none, new}
+    assert set(site_summaries.filter_incomplete(Site.objects.all())) == {half, none, new}
 
 
 def test_the_first_day_on_which_something_runs_out_is_kept():
@@ -85,7 +85,7 @@ def test_the_first_day_on_which_something_runs_out_is_kept():
         make_read(site, kind, expiry_date=TODAY + timedelta(days=days))
     late = RuleFinding("SIGNATURE_MISSING")
     make_read(other, "medical-licence", late, state="REJECTED", expiry_date=TODAY)
-    site_summaries.refresh()
+    site_summaries.refresh_summaries()
     assert SiteSummary.objects.get(site=site).runs_out_on == TODAY + timedelta(days=12)
-    soon = site_summaries.due(Site.objects.all(), TODAY, timedelta(days=30))
+    soon = site_summaries.filter_expiring(Site.objects.all(), TODAY, timedelta(days=30))
     assert list(soon) == [site]

@@ -8,7 +8,7 @@ from django.utils import timezone
 from audit.ledger import queries
 from ingestion.core.states import ChunkState
 from ingestion.dispatch import leases, recovery
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import retrying
 from ingestion.models import Chunk, Document
 from ingestion.operations import stuck
@@ -16,7 +16,7 @@ from tests import steps
 from tests.factories import make_batch, make_leased
 
 pytestmark = pytest.mark.django_db
-OPS = By("user:7", "staff")
+OPS = Actor("user:7", "staff")
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def silent_chunk():
 
 def test_a_lease_that_nobody_renews_is_released_by_a_person_on_record():
     chunk, lease = silent_chunk()
-    [found] = stuck.expired_leases()
+    [found] = stuck.find_expired_leases()
     assert (found, found.unsettled) == (chunk, 2)
     assert recovery.release_lease(found, by=OPS)
     chunk.refresh_from_db()
@@ -48,7 +48,7 @@ def test_a_lease_that_nobody_renews_is_released_by_a_person_on_record():
 
 def test_a_lease_that_is_renewed_meanwhile_is_left_alone():
     chunk, lease = silent_chunk()
-    [found] = stuck.expired_leases()
+    [found] = stuck.find_expired_leases()
     leases.renew([lease])
     assert not recovery.release_lease(found, by=OPS)
     assert queries.timeline(f"chunk:{chunk.pk}") == []
@@ -58,7 +58,7 @@ def test_a_lease_that_is_renewed_meanwhile_is_left_alone():
 def test_the_same_chunk_is_released_more_than_once():
     chunk, _ = silent_chunk()
     for times in (1, 2):
-        [found] = stuck.expired_leases()
+        [found] = stuck.find_expired_leases()
         assert recovery.release_lease(found, by=OPS)
         assert len(queries.timeline(f"chunk:{chunk.pk}")) == times
         Chunk.objects.update(next_dispatch_at=timezone.now())
@@ -76,8 +76,8 @@ def test_what_waits_past_its_deadline_is_due_at_once_when_a_person_says_so():
     }
     Document.objects.filter(pk=late.pk).update(**columns)
     Chunk.objects.update(next_dispatch_at=now + timedelta(hours=1))
-    assert list(stuck.past_deadline(now)) == [late]
-    assert retrying.at_once(stuck.past_deadline(now), by=OPS) == 1
+    assert list(stuck.find_past_deadline(now)) == [late]
+    assert retrying.retry_waiting_now(stuck.find_past_deadline(now), by=OPS) == 1
     [lease] = leases.claim_due_chunks(1, by="here:1:1")
     assert late.pk in {item.document for item in lease.items}
     last = queries.timeline(late.subject)[-1]
@@ -89,12 +89,12 @@ def test_what_is_being_checked_or_settled_is_not_hurried():
     one, other = chunk.documents.order_by("pk")
     steps.start_checking(one.pk, lease, sha256="a" * 64, size=1)
     steps.give_up(other.pk, lease, "INTERNAL_ERROR", {}, held=True)
-    assert retrying.at_once(Document.objects.all(), by=OPS) == 0
+    assert retrying.retry_waiting_now(Document.objects.all(), by=OPS) == 0
 
 
 def test_work_that_is_due_and_lies_about_is_counted():
     make_batch()
     now = timezone.now()
-    assert stuck.unclaimed_chunks(now) == 0
+    assert stuck.count_unclaimed_chunks(now) == 0
     Chunk.objects.update(next_dispatch_at=now - timedelta(hours=1))
-    assert (stuck.unclaimed_chunks(now), stuck.count(now)) == (1, 1)
+    assert (stuck.count_unclaimed_chunks(now), stuck.count_stuck(now)) == (1, 1)

@@ -5,10 +5,10 @@ from django.contrib.auth.models import Group
 from audit.electronic_signatures import ElectronicSignature
 from ingestion.models import Action
 from ingestion.review import decisions
-from ingestion.review.decision_rules import RULES, tells_site
+from ingestion.review.decision_rules import RULES, is_note_for_site
 from ingestion.review.decisions import DecisionInput
 from ingestion.rules.findings import RuleFinding
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from tests.factories import make_user, verdict
 from tests.web.scenes import make_packet
 
@@ -34,7 +34,7 @@ def sender(site, user, folder):
     def send(decided, content=b"%PDF-1.7 the approval", user=user):
         document = make_packet(site, user, decided, content=content).documents.get()
         (folder / "incoming").write_bytes(content)
-        archive().put(folder / "incoming", document.sha256)
+        get_archive().put(folder / "incoming", document.sha256)
         return document
 
     return send
@@ -45,7 +45,7 @@ def signature(person, action=Action.RETURN):
 
 
 def ruling(action, state="IN_REVIEW", **given):
-    told = {"note": NOTE} if tells_site(action, state) else {"reason": REASON}
+    told = {"note": NOTE} if is_note_for_site(action, state) else {"reason": REASON}
     return DecisionInput(action=action, **told | given)
 
 

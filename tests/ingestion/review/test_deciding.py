@@ -8,11 +8,11 @@ from audit.ledger import redaction
 from audit.ledger.queries import timeline
 from audit.verification.verify import verify_ledger
 from ingestion.documents import downloads
-from ingestion.documents.transitions import By
-from ingestion.intake.declarations import Declared
+from ingestion.documents.transitions import Actor
+from ingestion.intake.declarations import Declaration
 from ingestion.models import Action, Decision, DecisionUnchangeable, Document
 from ingestion.review import assignments, decisions, review_requests, signature_payload
-from ingestion.review.decision_rules import RULES, open_to
+from ingestion.review.decision_rules import RULES, list_permitted_actions
 from ingestion.review.decisions import (
     DecisionConflict,
     DecisionRefused,
@@ -71,7 +71,7 @@ def test_a_decision_moves_the_document_and_is_on_record(sent, ines, verdict_, ac
     assert entry.detail["meaning"] == RULES[action].meaning
     assert entry.occurred_at == decision.decided_at
     assert entry.sha256 == document.sha256
-    assert signature_payload.changed(decision) == []
+    assert signature_payload.find_changes(decision) == []
 
 
 def test_a_site_reads_the_note_word_for_word(sent, rafael):
@@ -92,7 +92,7 @@ def test_a_confirmed_rejection_keeps_what_the_site_has_to_mend(sent, rafael):
 @pytest.mark.requirement("R23")
 def test_nobody_decides_about_what_they_sent_in(sent, ines):
     document = sent(IN_REVIEW, user=ines)
-    assert open_to(ines, document) == []
+    assert list_permitted_actions(ines, document) == []
     with pytest.raises(DecisionRefused, match="Another reviewer must decide"):
         decide(document, Action.RELEASE, ines)
     assert state_of(document) == "IN_REVIEW"
@@ -100,18 +100,18 @@ def test_nobody_decides_about_what_they_sent_in(sent, ines):
 
 def test_to_overrule_a_finding_takes_the_second_permission(sent, rafael, ines):
     document = sent(REJECTED)
-    assert Action.OVERRIDE not in open_to(rafael, document)
+    assert Action.OVERRIDE not in list_permitted_actions(rafael, document)
     with pytest.raises(DecisionRefused):
         decide(document, Action.OVERRIDE, rafael)
-    assert Action.OVERRIDE in open_to(ines, document)
+    assert Action.OVERRIDE in list_permitted_actions(ines, document)
 
 
 def test_a_rejection_that_the_site_doubts_is_still_overruled_not_released(sent, mara, ines):
     document = sent(REJECTED)
     asked = review_requests.request_review(document, "It is signed.", user=mara)
     document = Document.objects.get()
-    assert Action.OVERRIDE in open_to(ines, document)
-    assert Action.RELEASE not in open_to(ines, document)
+    assert Action.OVERRIDE in list_permitted_actions(ines, document)
+    assert Action.RELEASE not in list_permitted_actions(ines, document)
     decide(document, Action.OVERRIDE, ines)
     asked.refresh_from_db()
     assert asked.answered_at is not None
@@ -119,9 +119,9 @@ def test_a_rejection_that_the_site_doubts_is_still_overruled_not_released(sent, 
 
 def test_what_is_released_from_quarantine_is_open_to_its_site(sent, mara, ines):
     document = sent(HARMFUL)
-    assert not downloads.may_see(mara, document)
+    assert not downloads.can_view_file(mara, document)
     decide(document, Action.UNSEAL, ines)
-    assert downloads.may_see(mara, Document.objects.get())
+    assert downloads.can_view_file(mara, Document.objects.get())
 
 
 def test_two_reviewers_decide_once_and_the_second_is_told_of_the_first(sent, ines, rafael):
@@ -138,7 +138,7 @@ def test_two_reviewers_decide_once_and_the_second_is_told_of_the_first(sent, ine
 def test_a_look_at_the_document_overtakes_nobody(sent, ines, rafael):
     document = sent(IN_REVIEW)
     seen = decisions.get_version(document)
-    downloads.record_view(document, by=By(rafael.actor, rafael.role))
+    downloads.record_view(document, by=Actor(rafael.actor, rafael.role))
     decide(document, Action.RELEASE, ines, made_on=seen)
 
 
@@ -195,7 +195,7 @@ def test_a_decision_that_was_changed_is_no_longer_as_signed(
     before = getattr(decision, column)
     Decision.objects.filter(pk=decision.pk).update(**{column: value})
     decision.refresh_from_db()
-    assert signature_payload.changed(decision) == [named]
+    assert signature_payload.find_changes(decision) == [named]
     assert any("not as it was signed" in problem for problem in verify_ledger().problems)
     Decision.objects.filter(pk=decision.pk).update(**{column: before})
 
@@ -253,7 +253,7 @@ def test_a_decision_whose_entry_is_redacted_is_no_problem_and_said_not_to_be_che
         f"decision {decision.pk} on {decision.document.subject} cannot be checked: the detail of "
         f"entry {entry.seq} is redacted."
     ) in verdict.notices
-    assert signature_payload.changed(decision) == []
+    assert signature_payload.find_changes(decision) == []
     Decision.objects.filter(pk=decision.pk).update(decided_by=ines)
     assert any("decided_by" in said for said in verify_ledger().problems)
     Decision.objects.filter(pk=decision.pk).update(decided_by=rafael)
@@ -264,7 +264,7 @@ def test_a_finding_that_was_judged_belongs_to_what_was_signed(sent, ines):
     document = sent(REJECTED)
     decision = decide(document, Action.OVERRIDE, ines)
     document.findings.update(page=1)
-    assert signature_payload.changed(decision) == ["judged"]
+    assert signature_payload.find_changes(decision) == ["judged"]
     document.findings.update(page=2)
 
 
@@ -275,9 +275,9 @@ def test_other_bytes_in_the_archive_are_not_what_was_signed(sent, ines, tmp_path
     path = tmp_path / "archive" / document.sha256[:2] / document.sha256[2:4] / document.sha256
     path.chmod(0o600)
     path.write_bytes(b"%PDF-1.7 forged")
-    assert signature_payload.changed(decision) == ["file"]
+    assert signature_payload.find_changes(decision) == ["file"]
     path.unlink()
-    assert signature_payload.changed(decision) == ["file"]
+    assert signature_payload.find_changes(decision) == ["file"]
 
 
 def test_decisions_are_added_and_never_changed(sent, rafael):
@@ -329,7 +329,7 @@ def test_nothing_is_moved_to_where_it_is(sent, ines, site):
         decide(sent(FILED), Action.REHOME, ines, site=site)
 
 
-WITH_CV = {"declared": Declared("cv", "Ana Ruiz")}
+WITH_CV = {"declared": Declaration("cv", "Ana Ruiz")}
 
 
 def test_a_reviewer_corrects_type_and_person_and_the_checks_run_again(sent, rafael):
@@ -343,12 +343,12 @@ def test_a_reviewer_corrects_type_and_person_and_the_checks_run_again(sent, rafa
     assert entry.detail["meaning"] == RULES[Action.REDECLARE].meaning
     assert (entry.detail["name"], entry.detail["new_name"]) == ("irb-approval", "cv.ana-ruiz")
     assert entry.detail["reason"] == REASON
-    assert signature_payload.changed(decision) == []
+    assert signature_payload.find_changes(decision) == []
     settle(document.packet, IN_REVIEW)
     document = Document.objects.get()
     assert document.state == "IN_REVIEW"
     assert document.assignment.assigned_to == rafael, "it comes back to whoever has it in hand"
-    assert signature_payload.changed(decision) == []
+    assert signature_payload.find_changes(decision) == []
 
 
 def test_what_is_corrected_twice_keeps_both_signatures(sent, rafael, ines):
@@ -356,10 +356,10 @@ def test_what_is_corrected_twice_keeps_both_signatures(sent, rafael, ines):
     decisions = [decide(document, Action.CONFIRM, rafael)]
     decisions.append(decide(Document.objects.get(), Action.REDECLARE, ines, **WITH_CV))
     settle(document.packet, IN_REVIEW)
-    back = Declared("irb-approval")
+    back = Declaration("irb-approval")
     decisions.append(decide(Document.objects.get(), Action.REDECLARE, ines, declared=back))
     for decision in Decision.objects.all():
-        assert signature_payload.changed(decision) == []
+        assert signature_payload.find_changes(decision) == []
     assert verify_ledger().intact
     assert [each.doc_id for each in decisions] == ["irb-approval", "irb-approval", "cv.ana-ruiz"]
 
@@ -370,7 +370,7 @@ def test_what_a_document_was_corrected_to_belongs_to_what_was_signed(sent, ines,
     decision = decide(sent(IN_REVIEW), Action.REDECLARE, ines, **WITH_CV)
     before = getattr(decision, column)
     Decision.objects.update(**{column: "forged"})
-    assert len(signature_payload.changed(Decision.objects.get())) == 1
+    assert len(signature_payload.find_changes(Decision.objects.get())) == 1
     Decision.objects.update(**{column: before})
 
 
@@ -378,8 +378,8 @@ def test_what_has_to_be_chosen_for_a_correction_is_named(sent, ines):
     document = sent(IN_REVIEW)
     for declared, why in (
         (None, "Select a document type"),
-        (Declared("cv"), "Enter the name of the person"),
-        (Declared("irb-approval"), "Both are as they were"),
+        (Declaration("cv"), "Enter the name of the person"),
+        (Declaration("irb-approval"), "Both are as they were"),
     ):
         with pytest.raises(DecisionRefused, match=why):
             decide(document, Action.REDECLARE, ines, declared=declared)
@@ -400,7 +400,7 @@ def test_what_is_rejected_again_after_a_correction_is_listed_again(sent, ines):
     document = sent(REJECTED)
     decide(document, Action.REDECLARE, ines, **WITH_CV)
     settle(document.packet, REJECTED)
-    assert list(assignments.queue(assignments.Wanted(rejected=True))) == [document]
+    assert list(assignments.filter_queue(assignments.QueueFilter(rejected=True))) == [document]
 
 
 def test_every_action_leads_where_the_table_of_states_allows():
@@ -419,5 +419,5 @@ def test_the_findings_of_a_doubt_ask_for_no_second_permission(sent, rafael):
     document = sent(
         verdict("IN_REVIEW", RuleFinding("OCR_LOW_CONFIDENCE", 1, {"what": "the date"}))
     )
-    assert Action.RELEASE in open_to(rafael, document)
+    assert Action.RELEASE in list_permitted_actions(rafael, document)
     assert ruling(Action.RELEASE).reason == REASON

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from audit.ledger.queries import timeline
 from ingestion.models import Action, Document
 from ingestion.review import assignments, decisions, review_requests
-from ingestion.review.assignments import Wanted
+from ingestion.review.assignments import QueueFilter
 from tests.ingestion.review.scenes import decide
 from tests.web.scenes import FILED, IN_REVIEW, REJECTED
 
@@ -19,7 +19,7 @@ moments = st.integers(0, 60 * 24 * 365).map(lambda minutes: FRIDAY + timedelta(m
 
 
 def listed(**wanted):
-    return [document.pk for document in assignments.queue(Wanted(**wanted))]
+    return [document.pk for document in assignments.filter_queue(QueueFilter(**wanted))]
 
 
 def waited(document, **ago):
@@ -27,12 +27,14 @@ def waited(document, **ago):
 
 
 def test_a_weekend_is_no_time_to_decide():
-    assert assignments.due_at(FRIDAY) == datetime(2026, 11, 24, 15, 0, tzinfo=UTC)
-    assert assignments.due_at(FRIDAY + timedelta(days=1)) == assignments.due_at(
+    assert assignments.compute_due_at(FRIDAY) == datetime(2026, 11, 24, 15, 0, tzinfo=UTC)
+    assert assignments.compute_due_at(FRIDAY + timedelta(days=1)) == assignments.compute_due_at(
         FRIDAY + timedelta(days=2)
     )
-    assert assignments.due_at(FRIDAY + timedelta(days=2)) == datetime(2026, 11, 25, tzinfo=UTC)
-    assert assignments.due_at(FRIDAY - timedelta(days=1)) == datetime(
+    assert assignments.compute_due_at(FRIDAY + timedelta(days=2)) == datetime(
+        2026, 11, 25, tzinfo=UTC
+    )
+    assert assignments.compute_due_at(FRIDAY - timedelta(days=1)) == datetime(
         2026, 11, 23, 15, 0, tzinfo=UTC
     )
 
@@ -40,7 +42,9 @@ def test_a_weekend_is_no_time_to_decide():
 @given(since=moments, now=moments)
 @settings(max_examples=300)
 def test_what_is_overdue_is_what_was_due(since, now):
-    assert (assignments.due_at(since) <= now) == (since <= assignments.overdue_before(now))
+    assert (assignments.compute_due_at(since) <= now) == (
+        since <= assignments.compute_overdue_before(now)
+    )
 
 
 @pytest.mark.django_db
@@ -49,7 +53,7 @@ class TestQueue:
         newer, older = sent(IN_REVIEW), sent(IN_REVIEW, content=b"%PDF-1.7 older")
         waited(older, days=1)
         assert listed() == [older.pk, newer.pk]
-        assert assignments.waiting() == 2
+        assert assignments.count_waiting() == 2
 
     def test_only_what_waits_for_a_decision_is_in_it(self, sent, rafael):
         sent(FILED)
@@ -102,10 +106,10 @@ class TestQueue:
 
     def test_who_opens_a_page_is_told_who_has_it_open(self, sent, ines, rafael):
         document = sent(IN_REVIEW)
-        assert assignments.opened(document, rafael) is None
-        assert assignments.opened(document, rafael) is None
-        assert assignments.opened(document, ines) == rafael
+        assert assignments.record_opening(document, rafael) is None
+        assert assignments.record_opening(document, rafael) is None
+        assert assignments.record_opening(document, ines) == rafael
         document.assignment.refresh_from_db()
         long_ago = timezone.now() - timedelta(hours=1)
         type(document.assignment).objects.update(opened_at=long_ago)
-        assert assignments.opened(document, rafael) is None
+        assert assignments.record_opening(document, rafael) is None

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from tests.factories import make_filed, make_site
 
 
@@ -12,7 +12,7 @@ def stored(folder, content):
     """Its hash, with the bytes in the archive."""
     sha256 = hashlib.sha256(content).hexdigest()
     (folder / "incoming").write_bytes(content)
-    archive().put(folder / "incoming", sha256)
+    get_archive().put(folder / "incoming", sha256)
     return sha256
 
 

@@ -18,8 +18,8 @@ from ingestion.storage import (
     disk_space,
     spool,
 )
-from ingestion.storage.archive import archive
-from ingestion.storage.archive_verification import Fault, take_stock
+from ingestion.storage.archive import get_archive
+from ingestion.storage.archive_verification import ArchiveFault, verify_parts
 from tests.audit.buckets import free_port
 from tests.commands import run
 from tests.ingestion.storage.buckets import in_s3, make_bucket
@@ -52,19 +52,19 @@ def change(settings, name, **options):
 
 def test_what_was_put_is_given_back_under_the_names_of_the_folder(tmp_path, s3, kept_in):
     stored(tmp_path, BYTES)
-    with archive().open(SHA256) as file:
+    with get_archive().open(SHA256) as file:
         assert file.read() == BYTES
         assert file.seek(0) == 0
         assert hashlib.file_digest(file, "sha256").hexdigest() == SHA256
-    assert archive().has(SHA256)
+    assert get_archive().has(SHA256)
     assert s3.head_object(Bucket=kept_in, Key=KEY)["ContentLength"] == len(BYTES)
     assert not (tmp_path / "archive").exists()
 
 
 def test_what_is_not_there_is_missing_and_no_error_of_the_bucket():
-    assert not archive().has("0" * 64)
+    assert not get_archive().has("0" * 64)
     with pytest.raises(FileNotFoundError):
-        archive().open("0" * 64)
+        get_archive().open("0" * 64)
 
 
 @pytest.mark.requirement("R33")
@@ -82,7 +82,7 @@ def test_nobody_can_delete_what_was_filed_before_its_time(tmp_path, s3, kept_in)
 def test_the_same_bytes_put_by_many_at_once_are_one_version(tmp_path, s3, kept_in):
     (tmp_path / "incoming").write_bytes(BYTES)
     with ThreadPoolExecutor(8) as pool:
-        done = pool.map(lambda _: archive().put(tmp_path / "incoming", SHA256), range(8))
+        done = pool.map(lambda _: get_archive().put(tmp_path / "incoming", SHA256), range(8))
         assert list(done) == [None] * 8
     assert len(s3.list_object_versions(Bucket=kept_in)["Versions"]) == 1
 
@@ -97,16 +97,20 @@ def test_nothing_is_laid_on_top_of_a_strangers_bytes(tmp_path, s3, kept_in):
 def test_what_a_delete_marker_hid_is_put_again(tmp_path, s3, kept_in):
     stored(tmp_path, BYTES)
     s3.delete_object(Bucket=kept_in, Key=KEY)
-    assert not archive().has(SHA256)
+    assert not get_archive().has(SHA256)
     stored(tmp_path, BYTES)
-    assert archive().has(SHA256)
+    assert get_archive().has(SHA256)
 
 
 def test_a_bucket_that_does_not_answer_is_our_fault_and_nothing_is_missing(tmp_path, settings):
     change(settings, "archive", endpoint_url=f"http://127.0.0.1:{free_port()}")
     with pytest.raises(StorageUnavailable, match="the archive refused"):
         stored(tmp_path, BYTES)
-    for ask in (archive().has, archive().open, lambda part: list(archive().contents(part[:2]))):
+    for ask in (
+        get_archive().has,
+        get_archive().open,
+        lambda part: list(get_archive().contents(part[:2])),
+    ):
         with pytest.raises(OSError, match="the bucket") as failed:
             ask(SHA256)
         assert not isinstance(failed.value, FileNotFoundError)
@@ -119,7 +123,7 @@ def test_a_bucket_without_object_lock_takes_no_document(tmp_path, s3, settings):
 
 
 def test_an_archive_in_a_bucket_has_no_disk_that_could_fill_up():
-    assert disk_space.folders() == {"spool": "SPOOL_DIR"}
+    assert disk_space.list_folders() == {"spool": "SPOOL_DIR"}
 
 
 # --- is it what was filed? ----------------------------------------------------------------------
@@ -167,14 +171,17 @@ def test_a_bucket_that_cannot_be_asked_has_lost_nothing(filed, settings, verify_
 def test_an_empty_bucket_is_the_wrong_one(filed, s3, settings):
     change(settings, "archive", bucket_name=make_bucket(s3))
     with pytest.raises(StorageUnavailable, match="not one file"):
-        take_stock(asked_by="system:tests")
+        verify_parts(asked_by="system:tests")
 
 
 @pytest.mark.django_db
 def test_one_object_can_be_looked_at_by_itself(filed, s3, kept_in):
-    assert archive_verification.examine(filed[0], asked_by="system:tests") is None
+    assert archive_verification.verify_stored_file(filed[0], asked_by="system:tests") is None
     s3.delete_object(Bucket=kept_in, Key=key_of(filed[0]))
-    assert archive_verification.examine(filed[0], asked_by="system:tests") is Fault.MISSING
+    assert (
+        archive_verification.verify_stored_file(filed[0], asked_by="system:tests")
+        is ArchiveFault.MISSING
+    )
 
 
 # --- the spool ----------------------------------------------------------------------------------
@@ -185,10 +192,10 @@ def keys_in(s3, bucket):
 
 
 def test_an_upload_is_read_on_a_host_that_did_not_take_it_in(tmp_path, settings):
-    kept = spool.keep([b"one ", b"two"])
+    kept = spool.store_upload([b"one ", b"two"])
     settings.SPOOL_DIR = tmp_path / "another-host"
-    folder = spool.attempt_folder(uuid.uuid4())
-    path = spool.local(kept.key, folder)
+    folder = spool.get_attempt_folder(uuid.uuid4())
+    path = spool.open_local(kept.key, folder)
     assert path.parent == folder
     assert path.read_bytes() == b"one two"
     assert (kept.sha256, kept.size) == (hashlib.sha256(b"one two").hexdigest(), 7)
@@ -201,33 +208,33 @@ def test_an_upload_that_breaks_off_leaves_nothing(s3, where):
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        spool.keep(breaking())
+        spool.store_upload(breaking())
     assert keys_in(s3, where["SPOOL_S3_BUCKET"]) == []
 
 
 def test_an_upload_under_two_keys_is_dropped_under_one(tmp_path):
-    kept = spool.keep([b"x"])
-    other = spool.again(kept)
-    spool.drop(kept.key)
-    spool.drop(kept.key)
-    assert spool.local(other.key, tmp_path).read_bytes() == b"x"
+    kept = spool.store_upload([b"x"])
+    other = spool.copy_upload(kept)
+    spool.drop_upload(kept.key)
+    spool.drop_upload(kept.key)
+    assert spool.open_local(other.key, tmp_path).read_bytes() == b"x"
     with pytest.raises(StorageUnavailable, match="lost"):
-        spool.local(kept.key, tmp_path)
+        spool.open_local(kept.key, tmp_path)
 
 
 def test_old_uploads_are_found_by_when_they_came():
-    kept = spool.keep([b"x"])
+    kept = spool.store_upload([b"x"])
     now = datetime.now(UTC)
-    assert list(spool.uploads_before(now + timedelta(minutes=1))) == [kept.key]
-    assert list(spool.uploads_before(now - timedelta(minutes=1))) == []
+    assert list(spool.list_uploads_before(now + timedelta(minutes=1))) == [kept.key]
+    assert list(spool.list_uploads_before(now - timedelta(minutes=1))) == []
 
 
 def test_a_spool_that_does_not_answer_keeps_no_document_from_being_settled(settings):
-    kept = spool.keep([b"x"])
+    kept = spool.store_upload([b"x"])
     change(settings, "spool", endpoint_url=f"http://127.0.0.1:{free_port()}")
-    spool.drop(kept.key)  # `prune` will
+    spool.drop_upload(kept.key)  # `prune` will
     with pytest.raises(OSError, match="the bucket"):
-        spool.keep([b"y"])
+        spool.store_upload([b"y"])
 
 
 # --- the settings -------------------------------------------------------------------------------

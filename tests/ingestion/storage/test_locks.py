@@ -17,7 +17,7 @@ from audit import background_jobs
 from ingestion.models import LockChange
 from ingestion.operations import alarms
 from ingestion.storage import archive_verification, object_locks
-from ingestion.storage.archive import archive
+from ingestion.storage.archive import get_archive
 from ingestion.storage.buckets import BucketArchive
 from sites.models import Study
 from sites.models.legal_holds import LegalHold
@@ -48,7 +48,7 @@ def file(tmp_path):
     def put(site, content=b"%PDF"):
         sha256 = hashlib.sha256(content).hexdigest()
         (tmp_path / "incoming").write_bytes(content)
-        archive().put(tmp_path / "incoming", sha256)
+        get_archive().put(tmp_path / "incoming", sha256)
         make_filed(site, f"doc-{sha256[:8]}", sha256)
         return sha256
 
@@ -95,7 +95,7 @@ def follow():
 
 
 def ringing():
-    return {alarm.key: alarm for alarm in alarms.look().alarms}
+    return {alarm.key: alarm for alarm in alarms.find_alarms().alarms}
 
 
 def another_study(number="2001"):
@@ -211,7 +211,7 @@ def test_what_comes_into_a_study_that_is_held_is_held_the_next_night(file, lock)
     follow()
     sha256 = file(site, b"second")
     assert not lock(sha256)[1]
-    object_locks.nightly(["00"])
+    object_locks.queue_nightly_update(["00"])
     follow()
     assert lock(sha256)[1]
 
@@ -233,7 +233,7 @@ def test_what_is_said_while_the_bucket_is_asked_is_followed_too(file, lock, monk
         return done
 
     monkeypatch.setattr(BucketArchive, "keep", keep_slowly)
-    object_locks.follow([site.study_id])
+    object_locks.update_locks([site.study_id])
     assert lock(sha256)[1]
 
 
@@ -266,10 +266,10 @@ def test_what_a_dead_worker_left_is_gone_on_with(file, lock, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(BucketArchive, "keep", die_at_the_second)
         with pytest.raises(SystemExit):
-            object_locks.follow([site.study_id])
+            object_locks.update_locks([site.study_id])
     assert sorted(lock(sha256)[1] for sha256 in hashes) == [False, False, True]
     assert LockChange.objects.exists()
-    object_locks.nightly([])
+    object_locks.queue_nightly_update([])
     assert follow().result["locked"] == 2
     assert all(lock(sha256)[1] for sha256 in hashes)
     assert not LockChange.objects.exists()
@@ -300,7 +300,7 @@ def test_a_folder_has_no_locks_that_end(settings, file, how):
     keep(site.study, retention_years=40)
     call_command("lock_archive", dry_run=True)
     assert LockChange.objects.count() == 1
-    object_locks.nightly(["00"]) if how == "at night" else call_command("lock_archive")
+    object_locks.queue_nightly_update(["00"]) if how == "at night" else call_command("lock_archive")
     assert not LockChange.objects.exists(), "what a bucket had to follow is over, too"
     assert "locks" not in ringing()
 
@@ -346,15 +346,15 @@ def anew(settings, **options):
 
 def test_a_right_that_we_lack_rings_until_we_have_it(s3, monkeypatch, settings, file, lock, capsys):
     site = make_site()
-    hashes = [file(site, str(n).encode()) for n in range(object_locks.IN_A_ROW + 1)]
+    hashes = [file(site, str(n).encode()) for n in range(object_locks.MAX_CONSECUTIVE_ERRORS + 1)]
     hold(site.study)
     with only_reading(s3, monkeypatch, settings):
         job = follow()
-        with archive().open(hashes[0]) as content:
+        with get_archive().open(hashes[0]) as content:
             assert content.read() == b"0", "no document is lost for it"
         with pytest.raises(SystemExit):
             call_command("lock_archive")
-    assert (job.state, job.result["refused"]) == ("done", object_locks.IN_A_ROW), (
+    assert (job.state, job.result["refused"]) == ("done", object_locks.MAX_CONSECUTIVE_ERRORS), (
         "no further one is tried"
     )
     assert "docs/operations.md" in capsys.readouterr().out
@@ -376,7 +376,7 @@ def test_a_bucket_that_does_not_answer_is_asked_again_at_night(settings, file, l
     follow()
     assert "Could not connect" in ringing()["locks"].said
     anew(settings, endpoint_url=there)
-    object_locks.nightly([])
+    object_locks.queue_nightly_update([])
     follow()
     assert lock(sha256)[1]
     assert "locks" not in ringing()
@@ -393,7 +393,7 @@ def test_a_strangers_bytes_are_not_locked_and_stop_nothing(s3, bucket, file, loc
     assert "ObjectLockLegalHoldStatus" not in there
     assert "verify_archive" in ringing()["locks"].said
     s3.delete_object(Bucket=bucket, Key=key_of(hashes[0]), VersionId=there["VersionId"])
-    object_locks.follow([site.study_id])
+    object_locks.update_locks([site.study_id])
     assert lock(hashes[0])[1]
     assert "locks" not in ringing()
 
@@ -403,7 +403,7 @@ def test_what_the_night_is_refused_rings_with_its_study(s3, monkeypatch, setting
     sha256 = file(site)
     Study.objects.filter(pk=site.study_id).update(retention_years=40)  # nobody was told of it
     with only_reading(s3, monkeypatch, settings):
-        object_locks.nightly([sha256[:2]])
+        object_locks.queue_nightly_update([sha256[:2]])
         follow()
     assert "SLX-301" in ringing()["locks"].said
 

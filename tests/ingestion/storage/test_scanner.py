@@ -9,19 +9,19 @@ from django.core.files.base import ContentFile
 from ingestion.core.errors import ScannerUnavailable
 from ingestion.core.states import DocumentState
 from ingestion.dispatch.shift import work_shift
-from ingestion.documents.transitions import By
+from ingestion.documents.transitions import Actor
 from ingestion.intake import registration, retrying
 from ingestion.models import Document
-from ingestion.storage.virus_scanner import FRAME, Clamd, scanner
+from ingestion.storage.virus_scanner import FRAME_BYTES, ClamdScanner, get_scanner
 from tests.factories import make_site, make_user
 from tests.ingestion.clamd import EICAR, FOUND, clamd
 from tests.ingestion.reading.papers import typed
 
-OPS = By("system:tests", "ops")
+OPS = Actor("system:tests", "ops")
 
 
 def scan(server, path, **changes):
-    return asyncio.run(dataclasses.replace(Clamd.at(server.address), **changes).scan(path))
+    return asyncio.run(dataclasses.replace(ClamdScanner.at(server.address), **changes).scan(path))
 
 
 @pytest.fixture
@@ -38,10 +38,10 @@ def file(tmp_path):
 
 def test_without_a_setting_there_is_no_scanner(settings):
     settings.CLAMD = ""
-    assert scanner() is None
+    assert get_scanner() is None
 
 
-@pytest.mark.parametrize("content", [b"%PDF-1.7", b"", b"a" * (2 * FRAME + 1)])
+@pytest.mark.parametrize("content", [b"%PDF-1.7", b"", b"a" * (2 * FRAME_BYTES + 1)])
 def test_a_clean_file_arrives_whole_and_nothing_is_found(content, file):
     with clamd() as server:
         assert scan(server, file(content)) == ""
@@ -63,7 +63,7 @@ def test_a_file_that_is_longer_than_clamd_takes_was_not_scanned(file):
         clamd(longest=1000) as server,
         pytest.raises(ScannerUnavailable, match=r"size limit|Connection"),
     ):
-        scan(server, file(b"a" * (20 * FRAME)))
+        scan(server, file(b"a" * (20 * FRAME_BYTES)))
 
 
 @pytest.mark.parametrize("answer", ["stream: Can't allocate memory ERROR", "", "Hello", None])
@@ -79,7 +79,7 @@ def test_a_scanner_that_is_silent_is_not_waited_for_for_ever(file):
 
 def test_nobody_listens(file, tmp_path):
     with pytest.raises(ScannerUnavailable):
-        asyncio.run(Clamd.at(f"unix:{tmp_path / 'none.ctl'}").scan(file(b"%PDF-1.7")))
+        asyncio.run(ClamdScanner.at(f"unix:{tmp_path / 'none.ctl'}").scan(file(b"%PDF-1.7")))
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def send(settings, tmp_path):
 
     def send(content):
         file = registration.UploadedDocument("cv.pdf", "cv", "Ada", ContentFile(content, "cv.pdf"))
-        packet = registration.upload_packet(site=site, user=user, files=[file])
+        packet = registration.register_upload(site=site, user=user, files=[file])
         work_shift()
         return packet.documents.get()
 
@@ -117,7 +117,7 @@ def test_while_the_scanner_is_away_documents_are_held_and_go_on_when_it_is_back(
     document = send(content)
     assert (document.state, document.code) == (DocumentState.HELD, "SCANNER_UNAVAILABLE")
     with clamd(port=port) as server:
-        assert retrying.try_again(Document.objects.filter(pk=document.pk), by=OPS) == 1
+        assert retrying.retry_held(Document.objects.filter(pk=document.pk), by=OPS) == 1
         work_shift()
         assert server.scanned == [content]
     document.refresh_from_db()

@@ -8,8 +8,8 @@ import pytest
 from audit import background_jobs
 from audit.ledger import queries
 from ingestion.storage import archive_verification
-from ingestion.storage.archive import archive
-from ingestion.storage.archive_verification import Fault, take_stock
+from ingestion.storage.archive import get_archive
+from ingestion.storage.archive_verification import ArchiveFault, verify_parts
 from tests.commands import run
 from tests.ingestion.storage.conftest import stored
 
@@ -22,14 +22,14 @@ def _folders(settings, tmp_path):
 
 
 def change(sha256, content=b"other"):
-    path = archive().path_of(sha256)
+    path = get_archive().path_of(sha256)
     path.chmod(0o644)
     path.write_bytes(content)
     path.chmod(0o444)
 
 
 def take():
-    return take_stock(asked_by="system:tests")
+    return verify_parts(asked_by="system:tests")
 
 
 def verify_archive(capsys, *options):
@@ -43,10 +43,10 @@ def test_an_untouched_archive_is_intact(filed):
 
 
 def test_a_missing_file_is_named_and_entered_once(filed):
-    archive().path_of(filed[1]).unlink()
+    get_archive().path_of(filed[1]).unlink()
     for _ in range(2):
         stock = take()
-        assert (stock.intact, stock.named[Fault.MISSING]) == (False, [filed[1]])
+        assert (stock.intact, stock.named[ArchiveFault.MISSING]) == (False, [filed[1]])
     (entry,) = queries.timeline(f"file:{filed[1]}")
     assert (entry.event, entry.sha256) == ("archive.file_missing", filed[1])
     assert entry.detail == {"documents": ["1001/doc-1"]}
@@ -55,35 +55,35 @@ def test_a_missing_file_is_named_and_entered_once(filed):
 def test_a_changed_file_is_named_and_entered_once(filed):
     change(filed[2])
     for _ in range(2):
-        assert take().named[Fault.CHANGED] == [filed[2]]
+        assert take().named[ArchiveFault.CHANGED] == [filed[2]]
     assert [entry.event for entry in queries.timeline(f"file:{filed[2]}")] == [
         "archive.file_changed"
     ]
 
 
 def test_a_file_that_somebody_may_write_to_is_named(filed):
-    archive().path_of(filed[0]).chmod(0o644)
+    get_archive().path_of(filed[0]).chmod(0o644)
     stock = take()
-    assert (stock.intact, stock.named[Fault.WRITABLE]) == (False, [filed[0]])
+    assert (stock.intact, stock.named[ArchiveFault.WRITABLE]) == (False, [filed[0]])
 
 
 def test_a_file_of_no_document_is_told_and_breaks_nothing(filed, tmp_path):
     orphan = stored(tmp_path, b"left by a crash")
     stock = take()
-    assert (stock.intact, stock.named[Fault.ORPHANED]) == (True, [orphan])
+    assert (stock.intact, stock.named[ArchiveFault.ORPHANED]) == (True, [orphan])
 
 
 def test_a_file_that_is_being_written_is_left_alone(filed):
-    (archive().path_of(filed[0]).parent / ".incoming-x").write_bytes(b"half")
+    (get_archive().path_of(filed[0]).parent / ".incoming-x").write_bytes(b"half")
     assert take().files == 3
 
 
 def test_a_file_that_gives_an_error_is_named(filed):
-    path = archive().path_of(filed[0])
+    path = get_archive().path_of(filed[0])
     path.unlink()
     path.mkdir()
     path.chmod(0o555)
-    assert take().named[Fault.UNREADABLE] == [filed[0]]
+    assert take().named[ArchiveFault.UNREADABLE] == [filed[0]]
 
 
 def test_of_many_some_are_named_and_the_rest_is_counted(filed, monkeypatch, capsys):
@@ -91,7 +91,7 @@ def test_of_many_some_are_named_and_the_rest_is_counted(filed, monkeypatch, caps
     for sha256 in filed[:2]:
         change(sha256)
     stock = take()
-    assert (stock.counts[Fault.CHANGED], len(stock.named[Fault.CHANGED])) == (2, 1)
+    assert (stock.counts[ArchiveFault.CHANGED], len(stock.named[ArchiveFault.CHANGED])) == (2, 1)
     assert "And 1 more that are changed." in verify_archive(capsys)[1]
 
 
@@ -105,15 +105,15 @@ def test_a_disk_that_is_not_mounted_has_lost_nothing(filed, settings, tmp_path, 
 
 def test_a_month_of_nights_reads_every_part_once():
     first = date(2026, 8, 1)
-    nights = [archive_verification.of_the_night(first + timedelta(days=n)) for n in range(30)]
+    nights = [archive_verification.list_parts_of_day(first + timedelta(days=n)) for n in range(30)]
     assert sorted(part for night in nights for part in night) == list(archive_verification.PARTS)
 
 
 def test_the_night_asks_for_its_part_by_a_job(filed):
-    archive_verification.nightly()
+    archive_verification.queue_nightly_verification()
     assert background_jobs.run_next_job()
     (job,) = background_jobs.AuditJob.objects.filter(kind="verify_archive")
-    parts = archive_verification.of_the_night()
+    parts = archive_verification.list_parts_of_day()
     assert (job.state, job.done, job.total) == ("done", len(parts), len(parts))
     assert job.result["intact"]
 

@@ -166,7 +166,9 @@ def test_a_full_disk_and_a_folder_that_is_everybodys_are_told(settings, tmp_path
         StepOutcome.FAIL,
         True,
     )
-    monkeypatch.setattr(installation.disk_space, "low", lambda: "ARCHIVE_DIR has 3 MB left")
+    monkeypatch.setattr(
+        installation.disk_space, "describe_low_space", lambda: "ARCHIVE_DIR has 3 MB left"
+    )
     assert look("Look for room").observed == "ARCHIVE_DIR has 3 MB left"
 
 

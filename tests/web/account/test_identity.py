@@ -230,12 +230,12 @@ def test_what_an_administrator_changes_suspends_signing_until_another_one_has_ve
     assert person.identity_evidence == EVIDENCE
     assert sign(helena, document, "correct horse").status_code == 302
     decision = document.qa_decisions.get()
-    noted = signature_payload.entry_of(decision).detail[ACCOUNT_KEY]
+    noted = signature_payload.find_entry(decision).detail[ACCOUNT_KEY]
     assert noted.startswith(f"{cause.label} by Ada Hartmann")
     assert "identity verified again by Noor Haddad" in noted
     page = as_(fresh(helena)).get(f"/documents/{document.pk}/").content.decode()
     assert cause.label in page
-    assert signature_payload.changed(decision) == [], "and the signature holds"
+    assert signature_payload.find_changes(decision) == [], "and the signature holds"
 
 
 def test_a_verification_is_on_record_with_who_asked_and_what_was_seen(ada, noor, helena):
@@ -377,7 +377,7 @@ def test_a_notice_waits_while_the_mail_server_is_away_and_is_on_record_once_sent
         server.is_busy = True
         act(ada, "send_link", helena)
         assert account_notices.deliver_due() == 0
-        assert "account_mail" in {alarm.key for alarm in alarms.look().alarms}
+        assert "account_mail" in {alarm.key for alarm in alarms.find_alarms().alarms}
         server.is_busy = False
         account_notices.AccountNotice.objects.update(next_try_at=timezone.now())
         assert account_notices.deliver_due() == 2, "what was changed, and the link"

@@ -17,7 +17,7 @@ from audit.verification.start import Mode
 from ingestion.core.errors import Misconfigured
 from ingestion.core.limits import Limits
 from ingestion.dispatch.work_items import portal_terms_of
-from ingestion.sources.http.connections import Line
+from ingestion.sources.http.connections import PortalConnection
 from sites import account_notices, approvals
 from sites.models import ApiToken, Portal
 from sites.models.approval_requests import ApprovalRequest
@@ -159,19 +159,19 @@ def test_where_a_portal_is_asked_changes_when_a_second_person_approves(olu, ola,
 def test_a_secret_goes_to_the_approved_origin_and_nowhere_else(olu, ola, site, settings):
     settings.PORTAL_SECRETS = {"PORTAL_SECRET_SITE_0203": "Bearer hush"}
     portal = site.portal
-    line = Line.open(portal_terms_of(portal), Limits())
+    line = PortalConnection.open(portal_terms_of(portal), Limits())
     assert line.home.headers["Authorization"] == "Bearer hush"
     Portal.objects.filter(pk=portal.pk).update(base_url=EVIL)  # behind every form
     portal.refresh_from_db()
     with pytest.raises(Misconfigured, match="has to approve it"):
-        Line.open(portal_terms_of(portal), Limits())
+        PortalConnection.open(portal_terms_of(portal), Limits())
     Portal.objects.filter(pk=portal.pk).update(base_url="https://ctms.example.org/a/")
     portal.refresh_from_db()
     change(olu, portal, burst=3)
     decide(ola, ApprovalRequest.objects.get())
     portal.refresh_from_db()
     assert portal.approved_origin == "https://ctms.example.org:443"
-    assert Line.open(portal_terms_of(portal), Limits()).has_secret
+    assert PortalConnection.open(portal_terms_of(portal), Limits()).has_secret
 
 
 def test_a_portal_keeps_its_key_which_names_its_secret(olu, site):
@@ -185,12 +185,12 @@ def test_a_new_portal_is_not_asked_before_a_second_person_approves_it(olu, ola):
     portal = Portal.objects.get(key="new")
     assert (portal.approved_origin, portal.allow_private_hosts) == ("", False)
     with pytest.raises(Misconfigured):
-        Line.open(portal_terms_of(portal), Limits())
+        PortalConnection.open(portal_terms_of(portal), Limits())
     decide(ola, ApprovalRequest.objects.get())
     portal.refresh_from_db()
     assert portal.approved_origin == "https://collector.example.net:443"
     assert portal.allow_private_hosts
-    assert Line.open(portal_terms_of(portal), Limits())
+    assert PortalConnection.open(portal_terms_of(portal), Limits())
 
 
 def test_what_changed_since_it_was_asked_for_is_not_approved(olu, ola, site):
@@ -281,7 +281,7 @@ def test_the_file_of_sites_needs_no_second_person(site, tmp_path):
     portal = Portal.objects.get(key="site-0203")
     assert portal.base_url == "https://ctms.example.org/"
     assert portal.approved_origin == "https://ctms.example.org:443"
-    assert Line.open(portal_terms_of(portal), Limits())
+    assert PortalConnection.open(portal_terms_of(portal), Limits())
     changes = timeline(f"portal:{portal.pk}")[-1].detail
     assert changes["approved_origin"]["new"] == "https://ctms.example.org:443"
 

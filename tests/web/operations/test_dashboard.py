@@ -85,7 +85,7 @@ def test_without_a_worker_it_says_which_command_to_run(ops, host, silent_for):
 def test_an_alarm_says_since_when_it_rings(ops, host, site):
     hold(site)
     assert "Since <time" not in text(ops.get(PAGE))
-    alerts.look(timezone.now() - timedelta(hours=3))
+    alerts.update_alerts(timezone.now() - timedelta(hours=3))
     assert "Since <time" in text(ops.get(PAGE))
 
 

@@ -10,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.core.errors import AccessRefused, NotServed, TooLarge
-from ingestion.sources.http.responses import clock_skew, refuse_sign_in, retry_after
+from ingestion.sources.http.responses import (
+    check_not_sign_in_page,
+    get_clock_skew,
+    parse_retry_after,
+)
 from tests.ingestion.sources.http.servers import chunked, give
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -59,7 +63,7 @@ async def test_a_sign_in_page_is_seen_though_it_comes_byte_by_byte(portal, fetch
     ],
 )
 def test_everything_else_is_the_readers_to_judge(body, media_type):
-    refuse_sign_in(body, httpx.Headers({"Content-Type": media_type}))
+    check_not_sign_in_page(body, httpx.Headers({"Content-Type": media_type}))
 
 
 async def test_a_bomb_is_neither_unpacked_nor_kept(portal, fetch, tmp_path):
@@ -104,25 +108,25 @@ async def test_the_size_limit_holds_for_what_really_comes(portal, fetch):
     ],
 )
 def test_both_forms_of_retry_after_are_understood(headers, seconds):
-    assert retry_after(headers, now=NOW) == seconds
+    assert parse_retry_after(headers, now=NOW) == seconds
 
 
 @given(st.integers(-86_400, 86_400))
 def test_a_portals_wrong_clock_does_not_change_how_long_we_wait(skew):
     theirs = NOW + timedelta(seconds=skew)
     headers = {"Date": http(theirs), "Retry-After": http(theirs + timedelta(seconds=90))}
-    assert retry_after(headers, now=NOW) == 90
+    assert parse_retry_after(headers, now=NOW) == 90
 
 
 @given(st.integers(-86_400, 86_400), st.integers(0, 3600))
 def test_the_skew_is_the_portals_clock_against_ours_whatever_a_cache_kept(skew, age):
     headers = {"Date": http(NOW + timedelta(seconds=skew - age)), "Age": str(age)}
-    assert clock_skew(headers, now=NOW) == skew
+    assert get_clock_skew(headers, now=NOW) == skew
 
 
 @pytest.mark.parametrize("headers", [{}, {"Date": "yesterday"}])
 def test_a_portal_that_does_not_say_the_time_has_no_skew(headers):
-    assert clock_skew(headers, now=NOW) is None
+    assert get_clock_skew(headers, now=NOW) is None
 
 
 async def test_a_clock_that_is_far_off_is_among_the_facts(portal, fetch):

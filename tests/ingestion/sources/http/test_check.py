@@ -9,7 +9,7 @@ from ingestion.core.breaker import BreakerState
 from ingestion.core.limiter import RequestRate
 from ingestion.dispatch import portal_limit_rows
 from ingestion.models import PortalLimitState
-from ingestion.sources.http.check import look
+from ingestion.sources.http.check import check_portal
 from tests.factories import make_site
 from tests.ingestion.sources.http.conftest import LIMITS, here, make_item
 from tests.ingestion.sources.http.servers import (
@@ -22,7 +22,7 @@ from tests.ingestion.sources.http.servers import (
 
 
 async def remarks(url, **terms):
-    return await look(make_item(url, **terms).terms, LIMITS, resolve=here)
+    return await check_portal(make_item(url, **terms).terms, LIMITS, resolve=here)
 
 
 async def said(url, **terms):

@@ -247,7 +247,7 @@ async def test_an_upload_comes_from_the_spool_without_asking_anybody(tmp_path, p
     item = WorkItem(**values, spooled="uploads/x", expected_sha256="a" * 64, size=4)
     with ThreadPoolExecutor(1) as files:
         async with portals() as opened:
-            sources = DocumentSource(opened, lambda _: tmp_path, files, spool.local)
+            sources = DocumentSource(opened, lambda _: tmp_path, files, spool.open_local)
             fetched = await sources.fetch(item)
             assert (fetched.path, fetched.size) == (tmp_path / "uploads" / "x", 4)
             (tmp_path / "uploads" / "x").unlink()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.core.errors import ChecksumDiffers, ChecksumMismatch, TransientError
-from ingestion.sources.http.digests import claimed
+from ingestion.sources.http.digests import read_claimed_digest
 from tests.ingestion.sources.http.conftest import make_item
 from tests.ingestion.sources.http.servers import give
 
@@ -28,7 +28,7 @@ def field(body, name="sha-256", algorithm="sha256"):
 
 def claim(manifest="", *, whole=True, **headers):
     named = httpx.Headers({name.replace("_", "-"): value for name, value in headers.items()})
-    found = claimed(manifest, named, whole=whole)
+    found = read_claimed_digest(manifest, named, whole=whole)
     return found.digest if found else None
 
 
@@ -109,7 +109,7 @@ def test_the_digest_of_digests_of_a_multipart_upload_is_none_of_the_file(headers
 
 @given(st.text(st.characters(max_codepoint=255), max_size=60))
 def test_no_field_whatever_breaks_the_reading(value):
-    claimed("", {"Repr-Digest": value}, whole=True)
+    read_claimed_digest("", {"Repr-Digest": value}, whole=True)
 
 
 @pytest.mark.parametrize(

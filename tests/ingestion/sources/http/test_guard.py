@@ -12,11 +12,11 @@ from ingestion.core.errors import OffLimits
 from ingestion.core.limits import Limits
 from ingestion.sources.http.address_policy import (
     GuardedBackend,
-    refuse_address,
-    refuse_numeric,
+    check_address,
+    check_numeric_host,
     system_resolver,
 )
-from ingestion.sources.http.connections import Line
+from ingestion.sources.http.connections import PortalConnection
 from tests.ingestion.sources.http.conftest import make_item
 from tests.ingestion.sources.http.servers import give, redirect, serve
 
@@ -71,26 +71,26 @@ WRAPPED = [
 def test_some_addresses_are_never_a_portal_whatever_its_settings_allow(address):
     for allow_private in (True, False):
         with pytest.raises(OffLimits):
-            refuse_address(address, allow_private=allow_private)
+            check_address(address, allow_private=allow_private)
 
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_a_private_address_is_asked_only_for_a_portal_that_may_be_private(address):
-    refuse_address(address, allow_private=True)
+    check_address(address, allow_private=True)
     with pytest.raises(OffLimits):
-        refuse_address(address, allow_private=False)
+        check_address(address, allow_private=False)
 
 
 @pytest.mark.parametrize("address", ["93.184.215.14", "2606:2800:21f::1", "64:ff9b::5db8:d70e"])
 def test_a_public_address_may_be_asked(address):
-    refuse_address(address, allow_private=False)
+    check_address(address, allow_private=False)
 
 
 @given(st.ip_addresses(v=4))
 def test_an_ipv4_address_behind_a_nat64_gateway_is_judged_as_itself(address):
     def refused(text):
         try:
-            refuse_address(text, allow_private=False)
+            check_address(text, allow_private=False)
         except OffLimits:
             return True
         return False
@@ -104,12 +104,12 @@ def test_an_ipv4_address_behind_a_nat64_gateway_is_judged_as_itself(address):
 )
 def test_a_number_in_place_of_a_name_is_refused_before_anybody_resolves_it(host):
     with pytest.raises(OffLimits):
-        refuse_numeric(host)
+        check_numeric_host(host)
 
 
 @pytest.mark.parametrize("host", ["portal.example", "1001.portal.example", "93.184.215.14", "::1"])
 def test_names_and_plain_addresses_are_not_taken_for_numbers(host):
-    refuse_numeric(host)
+    check_numeric_host(host)
 
 
 class FakeNetwork(httpcore.AsyncNetworkBackend):
@@ -237,7 +237,7 @@ async def test_canary_the_library_still_opens_its_connections_through_our_guard(
         return ["10.0.0.1"]
 
     item = make_item("https://portal.example/", allow_http=False, allow_private_hosts=False)
-    line = Line.open(item.terms, Limits(), resolve)
+    line = PortalConnection.open(item.terms, Limits(), resolve)
     for transport in (line.home, line.abroad):
         assert type(transport._pool) is httpcore.AsyncConnectionPool
         assert isinstance(transport._pool._network_backend, GuardedBackend)

@@ -3,7 +3,7 @@
 import pytest
 
 from ingestion.core.errors import NotServed, OffLimits
-from ingestion.sources.http.allowed_hosts import Hosts, parsed
+from ingestion.sources.http.allowed_hosts import AllowedHosts, parse_address
 from tests.ingestion.sources.http.conftest import make_item
 from tests.ingestion.sources.http.servers import give, redirect, serve
 
@@ -11,7 +11,7 @@ PDF = b"%PDF-1.7 " + b"x" * 2000
 
 
 def hosts(base_url="https://portal.example/1001/", **terms):
-    return Hosts.of(make_item(base_url, **{"allow_http": False} | terms).terms)
+    return AllowedHosts.of(make_item(base_url, **{"allow_http": False} | terms).terms)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def hosts(base_url="https://portal.example/1001/", **terms):
     ],
 )
 def test_the_portals_own_host_and_those_of_its_list_may_be_asked(address):
-    hosts(allowed_hosts=("files.example", "deep.example:8443")).check(parsed(address))
+    hosts(allowed_hosts=("files.example", "deep.example:8443")).check(parse_address(address))
 
 
 @pytest.mark.parametrize(
@@ -51,25 +51,25 @@ def test_the_portals_own_host_and_those_of_its_list_may_be_asked(address):
 )
 def test_no_other_host_port_or_scheme_is_ever_asked(address):
     with pytest.raises(OffLimits):
-        hosts(allowed_hosts=("deep.example:8443",)).check(parsed(address))
+        hosts(allowed_hosts=("deep.example:8443",)).check(parse_address(address))
 
 
 @pytest.mark.parametrize("address", ["https://", "https://[::1", "https://x:y/", "https://a b/"])
 def test_what_is_no_address_is_off_limits(address):
     with pytest.raises(OffLimits):
-        hosts().check(parsed(address))
+        hosts().check(parse_address(address))
 
 
 def test_a_portal_on_a_port_of_its_own_is_asked_there():
     own = hosts("https://portal.example:8443/1001/")
-    own.check(parsed("https://portal.example:8443/cv.pdf"))
-    assert own.is_home(parsed("https://portal.example:8443/x"))
-    assert not own.is_home(parsed("https://portal.example/x"))
+    own.check(parse_address("https://portal.example:8443/cv.pdf"))
+    assert own.is_home(parse_address("https://portal.example:8443/x"))
+    assert not own.is_home(parse_address("https://portal.example/x"))
 
 
 def test_a_name_in_another_script_is_compared_as_dns_asks_for_it():
     hosts("https://klinik-münchen.example/").check(
-        parsed("https://xn--klinik-mnchen-3ob.example/x")
+        parse_address("https://xn--klinik-mnchen-3ob.example/x")
     )
 
 
@@ -112,10 +112,11 @@ async def test_a_redirect_to_a_host_that_is_not_the_portals_is_refused(portal, f
 
 def test_a_redirect_never_leads_from_https_to_http():
     mixed = hosts(allow_http=True)
-    mixed.check(parsed("http://portal.example/"))
+    mixed.check(parse_address("http://portal.example/"))
     with pytest.raises(OffLimits, match="from https to http"):
         mixed.check(
-            parsed("http://portal.example/"), came_from=parsed("https://portal.example/cv.pdf")
+            parse_address("http://portal.example/"),
+            came_from=parse_address("https://portal.example/cv.pdf"),
         )
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.core.errors import PortalUnreachable
-from ingestion.sources.http.throughput import Pace
+from ingestion.sources.http.throughput import ThroughputGuard
 
 
 class Clock:
@@ -18,7 +18,7 @@ class Clock:
 def run(*steps):
     """(seconds, bytes) after one another, at 100 bytes a second over 10 seconds."""
     clock = Clock()
-    pace = Pace(100, 10, clock=clock)
+    pace = ThroughputGuard(100, 10, clock=clock)
     for seconds, size in steps:
         clock.now += seconds
         pace.add(size)
@@ -47,7 +47,7 @@ def test_a_drip_ends_with_the_first_window():
 @given(st.lists(st.tuples(st.floats(0, 5), st.integers(0, 1000)), max_size=200))
 def test_what_is_remembered_is_bounded(steps):
     clock = Clock()
-    pace = Pace(0, 10, clock=clock)
+    pace = ThroughputGuard(0, 10, clock=clock)
     for seconds, size in steps:
         clock.now += seconds
         pace.add(size)

@@ -5,8 +5,8 @@ from hashlib import sha256
 import pytest
 
 from ingestion.core.errors import BodyTruncated, ChecksumDiffers
-from ingestion.sources.http.digests import Claim
-from ingestion.sources.http.partial_file import Kept, Part
+from ingestion.sources.http.digests import ClaimedDigest
+from ingestion.sources.http.partial_file import PartialFile, ResumeState
 
 BODY = b"%PDF-1.7 " + b"x" * 2000
 
@@ -17,8 +17,8 @@ def names(folder):
 
 @pytest.mark.parametrize("pieces", [[], [BODY[:700], BODY[700:900]]], ids=["at once", "in pieces"])
 def test_a_whole_document_stands_alone_under_its_name(tmp_path, pieces):
-    part = Part(tmp_path, 7)
-    part.begin(Kept(total=len(BODY)), 0)
+    part = PartialFile(tmp_path, 7)
+    part.begin(ResumeState(total=len(BODY)), 0)
     for piece in pieces:
         part.write(piece)
     path, digest, size = part.finish(BODY[sum(map(len, pieces)) :])
@@ -27,17 +27,17 @@ def test_a_whole_document_stands_alone_under_its_name(tmp_path, pieces):
 
 
 def test_half_a_document_that_came_at_once_is_not_left_under_its_name(tmp_path):
-    part = Part(tmp_path, 7)
-    part.begin(Kept(total=len(BODY)), 0)
+    part = PartialFile(tmp_path, 7)
+    part.begin(ResumeState(total=len(BODY)), 0)
     with pytest.raises(BodyTruncated):
         part.finish(BODY[:100])
     assert names(tmp_path) == []
 
 
 def test_other_bytes_than_announced_leave_only_a_note_of_it(tmp_path):
-    part = Part(tmp_path, 7)
-    part.begin(Kept(claim=Claim("sha256", "0" * 64)), 0)
+    part = PartialFile(tmp_path, 7)
+    part.begin(ResumeState(claim=ClaimedDigest("sha256", "0" * 64)), 0)
     with pytest.raises(ChecksumDiffers):
         part.finish(BODY)
     assert names(tmp_path) == ["7.json"]
-    assert Part.load(tmp_path, 7).kept.differed
+    assert PartialFile.load(tmp_path, 7).kept.differed

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import httpcore2 as httpcore
 import pytest
 
-from ingestion.sources.http.sockets import MOST_HELD, Network
+from ingestion.sources.http.sockets import MAX_BUFFERED_BYTES, Network
 
 NO_DELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -39,7 +39,7 @@ async def test_what_comes_faster_than_it_is_read_waits_and_is_not_lost():
             await asyncio.sleep(0)
         assert stream.get_extra_info("is_readable")
     assert came == sent
-    assert max(held) <= MOST_HELD + (1 << 18)  # and what the loop reads at once
+    assert max(held) <= MAX_BUFFERED_BYTES + (1 << 18)  # and what the loop reads at once
 
 
 async def test_a_portal_that_does_not_take_what_is_sent_is_a_timeout():
