@@ -140,7 +140,7 @@ def test_every_alarm_has_a_runbook_with_its_four_parts():
     parts = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
     assert set(parts) == set(alarms._SOURCES)
     for said in parts.values():
-        for part in ("**It means**", "**See it**", "**Do**", "**It is over**"):
+        for part in ("**Meaning.**", "**Check.**", "**Action.**", "**Resolved**"):
             assert part in said
 
 
