@@ -29,7 +29,9 @@ def commands(heading, document=DOCUMENT):
 (OPEN_DETAIL,) = commands("Details")
 (FOLLOW,) = commands("Following the chain with coreutils")
 (VERIFY_TOKEN,) = commands("Checkpoints and anchors")
-(CHECK,) = commands("Check an export without us", DOCS / "guides" / "regulatory-affairs.md")
+(CHECK,) = commands(
+    "Verify an export without SiteLedger", DOCS / "guides" / "regulatory-affairs.md"
+)
 FILES, DETAIL, ROOT, SIGNATURE, MANIFEST, PROOFS = commands("Recomputing it without our verifier")
 
 
