@@ -33,7 +33,7 @@ from ingestion.reading.ocr.engines import engine
 from ingestion.reading.pdf.open_pdf import document
 from ingestion.reading.processes.pool import Reader
 from ingestion.reading.results import DocumentReading
-from ingestion.rules.fields.extraction import SURE
+from ingestion.rules.fields.extraction import MIN_SURE_CONFIDENCE
 
 LIMITS = ReadingLimits(processes=AT_ONCE)
 GROUPS = ("clean", "office", "fax", "photo")
@@ -153,7 +153,7 @@ def _outcomes(
         elif value.value == stands:
             outcome = "exact"
         else:
-            outcome = "sure" if value.confidence >= SURE else "unsure"
+            outcome = "sure" if value.confidence >= MIN_SURE_CONFIDENCE else "unsure"
         if outcome != "exact":
             what = f"{value.value!r} ({value.confidence:.0f})" if value else "nothing"
             sys.stderr.write(f"{group}: {paper.kind}: {name}: {stands!r} read as {what}\n")

@@ -25,9 +25,9 @@ from .images.render import (
     upright,
 )
 
-WIDTH = 980  # pixels: small print can be read on it, and a page has about 40 KB
-TALLEST = 4_000  # pixels: of a page like a till's receipt
-QUALITY = 80  # of WebP; the edges of letters stay clean
+PREVIEW_WIDTH = 980  # pixels: small print can be read on it, and a page has about 40 KB
+MAX_PREVIEW_HEIGHT = 4_000  # pixels: of a page like a till's receipt
+WEBP_QUALITY = 80  # of WebP; the edges of letters stay clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _rendered(page: pypdfium2.PdfPage, sheet: PreviewRequest, limits: ReadingLim
     wide, high = page.get_size()
     if sheet.turned in {90, 270}:
         wide, high = high, wide
-    bitmap = page.render(scale=sheet.zoom * min(WIDTH / wide, TALLEST / high))
+    bitmap = page.render(scale=sheet.zoom * min(PREVIEW_WIDTH / wide, MAX_PREVIEW_HEIGHT / high))
     picture: Image.Image = bitmap.to_pil().convert("RGB")  # a copy: the bitmap is pdfium's
     bitmap.close()
     return picture
@@ -125,7 +125,9 @@ def _of_frame(path: Path, page: int, limits: ReadingLimits) -> Image.Image:
 
 def _as_webp(picture: Image.Image, sheet: PreviewRequest) -> bytes:
     stands = picture.rotate(-sheet.turned, expand=True) if sheet.turned else picture
-    stands.thumbnail((sheet.zoom * WIDTH, sheet.zoom * TALLEST), Image.Resampling.LANCZOS)
+    stands.thumbnail(
+        (sheet.zoom * PREVIEW_WIDTH, sheet.zoom * MAX_PREVIEW_HEIGHT), Image.Resampling.LANCZOS
+    )
     written = BytesIO()
-    stands.save(written, "WEBP", quality=QUALITY)
+    stands.save(written, "WEBP", quality=WEBP_QUALITY)
     return written.getvalue()

@@ -16,10 +16,10 @@ class Route(StrEnum):
     OCR = "ocr"  #: there is no text, or none that means anything
 
 
-FEW = 32  # characters; fewer are a page number, not a page
-STAMP = 400  # characters; a text layer this short over a picture does not cover it
-MOSTLY = 0.5  # of the page's area
-GARBLED = 0.05  # share of characters without a meaning
+MIN_PAGE_CHARACTERS = 32  # characters; fewer are a page number, not a page
+MAX_STAMP_CHARACTERS = 400  # characters; a text layer this short over a picture does not cover it
+MIN_PICTURE_SHARE = 0.5  # of the page's area
+MAX_GARBLED_SHARE = 0.05  # share of characters without a meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class PageFacts:
 
 
 def route(facts: PageFacts) -> Route:
-    if facts.characters == 0 or facts.unreadable_share > GARBLED:
+    if facts.characters == 0 or facts.unreadable_share > MAX_GARBLED_SHARE:
         return Route.OCR
-    if facts.characters < FEW:
+    if facts.characters < MIN_PAGE_CHARACTERS:
         return Route.OCR_AND_TEXT if facts.coverage > 0 else Route.TEXT
-    if facts.coverage < MOSTLY:
+    if facts.coverage < MIN_PICTURE_SHARE:
         return Route.TEXT
     if facts.hidden_text:
         return Route.OCR_LAYER
-    return Route.OCR_AND_TEXT if facts.characters < STAMP else Route.TEXT
+    return Route.OCR_AND_TEXT if facts.characters < MAX_STAMP_CHARACTERS else Route.TEXT

@@ -23,7 +23,7 @@ from pydantic.dataclasses import dataclass
 from ingestion.rules import VERSION
 
 SETTING = "DOCUMENT_TYPES_FILE"
-THRESHOLD = 6  # points of landmarks from which a type may be recognised
+MIN_TYPE_SCORE = 6  # points of landmarks from which a type may be recognised
 
 _STRICT = ConfigDict(extra="forbid")
 _WORD = re.compile(r"[^\W_]+")
@@ -246,8 +246,9 @@ def _faults(kind: DocumentType) -> Iterator[str]:
             if name and name not in known
         )
     most = sum(landmark.weight for landmark in kind.landmarks if landmark.weight > 0)
-    if most < THRESHOLD:
-        yield f"landmarks: together they weigh {most}; {THRESHOLD} is the least that is recognised"
+    if most < MIN_TYPE_SCORE:
+        least = f"{MIN_TYPE_SCORE} is the least that is recognised"
+        yield f"landmarks: together they weigh {most}; {least}"
     if "course" not in known and any(mark.where == "course" for mark in kind.landmarks):
         yield "landmarks: where = 'course' needs the field 'course'"
     if kind.validity.max_age_months and not kind.validity.from_:

@@ -26,8 +26,8 @@ _LOOKALIKES = {
 }
 _DIGITS = str.maketrans("OoQDIl|!SsBZz", "0000111155822")
 _FOLD = str.maketrans("0qi1|!5$82", "oollllssbz")
-_CLOSE = 0.86  # of difflib's ratio: about one wrong letter in seven
-_LONG = 12  # letters; a shorter phrase resembles too much
+_MIN_SIMILARITY = 0.86  # of difflib's ratio: about one wrong letter in seven
+_MIN_FUZZY_LETTERS = 12  # letters; a shorter phrase resembles too much
 
 
 @lru_cache(maxsize=2048)
@@ -74,7 +74,7 @@ def unaccented(text: str) -> str:
 def resembles(text: str, lines: Iterable[str]) -> bool:
     """Whether a line holds nearly this phrase. Slow: only where `phrase` found nothing."""
     wanted = bare(text)
-    if len(wanted) < _LONG:
+    if len(wanted) < _MIN_FUZZY_LETTERS:
         return False
     matcher = SequenceMatcher(None, b=wanted, autojunk=False)  # which prepares for b, and only once
     count = len(text.split())
@@ -99,4 +99,4 @@ def _is_near(seen: str, wanted: str) -> bool:
 
 def _close(matcher: SequenceMatcher[str], seen: str) -> bool:
     matcher.set_seq1(seen)
-    return matcher.quick_ratio() >= _CLOSE and matcher.ratio() >= _CLOSE
+    return matcher.quick_ratio() >= _MIN_SIMILARITY and matcher.ratio() >= _MIN_SIMILARITY

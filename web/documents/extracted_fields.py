@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ingestion.models import Document, Extraction
 from ingestion.reading.results import SignatureResult, TextSource
-from ingestion.rules.checks.legibility import PASSED_OVER
+from ingestion.rules.checks.legibility import MAX_UNREAD_LETTER_SHARE
 from ingestion.rules.checks.signatures import SIGNATURE
 from ingestion.rules.document_types import TYPES
 from ingestion.rules.fields.extraction import FORM
@@ -100,7 +100,7 @@ def _way(page: Mapping[str, Any]) -> str:
         gettext("scan at {dpi} dpi").format(dpi=page["dpi"]),
         gettext("confidence {percent}").format(percent=f"{page['confidence']:.0f}%"),
     ]
-    if page["uncovered"] > PASSED_OVER:
+    if page["uncovered"] > MAX_UNREAD_LETTER_SHARE:
         parts.append(gettext("{percent} not read").format(percent=f"{page['uncovered']:.0%}"))
     if page["turned"]:
         parts.append(gettext("rotated by {degrees} degrees").format(degrees=page["turned"]))

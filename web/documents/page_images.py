@@ -11,7 +11,7 @@ from django.views.decorators.cache import cache_control
 from ingestion.documents import downloads, page_previews
 from ingestion.documents.transitions import Actor
 from ingestion.models import Document, Extraction, Finding
-from ingestion.reading.preview_images import WIDTH
+from ingestion.reading.preview_images import PREVIEW_WIDTH
 from sites.models import User
 from web.documents.lookup import get_visible_document
 from web.documents.outcomes import DocumentOutcome
@@ -45,7 +45,7 @@ class PageImage:
 
     @property
     def pixels_wide(self) -> int:
-        return WIDTH * self.zoom
+        return PREVIEW_WIDTH * self.zoom
 
     @property
     def pixels_high(self) -> int:

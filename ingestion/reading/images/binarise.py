@@ -19,27 +19,31 @@ Numbers = NDArray[np.integer]
 Mask = NDArray[np.uint8]  # 1 where there is ink
 
 SHEET_DPI = 100
-DARK = 175  # of 255, the paper being white: watermarks and tinted cells are lighter, pens darker
-FILLED = 128  # of 255: darker than paper is under a lamp, so it is a filled cell or a photograph
+DARK_BRIGHTNESS = (
+    175  # of 255, the paper being white: watermarks and tinted cells are lighter, pens darker
+)
+FILLED_BRIGHTNESS = (
+    128  # of 255: darker than paper is under a lamp, so it is a filled cell or a photograph
+)
 UNLIT = 0.5  # of the page's usual paper; what is darker is filled even where the light is poor
 MARGIN = 0.04  # of each side: punch holes and the shadows of a scanner's edge
 THIN = 2  # pixels; as thin are the ends of rules and the sides of boxes
 PAD = 1.5  # points around a word: its box leaves out the edges of its letters
-SPECK = 12  # pixels of ink; smaller pieces are the scanner's noise
-HARDLY_ANY = 0.0004  # share of a page's pixels: less than one short word
+MIN_INK_PIECE_PIXELS = 12  # pixels of ink; smaller pieces are the scanner's noise
+MIN_INK_SHARE = 0.0004  # share of a page's pixels: less than one short word
 LETTER = (4, 16)  # pixels of a letter's height, and of its longer side; punch holes have 20
-RIM = 10  # pixels along the picture's edges, where a scanner leaves its marks
-FEWEST_LETTERS = 20  # in the margins, of a line of print
+EDGE_MARGIN_PIXELS = 10  # pixels along the picture's edges, where a scanner leaves its marks
+MIN_MARGIN_LETTERS = 20  # in the margins, of a line of print
 EDGE = 48  # of 255 between neighbours
 
 PAPER = 255  # the brightness of paper, to which that of ink is compared
 FULL_CONTRAST = 0.5  # of ink to paper; with less, it is made up for
-LEAST_CONTRAST = 0.16  # of ink; print that shines through from the other side has less
+MIN_CONTRAST = 0.16  # of ink; print that shines through from the other side has less
 STRETCHED_INK = 40  # of 255; to what the ink of a page with little contrast is darkened
 A_LITTLE_BELOW = 0.3  # share of pixels; ink is on fewer, so this is noise of the paper
 DEVIATIONS = 0.524  # by which a normal distribution's 30th percentile lies below its middle
 NOISE = 6.0  # standard deviations; the darkest of a page's many pixels of paper are 5 below
-LEAST_STEP = 15  # of 255 between the dark and the light of an inverted page
+MIN_INVERTED_STEP = 15  # of 255 between the dark and the light of an inverted page
 MOSTLY_DARK = 0.6  # share of an inverted page's pixels
 THICK = 8  # pixels at 50 dpi, 4 mm: print is thinner
 HARDLY_THICK = 0.05  # share of pixels that may be light and thick on an inverted page
@@ -70,7 +74,7 @@ class Tone:
     @property
     def is_faint(self) -> bool:
         """Whether all of its ink may be the other side of the sheet, shining through."""
-        return self.has_ink and self.contrast < LEAST_CONTRAST
+        return self.has_ink and self.contrast < MIN_CONTRAST
 
 
 def tone_of(picture: Picture) -> Tone:
@@ -80,10 +84,10 @@ def tone_of(picture: Picture) -> Tone:
     grey = PAPER - grey if is_inverted else grey
     paper = paper_of(grey)
     usual = float(np.median(paper[::4, ::4]))
-    even = _within_margins(evened(grey, paper, min(FILLED, UNLIT * usual)))
+    even = _within_margins(evened(grey, paper, min(FILLED_BRIGHTNESS, UNLIT * usual)))
     counts = np.bincount(even.ravel(), minlength=PAPER + 1).cumsum() / even.size
     middle, low = (int(np.searchsorted(counts, share)) for share in (0.5, A_LITTLE_BELOW))
-    ink = int(np.searchsorted(counts, HARDLY_ANY))
+    ink = int(np.searchsorted(counts, MIN_INK_SHARE))
     deviation = max((middle - low) / DEVIATIONS, 1.0)
     return Tone(is_inverted, middle - NOISE * deviation, ink)
 
@@ -119,7 +123,7 @@ def _is_inverted(grey: Grey) -> bool:
     light = np.asarray(1 - dark, np.uint8)
     if (
         not light.any()
-        or grey[::2, ::2][light > 0].mean() - grey[::2, ::2][dark > 0].mean() < LEAST_STEP
+        or grey[::2, ::2][light > 0].mean() - grey[::2, ::2][dark > 0].mean() < MIN_INVERTED_STEP
     ):
         return False
     return bool(
@@ -142,10 +146,10 @@ def sheet(picture: Picture) -> Picture:
     small = picture.at(SHEET_DPI)
     paper = paper_of(small.grey)
     usual = float(np.median(paper[::4, ::4]))
-    return Picture(evened(small.grey, paper, min(FILLED, UNLIT * usual)), small.dpi)
+    return Picture(evened(small.grey, paper, min(FILLED_BRIGHTNESS, UNLIT * usual)), small.dpi)
 
 
-def evened(grey: Grey, paper: Grey, filled: float = FILLED) -> Grey:
+def evened(grey: Grey, paper: Grey, filled: float = FILLED_BRIGHTNESS) -> Grey:
     """Compared with the paper around it; with white where that "paper" is itself filled."""
     paper = np.where(paper < filled, 255, paper).astype(np.uint8)
     return np.asarray(cv2.divide(grey, paper, scale=255))
@@ -166,17 +170,17 @@ def darker(even: Grey, than: int) -> Mask:
 
 def is_blank(even: Picture) -> bool:
     """Of a `sheet`: hardly any ink inside the margins, and no line of print in them."""
-    inner = np.ascontiguousarray(darker(_within_margins(even.grey), DARK))
+    inner = np.ascontiguousarray(darker(_within_margins(even.grey), DARK_BRIGHTNESS))
     areas = pieces(labelled(inner)).ink
-    if areas[areas >= SPECK].sum() >= HARDLY_ANY * even.grey.size:
+    if areas[areas >= MIN_INK_PIECE_PIXELS].sum() >= MIN_INK_SHARE * even.grey.size:
         return False
-    found = pieces(labelled(darker(even.grey, DARK)))
+    found = pieces(labelled(darker(even.grey, DARK_BRIGHTNESS)))
     high, wide = even.grey.shape
     to_the_edge = np.minimum.reduce(
         (found.left, found.top, wide - found.right, high - found.bottom)
     )
     letters = (found.high >= LETTER[0]) & (np.maximum(found.high, found.wide) <= LETTER[1])
-    return bool(np.count_nonzero(letters & (to_the_edge > RIM)) < FEWEST_LETTERS)
+    return bool(np.count_nonzero(letters & (to_the_edge > EDGE_MARGIN_PIXELS)) < MIN_MARGIN_LETTERS)
 
 
 def has_edges(picture: Picture) -> bool:
@@ -187,7 +191,7 @@ def has_edges(picture: Picture) -> bool:
     """
     smooth = cv2.medianBlur(np.ascontiguousarray(_within_margins(picture.at(SHEET_DPI).grey)), 5)
     steps = cv2.morphologyEx(smooth, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8))
-    return bool(np.count_nonzero(steps > EDGE) > HARDLY_ANY * steps.size)
+    return bool(np.count_nonzero(steps > EDGE) > MIN_INK_SHARE * steps.size)
 
 
 def pixels(box: Box, picture: Picture, pad: float) -> tuple[int, int, int, int]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ingestion.reading.images.binarise import (
-    DARK,
+    DARK_BRIGHTNESS,
     MARGIN,
     PAD,
     THIN,
@@ -25,9 +25,13 @@ from ingestion.reading.images.render import Picture
 from ingestion.reading.results import Word
 
 LETTER = (4, 40)  # pixels of a letter's height, or of a few that touch
-WIDEST = 100  # pixels of letters that touch; what is wider is a rule, a stroke or a shade
-LEAST_SHARE = 0.2  # of its box that is ink: a signature has less, and the corner of a frame
-FEW = 3_000  # pixels of ink, about a hundred letters: of fewer, one word is a large share
+MAX_LETTER_WIDTH = 100  # pixels of letters that touch; what is wider is a rule, a stroke or a shade
+MIN_INK_SHARE_OF_BOX = (
+    0.2  # of its box that is ink: a signature has less, and the corner of a frame
+)
+MIN_INK_PIXELS = (
+    3_000  # pixels of ink, about a hundred letters: of fewer, one word is a large share
+)
 
 
 def uncovered_share(sheet: Picture, words: Sequence[Word]) -> float:
@@ -37,16 +41,16 @@ def uncovered_share(sheet: Picture, words: Sequence[Word]) -> float:
     for word in words:
         left, top, right, bottom = pixels(word.box, sheet, PAD)
         ink[top:bottom, left:right] = 0
-    return float(np.count_nonzero(ink) / max(every, FEW))
+    return float(np.count_nonzero(ink) / max(every, MIN_INK_PIXELS))
 
 
 def letters(sheet: Picture) -> Pieces:
     """What is of the size of letters and as dense."""
-    return _letters(labelled(darker(sheet.grey, DARK)))
+    return _letters(labelled(darker(sheet.grey, DARK_BRIGHTNESS)))
 
 
 def _letters_only(sheet: Picture) -> Mask:
-    labels = labelled(darker(sheet.grey, DARK))
+    labels = labelled(darker(sheet.grey, DARK_BRIGHTNESS))
     keep = np.zeros(labels.max() + 1, np.uint8)
     keep[_letters(labels).label] = 1
     return np.asarray(keep[labels])
@@ -55,8 +59,8 @@ def _letters_only(sheet: Picture) -> Mask:
 def _letters(labels: Numbers) -> Pieces:
     found = pieces(labels)
     low, high = LETTER
-    chosen = (found.high >= low) & (found.high <= high) & (found.wide <= WIDEST)
-    chosen &= found.ink >= LEAST_SHARE * found.wide * found.high
+    chosen = (found.high >= low) & (found.high <= high) & (found.wide <= MAX_LETTER_WIDTH)
+    chosen &= found.ink >= MIN_INK_SHARE_OF_BOX * found.wide * found.high
     chosen &= np.minimum(found.wide, found.high) > THIN
     # Along the edges lies the scanner's shadow.
     y, x = (int(side * MARGIN) for side in labels.shape)

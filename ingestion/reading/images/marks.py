@@ -15,7 +15,7 @@ import numpy as np
 from ingestion.reading.results import Box, Word
 
 from .binarise import (
-    DARK,
+    DARK_BRIGHTNESS,
     PAD,
     THIN,
     Mask,
@@ -34,20 +34,20 @@ RULE_GAP = 4  # pixels; the scanner's noise breaks a grey rule
 RULE_WIDTH = 5  # pixels that go with it
 ASKEW = 0.06  # rise of a rule on a page scanned askew: 3.4 degrees
 REACH = (13, 7)  # pixels sideways and down within which strokes belong together
-DUST = 6  # pixels of ink
-SURE = 60.0  # of a word's confidence; below, OCR may have "read" a signature
+MIN_STROKE_PIXELS = 6  # pixels of ink
+MIN_PRINT_CONFIDENCE = 60.0  # of a word's confidence; below, OCR may have "read" a signature
 TYPED = 100.0  # the confidence of a text layer, whose words are print at any size
 TALL, TALL_AND_SURE = 1.5, 2.0  # times the usual height of a word
 BESIDE = 10.0  # points between words of one line
-SMALLEST = (20.0, 6.0)  # points wide and high
-LEAST_INK = 50  # pixels; the corner of a table has fewer
+MIN_MARK_SIZE = (20.0, 6.0)  # points wide and high
+MIN_MARK_PIXELS = 50  # pixels; the corner of a table has fewer
 INK_SHARE = (0.015, 0.6)  # of a mark's box: neither scattered dust nor a solid block
 
 
 def find_marks(sheet: Picture, words: Sequence[Word]) -> tuple[Box, ...]:
     """Of a scanned page. Boxes in points, from the top of the page down."""
     ink, faint = _ink(sheet, words)
-    if np.count_nonzero(ink) < LEAST_INK:
+    if np.count_nonzero(ink) < MIN_MARK_PIXELS:
         return ()
     _remove_rules(ink, faint)
     boxes = _clusters(_without_dust(ink), sheet.dpi / POINTS, sheet.corner)
@@ -67,7 +67,7 @@ def marks_within(picture: Picture, area: Box, words: Sequence[Word], *, askew: b
         _remove_straight_rules(ink, faint)
     left, top, right, bottom = pixels(area, picture, pad=0.0)
     ink = np.ascontiguousarray(ink[top:bottom, left:right])
-    if np.count_nonzero(ink) < LEAST_INK:
+    if np.count_nonzero(ink) < MIN_MARK_PIXELS:
         return []
     corner = (picture.corner[0] + left, picture.corner[1] + top)
     return _clusters(_without_dust(ink), picture.dpi / POINTS, corner)
@@ -80,7 +80,7 @@ def _printed(words: Sequence[Word]) -> list[Word]:
     then OCR is sure of what it "read" there: then it is twice as tall as print. A heading may be as
     well; taken for a mark it does no harm, and a signature taken for print would cost a rejection.
     """
-    sure = [word for word in words if word.confidence >= SURE]
+    sure = [word for word in words if word.confidence >= MIN_PRINT_CONFIDENCE]
     usual = median(map(_height, sure)) if sure else 0.0
     printed = [
         word for word in sure if word.confidence >= TYPED or _height(word) < TALL_AND_SURE * usual
@@ -88,7 +88,7 @@ def _printed(words: Sequence[Word]) -> list[Word]:
     return printed + [
         word
         for word in words
-        if word.confidence < SURE
+        if word.confidence < MIN_PRINT_CONFIDENCE
         and _height(word) < TALL * usual
         and any(_beside(word.box, other.box) for other in printed)
     ]
@@ -129,7 +129,7 @@ def _remove_straight_rules(ink: Mask, faint: Mask) -> None:
 
 def _ink(sheet: Picture, words: Sequence[Word]) -> tuple[Mask, Mask]:
     """The ink, and the ink with what is faint, of all that is not a word."""
-    ink, faint = darker(sheet.grey, DARK), darker(sheet.grey, FAINT)
+    ink, faint = darker(sheet.grey, DARK_BRIGHTNESS), darker(sheet.grey, FAINT)
     for word in _printed(words):
         left, top, right, bottom = pixels(word.box, sheet, PAD)
         ink[top:bottom, left:right] = 0
@@ -143,7 +143,7 @@ def _without_dust(ink: Mask) -> Mask:
     found = pieces(labels)
     thin = np.minimum(found.wide, found.high) <= THIN
     keep = np.zeros(labels.max() + 1, np.uint8)
-    keep[found.label] = ~(thin | (found.ink < DUST))
+    keep[found.label] = ~(thin | (found.ink < MIN_STROKE_PIXELS))
     return np.asarray(keep[labels])
 
 
@@ -152,8 +152,8 @@ def _clusters(ink: Mask, scale: float, corner: tuple[int, int]) -> list[Box]:
     near = np.asarray(cv2.dilate(ink, np.ones(REACH[::-1], np.uint8)))
     found = pieces(np.where(ink, labelled(near), 0))
     share = found.ink / (found.wide * found.high)
-    by_hand = (found.wide >= SMALLEST[0] * scale) & (found.high >= SMALLEST[1] * scale)
-    by_hand &= (found.ink >= LEAST_INK) & (share >= INK_SHARE[0]) & (share <= INK_SHARE[1])
+    by_hand = (found.wide >= MIN_MARK_SIZE[0] * scale) & (found.high >= MIN_MARK_SIZE[1] * scale)
+    by_hand &= (found.ink >= MIN_MARK_PIXELS) & (share >= INK_SHARE[0]) & (share <= INK_SHARE[1])
     edges = np.stack((found.left, found.top, found.right, found.bottom), axis=1)
     boxes = (edges[by_hand] + corner * 2) / scale
     return [Box(*box) for box in boxes.tolist()]

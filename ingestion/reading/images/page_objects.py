@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-MOST_OBJECTS = 20_000  # of one page that are looked at
-MOST_ANNOTATIONS = 5_000  # the same
-DEEPEST = 8  # levels, of forms within forms
+MAX_OBJECTS_PER_PAGE = 20_000  # of one page that are looked at
+MAX_ANNOTATIONS_PER_PAGE = 5_000  # the same
+MAX_FORM_DEPTH = 8  # levels, of forms within forms
 
 Rect = tuple[float, float, float, float]  # left, bottom, right, top; PDF's own, upwards
 
@@ -59,7 +59,7 @@ def drawn_on(page: pypdfium2.PdfPage, *kinds: int) -> Iterator[Drawn]:
 
 def annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:
     """Each is closed when the next one is asked for."""
-    for at in range(min(pdfium.FPDFPage_GetAnnotCount(page), MOST_ANNOTATIONS)):
+    for at in range(min(pdfium.FPDFPage_GetAnnotCount(page), MAX_ANNOTATIONS_PER_PAGE)):
         if annotation := pdfium.FPDFPage_GetAnnot(page, at):
             yield annotation
             pdfium.FPDFPage_CloseAnnot(annotation)
@@ -67,7 +67,7 @@ def annotations(page: pypdfium2.PdfPage) -> Iterator[Any]:
 
 def is_opened(found: Drawn) -> bool:
     """Whether it is a form whose objects are listed too."""
-    return found.kind == pdfium.FPDF_PAGEOBJ_FORM and found.level < DEEPEST - 1
+    return found.kind == pdfium.FPDF_PAGEOBJ_FORM and found.level < MAX_FORM_DEPTH - 1
 
 
 def _held_by(form: Drawn, kinds: tuple[int, ...]) -> Iterator[Drawn]:

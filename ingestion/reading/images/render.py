@@ -17,14 +17,14 @@ import pypdfium2.raw as pdfium
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, ImageSequence
 
-from ingestion.reading.images.page_objects import MOST_OBJECTS, Drawn, drawn_on
+from ingestion.reading.images.page_objects import MAX_OBJECTS_PER_PAGE, Drawn, drawn_on
 from ingestion.reading.limits import ReadingLimits, too_long
 from ingestion.reading.results import Box, Unreadable
 
 Grey = NDArray[np.uint8]
 
 POINTS = 72  # to an inch
-COARSEST = 100  # dpi; below, enlarging a little helps more than it hurts
+MIN_DPI = 100  # dpi; below, enlarging a little helps more than it hurts
 LETTER_INCHES = 11.0  # the longer side we take a picture for that does not say its resolution
 
 
@@ -89,7 +89,7 @@ def placed_pictures(page: pypdfium2.PdfPage, limits: ReadingLimits) -> list[Plac
     longer = max(page.get_size())
     if not 0 < longer <= limits.max_page_points:
         raise PageUnreadable(f"the page is {longer / POINTS:.0f} inches long")
-    images = islice(drawn_on(page, pdfium.FPDF_PAGEOBJ_IMAGE), MOST_OBJECTS)
+    images = islice(drawn_on(page, pdfium.FPDF_PAGEOBJ_IMAGE), MAX_OBJECTS_PER_PAGE)
     placed = [_placed(image, page) for image in images]
     pixels = sum(wide * high for wide, high in {each.pixels for each in placed})
     if pixels > limits.max_image_pixels:
@@ -118,7 +118,7 @@ def ocr_dpi(page: pypdfium2.PdfPage, placed: list[Placed], limits: ReadingLimits
     wide, high = page.get_size()
     if largest is None or largest.area < wide * high / 2:
         return float(limits.ocr_dpi)
-    return float(min(max(largest.dpi, COARSEST), limits.ocr_dpi))
+    return float(min(max(largest.dpi, MIN_DPI), limits.ocr_dpi))
 
 
 def page_picture(

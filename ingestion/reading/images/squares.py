@@ -15,10 +15,10 @@ from .render import POINTS, Picture
 SQUARES_DPI = 150
 INK = 170  # of 255, the paper being white: thin grey sides count
 SIDE = (7.0, 16.0)  # points; most letters are smaller
-LEAST_RATIO = 0.75  # of the shorter side to the longer
-LEAST_FILLED = 0.85  # of its bounding box, with all that it encloses: an O has 0.79
+MIN_SIDE_RATIO = 0.75  # of the shorter side to the longer
+MIN_FILLED_SHARE = 0.85  # of its bounding box, with all that it encloses: an O has 0.79
 WITHIN = 0.25  # of a side from its edge, where the inside begins
-MOST_INK = 0.03  # of the inside: a scan's dust
+MAX_INSIDE_INK_SHARE = 0.03  # of the inside: a scan's dust
 
 
 def empty_squares(picture: Picture) -> tuple[Box, ...]:
@@ -32,14 +32,14 @@ def empty_squares(picture: Picture) -> tuple[Box, ...]:
     for outline in outlines:
         left, top, wide, high = cv2.boundingRect(outline)
         short, long = sorted((wide * scale, high * scale))
-        if short < SIDE[0] or long > SIDE[1] or short < LEAST_RATIO * long:
+        if short < SIDE[0] or long > SIDE[1] or short < MIN_SIDE_RATIO * long:
             continue
-        if cv2.contourArea(outline) < LEAST_FILLED * (wide - 1) * (high - 1):
+        if cv2.contourArea(outline) < MIN_FILLED_SHARE * (wide - 1) * (high - 1):
             continue
         x, y = round(wide * WITHIN), round(high * WITHIN)
         inside = ink[top + y : top + high - y, left + x : left + wide - x]
         around = ink[top : top + high, left : left + wide]
-        if inside.size and inside.mean() <= MOST_INK < around.mean():
+        if inside.size and inside.mean() <= MAX_INSIDE_INK_SHARE < around.mean():
             at = (left, top, left + wide, top + high)
             found[tuple(round(side / 4) for side in at)] = Box(*(side * scale for side in at))
     return tuple(sorted(found.values(), key=lambda box: (box.top, box.left)))

@@ -23,9 +23,9 @@ TURNS = {
     180: cv2.ROTATE_180,
     270: cv2.ROTATE_90_COUNTERCLOCKWISE,
 }
-STEEP = 2.0  # degrees; what is less askew is read as well as it is
+MIN_SKEW_DEGREES = 2.0  # degrees; what is less askew is read as well as it is
 STEEPEST, STEP = 15.0, 0.5  # degrees that are tried: a line is lost within less than two steps
-FEWEST = 30  # letters that make lines
+MIN_LETTERS_FOR_LINES = 30  # letters that make lines
 PEAK = 3.0  # times what is usual: so level are lines, and nothing on a page that lies on its side
 COARSE_DPI = 150
 BILEVEL = 0.97  # share of pixels that are black or white
@@ -92,7 +92,7 @@ def smoothed(grey: Grey) -> Grey:
 def skew_of(small: Picture) -> float:
     """Degrees clockwise by which a sheet's lines run askew; 0.0 where that is little, or unsure."""
     found = letters(small)
-    if len(found.label) < FEWEST:
+    if len(found.label) < MIN_LETTERS_FOR_LINES:
         return 0.0
     x, y = (found.left + found.right) / 2, found.bottom.astype(float)
     angles = np.arange(-STEEPEST, STEEPEST + STEP, STEP)
@@ -102,7 +102,7 @@ def skew_of(small: Picture) -> float:
     rough = angles[np.argmax(level)]
     fine = np.arange(rough - STEP, rough + STEP, STEP / 5)
     best = float(max(fine, key=lambda angle: _levelness(x, y, angle)))
-    return round(best, 1) if abs(best) >= STEEP else 0.0
+    return round(best, 1) if abs(best) >= MIN_SKEW_DEGREES else 0.0
 
 
 def _levelness(x: NDArray[np.float64], y: NDArray[np.float64], degrees: float) -> float:

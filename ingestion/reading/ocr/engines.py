@@ -31,7 +31,7 @@ class Layout(IntEnum):
     SPARSE = 11  #: words here and there: a lone line above a rule, where BLOCK may see none
 
 
-GOOD = 70.0  # confidence; a page below it may lie upside down
+MIN_UPRIGHT_CONFIDENCE = 70.0  # confidence; a page below it may lie upside down
 LSTM_ONLY = 1
 TESSDATA = ("usr/share/tesseract-ocr/*/tessdata", "usr/share/tessdata", "usr/local/share/tessdata")
 WORD_LEVEL = "5"

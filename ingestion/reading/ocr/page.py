@@ -27,7 +27,7 @@ from ingestion.reading.images.variants import View, skew_of, smoothed
 from ingestion.reading.results import PageReading, TextSource, Word
 
 from .engines import (
-    GOOD,
+    MIN_UPRIGHT_CONFIDENCE,
     Engine,
     OcrFailed,
     Token,
@@ -35,12 +35,14 @@ from .engines import (
 )
 from .second_pass import look_again
 
-MOST_UNCOVERED = 0.1  # share of a page's letters that are in no word; above, much was passed over
-FIRST_SHARE = 0.6  # of the page's time is the first look's; the rest is for a coarser one
+MAX_UNCOVERED_SHARE = (
+    0.1  # share of a page's letters that are in no word; above, much was passed over
+)
+FIRST_PASS_TIME_SHARE = 0.6  # of the page's time is the first look's; the rest is for a coarser one
 FEWEST_WORDS = (
     5  # on a page of faint ink; from print that shines through, mirrored, one reads fewer
 )
-RETRY_SHARE = 0.5  # of the page's time that must be left for another try
+RETRY_TIME_SHARE = 0.5  # of the page's time that must be left for another try
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,13 @@ class Pass:
 
     @property
     def good_characters(self) -> int:
-        return sum(len(token.text) for token in self.tokens if token.confidence >= GOOD)
+        return sum(
+            len(token.text) for token in self.tokens if token.confidence >= MIN_UPRIGHT_CONFIDENCE
+        )
 
     @property
     def is_good(self) -> bool:
-        return self.confidence >= GOOD and self.uncovered <= MOST_UNCOVERED
+        return self.confidence >= MIN_UPRIGHT_CONFIDENCE and self.uncovered <= MAX_UNCOVERED_SHARE
 
 
 def read_picture(
@@ -108,7 +112,7 @@ def read_picture(
 def _count_words(read: Pass) -> int:
     """Words of three letters or more that the engine is sure of."""
     return sum(
-        token.confidence >= GOOD and len(token.text) > 2 and token.text.isalpha()
+        token.confidence >= MIN_UPRIGHT_CONFIDENCE and len(token.text) > 2 and token.text.isalpha()
         for token in read.tokens
     )
 
@@ -119,7 +123,7 @@ def _best_pass(view: View, engine: Engine, seconds: float) -> Pass:
     passes = [_first_pass(view, engine, seconds)]
     for other in _other_views(view, passes):
         left = deadline - time.monotonic()
-        if left < seconds * RETRY_SHARE:
+        if left < seconds * RETRY_TIME_SHARE:
             break
         try:
             passes.append(_pass(other, engine, left))
@@ -131,7 +135,7 @@ def _best_pass(view: View, engine: Engine, seconds: float) -> Pass:
 def _first_pass(view: View, engine: Engine, seconds: float) -> Pass:
     began = time.monotonic()
     try:
-        return _pass(view, engine, seconds * FIRST_SHARE)
+        return _pass(view, engine, seconds * FIRST_PASS_TIME_SHARE)
     except TookTooLong:
         return _pass(view.coarse(), engine, seconds - (time.monotonic() - began))
 
@@ -144,10 +148,10 @@ def _other_views(view: View, passes: Sequence[Pass]) -> Iterator[View]:
         view = view.straightened(skew)
         yield view
     for turn in (180, 270):
-        if max(each.confidence for each in passes) >= GOOD:
+        if max(each.confidence for each in passes) >= MIN_UPRIGHT_CONFIDENCE:
             break
         yield view.turned(turn)
-    if (best := _best(passes)).uncovered > MOST_UNCOVERED:
+    if (best := _best(passes)).uncovered > MAX_UNCOVERED_SHARE:
         yield best.view.evenly_lit()
 
 

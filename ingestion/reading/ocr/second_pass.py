@@ -13,13 +13,13 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from ingestion.reading.images.marks import SURE
+from ingestion.reading.images.marks import MIN_PRINT_CONFIDENCE
 from ingestion.reading.images.render import POINTS, Grey, Picture
 from ingestion.reading.images.variants import smoothed
 from ingestion.reading.results import Box, Word, around
 
 from .engines import (
-    GOOD,
+    MIN_UPRIGHT_CONFIDENCE,
     Engine,
     Layout,
     OcrFailed,
@@ -29,24 +29,27 @@ from .engines import (
 
 # What the engine may have passed over, in heights of the page's usual word.
 LOW, HIGH, GAP = 0.6, 2.2, 3.0
-LONG = 2.0  # times its own height
+MIN_LINE_RATIO = 2.0  # times its own height
 
 # What it may have misread: words that it was unsure of, close together, and few others among them.
-FEWEST = 4  # words; out of a signature it seldom makes as many
+MIN_WORDS_PER_LINE = 4  # words; out of a signature it seldom makes as many
 REACH = (3.0, 0.5)  # sideways and down, in heights of the page's usual word
-BETTER = 2.0  # times the letters that are probably right
+MIN_IMPROVEMENT = 2.0  # times the letters that are probably right
 
-MOST = 6  # places on one page; a drawing has many such marks
-LEAST_SECONDS = 1.0
-RIM = (12.0, 6.0)  # points beside and above it: its small ends may not have made a mark
+MAX_SUSPECT_LINES_PER_PAGE = 6  # places on one page; a drawing has many such marks
+MIN_SECONDS_LEFT = 1.0
+LINE_MARGIN_POINTS = (
+    12.0,
+    6.0,
+)  # points beside and above it: its small ends may not have made a mark
 
 # Tesseract takes a lone line above a rule for noise, and reads it among others like it.
-COPIES = 5
+COPIES_PER_LINE = 5
 
 # How far the ink of a line goes on beside what of it made a mark.
-FARTHEST = 100.0  # points: a date, and not the signature beside it
-STROKE = 1.5  # points of ink above each other; the rule that one signs on has less
-DIM = 0.7  # of the paper's brightness: ink is darker
+MAX_LINE_EXTENSION_POINTS = 100.0  # points: a date, and not the signature beside it
+MIN_STROKE_POINTS = 1.5  # points of ink above each other; the rule that one signs on has less
+INK_THRESHOLD = 0.7  # of the paper's brightness: ink is darker
 
 
 def look_again(
@@ -64,12 +67,14 @@ def look_again(
     """
     usual = _usual_height(words)
     garbage = _garbage(words, usual)
-    known = [*garbage, *(word.box for word in words if word.confidence >= GOOD)]
+    known = [*garbage, *(word.box for word in words if word.confidence >= MIN_UPRIGHT_CONFIDENCE)]
     lines = [line for line in _lines_in(marks, usual) if not _is_known(line, known)]
-    lines = _to_their_ends(lines, picture, GAP * usual)[: max(MOST - len(garbage), 0)]
+    lines = _to_their_ends(lines, picture, GAP * usual)[
+        : max(MAX_SUSPECT_LINES_PER_PAGE - len(garbage), 0)
+    ]
     now, passed_over = list(read), list[Token]()
     try:
-        for at, area in enumerate(garbage[:MOST]):
+        for at, area in enumerate(garbage[:MAX_SUSPECT_LINES_PER_PAGE]):
             found = _seen(picture, area, engine, Layout.BLOCK, deadline)
             now = _replaced(now, area, _in_lines(found, at), picture.dpi)
         for at, line in enumerate(lines, start=len(garbage)):
@@ -80,7 +85,11 @@ def look_again(
 
 
 def _usual_height(words: Sequence[Word]) -> float:
-    sure = [word.box.bottom - word.box.top for word in words if word.confidence >= GOOD]
+    sure = [
+        word.box.bottom - word.box.top
+        for word in words
+        if word.confidence >= MIN_UPRIGHT_CONFIDENCE
+    ]
     return median(sure) if sure else 0.0
 
 
@@ -96,7 +105,9 @@ def _lines_in(marks: Sequence[Box], usual: float) -> list[Box]:
             lines.append(mark)
         else:
             lines[at] = around((lines[at], mark))
-    long = [line for line in lines if line.right - line.left > LONG * (line.bottom - line.top)]
+    long = [
+        line for line in lines if line.right - line.left > MIN_LINE_RATIO * (line.bottom - line.top)
+    ]
     return sorted(long, key=lambda line: line.top)
 
 
@@ -122,9 +133,12 @@ def _to_their_ends(lines: Iterable[Box], picture: Picture, gap: float) -> list[B
 def _to_its_ends(line: Box, picture: Picture, gap: float) -> Box:
     scale = picture.dpi / POINTS
     rows = picture.grey[int(line.top * scale) : int(line.bottom * scale) + 1]
-    ink = np.count_nonzero(rows < DIM * np.median(rows), axis=0) >= STROKE * scale
+    ink = (
+        np.count_nonzero(rows < INK_THRESHOLD * np.median(rows), axis=0)
+        >= MIN_STROKE_POINTS * scale
+    )
     left, right = int(line.left * scale), int(line.right * scale)
-    most, white = int(FARTHEST * scale), int(gap * scale)
+    most, white = int(MAX_LINE_EXTENSION_POINTS * scale), int(gap * scale)
     before = _run(ink[max(left - most, 0) : left][::-1], white)
     after = _run(ink[right : right + most], white)
     return Box(line.left - before / scale, line.top, line.right + after / scale, line.bottom)
@@ -142,19 +156,19 @@ def _garbage(words: Sequence[Word], usual: float) -> list[Box]:
     """From the top."""
     clusters: list[list[Box]] = []
     for word in words:
-        if word.confidence < SURE:
+        if word.confidence < MIN_PRINT_CONFIDENCE:
             wide = _widened(word.box, REACH[0] * usual, REACH[1] * usual)
             near = [each for each in clusters if any(map(wide.touches, each))]
             clusters = [each for each in clusters if each not in near]
             clusters.append([word.box, *(box for each in near for box in each)])
-    areas = [around(boxes) for boxes in clusters if len(boxes) >= FEWEST]
+    areas = [around(boxes) for boxes in clusters if len(boxes) >= MIN_WORDS_PER_LINE]
     return sorted((area for area in areas if _is_misread(area, words)), key=lambda area: area.top)
 
 
 def _is_misread(area: Box, words: Iterable[Word]) -> bool:
     """Not a line of which some words are unsure."""
     within = [word for word in words if area.covers(word.box)]
-    sure = sum(len(word.text) for word in within if word.confidence >= GOOD)
+    sure = sum(len(word.text) for word in within if word.confidence >= MIN_UPRIGHT_CONFIDENCE)
     return sure < sum(len(word.text) for word in within) / 2
 
 
@@ -168,28 +182,34 @@ def _seen(
 ) -> list[Token]:
     """What stands surely in a place, where it is on the page. Raises OcrFailed."""
     left = deadline - time.monotonic()
-    if left < LEAST_SECONDS:
+    if left < MIN_SECONDS_LEFT:
         raise TookTooLong
     grey, (x, y) = _cut_out(picture, place)
-    copies = COPIES if layout is Layout.SPARSE else 1
+    copies = COPIES_PER_LINE if layout is Layout.SPARSE else 1
     high, middle = grey.shape[0], copies // 2
     tokens = engine.tokens(smoothed(np.vstack([grey] * copies)), round(picture.dpi), left, layout)
     # A stroke is the side of a box.
-    sure = [token for token in tokens if token.confidence >= GOOD and token.text.strip("|")]
+    sure = [
+        token
+        for token in tokens
+        if token.confidence >= MIN_UPRIGHT_CONFIDENCE and token.text.strip("|")
+    ]
     moved = [
         replace(token, left=token.left + x, top=token.top % high + y)
         for token in sure
         if token.top // high == middle
     ]
     # Not what the rim shows of the lines above and below.
-    inner = _widened(place, RIM[0], 0.0)
+    inner = _widened(place, LINE_MARGIN_POINTS[0], 0.0)
     return [token for token in moved if inner.covers(token.word(picture.dpi).box)]
 
 
 def _cut_out(picture: Picture, place: Box) -> tuple[Grey, tuple[int, int]]:
     """With a rim, from which tesseract knows the paper; and the corner of that on the page."""
     scale = picture.dpi / POINTS
-    left, above, right, below = (max(int(edge * scale), 0) for edge in _widened(place, *RIM))
+    left, above, right, below = (
+        max(int(edge * scale), 0) for edge in _widened(place, *LINE_MARGIN_POINTS)
+    )
     return np.ascontiguousarray(picture.grey[above:below, left:right]), (left, above)
 
 
@@ -212,7 +232,7 @@ def _replaced(read: list[Token], area: Box, found: Sequence[Token], dpi: float) 
     new = [
         token for token in found if not any(other.covers(token.word(dpi).box) for other in others)
     ]
-    if not garbage or _probably_right(new) < BETTER * _probably_right(garbage):
+    if not garbage or _probably_right(new) < MIN_IMPROVEMENT * _probably_right(garbage):
         return read
     at = read.index(garbage[0])
     return [*read[:at], *new, *(token for token in read[at:] if token not in garbage)]

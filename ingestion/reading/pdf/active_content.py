@@ -12,9 +12,9 @@ from pathlib import Path, PureWindowsPath
 
 import pikepdf
 
-MOST_OBJECTS = 400_000  # of one document; a book of a thousand pages has a tenth of them
+MAX_OBJECTS = 400_000  # of one document; a book of a thousand pages has a tenth of them
 WRONG_SIZE = "reported number of objects"  # a warning of qpdf's that is of no object
-MOST_FIELDS = 20_000
+MAX_FIELDS = 20_000
 MAX_FIELD_DEPTH = 32  # fields within fields; forms have two or three levels
 QPDF_ERRORS = (pikepdf.PdfError, pikepdf.PasswordError, RuntimeError, ValueError, MemoryError)
 
@@ -79,7 +79,7 @@ def flags(path: Path) -> frozenset[str]:
 
 def _flags(opened: pikepdf.Pdf) -> Iterator[str]:
     yield from _xfa_flags(opened.Root)
-    if len(opened.objects) > MOST_OBJECTS:
+    if len(opened.objects) > MAX_OBJECTS:
         yield "unsearched"
         return
     may_be_signed = is_any_missing = False
@@ -217,7 +217,7 @@ def fields(opened: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
     on_pages = (each for page in opened.pages for each in array(page.obj, "/Annots"))
     waiting = [*array(form, "/Fields"), *on_pages]
     seen: set[tuple[int, int]] = set()
-    while waiting and len(seen) < MOST_FIELDS:
+    while waiting and len(seen) < MAX_FIELDS:
         field = waiting.pop()
         if isinstance(field, pikepdf.Dictionary) and not _met(field, seen):
             yield field

@@ -11,12 +11,12 @@ from itertools import islice
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ingestion.reading.images.page_objects import MOST_OBJECTS, annotations, drawn_on
+from ingestion.reading.images.page_objects import MAX_OBJECTS_PER_PAGE, annotations, drawn_on
 from ingestion.reading.images.render import Placed, placed_pictures
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import PageReading, TextSource
 from ingestion.reading.routing import (
-    MOSTLY,
+    MIN_PICTURE_SHARE,
     PageFacts,
     Route,
     route,
@@ -73,7 +73,7 @@ def _look_of(
         characters=sum(map(len, text.split())),
         unreadable_share=unreadable_share(text),
         coverage=coverage,
-        hidden_text=coverage >= MOSTLY and _has_hidden_text(page),
+        hidden_text=coverage >= MIN_PICTURE_SHARE and _has_hidden_text(page),
     )
     way = route(facts)
     native = TextSource.FORM if typed else TextSource.NATIVE
@@ -92,6 +92,6 @@ def _look_of(
 
 
 def _has_hidden_text(page: pypdfium2.PdfPage) -> bool:
-    texts = islice(drawn_on(page, pdfium.FPDF_PAGEOBJ_TEXT), MOST_OBJECTS)
+    texts = islice(drawn_on(page, pdfium.FPDF_PAGEOBJ_TEXT), MAX_OBJECTS_PER_PAGE)
     modes = (pdfium.FPDFTextObj_GetTextRenderMode(text.raw) for text in texts)
     return pdfium.FPDF_TEXTRENDERMODE_INVISIBLE in modes

@@ -12,7 +12,9 @@ from ingestion.reading.process_limits import page_alarm
 
 from .lazy import LateUnreadableError
 
-MOST_LOADED = 8  # more are not seen again before their marks are asked for, and fill the memory
+MAX_PAGES_LOADED = (
+    8  # more are not seen again before their marks are asked for, and fill the memory
+)
 
 
 class OpenPages:
@@ -30,7 +32,7 @@ class OpenPages:
     def load(self, number: int) -> pypdfium2.PdfPage:
         """Raises PdfiumError."""
         if number not in self._loaded:
-            if len(self._loaded) >= MOST_LOADED:
+            if len(self._loaded) >= MAX_PAGES_LOADED:
                 self.unload(next(iter(self._loaded)))
             self._loaded[number] = self._opened.get_page(number - 1)
         return self._loaded[number]

@@ -8,7 +8,7 @@ streams, which takes a cross-reference stream; and each letter of a name may be 
 import re
 from pathlib import Path
 
-LARGEST = 1_000_000  # bytes; reading through more of them costs as much as the walk
+MAX_SCANNED_BYTES = 1_000_000  # bytes; reading through more of them costs as much as the walk
 
 _TELLING = re.compile(
     # An address that a viewer may run as a script; plain ones of the web are in many files.
@@ -25,8 +25,8 @@ _ESCAPE = re.compile(rb"#([0-9A-Fa-f]{2})")
 def is_inert(path: Path) -> bool:
     """True for what surely has none of the flags. False also where only the walk can tell."""
     with path.open("rb") as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST or _TELLING.search(content):
+        content = file.read(MAX_SCANNED_BYTES + 1)
+    if len(content) > MAX_SCANNED_BYTES or _TELLING.search(content):
         return False
     return not any(_TELLING.match(_plain(name[0])) for name in _ESCAPED.finditer(content))
 

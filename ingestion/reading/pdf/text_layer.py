@@ -14,7 +14,7 @@ import pypdfium2.raw as pdfium
 from ingestion.reading.images.page_objects import Rect
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.results import Box, Word
-from ingestion.reading.routing import GARBLED
+from ingestion.reading.routing import MAX_GARBLED_SHARE
 
 from .lazy import LateWords
 from .pages import OpenPages, looking
@@ -60,7 +60,7 @@ def find_words(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage) -> Words:
                 printed.append(word)
     # A font without meanings is a signature's when it is the exception, and print when it
     # is what the page is set in.
-    nearly_all = len(printed) > (1 - GARBLED) * len(words)
+    nearly_all = len(printed) > (1 - MAX_GARBLED_SHARE) * len(words)
     return Words(tuple(words), tuple(printed if nearly_all else words))
 
 

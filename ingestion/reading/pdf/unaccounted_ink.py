@@ -20,7 +20,7 @@ import pypdfium2.raw as pdfium
 from numpy.typing import NDArray
 
 from ingestion.reading.images.page_objects import (
-    MOST_OBJECTS,
+    MAX_OBJECTS_PER_PAGE,
     Drawn,
     Rect,
     annotations,
@@ -36,16 +36,16 @@ Size = tuple[float, float]  # points wide and high
 Grid = NDArray[np.uint8]  # 1 where there may be ink
 
 CELL = 2.0  # points
-LARGEST = 2_000.0  # points of a page's longer side; a larger one is looked at as a whole
+MAX_PAGE_POINTS = 2_000.0  # points of a page's longer side; a larger one is looked at as a whole
 SPACE = (4.0, 3.0)  # points beside and above a word that belong to it: half a blank, an accent
 FREE = (8, 3)  # cells wide and high that words leave free where a mark may stand
 NEAR = (9, 5)  # cells; what is nearer is looked at together, as the strokes of one hand may be
-LEAST_AREA = (17, 6)  # cells wide and high; in a smaller one no mark would be large enough
+MIN_AREA_CELLS = (17, 6)  # cells wide and high; in a smaller one no mark would be large enough
 SHORT = 3.0  # points; a dot, or one step of a signature that is made of squares
 STRAIGHT = 0.05  # points by which a rule may stray
-MOST_POINTS = 200  # of one path that are followed
+MAX_PATH_POINTS = 200  # of one path that are followed
 CORNERS = 5  # points of a clip that is a rectangle; with more it may be cut out like a signature
-LEAST_FILL = (20.0, 6.0)  # points wide and high; as much could show a signature by its pattern
+MIN_FILL_POINTS = (20.0, 6.0)  # points wide and high; as much could show a signature by its pattern
 SILENT = {pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP}
 
 
@@ -63,9 +63,13 @@ def unread_areas(page: pypdfium2.PdfPage, words: Sequence[Word]) -> list[Box]:
     The whole page where there is more on it, or less known of it, than is worth asking about.
     """
     size = page.get_size()
-    objects = list(islice(drawn_on(page), MOST_OBJECTS))
+    objects = list(islice(drawn_on(page), MAX_OBJECTS_PER_PAGE))
     letters = _letters(objects)
-    if max(size) > LARGEST or len(objects) == MOST_OBJECTS or Letters.DRAWN in letters:
+    if (
+        max(size) > MAX_PAGE_POINTS
+        or len(objects) == MAX_OBJECTS_PER_PAGE
+        or Letters.DRAWN in letters
+    ):
         return [Box(0.0, 0.0, *size)]
     upright = to_points(page)
     areas = [upright(each.rect) for each in objects if _may_be_a_hand(each, page)]
@@ -111,7 +115,7 @@ def _may_be_a_hand(found: Drawn, page: pypdfium2.PdfPage) -> bool:
 def _is_rule(path: Drawn) -> bool:
     """Whether it runs straight across or down throughout, and not in small steps."""
     count = pdfium.FPDFPath_CountSegments(path.raw)
-    if count > MOST_POINTS:
+    if count > MAX_PATH_POINTS:
         return False
     more_long_than_short = 0
     for along, down in _steps(path, count):
@@ -174,7 +178,7 @@ def _shows_more(path: Drawn, page: pypdfium2.PdfPage) -> bool:
     fill, stroke = c_int(), c_int()
     pdfium.FPDFPath_GetDrawMode(path.raw, byref(fill), byref(stroke))
     left, bottom, right, top = path.rect
-    if not fill.value or right - left < LEAST_FILL[0] or top - bottom < LEAST_FILL[1]:
+    if not fill.value or right - left < MIN_FILL_POINTS[0] or top - bottom < MIN_FILL_POINTS[1]:
         return False
     if pdfium.FPDFPageObj_HasTransparency(path.raw):
         return True
@@ -227,7 +231,7 @@ def _apart(areas: list[Box], size: Size) -> list[Box]:
     edges = (
         (left, top, left + wide, top + high)
         for left, top, wide, high in found
-        if (wide >= LEAST_AREA[0] and high >= LEAST_AREA[1])
+        if (wide >= MIN_AREA_CELLS[0] and high >= MIN_AREA_CELLS[1])
         or _is_cut_off(left, top, left + wide, top + high, grid)
     )
     return [Box(*(edge * CELL for edge in each)) for each in edges]
@@ -269,5 +273,5 @@ def _cells_within(words: Sequence[Word]) -> list[list[int]]:
 
 def _numbers(edges: NDArray[np.float64]) -> list[list[int]]:
     """For slices: nothing is left of the page or above it, and nothing far beyond."""
-    whole: list[list[int]] = np.clip(edges, 0, LARGEST).astype(int).tolist()
+    whole: list[list[int]] = np.clip(edges, 0, MAX_PAGE_POINTS).astype(int).tolist()
     return whole

@@ -17,10 +17,10 @@ from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import geometry
 from ingestion.rules.fields.extraction import in_context
 
-_MOST_CAPTIONS = 20  # looked at for one box
+_MAX_CAPTIONS_PER_BOX = 20  # looked at for one box
 _NUMBER = re.compile(r"^\W*\d{1,2}\W+")  # of a box, before its caption
-_READ = 60.0  # of 100; a word of which recognition was less sure may be handwriting
-_SQUARE_WITHIN = 30.0  # points to the left of a choice within which its square stands
+_MIN_READ_CONFIDENCE = 60.0  # of 100; a word of which recognition was less sure may be handwriting
+_MAX_SQUARE_DISTANCE = 30.0  # points to the left of a choice within which its square stands
 
 
 class Content(Enum):
@@ -34,7 +34,7 @@ def content(reading: DocumentReading, spec: FieldSpec, kind: DocumentType) -> tu
     """Return what the box of a field holds that has no value, and its page; 0 where unknown."""
     if spec.kind == "choice":
         return _choice(reading, spec)
-    seen = list(islice(_entries(reading, spec, kind), _MOST_CAPTIONS))
+    seen = list(islice(_entries(reading, spec, kind), _MAX_CAPTIONS_PER_BOX))
     unread = (each for each in seen if each[0] is Content.UNREAD)
     return next(chain(unread, seen), (Content.NOT_FOUND, 0))
 
@@ -44,7 +44,7 @@ def has_unread_ink(page: PageReading, spec: FieldSpec) -> bool:
     captions = (place for label in spec.labels for place in geometry.occurrences(page, label))
     areas = (
         _area(page, place, spec)
-        for place in islice(captions, _MOST_CAPTIONS)
+        for place in islice(captions, _MAX_CAPTIONS_PER_BOX)
         if in_context(page, place, spec)
     )
     found = [area for area in areas if area]
@@ -96,7 +96,7 @@ def _has_ink(page: PageReading, area: Box) -> bool:
     inner = Box(area.left, area.top + 1, area.right, max(area.bottom - 1, area.top + 1))
     if not marks_near(page, inner):
         return False
-    read = [word.box for word in page.words if word.confidence >= _READ]
+    read = [word.box for word in page.words if word.confidence >= _MIN_READ_CONFIDENCE]
     unread = tuple(mark for mark in marks_near(page, inner) if not _is_covered(mark, read))
     return has_marks_in(replace(page, marks=unread), inner)
 
@@ -128,5 +128,5 @@ def _choice(reading: DocumentReading, spec: FieldSpec) -> tuple[Content, int]:
 
 def _is_unticked(page: PageReading, option: geometry.TextSpan) -> bool:
     left, top, _, bottom = option.box
-    beside = Box(left - _SQUARE_WITHIN, top - 3, left, bottom + 3)
+    beside = Box(left - _MAX_SQUARE_DISTANCE, top - 3, left, bottom + 3)
     return any(beside.covers(square) for square in page.empty_squares)

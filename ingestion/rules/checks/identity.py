@@ -8,7 +8,9 @@ from ingestion.rules.checks.check_input import CheckInput, sure
 from ingestion.rules.fields import names
 from ingestion.rules.findings import Facts, RuleFinding
 
-_LONGEST_LINE = 60  # characters of a line that is nothing but a name, with titles and degrees
+_MAX_NAME_LINE_LENGTH = (
+    60  # characters of a line that is nothing but a name, with titles and degrees
+)
 
 
 def site_mismatch(case: CheckInput) -> Iterator[RuleFinding]:
@@ -75,7 +77,9 @@ def _names(case: CheckInput, declared: str) -> bool:
     near = [
         line for line in lines if any(fuzzy_phrases.may_hold(plain[line], word) for word in words)
     ]
-    if any(names.is_same_person(line, declared) for line in near if len(line) <= _LONGEST_LINE):
+    if any(
+        names.is_same_person(line, declared) for line in near if len(line) <= _MAX_NAME_LINE_LENGTH
+    ):
         return True
     if any(spec.name == "person" for spec in case.kind.fields) or len(declared.split()) < 2:
         return False

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from ingestion.reading.results import DocumentReading, PageReading, TextSource
 from ingestion.rules.findings import Facts, RuleFinding
 
-READABLE = 70.0  # mean confidence of a page; below it, words are missing or wrong
-COARSE = 150  # dpi; below it letters run together, and a better scan is the remedy
-PASSED_OVER = 0.10  # share of a page's letters that OCR read no word from; sound scans have 0.06
+MIN_PAGE_CONFIDENCE = 70.0  # mean confidence of a page; below it, words are missing or wrong
+MIN_SCAN_DPI = 150  # dpi; below it letters run together, and a better scan is the remedy
+MAX_UNREAD_LETTER_SHARE = (
+    0.10  # share of a page's letters that OCR read no word from; sound scans have 0.06
+)
 
 _KINDS = {
     "javascript": "scripts",
@@ -72,7 +74,7 @@ def doubtful_pages(reading: DocumentReading) -> Iterator[RuleFinding]:
     for page in reading.pages:
         if page.error or (_is_poor(page) and not _is_illegible(page)):
             yield _doubtful("the text", page)
-        elif page.uncovered > PASSED_OVER and not _is_illegible(page):
+        elif page.uncovered > MAX_UNREAD_LETTER_SHARE and not _is_illegible(page):
             yield _doubtful("all of the text", page)
 
 
@@ -82,7 +84,7 @@ def _doubtful(what: str, page: PageReading) -> RuleFinding:
 
 def _is_illegible(page: PageReading) -> bool:
     """The scan is to blame, and not the language (decision 17)."""
-    return _is_poor(page) and 0 < page.dpi < COARSE and _is_in_english(page)
+    return _is_poor(page) and 0 < page.dpi < MIN_SCAN_DPI and _is_in_english(page)
 
 
 def _is_in_english(page: PageReading) -> bool:
@@ -93,7 +95,7 @@ def _is_in_english(page: PageReading) -> bool:
 def _is_poor(page: PageReading) -> bool:
     if page.source is not TextSource.OCR or page.is_blank or page.error:
         return False
-    return page.confidence < READABLE or not page.text.strip()
+    return page.confidence < MIN_PAGE_CONFIDENCE or not page.text.strip()
 
 
 def _listed(numbers: list[int]) -> str:

@@ -11,7 +11,9 @@ from ingestion.rules.document_types import FieldSpec
 from ingestion.rules.fields.extraction import SCANS, FieldValue
 from ingestion.rules.findings import Facts, RuleFinding
 
-LEGIBLE = 60.0  # of 100, of the words of an entry: below, handwriting was "read" as print
+MIN_LEGIBLE_CONFIDENCE = (
+    60.0  # of 100, of the words of an entry: below, handwriting was "read" as print
+)
 
 
 def required_entries(case: CheckInput) -> Iterator[RuleFinding]:
@@ -56,7 +58,9 @@ def _is_legible(reading: DocumentReading, value: FieldValue, spec: FieldSpec) ->
     if value.box is None or page is None or page.source not in SCANS:
         return True
     words = [word.confidence for word in page.words if value.box.covers(word.box)]
-    return (not words or median_low(words) >= LEGIBLE) and not has_unread_ink(page, spec)
+    return (not words or median_low(words) >= MIN_LEGIBLE_CONFIDENCE) and not has_unread_ink(
+        page, spec
+    )
 
 
 def unsigned(case: CheckInput) -> Iterator[RuleFinding]:

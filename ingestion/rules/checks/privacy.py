@@ -13,7 +13,7 @@ from ingestion.reading.results import DocumentReading, PageReading
 from ingestion.rules.fields import dates, geometry
 from ingestion.rules.findings import RuleFinding
 
-_WITHIN = 8  # characters behind a caption within which its value begins
+_MAX_CAPTION_GAP = 8  # characters behind a caption within which its value begins
 _GAP = r"[\s:#._-]{0,8}"
 _CAPTION = (
     r"(?i:date|birth|dob|mrn|id|number|no|record|signature|initials|name|printed|address|phone|age"
@@ -78,4 +78,4 @@ def _begins_with(text: str, detail: Detail) -> bool:
     if detail.value:
         return re.match(_GAP + detail.value, text) is not None
     written = next(dates.find(text), None)
-    return written is not None and written.start <= _WITHIN
+    return written is not None and written.start <= _MAX_CAPTION_GAP

@@ -12,8 +12,8 @@ from ingestion.rules.fields.geometry import TextSpan
 
 # Points around a caption that belong to it: people sign above it, behind it or in the box below.
 ABOVE, BELOW, LEFT, RIGHT = 50.0, 34.0, 12.0, 260.0
-_MOST_CAPTIONS = 200  # looked at for one label
-_PAGE_WIDE = 0.6  # of a page's width and height: a larger mark is no signature
+_MAX_CAPTIONS_PER_LABEL = 200  # looked at for one label
+_MAX_SIGNATURE_SHARE = 0.6  # of a page's width and height: a larger mark is no signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def spots(reading: DocumentReading, rule: SignatureRule) -> list[SignatureArea]:
     A caption stands by itself, unlike the words of a heading such as "Protocol signature page".
     """
     for label in rule.labels:
-        captions = islice(_from_the_end(reading, label), _MOST_CAPTIONS)
+        captions = islice(_from_the_end(reading, label), _MAX_CAPTIONS_PER_LABEL)
         if found := [spot for spot in captions if _stands_alone(spot)]:
             return found[::-1]
     return []
@@ -76,4 +76,4 @@ def _by_hand(mark: Box, page: PageReading, ignored: Sequence[Box]) -> bool:
     if any(box.covers(mark) for box in ignored):
         return False
     wide, high = mark.right - mark.left, mark.bottom - mark.top
-    return wide < _PAGE_WIDE * page.width or high < _PAGE_WIDE * page.height
+    return wide < _MAX_SIGNATURE_SHARE * page.width or high < _MAX_SIGNATURE_SHARE * page.height

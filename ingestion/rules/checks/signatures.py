@@ -39,8 +39,10 @@ from ingestion.rules.fields.extraction import (
 )
 from ingestion.rules.fields.geometry import TextSpan
 
-_BESIDE = 45.0  # points above and below a caption between which the date of its signature stands
-_DATE_WITHIN = 12  # characters behind the word "date"
+_MAX_DATE_DISTANCE = (
+    45.0  # points above and below a caption between which the date of its signature stands
+)
+_MAX_DATE_GAP = 12  # characters behind the word "date"
 _TYPED = ("electronically signed by", "electronically approved by")
 _CLAIMS = ("digitally signed by",)  # a digital signature is validated, or it is nothing but words
 SIGNATURE = "digital-signature"  # the source of a date: the signature's own time
@@ -205,7 +207,7 @@ def _date_beside(spot: SignatureArea, *, month_first: bool) -> FieldValue | None
     page, captions = spot.page, _date_captions(spot)
     for caption in captions:
         for words in (geometry.behind(page, caption), geometry.below(page, caption)):
-            value = _date(page, words, _DATE_WITHIN, month_first=month_first)
+            value = _date(page, words, _MAX_DATE_GAP, month_first=month_first)
             if value and _is_beside(value.box, spot):
                 return value
     runs = [(word, *geometry.behind(page, geometry.at(page, word))) for word in _beside(spot)]
@@ -238,7 +240,10 @@ def _beside(spot: SignatureArea) -> list[Word]:
 
 def _is_beside(box: Box | None, spot: SignatureArea) -> bool:
     label = spot.label.box
-    return box is not None and label.top - _BESIDE < box.top < label.bottom + _BESIDE
+    return (
+        box is not None
+        and label.top - _MAX_DATE_DISTANCE < box.top < label.bottom + _MAX_DATE_DISTANCE
+    )
 
 
 def _date(

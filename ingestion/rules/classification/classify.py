@@ -19,18 +19,20 @@ from ingestion.reading.results import (
 )
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.document_types import (
-    THRESHOLD,
+    MIN_TYPE_SCORE,
     TYPES,
     DocumentType,
     Landmark,
 )
 from ingestion.rules.fields.extraction import SCANS
 
-MARGIN = 2
-STRONG = 3  # the weight of a landmark that may be a title, and is worth a slow look for misreadings
+MIN_SCORE_MARGIN = 2
+MIN_TITLE_WEIGHT = (
+    3  # the weight of a landmark that may be a title, and is worth a slow look for misreadings
+)
 _HEADING_LINES = 12  # within which a title stands, below letterhead, stickers and page furniture
 _COURSE_LINES = 4  # below a caption of a course within which its name and its group stand
-_PATIENT_PAGES = 3  # that are searched for misread landmarks
+_MAX_FUZZY_PAGES = 3  # that are searched for misread landmarks
 
 
 class Fit(Enum):
@@ -75,7 +77,7 @@ def classify(
     reading: DocumentReading, declared: str = "", *, types: Mapping[str, DocumentType] = TYPES
 ) -> Classification:
     scores = _scores(reading, types, patient=False)
-    if scores[0].points < THRESHOLD and any(page.source in SCANS for page in reading.pages):
+    if scores[0].points < MIN_TYPE_SCORE and any(page.source in SCANS for page in reading.pages):
         scores = _scores(reading, types, patient=True)
     return _judge(declared, scores)
 
@@ -87,7 +89,7 @@ def page_scores(page: PageReading, *, types: Mapping[str, DocumentType] = TYPES)
     """
     alone = DocumentReading(MediaType.PDF, (replace(page, number=1),))
     scores = _scores(alone, types, patient=False)
-    if scores[0].points < THRESHOLD and page.source in SCANS:
+    if scores[0].points < MIN_TYPE_SCORE and page.source in SCANS:
         scores = _scores(alone, types, patient=True)
     return scores
 
@@ -95,7 +97,9 @@ def page_scores(page: PageReading, *, types: Mapping[str, DocumentType] = TYPES)
 def shows_type(page: PageReading, kind: DocumentType) -> bool:
     """Whether a page by itself has enough landmarks of this type, which another may have too."""
     alone = DocumentReading(MediaType.PDF, (replace(page, number=1),))
-    return Score("", tuple(_sightings(alone, page.text, kind, patient=False))).points >= THRESHOLD
+    return (
+        Score("", tuple(_sightings(alone, page.text, kind, patient=False))).points >= MIN_TYPE_SCORE
+    )
 
 
 def heading_lines(page: PageReading) -> list[str]:
@@ -118,9 +122,9 @@ def guess_type(filename: str, text: str = "") -> str:
 def _judge(declared: str, scores: list[Score]) -> Classification:
     best, runner_up = scores[0], scores[1] if len(scores) > 1 else Score("")
     by_slug = {score.slug: score.points for score in scores}
-    if by_slug.get(declared, 0) >= max(THRESHOLD, best.points - MARGIN + 1):
+    if by_slug.get(declared, 0) >= max(MIN_TYPE_SCORE, best.points - MIN_SCORE_MARGIN + 1):
         return Classification(declared, Fit.AGREED, best)
-    if best.points < max(THRESHOLD, runner_up.points + MARGIN):
+    if best.points < max(MIN_TYPE_SCORE, runner_up.points + MIN_SCORE_MARGIN):
         return Classification("", Fit.UNRECOGNIZED, best)
     return Classification(best.slug, Fit.CONFLICT if declared else Fit.AGREED, best)
 
@@ -148,7 +152,7 @@ def _sightings(
             continue
         pages = reading.pages[:1] if landmark.where == "heading" else reading.pages
         for page in pages:
-            if _shows(page, landmark, kind, patient=patient and page.number <= _PATIENT_PAGES):
+            if _shows(page, landmark, kind, patient=patient and page.number <= _MAX_FUZZY_PAGES):
                 yield Sighting(landmark.phrases[0].upper(), page.number, landmark.weight)
                 break
 
@@ -157,7 +161,7 @@ def _shows(page: PageReading, landmark: Landmark, kind: DocumentType, *, patient
     text = _searched(page, landmark, kind)
     if any(fuzzy_phrases.holds(text, words) for words in landmark.phrases):
         return True
-    if not patient or landmark.weight < STRONG or page.source not in SCANS:
+    if not patient or landmark.weight < MIN_TITLE_WEIGHT or page.source not in SCANS:
         return False
     return any(fuzzy_phrases.resembles(words, text.splitlines()) for words in landmark.phrases)
 

@@ -24,7 +24,7 @@ from ingestion.reading.results import (
 )
 from ingestion.rules import fuzzy_phrases
 from ingestion.rules.classification.classify import heading_lines, page_scores, shows_type
-from ingestion.rules.document_types import THRESHOLD, TYPES
+from ingestion.rules.document_types import MIN_TYPE_SCORE, TYPES
 from ingestion.rules.fields import geometry, names
 from ingestion.rules.fields.extraction import SCANS, read_fields
 
@@ -144,7 +144,7 @@ def _is_centred(line: Box, width: float) -> bool:
 
 def _recognised(page: PageReading) -> str:
     best = page_scores(page)[0]
-    return best.slug if best.points >= THRESHOLD else ""
+    return best.slug if best.points >= MIN_TYPE_SCORE else ""
 
 
 @cache

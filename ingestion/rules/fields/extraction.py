@@ -24,18 +24,20 @@ from ingestion.rules.document_types import DocumentType, FieldSpec
 from ingestion.rules.fields import dates, geometry, list_fields
 
 FORM = "acroform"  # the source of a named form field; else it is the page's own source
-SURE = 80.0  # of 100: below this, nothing is rejected on the strength of a value
+MIN_SURE_CONFIDENCE = 80.0  # of 100: below this, nothing is rejected on the strength of a value
 LISTS = frozenset({"lines", "names"})
 _WORDS = frozenset({"text", "name", *LISTS})
 SCANS = frozenset({TextSource.OCR, TextSource.OCR_LAYER})
 
-_UNSURE = 40.0  # of a date that may mean two days
-_CONTEXT = 12  # words before a caption in which `near` and `not_near` look
-_MOST_CAPTIONS = 200  # looked at for one field: a document of nothing but captions costs no more
-_MOST_LISTS = 20  # captions of lists: each may have many lines
-_DATE_WITHIN = 40  # characters behind a caption within which its date begins
-_MOST_ALONE = 8  # lines from the top among which a name may stand alone
-_HEADING = 0.4  # of a page's height: a letterhead stands above
+_AMBIGUOUS_DATE_CONFIDENCE = 40.0  # of a date that may mean two days
+_CONTEXT_WORDS = 12  # words before a caption in which `near` and `not_near` look
+_MAX_CAPTIONS_PER_FIELD = (
+    200  # looked at for one field: a document of nothing but captions costs no more
+)
+_MAX_LISTS_PER_FIELD = 20  # captions of lists: each may have many lines
+_MAX_DATE_GAP = 40  # characters behind a caption within which its date begins
+_MAX_LINES_BEFORE_NAME = 8  # lines from the top among which a name may stand alone
+_LETTERHEAD_SHARE = 0.4  # of a page's height: a letterhead stands above
 _BETWEEN = r"[\s:.#_*)(-]*"  # what may stand between a caption and its value
 _CAPITAL, _IN_NAME = r"[^\W\d_a-z]", r"[\w.'\u2019-]"
 _PARTICLE = r"(?:van|von|de|der|den|del|della|di|da|la|le|ter|ten|bin|al)"
@@ -64,7 +66,7 @@ class FieldValue:
 
     @property
     def is_sure(self) -> bool:
-        return self.confidence >= SURE
+        return self.confidence >= MIN_SURE_CONFIDENCE
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -83,7 +85,7 @@ def read_field(reading: DocumentReading, spec: FieldSpec, kind: DocumentType) ->
     if spec.kind == "choice":
         return None
     is_name, month_first = spec.kind in {"name", "names"}, kind.us_dates
-    most = _MOST_LISTS if spec.kind in LISTS else _MOST_CAPTIONS
+    most = _MAX_LISTS_PER_FIELD if spec.kind in LISTS else _MAX_CAPTIONS_PER_FIELD
     values = chain(
         _from_form(reading, spec, month_first=month_first),
         (value for page in reading.pages for value in _by_shape(page, spec)),
@@ -139,7 +141,7 @@ def date_in(
     words: Sequence[Word],
     *,
     month_first: bool,
-    within: int = _DATE_WITHIN,
+    within: int = _MAX_DATE_GAP,
 ) -> FieldValue | None:
     """The first date in a run of words, if it begins within so many characters."""
     text = " ".join(word.text for word in words)
@@ -149,7 +151,9 @@ def date_in(
     used = _words_at(words, written.start, written.end)
     value, confidence = _read_as(written, _worst(used))
     if written.day is None and page.source in SCANS:
-        confidence = min(confidence, _UNSURE)  # 46 September: rather a misread 16
+        confidence = min(
+            confidence, _AMBIGUOUS_DATE_CONFIDENCE
+        )  # 46 September: rather a misread 16
     box = geometry.around(used)
     return FieldValue(name, value, page.number, page.source, confidence, box, written.day)
 
@@ -257,7 +261,7 @@ def _in_heading(reading: DocumentReading, spec: FieldSpec) -> Iterator[FieldValu
     """The topmost line, whatever the order in which the page was drawn."""
     for page in reading.pages[:1]:
         spots = [spot for phrase in spec.heading for spot in geometry.occurrences(page, phrase)]
-        high = [spot for spot in spots if spot.box.bottom < _HEADING * page.height]
+        high = [spot for spot in spots if spot.box.bottom < _LETTERHEAD_SHARE * page.height]
         if high:
             line = geometry.run(page, min(high, key=lambda spot: spot.box.top))
             text, box = " ".join(word.text for word in line), geometry.around(line)
@@ -269,13 +273,15 @@ def _alone(reading: DocumentReading, spec: FieldSpec) -> Iterator[FieldValue]:
     if not spec.alone or not reading.pages:
         return
     page = reading.pages[0]
-    high = [word for word in page.words if word.box.bottom < _HEADING * page.height]
+    high = [word for word in page.words if word.box.bottom < _LETTERHEAD_SHARE * page.height]
     begin = [word for word in high if not any(geometry.joins(each.box, word.box) for each in high)]
-    for number, word in enumerate(sorted(begin, key=lambda word: word.box.top)[:_MOST_ALONE]):
+    for number, word in enumerate(
+        sorted(begin, key=lambda word: word.box.top)[:_MAX_LINES_BEFORE_NAME]
+    ):
         line = geometry.run(page, geometry.at(page, word))
         text = " ".join(word.text for word in line)
         if len(line) > 1 and re.fullmatch(_PATTERNS["name"], text):
-            confidence = _worst(line) if number == 0 else _UNSURE
+            confidence = _worst(line) if number == 0 else _AMBIGUOUS_DATE_CONFIDENCE
             box = geometry.around(line)
             yield FieldValue(spec.name, text, page.number, page.source, confidence, box)
 
@@ -304,13 +310,13 @@ def _value_in(
     if page.source in SCANS:
         value = _CLIA.sub(lambda number: number[0].replace(" ", ""), value)
     if page.source in SCANS and _TORN.search(value):
-        confidence = min(confidence, _UNSURE)
+        confidence = min(confidence, _AMBIGUOUS_DATE_CONFIDENCE)
     return FieldValue(spec.name, value, page.number, page.source, confidence, box)
 
 
 def in_context(page: PageReading, place: geometry.TextSpan, spec: FieldSpec) -> bool:
     """Whether the phrases that must, or must not, stand before a caption are there."""
-    words = page.words[max(0, place.start - _CONTEXT) : place.end]
+    words = page.words[max(0, place.start - _CONTEXT_WORDS) : place.end]
     there = " ".join(word.text for word in words)
     if spec.near and not fuzzy_phrases.holds(there, spec.near):
         return False
@@ -329,7 +335,7 @@ def _words_at(words: Sequence[Word], start: int, end: int) -> list[Word]:
 
 def _read_as(written: dates.Written, confidence: float) -> tuple[str, float]:
     value = written.day.isoformat() if written.day else written.raw
-    return value, _UNSURE if written.is_ambiguous else confidence
+    return value, _AMBIGUOUS_DATE_CONFIDENCE if written.is_ambiguous else confidence
 
 
 def _worst(words: Sequence[Word]) -> float:

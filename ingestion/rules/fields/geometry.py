@@ -17,16 +17,18 @@ from ingestion.reading.results import (
 )
 from ingestion.rules import fuzzy_phrases
 
-_AROUND = " .,:;?()[]#*_'\"-\u2013"  # what may hang on to a word; a ? may be a colon in a scan
-_BELOW = 30.0  # points below a caption within which its value begins
-_ASIDE = 20.0  # points by which that value may begin further left
-_INDENT = 60.0  # points by which it may begin further right
-_NEXT = 45.0  # points below a line within which the next line of a list begins
-_MOST_LINES = 40  # of a list
-_APART = 9.0  # points of white that set a caption apart from running text
-_DOUBTFUL = 50.0  # of 100; what recognition was less sure of may be no word at all
-_RULE = "|"  # what recognition makes of one between two columns
-_TALL = 20.0  # points; what is no higher may stand beside small print
+_EDGE_PUNCTUATION = (
+    " .,:;?()[]#*_'\"-\u2013"  # what may hang on to a word; a ? may be a colon in a scan
+)
+_MAX_VALUE_DROP = 30.0  # points below a caption within which its value begins
+_MAX_VALUE_OUTDENT = 20.0  # points by which that value may begin further left
+_MAX_VALUE_INDENT = 60.0  # points by which it may begin further right
+_MAX_LIST_LINE_DROP = 45.0  # points below a line within which the next line of a list begins
+_MAX_LIST_LINES = 40  # of a list
+_MIN_CAPTION_GAP = 9.0  # points of white that set a caption apart from running text
+_MIN_WORD_CONFIDENCE = 50.0  # of 100; what recognition was less sure of may be no word at all
+_COLUMN_RULE = "|"  # what recognition makes of one between two columns
+_MAX_SMALL_PRINT_HEIGHT = 20.0  # points; what is no higher may stand beside small print
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def occurrences(page: PageReading, phrase: str) -> Iterator[TextSpan]:
             continue
         end = _reach(page.words, start, len(wanted))
         words = page.words[start:end]
-        if pattern.fullmatch(" ".join(word.text for word in words).strip(_AROUND)):
+        if pattern.fullmatch(" ".join(word.text for word in words).strip(_EDGE_PUNCTUATION)):
             yield TextSpan(around(words), min(word.confidence for word in words), start, end)
 
 
@@ -69,7 +71,7 @@ def behind(page: PageReading, place: TextSpan) -> tuple[Word, ...]:
     to_the_right = [word for word in page.words if word.box.left > edge]
     is_picture = page.source is TextSource.OCR
     for word in sorted(to_the_right, key=_left):
-        if is_picture and not line and word.text == _RULE:
+        if is_picture and not line and word.text == _COLUMN_RULE:
             continue
         if word.box.left > last.right - 1 and _goes_on(last, word):
             line.append(word)
@@ -86,8 +88,8 @@ def below(page: PageReading, place: TextSpan) -> tuple[Word, ...]:
     under = [
         word
         for word in page.words
-        if box.left - _ASIDE < word.box.left < box.right + _APART
-        and box.bottom - 2 < (word.box.top + word.box.bottom) / 2 < box.bottom + _BELOW
+        if box.left - _MAX_VALUE_OUTDENT < word.box.left < box.right + _MIN_CAPTION_GAP
+        and box.bottom - 2 < (word.box.top + word.box.bottom) / 2 < box.bottom + _MAX_VALUE_DROP
         and alike(box, word.box)
     ]
     if not under:
@@ -105,8 +107,8 @@ def lines_beneath(page: PageReading, place: TextSpan) -> Iterator[tuple[Word, ..
     caption = first_joined(page, page.words[place.end - 1])
     is_head = caption is page.words[place.start] and ends_alone(page, place)
     beside = behind(page, place) if is_head else ()
-    edge = beside[0].box.left - _APART if beside else page.width
-    for _ in range(_MOST_LINES):
+    edge = beside[0].box.left - _MIN_CAPTION_GAP if beside else page.width
+    for _ in range(_MAX_LIST_LINES):
         around_it = _near(page, caption.box)
         near = [word for word in around_it.words if _begins_below(word.box, caption.box)]
         if not near:
@@ -156,7 +158,7 @@ def ends_alone(page: PageReading, place: TextSpan) -> bool:
 def joins(left: Box, right: Box) -> bool:
     """One behind the other on a line, with no more white between them than in running text."""
     gap = right.left - left.right
-    return -2 <= gap < _APART and same_line(left, right) and left.left < right.left
+    return -2 <= gap < _MIN_CAPTION_GAP and same_line(left, right) and left.left < right.left
 
 
 def around(words: Iterable[Word]) -> Box:
@@ -183,22 +185,26 @@ def on_each_other(one: Box, other: Box) -> bool:
 
 def _near(page: PageReading, box: Box) -> PageReading:
     """As much of the page as the next line can be on: to look through all of it takes long."""
-    top, bottom = box.bottom - _TALL, box.bottom + 2 * _NEXT
+    top, bottom = box.bottom - _MAX_SMALL_PRINT_HEIGHT, box.bottom + 2 * _MAX_LIST_LINE_DROP
     return replace(page, words=[word for word in page.words if top < word.box.bottom < bottom])
 
 
 def _begins_below(box: Box, caption: Box) -> bool:
     """As the next line does: near the left end of the caption, and close below it."""
     middle = (box.top + box.bottom) / 2
-    is_aligned = caption.left - _ASIDE < box.left < caption.left + _INDENT
-    return is_aligned and caption.bottom < middle < caption.bottom + _NEXT and alike(caption, box)
+    is_aligned = caption.left - _MAX_VALUE_OUTDENT < box.left < caption.left + _MAX_VALUE_INDENT
+    return (
+        is_aligned
+        and caption.bottom < middle < caption.bottom + _MAX_LIST_LINE_DROP
+        and alike(caption, box)
+    )
 
 
 def _goes_on(last: Box, word: Word) -> bool:
     """Not with what recognition is unsure of and is off the line: made of a rule or a drawing."""
     if not same_line(last, word.box) or not alike(last, word.box):
         return False
-    return word.confidence >= _DOUBTFUL or on_each_other(last, word.box)
+    return word.confidence >= _MIN_WORD_CONFIDENCE or on_each_other(last, word.box)
 
 
 def _left(word: Word) -> float:
@@ -208,7 +214,7 @@ def _left(word: Word) -> float:
 def alike(one: Box, other: Box) -> bool:
     """Of sizes that stand on one line: a watermark across the page is on none."""
     high, higher = sorted((one.bottom - one.top, other.bottom - other.top))
-    return higher <= max(3 * high, _TALL)
+    return higher <= max(3 * high, _MAX_SMALL_PRINT_HEIGHT)
 
 
 def _reach(words: Sequence[Word], start: int, length: int) -> int:

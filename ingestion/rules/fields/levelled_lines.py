@@ -18,8 +18,8 @@ from ingestion.reading.results import (
 )
 from ingestion.rules.fields import geometry
 
-_STEEP = tan(radians(5))  # what seems to lie further askew was not understood
-_LEAST = 300.0  # points of lines from which the slope is told
+_MAX_SLOPE = tan(radians(5))  # what seems to lie further askew was not understood
+_MIN_LINE_LENGTH = 300.0  # points of lines from which the slope is told
 _REACH_BELOW = frozenset("gjpqyQJ,;()[]{}|/\\_@$\u00e7")  # signs that do so below their line
 
 
@@ -45,11 +45,11 @@ def slope(page: PageReading) -> float:
         return 0.0
     lines = sorted(_fall(first, last) for first, last in _lines(page.words))
     length = sum(run for _, run in lines)
-    if length < _LEAST:
+    if length < _MIN_LINE_LENGTH:
         return 0.0
     before = accumulate(run for _, run in lines)
     falls = next(each for (each, _), run in zip(lines, before, strict=True) if run >= length / 2)
-    return falls if abs(falls) < _STEEP else 0.0
+    return falls if abs(falls) < _MAX_SLOPE else 0.0
 
 
 def as_it_lies(box: Box, slope: float) -> Box:

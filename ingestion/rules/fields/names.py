@@ -50,7 +50,9 @@ _ACCENTED = re.compile("[à-åè-ïò-öø-ü]")
 _UMLAUTS = re.compile(r"(?<=[aou])e")
 _REGISTERED = re.compile(r"(?<!\w)(?:IRB|FWA|IORG)\d{7,8}(?!\w)|(?<!\w)\d\dD\d{7}(?!\w)")
 _SPACED = re.compile(r"\b(ph|m)\.\s+d\b", re.IGNORECASE)  # M. D., as some type it
-_MOST = 8  # words of a name that are compared: nobody writes more, and matching stays quick
+_MAX_NAME_WORDS = (
+    8  # words of a name that are compared: nobody writes more, and matching stays quick
+)
 
 
 class NamePart(NamedTuple):
@@ -180,7 +182,7 @@ def _readings(text: str) -> Iterator[Name]:
         is_whole = len(each) == 1 and len(each[0]) > 2
         whole = [[part] for part in each[0]] if is_whole else each
         parts = [NamePart(part, at) for at, group in enumerate(whole) for part in group]
-        name = [NamePart(_folded(part), group) for part, group in islice(parts, _MOST)]
+        name = [NamePart(_folded(part), group) for part, group in islice(parts, _MAX_NAME_WORDS)]
         yield name
         if len(together := _with_particles(name)) < len(name):
             yield together

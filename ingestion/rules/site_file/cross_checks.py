@@ -29,7 +29,7 @@ from ingestion.rules.site_file.requirements import (
 _PAGE, _LETTER = "protocol-signature-page", "irb-approval"
 _CERTIFICATE, _RANGES = "lab-certification", "lab-normal-ranges"
 _CONSENT = "informed-consent-form"
-_MOST_LISTED = 6  # names of a log that a sentence repeats
+_MAX_NAMES_IN_SENTENCE = 6  # names of a log that a sentence repeats
 _CONSENTS = re.compile(r"(?i)\b(?:consent|icf)\b")
 # Not the numbers of a date, and not those of a protocol or a site with letters in it.
 _VERSIONS = re.compile(
@@ -202,5 +202,5 @@ def _noun(paper: Paper) -> str:
 
 
 def _listed(people: Sequence[str]) -> str:
-    shown = ", ".join(people[:_MOST_LISTED])
-    return f"{shown} and others" if len(people) > _MOST_LISTED else shown
+    shown = ", ".join(people[:_MAX_NAMES_IN_SENTENCE])
+    return f"{shown} and others" if len(people) > _MAX_NAMES_IN_SENTENCE else shown

@@ -11,7 +11,7 @@ from PIL import Image
 
 from ingestion.documents import page_previews
 from ingestion.models import Document
-from ingestion.reading.preview_images import WIDTH
+from ingestion.reading.preview_images import PREVIEW_WIDTH
 from ingestion.storage.archive import get_archive
 from tests.factories import make_filed, make_site
 from tests.ingestion.reading.papers import typed
@@ -52,8 +52,8 @@ def written(picture, **options):
 def test_a_page_is_drawn_in_colour_and_of_one_width(kept):
     picture = page_previews.get_preview(kept(typed(pages=2)), 2)
     wide, high = size_of(picture)
-    assert wide == WIDTH
-    assert high == pytest.approx(WIDTH * 11 / 8.5, abs=1)
+    assert wide == PREVIEW_WIDTH
+    assert high == pytest.approx(PREVIEW_WIDTH * 11 / 8.5, abs=1)
 
 
 def test_a_page_is_drawn_once_and_kept_while_people_look(kept, tmp_path):
@@ -85,7 +85,7 @@ def test_a_page_that_lay_on_its_side_stands_as_ocr_turned_it(kept):
     last.pages[0]["turned"] = 90
     last.save()
     wide, high = size_of(page_previews.get_preview(Document.objects.get(), 1))
-    assert (wide, high) == (WIDTH, pytest.approx(WIDTH * 8.5 / 11, abs=1))
+    assert (wide, high) == (PREVIEW_WIDTH, pytest.approx(PREVIEW_WIDTH * 8.5 / 11, abs=1))
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_a_script_behind_many_other_objects_is_found(tmp_path):
 
 
 def test_what_has_more_objects_than_are_looked_at_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(active_content, "MOST_OBJECTS", 3)
+    monkeypatch.setattr(active_content, "MAX_OBJECTS", 3)
     assert flags(save(tmp_path, hostile.script())) == {"unsearched"}
 
 

@@ -8,8 +8,8 @@ from PIL import Image
 
 from ingestion.reading.limits import ReadingLimits
 from ingestion.reading.preview_images import (
-    TALLEST,
-    WIDTH,
+    MAX_PREVIEW_HEIGHT,
+    PREVIEW_WIDTH,
     NotDrawn,
     PreviewRequest,
     draw_page,
@@ -43,8 +43,12 @@ def picture(size, *, kind="PNG", frames=1):
 
 def test_each_page_is_as_wide_as_the_other_and_twice_as_wide_when_enlarged(draw):
     content = typed(pages=2)
-    assert draw(content, PreviewRequest(1)).width == draw(content, PreviewRequest(2)).width == WIDTH
-    assert draw(content, PreviewRequest(1, zoom=2)).width == 2 * WIDTH
+    assert (
+        draw(content, PreviewRequest(1)).width
+        == draw(content, PreviewRequest(2)).width
+        == PREVIEW_WIDTH
+    )
+    assert draw(content, PreviewRequest(1, zoom=2)).width == 2 * PREVIEW_WIDTH
 
 
 @pytest.mark.parametrize("turned", [90, 270])
@@ -54,17 +58,17 @@ def test_a_page_that_lies_on_its_side_is_turned_and_as_wide(draw, turned):
         draw(typed(), PreviewRequest(1, turned=turned)),
     )
     assert upright.height > upright.width
-    assert lying.width == WIDTH
+    assert lying.width == PREVIEW_WIDTH
     assert lying.height < lying.width
 
 
 def test_a_tills_receipt_is_not_drawn_taller_than_a_browser_takes(draw):
-    assert draw(picture((200, 9_000)), PreviewRequest(1)).height <= TALLEST
+    assert draw(picture((200, 9_000)), PreviewRequest(1)).height <= MAX_PREVIEW_HEIGHT
 
 
 def test_a_fax_of_two_pages_has_both(draw):
     fax = picture((1728, 2200), kind="TIFF", frames=2)
-    assert draw(fax, PreviewRequest(2)).width == WIDTH
+    assert draw(fax, PreviewRequest(2)).width == PREVIEW_WIDTH
     assert draw(fax, PreviewRequest(3)) == NotDrawn("the picture cannot be decoded")
     assert draw(fax, PreviewRequest(0)) == NotDrawn("there is no page 0")
 
@@ -87,4 +91,4 @@ def test_what_is_no_document_or_cannot_be_opened_is_told_by_its_code(draw):
 async def test_a_page_whose_form_takes_too_long_is_drawn_without_it(tmp_path):
     path = save(tmp_path, hostile.fields_of_fields())
     answer = await drawn(path, PreviewRequest(1), dataclasses.replace(LIMITS, look_seconds=1))
-    assert Image.open(BytesIO(answer)).width == WIDTH
+    assert Image.open(BytesIO(answer)).width == PREVIEW_WIDTH

@@ -7,7 +7,7 @@ import pytest
 from ingestion.reading.images.binarise import sheet
 from ingestion.reading.images.coverage import uncovered_share
 from ingestion.reading.images.render import Picture
-from ingestion.reading.ocr.page import MOST_UNCOVERED
+from ingestion.reading.ocr.page import MAX_UNCOVERED_SHARE
 from ingestion.reading.results import Box, Word
 from tests.ingestion.reading.papers import LINES, picture_of, pictured, read, save, shaded, typed
 
@@ -50,7 +50,7 @@ def test_on_a_page_with_hardly_any_print_one_word_is_no_share():
     page = seen(picture_of(typed(lines=("Divider",))))
     heading_only = Word("Divider", Box(60, 70, 130, 100), 96.0)
     rest = Word("Signature of Investigator", Box(60, 580, 240, 610), 96.0)
-    assert uncovered_share(page, [rest]) < MOST_UNCOVERED
+    assert uncovered_share(page, [rest]) < MAX_UNCOVERED_SHARE
     assert uncovered_share(page, [heading_only, rest]) == 0.0
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from ingestion.reading.images.binarise import sheet
 from ingestion.reading.images.render import Picture
-from ingestion.reading.images.variants import STEEP, View, skew_of
+from ingestion.reading.images.variants import MIN_SKEW_DEGREES, View, skew_of
 from ingestion.reading.results import (
     Box,
     PageReading,
@@ -32,7 +32,7 @@ def test_a_page_far_askew_is_measured(scan, degrees):
     assert skew_of(sheet(picture(askew(scan, degrees)))) == pytest.approx(degrees, abs=0.3)
 
 
-@pytest.mark.parametrize("degrees", [0.0, -1.5, STEEP - 0.5])
+@pytest.mark.parametrize("degrees", [0.0, -1.5, MIN_SKEW_DEGREES - 0.5])
 def test_a_page_a_little_askew_stays_as_it_is(scan, degrees):
     assert skew_of(sheet(picture(askew(scan, degrees)))) == 0.0
 
