@@ -55,7 +55,7 @@ class MatrixCell:
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixRow:
+class CompletenessRow:
     stand: SiteReadiness
     cells: Sequence[MatrixCell | None]  # None: not required there
 
@@ -63,7 +63,7 @@ class MatrixRow:
 @dataclass(frozen=True, slots=True)
 class Matrix:
     columns: Sequence[str]  # names of types
-    rows: Sequence[MatrixRow]
+    rows: Sequence[CompletenessRow]
 
 
 class SiteFilterForm(forms.Form):
@@ -164,7 +164,9 @@ def _part(stand: SiteReadiness) -> tuple[float, str]:
 def build_matrix(stands: Sequence[SiteReadiness], needed: Sequence[str], reader: User) -> Matrix:
     """Return the rows of the matrix. `needed` are the document types that have a column."""
     names = [type_name(kind) for kind in needed]
-    return Matrix(names, [MatrixRow(stand, _cells(stand, needed, reader)) for stand in stands])
+    return Matrix(
+        names, [CompletenessRow(stand, _cells(stand, needed, reader)) for stand in stands]
+    )
 
 
 def _cells(stand: SiteReadiness, needed: Sequence[str], reader: User) -> list[MatrixCell | None]:

@@ -116,14 +116,14 @@ def test_the_registry_holds_the_whole_taxonomy():
 def test_every_code_is_given_by_some_stage():
     """Its name stands in the program outside of the registry and the copy."""
     files = [path for path in PROGRAM.rglob("*.py") if path.name not in {"codes.py", "messages.py"}]
-    said = {
+    result = {
         node.value
         for path in files
         if not {"samples", "migrations", "web", "admin"} & set(path.parts)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    assert set(CODES) - said == set()
+    assert set(CODES) - result == set()
 
 
 def test_every_code_has_its_sentences_and_no_sentence_lacks_a_code():
@@ -188,20 +188,20 @@ def test_what_rejects_weighs_more_than_what_asks_for_a_look():
 
 
 def test_dates_are_shown_as_people_write_them():
-    said = sentences("EXPIRED_DOCUMENT", {"expires": "2026-03-12"}, type_name="Medical licence")
-    assert said.what == "This medical licence ran out on 12 March 2026."
+    result = sentences("EXPIRED_DOCUMENT", {"expires": "2026-03-12"}, type_name="Medical licence")
+    assert result.what == "This medical licence ran out on 12 March 2026."
 
 
 def test_a_number_that_looks_like_a_date_stays_a_number():
-    said = sentences("SITE_MISMATCH", {"named": "20260312", "expected": 20260313})
-    assert said.what == "This document names site 20260312; it was sent for site 20260313."
+    result = sentences("SITE_MISMATCH", {"named": "20260312", "expected": 20260313})
+    assert result.what == "This document names site 20260312; it was sent for site 20260313."
 
 
 @every_code
 def test_old_findings_without_facts_can_always_be_shown(code):
     for for_staff in (False, True):
-        said = sentences(code, {}, for_staff=for_staff)
-        assert all("{" not in text for text in (said.what, said.why, said.do))
+        result = sentences(code, {}, for_staff=for_staff)
+        assert all("{" not in text for text in (result.what, result.why, result.do))
 
 
 def test_a_code_that_is_no_longer_known_can_be_shown():
@@ -214,8 +214,8 @@ def test_page_0_is_the_whole_document_and_not_a_page():
 
 def test_every_type_reads_well_within_a_sentence():
     for kind in TYPES.values():
-        said = sentences("EXPIRED_DOCUMENT", {}, type_name=kind.name)
-        assert said.what == f"This {kind.noun} has run out."
+        result = sentences("EXPIRED_DOCUMENT", {}, type_name=kind.name)
+        assert result.what == f"This {kind.noun} has run out."
 
 
 @every_code
@@ -241,23 +241,23 @@ def found_on(*pages, **facts):
     ],
 )
 def test_a_sentence_is_about_one_page_or_lists_several(pages, sentence):
-    said = grouped_sentences("PHI_SUSPECTED", found_on(*pages))
-    assert said.what == sentence
-    assert said.do == "Check the page. If it holds such details, upload a copy without them."
+    result = grouped_sentences("PHI_SUSPECTED", found_on(*pages))
+    assert result.what == sentence
+    assert result.do == "Check the page. If it holds such details, upload a copy without them."
 
 
 def test_staff_read_which_pages_to_look_at():
-    said = grouped_sentences("PHI_SUSPECTED", found_on(3, 7), for_staff=True)
-    assert said.do == "Look at pages 3, 7: do they hold details of a study participant?"
+    result = grouped_sentences("PHI_SUSPECTED", found_on(3, 7), for_staff=True)
+    assert result.do == "Look at pages 3, 7: do they hold details of a study participant?"
 
 
 def test_a_sentence_that_names_no_page_is_followed_by_the_pages_of_its_findings():
     found = [
         RuleFinding("SITE_MISMATCH", page, {"named": "0417", "expected": "0203"}) for page in (2, 5)
     ]
-    said = "This document names site 0417; it was sent for site 0203."
-    assert grouped_sentences("SITE_MISMATCH", found[:1]).what == f"{said} See page 2."
-    assert grouped_sentences("SITE_MISMATCH", found).what == f"{said} See pages 2, 5."
+    result = "This document names site 0417; it was sent for site 0203."
+    assert grouped_sentences("SITE_MISMATCH", found[:1]).what == f"{result} See page 2."
+    assert grouped_sentences("SITE_MISMATCH", found).what == f"{result} See pages 2, 5."
 
 
 def test_findings_with_different_facts_are_not_merged():
@@ -265,17 +265,17 @@ def test_findings_with_different_facts_are_not_merged():
         RuleFinding("SCHEMA_MISMATCH", 1, {"box": f"box {box}", "field": field, "page": 1})
         for box, field in ((3, "research facilities"), (4, "clinical laboratories"))
     ]
-    said = grouped_sentences("SCHEMA_MISMATCH", found, type_name="Form FDA 1572")
-    assert "Box 3 is empty" in said.what
-    assert "Box 4 is empty" in said.what
-    assert said.why == "The Form FDA 1572 counts only when its required entries are there."
+    result = grouped_sentences("SCHEMA_MISMATCH", found, type_name="Form FDA 1572")
+    assert "Box 3 is empty" in result.what
+    assert "Box 4 is empty" in result.what
+    assert result.why == "The Form FDA 1572 counts only when its required entries are there."
 
 
 @every_code
 def test_old_findings_without_facts_can_always_be_grouped(code):
     for page in (0, 2):
-        said = grouped_sentences(code, [RuleFinding(code, page), RuleFinding(code, page + 1)])
-        assert all("{" not in text for text in (said.what, said.why, said.do))
+        result = grouped_sentences(code, [RuleFinding(code, page), RuleFinding(code, page + 1)])
+        assert all("{" not in text for text in (result.what, result.why, result.do))
 
 
 @pytest.mark.parametrize(
@@ -298,10 +298,10 @@ def test_nouns_have_the_article_of_their_first_sound(noun, expected):
 
 def test_a_conflict_of_types_names_both_types_within_its_sentence():
     facts = {"detected": "IRB approval", "declared": "Medical licence"}
-    said = sentences("DOC_TYPE_CONFLICT", facts).what
-    assert said == "This looks like an IRB approval; it was sent as a medical licence."
-    said = sentences("DOC_TYPE_UNRECOGNIZED", {"declared": "CV"}).what
-    assert said == "This does not look like a CV."
+    result = sentences("DOC_TYPE_CONFLICT", facts).what
+    assert result == "This looks like an IRB approval; it was sent as a medical licence."
+    result = sentences("DOC_TYPE_UNRECOGNIZED", {"declared": "CV"}).what
+    assert result == "This does not look like a CV."
 
 
 def test_messages_are_translated_when_they_are_shown(monkeypatch):
