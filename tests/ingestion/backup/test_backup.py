@@ -197,7 +197,7 @@ def test_an_upload_that_is_nowhere_is_named(target, waiting):
 
 
 def test_without_room_nothing_is_copied(target, filed, monkeypatch, capsys):
-    monkeypatch.setattr(making, "SPARE", 10**18)
+    monkeypatch.setattr(making, "MIN_FREE_BYTES_AFTER", 10**18)
     assert run("backup", target) == 2
     assert "Make room, or name another disk. Nothing was copied." in capsys.readouterr().out
     assert [path.name for path in target.iterdir()] == [".lock"]

@@ -154,10 +154,10 @@ def test_a_later_last_day_is_warned_of_anew():
 
 
 def test_a_run_that_dies_leaves_whole_pages_and_the_next_one_goes_on(monkeypatch):
-    monkeypatch.setattr(expiries, "PAGE", 2)
+    monkeypatch.setattr(expiries, "DOCUMENTS_PER_PAGE", 2)
     site = make_site()
     documents = [licence(site=site, doc_id=f"licence-{n}") for n in range(5)]
-    enter, calls = expiries.enter, []
+    enter, calls = expiries.record_entry, []
 
     def dies_at_the_fourth(*args, **options):
         calls.append(args)
@@ -165,11 +165,11 @@ def test_a_run_that_dies_leaves_whole_pages_and_the_next_one_goes_on(monkeypatch
             raise RuntimeError("killed")
         enter(*args, **options)
 
-    monkeypatch.setattr(expiries, "enter", dies_at_the_fourth)
+    monkeypatch.setattr(expiries, "record_entry", dies_at_the_fourth)
     with pytest.raises(RuntimeError):
         night()
     assert [len(notes(each)) for each in documents] == [1, 1, 0, 0, 0]
-    monkeypatch.setattr(expiries, "enter", enter)
+    monkeypatch.setattr(expiries, "record_entry", enter)
     assert night() == RecordedNotice(3, 0)
     assert [len(notes(each)) for each in documents] == [1, 1, 1, 1, 1]
 

@@ -62,7 +62,9 @@ def work_between_polls(monkeypatch):
     """The batch that a command waits for is finished at the second poll."""
     until_final = progress.follow_until_final
     monkeypatch.setattr(
-        progress, "until_final", lambda batch: until_final(batch, sleep=lambda _: reject_all())
+        progress,
+        "follow_until_final",
+        lambda batch: until_final(batch, sleep=lambda _: reject_all()),
     )
 
 

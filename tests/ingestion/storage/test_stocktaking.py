@@ -87,7 +87,7 @@ def test_a_file_that_gives_an_error_is_named(filed):
 
 
 def test_of_many_some_are_named_and_the_rest_is_counted(filed, monkeypatch, capsys):
-    monkeypatch.setattr(archive_verification, "NAMED", 1)
+    monkeypatch.setattr(archive_verification, "MAX_NAMED_FILES", 1)
     for sha256 in filed[:2]:
         change(sha256)
     stock = take()
