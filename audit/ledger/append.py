@@ -1,10 +1,14 @@
-"""How entries get behind the last one: lock, tail, rows, as a transaction's last statements.
+"""Appends entries behind the last one, as the last statements of a transaction.
 
-`audit.ledger.log` alone comes here. Few entries, as nearly every change has, PostgreSQL links
-itself, in a function of ours (`audit.ledger.append_postgresql`): one message locks, links, commits
-and releases, and whoever holds the chain's lock waits neither for a client nor for the disk. Many
-are linked here and go in by COPY, as all are on SQLite, where BEGIN IMMEDIATE is the lock
-(docs/adr/0019-the-lock-waits-for-nobody.md).
+Only `audit.ledger.log` calls this module. Up to MAX_LINKED_ON_SERVER entries, as nearly every
+change has, are linked by PostgreSQL itself, in a function of ours
+(`audit.ledger.append_postgresql`): no client is waited for while the chain's lock is held. More
+entries are linked here and inserted by COPY. On SQLite all are linked here, and BEGIN IMMEDIATE is
+the lock.
+
+On PostgreSQL the transaction commits without waiting for the disk, so that the lock is free sooner.
+The first hook after the commit waits for the disk
+(docs/adr/0035-django-commits-and-a-hook-waits-for-the-disk.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -20,39 +24,40 @@ from audit.ledger import append_postgresql, chain, tables
 from audit.ledger.new_entry import LedgerError, NewEntry
 from audit.ledger.tables import COLUMNS, Rows, Table
 
-# Entries that the server links: the turns to and fro of a COPY cost as much as 30 of them, and one
-# that it links as much as one and a half of a COPY.
+# A COPY costs as many round trips as 30 entries that the server links, and an entry that the server
+# links costs one and a half entries of a COPY.
 MAX_LINKED_ON_SERVER = 64
 
 
-def append_entries(pending: Sequence[NewEntry], *, is_the_end: bool) -> None:
-    """Append the entries inside the caller's transaction, and end that where it may be ended.
+def append_entries(pending: Sequence[NewEntry]) -> None:
+    """Append the entries inside the caller's transaction, under the chain's lock.
 
-    Raises IntegrityError for what the database refuses, LedgerError where the tail could be an old
-    one or another trail's: then nothing is appended.
+    With AUDIT_EARLY_RELEASE, the first `on_commit` hook waits until the commit is on disk. The
+    caller must not have registered other hooks that report success before that.
+
+    Raises IntegrityError for what the database refuses, and LedgerError if the tail that this
+    transaction sees could be an old one or belongs to another trail. Nothing is appended then.
     """
-    # Inside a savepoint the transaction is not ours: that of a test.
-    releases = is_the_end and settings.AUDIT_EARLY_RELEASE and not connection.savepoint_ids
     if connection.vendor != "postgresql":
         _link(pending, tables.insert)
-    elif len(pending) <= MAX_LINKED_ON_SERVER:
-        append_postgresql.have_linked(pending, append_postgresql.RELEASE if releases else "")
+        return
+    if len(pending) <= MAX_LINKED_ON_SERVER:
+        append_postgresql.append_on_server(pending)
     else:
         _link(pending, tables.copy)
-        if releases:
-            with connection.cursor() as cursor:
-                cursor.execute(append_postgresql.RELEASE)
+    if settings.AUDIT_EARLY_RELEASE:
+        transaction.on_commit(append_postgresql.wait_for_disk)
 
 
 def flush_barrier() -> None:
-    """Wait until all is on disk that anybody committed before.
+    """Wait until everything that anybody committed before is on disk.
 
-    For who passes on entries that others wrote: these may be seen before they are durable. Raises
-    RuntimeError inside a transaction, whose own end would come too late.
+    For callers that pass on entries that others wrote: these can be visible before they are
+    durable. Raises RuntimeError inside a transaction, whose own end would come too late.
     """
     if connection.vendor == "postgresql":
-        with transaction.atomic(durable=True), connection.cursor() as cursor:
-            cursor.execute(append_postgresql.BARRIER)
+        with transaction.atomic(durable=True):
+            append_postgresql.wait_for_disk()
 
 
 _copied = itemgetter(*COLUMNS.values())

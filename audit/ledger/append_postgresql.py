@@ -1,8 +1,7 @@
-"""How PostgreSQL appends: the chain's lock, a function of ours that links entries, and its commit.
+"""Appends entries on PostgreSQL: the chain's lock, and a function of ours that links entries.
 
-`audit.ledger.append_only` installs the function. The lock goes with COMMIT, which does not wait for
-the disk; a barrier does, outside of it, together with others'
-(docs/adr/0019-the-lock-waits-for-nobody.md).
+`audit.ledger.append_only` installs the function. The lock is released by the commit, which does not
+wait for the disk (docs/adr/0035-django-commits-and-a-hook-waits-for-the-disk.md).
 """
 
 from collections.abc import Sequence
@@ -11,36 +10,48 @@ from operator import itemgetter
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
-from psycopg import OperationalError, pq
-from psycopg.errors import error_from_result
-from psycopg.pq.abc import PGresult
+from django.db import DatabaseError, connection
 
 from audit.ledger import chain
 from audit.ledger.new_entry import LedgerError, NewEntry
 from audit.ledger.tables import COLUMNS
 
 LOCK = 0x51_7E_1ED6  # any constant: PostgreSQL's advisory lock of the one chain in this database
-LOCK_TIMEOUT = "5s"  # longer means that somebody sits on the lock, not that there is much to do
-# A record of nothing, whose commit waits for the disk. The log is written in order: when this is
-# on disk, so is all that was committed before, by anybody.
+LOCK_TIMEOUT = "5s"  # longer means that a session is stuck, not that there is much to do
+# A record without content, whose commit waits for the disk. PostgreSQL's log is written in order:
+# when this record is on disk, so is everything that anybody committed before.
 BARRIER = "SELECT pg_logical_emit_message(true, 'audit', '')"
-# The chain's lock goes with COMMIT, which does not wait for the disk; the barrier does, outside of
-# it, together with others'.
-RELEASE = f"SET LOCAL synchronous_commit = off; COMMIT; {BARRIER}"
+
+
+def wait_for_disk() -> None:
+    """Wait until everything that was committed before is on disk. Call it outside transactions."""
+    with connection.cursor() as cursor:
+        cursor.execute(BARRIER)
+
+
+def _transaction_settings() -> str:
+    """Return the statements that precede the lock. Both settings end with the transaction."""
+    waits = f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}';"
+    return f"{waits} SET LOCAL synchronous_commit = off;" if settings.AUDIT_EARLY_RELEASE else waits
+
 
 # In READ COMMITTED each statement sees what was committed when it began: the last one sees the tail
 # of after the wait. clock_timestamp() is the time now; now() is when the transaction began.
-_LOCKED_TAIL = f"""SET LOCAL lock_timeout = '{LOCK_TIMEOUT}';
+_LOCKED_TAIL = f"""
     SELECT current_setting('transaction_isolation'), pg_advisory_xact_lock({LOCK});
     SELECT clock_timestamp(), seq, hash, body FROM audit_entry ORDER BY seq DESC LIMIT 1"""  # noqa: S608 - constants
 
 
 def locked_tail(cursor: Any) -> tuple[tuple[int, str, str] | None, datetime]:
-    cursor.execute(_LOCKED_TAIL)
-    cursor.nextset()
+    """Take the chain's lock. Return number, hash and line of the last entry, and the time.
+
+    Raises LedgerError unless the transaction is READ COMMITTED: a snapshot from before the lock
+    would show an old tail.
+    """
+    cursor.execute(f"{_transaction_settings()} {_LOCKED_TAIL}")
+    while cursor.description is None:  # the settings return no rows
+        cursor.nextset()
     if (level := cursor.fetchone()[0]) != "read committed":
-        # A snapshot from before the lock would show an old tail.
         raise LedgerError(f"the ledger needs READ COMMITTED, and this transaction is {level}")
     cursor.nextset()
     if (tail := cursor.fetchone()) is None:  # nor is there a time where there is no entry yet
@@ -115,40 +126,28 @@ BEGIN
 END """  # noqa: S608 - constants
 
 
-def have_linked(pending: Sequence[NewEntry], then: str) -> None:
-    quote = pq.Escaping(connection.connection.pgconn).escape_literal
-    values = settings.AUDIT_TRAIL, _entries(pending), _details(pending)
-    literals = ", ".join(quote(value.encode()).decode() for value in values)
-    _send(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'; SELECT audit_append({literals}); {then}")
+def append_on_server(pending: Sequence[NewEntry]) -> None:
+    """Have the server lock the chain and link these entries, in one message.
 
-
-def _entries(some: Sequence[NewEntry]) -> str:
-    lines = [
-        (*_given(each.facts), chain.write_canonical(each.facts, chain.MAX_LINE)) for each in some
+    Raises LedgerError if the transaction is not READ COMMITTED or the ledger is another trail's.
+    """
+    given = [
+        (*_given(each.facts), chain.write_canonical(each.facts, chain.MAX_LINE)) for each in pending
     ]
-    return _BETWEEN_ENTRIES.join(map(_BETWEEN_COLUMNS.join, lines))
+    # Each detail comes with the position of its entry among these, from 1.
+    details = [
+        (str(nr), each.salt, each.detail) for nr, each in enumerate(pending, 1) if each.detail
+    ]
+    values = [settings.AUDIT_TRAIL, _joined(given), _joined(details)]
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(f"{_transaction_settings()} SELECT audit_append(%s, %s, %s)", values)
+    except DatabaseError as error:
+        cause: Any = error.__cause__
+        if getattr(cause, "sqlstate", "") == _REFUSED:
+            raise LedgerError(cause.diag.message_primary) from error
+        raise
 
 
-def _details(some: Sequence[NewEntry]) -> str:
-    """With the place of the entry among these, from 1."""
-    each = [(str(nr), it.salt, it.detail) for nr, it in enumerate(some, 1) if it.detail]
-    return _BETWEEN_ENTRIES.join(map(_BETWEEN_COLUMNS.join, each))
-
-
-def _send(statements: str) -> None:
-    """By libpq's own call, which costs a third of a cursor's. It lets other threads work."""
-    pgconn = connection.connection.pgconn
-    if pgconn.transaction_status == pq.TransactionStatus.IDLE:
-        statements = f"BEGIN; {statements}"  # as a cursor would
-    with connection.wrap_database_errors:
-        answer = pgconn.exec_(statements.encode())
-        if answer.status == pq.ExecStatus.FATAL_ERROR:
-            raise _error(answer)
-
-
-def _error(answer: PGresult) -> Exception:
-    error = error_from_result(answer)
-    if error.sqlstate == _REFUSED:
-        return LedgerError(error.diag.message_primary)
-    # An answer of libpq's own has no code: the connection broke.
-    return error if error.sqlstate else OperationalError(str(error))
+def _joined(rows: Sequence[tuple[str, ...]]) -> str:
+    return _BETWEEN_ENTRIES.join(map(_BETWEEN_COLUMNS.join, rows))

@@ -182,13 +182,15 @@ def _close() -> None:
     """Append what is still pending, once all else is done."""
     if connection.needs_rollback:
         raise LedgerError("a part of this block failed and was passed over: nothing is saved")
-    pending, later, connection.run_on_commit = _sorted_out(connection.run_on_commit)
+    pending, later, hooks = _sorted_out(connection.run_on_commit)
+    # Hooks of others run after that of the append: they may report that the change is saved.
+    connection.run_on_commit = []
     if pending:
         _bind(pending)
-        # What acts on an entry has to be in its transaction: then that ends when Django says so.
-        append.append_entries(pending, is_the_end=not later)
+        append.append_entries(pending)
     for each in later:
         each.act()
+    connection.run_on_commit += hooks
 
 
 def _bind(pending: Sequence[NewEntry]) -> None:

@@ -11,7 +11,8 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from audit.ledger import append
-from audit.ledger.append_postgresql import RELEASE, _send
+from audit.ledger.append_postgresql import BARRIER
+from audit.ledger.log import ledger, record
 from audit.ledger.queries import timeline
 from audit.verification.verify import verify_ledger
 from sites.models import Study
@@ -52,19 +53,14 @@ def start_server(folder):
 
 
 @pytest.fixture
-def sent(monkeypatch):
-    """What is sent meanwhile, by cursors and by the append."""
+def sent():
+    """The statements that cursors send meanwhile."""
     messages = []
-
-    def watch(message):
-        messages.append(message)
-        _send(message)
 
     def watch_cursors(execute, statement, *rest):
         messages.append(statement)
         return execute(statement, *rest)
 
-    monkeypatch.setattr("audit.ledger.append_postgresql._send", watch)
     with connection.execute_wrapper(watch_cursors):
         yield messages
 
@@ -95,7 +91,8 @@ def test_an_entry_does_not_wait_for_the_disk_before_it_releases_the_lock(
     transactional_db, sent, count
 ):
     write_many(count)
-    assert sent[-1].endswith(RELEASE)
+    assert any("SET LOCAL synchronous_commit = off" in message for message in sent)
+    assert sent[-1] == BARRIER
     [(level,)] = sql("SHOW synchronous_commit")
     assert level == "on"
 
@@ -104,15 +101,24 @@ def test_an_entry_does_not_wait_for_the_disk_before_it_releases_the_lock(
 def test_early_release_can_be_switched_off(transactional_db, settings, sent):
     settings.AUDIT_EARLY_RELEASE = False
     write()
-    assert ["COMMIT" in message for message in sent[-1:]] == [False]
+    assert [m for m in sent if "synchronous_commit" in m or m == BARRIER] == []
     assert len(timeline("document:1")) == 1
+
+
+@postgresql_only
+def test_hooks_of_others_run_after_the_commit_is_on_disk(transactional_db, sent):
+    with ledger():
+        transaction.on_commit(lambda: sent.append("hook"))
+        record("document.archived", subject="document:1", n=0, actor="system:worker")
+        transaction.on_commit(lambda: sent.append("later hook"))
+    assert sent[-3:] == [BARRIER, "hook", "later hook"]
 
 
 @postgresql_only
 def test_whoever_loses_the_connection_at_the_commit_is_told(transactional_db, monkeypatch):
     monkeypatch.setattr(
-        "audit.ledger.append_postgresql.RELEASE",
-        "COMMIT; SELECT pg_terminate_backend(pg_backend_pid())",
+        "audit.ledger.append_postgresql.BARRIER",
+        "SELECT pg_terminate_backend(pg_backend_pid())",
     )
     with pytest.raises(OperationalError):
         write()

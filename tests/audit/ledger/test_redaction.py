@@ -229,13 +229,13 @@ def test_in_the_admin_it_takes_the_permission_and_a_reason(client, entry, office
     client.force_login(officer)
     assert "Nothing was changed" in take_out(client, entry, why="typo")
     assert EntryDetail.objects.filter(entry=1).exists()
-    assert "Taken out" in take_out(client, entry)
+    assert "The details were redacted" in take_out(client, entry)
     said = queries.find_entries(limit=1)[0]
     assert (said.actor, said.role) == (officer.actor, "no role")
     names = ("reason", "authorised_by", "printed_name", "address")
     assert [said.detail[name] for name in names] == [WHY, officer.actor, "Ann Berg", "127.0.0.1"]
     page = client.get(reverse("admin:audit_entry_change", args=[1])).content.decode()
-    assert "Taken out on" in page
+    assert "Redacted on" in page
     assert "/admin/audit/entry/2/change/" in page
 
 
