@@ -67,6 +67,14 @@ def pytest_configure():
         raise pytest.UsageError(f"tests/conftest.py names files that do not exist: {missing}")
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Do not import modules whose tests are all deselected on PostgreSQL."""
+    if "not slow" in config.option.markexpr and connection.vendor == "postgresql":
+        is_module = collection_path.name.startswith("test_")
+        return (is_module and _is_slow_on_postgresql(collection_path)) or None
+    return None
+
+
 def pytest_collection_modifyitems(items):
     """Mark what depends on the database, so that it runs on PostgreSQL as well."""
     for item in items:
@@ -80,10 +88,13 @@ def pytest_collection_modifyitems(items):
 def _is_slower_proof(item, is_postgresql):
     """Return whether the other database's run already covers the claim of this test."""
     if is_postgresql:
-        is_listed = any(map(item.path.is_relative_to, SLOW_ON_POSTGRESQL))
         is_marked = any(map(item.get_closest_marker, ("storm", "browser")))
-        return (is_listed and item.path not in QUICK_ON_BOTH) or is_marked
+        return _is_slow_on_postgresql(item.path) or is_marked
     return item.get_closest_marker("hosts") is not None or item.path in SLOW_ON_SQLITE
+
+
+def _is_slow_on_postgresql(path):
+    return path not in QUICK_ON_BOTH and any(map(path.is_relative_to, SLOW_ON_POSTGRESQL))
 
 
 @pytest.fixture(autouse=True)
