@@ -35,7 +35,7 @@ from ingestion.models import Upload
 from sites import eligibility
 from sites.models import ApiToken, Scope, User
 from web.documents.lookup import get_own_document
-from web.packets.drafts import explain_left_out, explain_unacceptable
+from web.packets.file_rules import explain_left_out, explain_unacceptable
 from web.shell.request_limits import whole_number
 
 VERSION = "1.0.0"

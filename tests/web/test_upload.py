@@ -14,7 +14,7 @@ from tests.web.scenes import (
     pdf,
     send,
 )
-from web.packets.drafts import FormProblem, UploadForm
+from web.packets.upload_form import FormProblem, UploadForm
 
 
 def text(answer):

@@ -26,7 +26,7 @@ from ingestion.intake.quotas import MAX_PART_BYTES, QuotaExceeded, SpoolFull
 from ingestion.models import Document, Draft, DraftFile, Upload
 from sites import eligibility
 from web.documents.lookup import get_own_document
-from web.packets.drafts import explain_left_out, explain_unacceptable
+from web.packets.file_rules import explain_left_out, explain_unacceptable
 from web.shell.access import CHANGE, FORM, SignedIn, page
 from web.shell.request_limits import whole_number
 

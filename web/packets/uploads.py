@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from audit.change_tracking import form_errors
 from ingestion.documents.site_readiness import get_readiness
 from ingestion.intake import corrections, drafts
 from ingestion.models import Draft, Packet
@@ -22,7 +21,8 @@ from sites import eligibility
 from sites.models import ApiToken, Site
 from web.documents.lookup import get_own_document
 from web.documents.outcomes import declared_person_of
-from web.packets.drafts import ACCEPTED, UploadForm, UploadRow
+from web.packets.file_rules import ACCEPTED_SUFFIXES
+from web.packets.upload_form import UploadForm
 from web.shell.access import FORM, READ, SignedIn, page
 from web.sites.required_documents import list_requirements
 
@@ -81,28 +81,12 @@ def _sent(request: SignedIn, form: UploadForm) -> HttpResponse:
         packet := drafts.find_sent_packet(request.user, request.POST.get("token", ""))
     ):
         return _accepted(request, packet)
-    form.read(request)
     if "remove" in request.POST:
+        form.save(request)
         return _drawn(request, form)
-    if packet := form.register():
+    if packet := form.submit(request):
         return _accepted(request, packet)
-    _note_return(form)
     return _refused(request, form)
-
-
-def _note_return(form: UploadForm) -> None:
-    """That the form came back is on record, with what was chosen in its rows (R08)."""
-    wrong: dict[str, list[str]] = {}
-    for problem in form.problems:
-        wrong.setdefault(problem.anchor, []).append(problem.code)
-    typed = {f"row-{row.key}": _as_sent(row) for row in form.rows if row.filename}
-    site = form.site.site_id if form.site else ""
-    by = (form.user.actor, form.user.role)
-    form_errors.record_form_errors("packet", wrong=wrong, typed=typed, by=by, site=site)
-
-
-def _as_sent(row: UploadRow) -> str:
-    return f"{row.document_type} {row.person} {row.filename}"
 
 
 def _drawn(request: SignedIn, form: UploadForm, status: int = 200) -> HttpResponse:
@@ -120,7 +104,7 @@ def _drawn(request: SignedIn, form: UploadForm, status: int = 200) -> HttpRespon
         "address": request.path,
         "types": TYPES.values(),
         "faults": {problem.anchor: problem.message for problem in form.problems},
-        "accepted": ",".join(ACCEPTED),
+        "accepted": ",".join(ACCEPTED_SUFFIXES),
         "largest_mb": settings.MAX_DOCUMENT_MB,
         "largest": settings.MAX_DOCUMENT_MB * 1_000_000,
         "kept_days": Draft.KEPT.days,

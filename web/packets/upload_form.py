@@ -1,9 +1,10 @@
-"""A packet as it stands in the upload form: read from a request, checked, and handed over.
+"""The upload form: reads a request, saves its files, and submits the packet.
 
-Here is what belongs to the form: which rows there are, which site, which files can be taken at all.
-What makes a packet registrable is `register.upload_packet`'s to say; its faults come back on the
-row that they belong to. Files are kept in the person's draft (`ingestion.intake.drafts`) before
-anything else is looked at, so that nothing sent or typed is ever lost.
+The data flows one way: view (`web.packets.uploads`), form, draft (`ingestion.intake.drafts`),
+registration (`ingestion.intake.registration`). Each layer is there for one reason. The view knows
+HTTP. The form knows which inputs there are, and puts each problem beside its input. The draft saves
+every file and choice before anything is checked, so that nothing that was sent is lost. The
+registration decides whether the packet can be registered. The view reads the result from the form.
 """
 
 import hashlib
@@ -19,8 +20,8 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
+from audit.change_tracking import form_errors
 from ingestion.core.states import DocumentState
 from ingestion.intake import drafts
 from ingestion.intake.admission import AtCapacity, format_wait
@@ -29,13 +30,12 @@ from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.intake.quotas import QuotaExceeded
 from ingestion.intake.registration import UploadedDocument
 from ingestion.models import Document, Draft, DraftFile, Packet
-from ingestion.reading.results import SUFFIXES
 from ingestion.rules.classification.classify import guess_type
 from ingestion.rules.document_types import TYPES
 from sites.models import Site, User
+from web.packets.file_rules import explain_left_out, explain_unacceptable
 from web.shell.request_limits import whole_number
 
-ACCEPTED = tuple(SUFFIXES)
 PLAIN_ROWS = 4  # rows of the form without JavaScript, unless more are asked for
 _INPUT = re.compile(r"(?:file|type|person)-(\d{1,4})").fullmatch
 
@@ -114,8 +114,20 @@ class UploadForm:
         first = UploadRow("0", asked.get("type", ""), asked.get("person", ""))
         self._show([first, *(UploadRow(str(number)) for number in range(1, min(count, self.most)))])
 
-    def read(self, request: HttpRequest) -> None:
-        """Take over what was sent, files first: nothing is lost whatever is wrong with the rest."""
+    def submit(self, request: HttpRequest) -> Packet | None:
+        """Save what was sent, and register the packet.
+
+        Return None, with the reasons in `problems`, if it cannot be registered. That the form came
+        back is then recorded, with the choices in its rows (R08).
+        """
+        self.save(request)
+        packet = self._register()
+        if packet is None:
+            self._record_return()
+        return packet
+
+    def save(self, request: HttpRequest) -> None:
+        """Save the files, the choices and the site of a request in the draft, files first."""
         sent = request.POST
         self.token = sent.get("token", "")
         self.site = self._chosen(sent.get("site", ""))
@@ -130,8 +142,8 @@ class UploadForm:
             drafts.remove_file(self.draft, removed)
         self._show([row for row in taken if row])
 
-    def register(self) -> Packet | None:
-        """The packet, registered; or None, with what has to be put right among the problems."""
+    def _register(self) -> Packet | None:
+        """Return the registered packet, or None with the reasons in `problems`."""
         self._look()
         self.problems += self._own_problems()
         if self.problems or self.site is None or self.draft is None:
@@ -152,6 +164,19 @@ class UploadForm:
         except CorrectionRefused as refusal:
             self.problems.append(FormProblem("files", str(refusal), "not_to_correct"))
         return None
+
+    def _record_return(self) -> None:
+        wrong: dict[str, list[str]] = {}
+        for problem in self.problems:
+            wrong.setdefault(problem.anchor, []).append(problem.code)
+        typed = {
+            f"row-{row.key}": f"{row.document_type} {row.person} {row.filename}"
+            for row in self.rows
+            if row.filename
+        }
+        site = self.site.site_id if self.site else ""
+        by = (self.user.actor, self.user.role)
+        form_errors.record_form_errors("packet", wrong=wrong, typed=typed, by=by, site=site)
 
     def _chosen(self, site_id: str) -> Site | None:
         """The site of that number; without one, the only site that there is to choose."""
@@ -226,10 +251,15 @@ class UploadForm:
 
     def _key(self) -> str:
         """A double click gives the same key; the same form with other documents does not."""
-        said = [self.user.actor, self.token, str(self.site and self.site.site_id)]
+        parts = [self.user.actor, self.token, str(self.site and self.site.site_id)]
         for row in self.kept:
-            said += [row.filename, row.file.sha256 if row.file else "", row.chosen_type, row.person]
-        return "upload:" + hashlib.sha256("\0".join(said).encode()).hexdigest()
+            parts += [
+                row.filename,
+                row.file.sha256 if row.file else "",
+                row.chosen_type,
+                row.person,
+            ]
+        return "upload:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _typed(sent: Mapping[str, str], name: str, key: str) -> str:
@@ -239,26 +269,3 @@ def _typed(sent: Mapping[str, str], name: str, key: str) -> str:
 def _choose(file: DraftFile, sent: Mapping[str, str], key: str) -> None:
     if f"type-{key}" in sent:
         drafts.declare_file(file, _typed(sent, "type", key), _typed(sent, "person", key))
-
-
-def explain_unacceptable(filename: str, size: int) -> str:
-    """Return why a file cannot be added, in sentences; "" if it can. `size` is in bytes."""
-    if PurePath(filename).suffix.lower() not in ACCEPTED:
-        return _("This is not a PDF or a scan. Save it as a PDF and add it again.")
-    if not size:
-        return _("The file is empty. Open it, save it and add it again.")
-    if size > settings.MAX_DOCUMENT_MB * 1_000_000:
-        return _(
-            "The file has {size} MB, and the limit is {limit} MB. Scan it in black and white."
-        ).format(size=f"{size / 1e6:.1f}", limit=settings.MAX_DOCUMENT_MB)
-    return ""
-
-
-def explain_left_out(most: int) -> str:
-    """Return the sentence for a file beyond the `most` files that the form takes."""
-    sentence = ngettext(
-        "This file was not added: only one file can be sent here.",
-        "This file was not added: a packet can have at most {n} files.",
-        most,
-    )
-    return sentence.format(n=most)
