@@ -11,7 +11,7 @@ from ninja.security import HttpBearer
 
 from api.problems import Problem
 from audit.ledger.middleware import client_address
-from sites.models import ApiToken, Scope
+from sites.models import ApiToken, TokenScope
 
 logger = logging.getLogger(__name__)
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="siteledger"'}
@@ -27,7 +27,7 @@ class ApiRequest(HttpRequest):
 class Bearer(HttpBearer):
     """`auth=Bearer(Scope.READ)`: a token that may be used, and has one of these scopes."""
 
-    def __init__(self, *scopes: Scope) -> None:
+    def __init__(self, *scopes: TokenScope) -> None:
         super().__init__()
         self._scopes = scopes
 

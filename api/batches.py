@@ -28,7 +28,7 @@ from ingestion.documents import batches, progress, results
 from ingestion.documents.progress import BatchProgress
 from ingestion.documents.transitions import Actor
 from ingestion.models import Batch
-from sites.models import ApiToken, Scope
+from sites.models import ApiToken, TokenScope
 
 router = Router()
 Reference = Annotated[str, Field(max_length=40, pattern=r"^[^\x00]*$")]
@@ -41,7 +41,7 @@ class BatchFilter(Cursor):
 
 
 @router.get(
-    "", response=answers(BatchList), auth=Bearer(Scope.READ), summary="Batches, newest first"
+    "", response=answers(BatchList), auth=Bearer(TokenScope.READ), summary="Batches, newest first"
 )
 def list_batches(
     request: ApiRequest, response: HttpResponse, asked: Query[BatchFilter]
@@ -58,7 +58,7 @@ def list_batches(
 @router.get(
     "/{reference}",
     response=answers(BatchOut, 200, 202, errors=(404,)) | {304: None},
-    auth=Bearer(Scope.READ),
+    auth=Bearer(TokenScope.READ),
     summary="One batch: 202 while it is worked on, 200 when it is final",
     openapi_extra={"parameters": [waiting.DESCRIBED]},
 )
@@ -70,7 +70,7 @@ def one_batch(request: ApiRequest, response: HttpResponse, reference: Path[Refer
 @router.delete(
     "/{reference}",
     response=answers(BatchOut, 200, 202, errors=(404, 409)),
-    auth=Bearer(Scope.SUBMIT, Scope.OPERATE),
+    auth=Bearer(TokenScope.SUBMIT, TokenScope.OPERATE),
     summary="Cancel a batch",
 )
 def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
@@ -89,7 +89,7 @@ def cancel_batch(request: ApiRequest, response: HttpResponse, reference: Path[Re
 @router.get(
     "/{reference}/manifest",
     response=answers(ManifestOut, errors=(404, 409)) | {304: None},
-    auth=Bearer(Scope.READ),
+    auth=Bearer(TokenScope.READ),
     summary="What became of each document",
 )
 def batch_manifest(request: ApiRequest, response: HttpResponse, reference: Path[Reference]) -> Any:
@@ -108,7 +108,7 @@ def _may_cancel(token: ApiToken, batch: Batch) -> bool:
     """Its owner's own; anybody's only for who may operate, and with a token that may."""
     if batches.can_cancel(batch, actor=token.owner):
         return True
-    return token.may(Scope.OPERATE) and batches.can_cancel(batch, user=token.user)
+    return token.may(TokenScope.OPERATE) and batches.can_cancel(batch, user=token.user)
 
 
 def of(token: ApiToken, reference: str) -> Batch:

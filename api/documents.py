@@ -34,7 +34,7 @@ from ingestion.intake.declarations import Declaration
 from ingestion.intake.manifest import SubmissionFault, SubmissionRefused
 from ingestion.models import Document
 from ingestion.rules.finding_texts import sentences
-from sites.models import ApiToken, Scope
+from sites.models import ApiToken, TokenScope
 
 router = Router()
 DESCRIBED: dict[str, Any] = {
@@ -59,7 +59,10 @@ class DocumentFilter(Cursor):
 
 
 @router.get(
-    "", response=answers(DocumentList), auth=Bearer(Scope.READ), summary="Documents, newest first"
+    "",
+    response=answers(DocumentList),
+    auth=Bearer(TokenScope.READ),
+    summary="Documents, newest first",
 )
 def list_documents(
     request: ApiRequest, response: HttpResponse, asked: Query[DocumentFilter]
@@ -73,7 +76,7 @@ def list_documents(
 @router.get(
     "/{document_id}",
     response=answers(DocumentOut, errors=(404,)),
-    auth=Bearer(Scope.READ),
+    auth=Bearer(TokenScope.READ),
     summary="One document, with its findings in words",
 )
 def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
@@ -89,7 +92,7 @@ def one_document(request: ApiRequest, document_id: Path[Number]) -> DocumentOut:
 @router.patch(
     "/{document_id}",
     response=answers(DocumentOut, errors=(400, 404, 409, 411, 413)),
-    auth=Bearer(Scope.SUBMIT),
+    auth=Bearer(TokenScope.SUBMIT),
     summary="Correct what a document was sent as, while it is not decided",
     openapi_extra=DESCRIBED,
 )
@@ -115,7 +118,7 @@ def correct_declaration(request: ApiRequest, document_id: Path[Number]) -> Docum
     ["GET", "HEAD"],
     "/{document_id}/content",
     response=answers(None, 200, 206, 304, errors=(403, 404, 412, 416)),
-    auth=Bearer(Scope.DOWNLOAD),
+    auth=Bearer(TokenScope.DOWNLOAD),
     summary="The bytes as they were sent",
     openapi_extra=content.DESCRIBED,
 )

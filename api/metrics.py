@@ -29,7 +29,7 @@ from ingestion.dispatch.processes import host_heartbeat
 from ingestion.models import Batch, Chunk, Document, PortalLimitState
 from ingestion.operations import work_status
 from ingestion.storage import disk_space
-from sites.models import Scope
+from sites.models import TokenScope
 
 
 @login_not_required
@@ -37,7 +37,7 @@ from sites.models import Scope
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     try:
-        if not (_is_local(request) or Bearer(Scope.OPERATE)(request)):
+        if not (_is_local(request) or Bearer(TokenScope.OPERATE)(request)):
             raise missing()
     except Problem as problem:
         return problems.answer(request, problem)

@@ -46,7 +46,7 @@ from ingestion.intake.quotas import MAX_PART_BYTES
 from ingestion.intake.registration import UploadedDocument, validate_files
 from ingestion.models import Batch, BatchSource, OpenPacket, Upload
 from ingestion.reading.results import SUFFIXES
-from sites.models import ApiToken, Scope
+from sites.models import ApiToken, TokenScope
 
 router = Router()
 Number = Annotated[int, Field(ge=0, le=10_000)]
@@ -69,7 +69,7 @@ DESCRIBED: dict[str, Any] = {
 @router.post(
     "/{packet_id}:submit",
     response=answers(BatchOut, 200, 202, errors=(404, 409)),
-    auth=Bearer(Scope.SUBMIT),
+    auth=Bearer(TokenScope.SUBMIT),
     summary="Submit an open packet, when all its files have come",
     openapi_extra={"parameters": [waiting.DESCRIBED]},
 )
@@ -84,7 +84,7 @@ def submit_open_packet(
 @router.get(
     "/{packet_id}",
     response=answers(OpenPacketOut, errors=(404, 409)),
-    auth=Bearer(Scope.SUBMIT),
+    auth=Bearer(TokenScope.SUBMIT),
     summary="An open packet: what has come, and what has not",
 )
 def open_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> OpenPacketOut:
@@ -94,7 +94,7 @@ def open_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Open
 @router.put(
     "/{packet_id}/documents/{number}",
     response=answers(FileOut, 200, 201, 202, errors=(400, 404, 409, 411, 413, 507)),
-    auth=Bearer(Scope.SUBMIT),
+    auth=Bearer(TokenScope.SUBMIT),
     summary="Put one file of an open packet, or a part of it",
     deprecated=True,
     openapi_extra=DESCRIBED,
@@ -130,7 +130,7 @@ def put_file(
 @router.delete(
     "/{packet_id}",
     response=answers(None, 204, errors=(404, 409)),
-    auth=Bearer(Scope.SUBMIT),
+    auth=Bearer(TokenScope.SUBMIT),
     summary="Drop an open packet and what has come of it",
 )
 def drop_packet(request: ApiRequest, packet_id: Path[batches.Reference]) -> Any:

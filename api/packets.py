@@ -29,7 +29,7 @@ from api.schemas import (
 from ingestion.intake import manifest
 from ingestion.intake.registration import register_files, register_manifest
 from ingestion.models import Batch, BatchSource
-from sites.models import Scope
+from sites.models import TokenScope
 
 router = Router()
 JSON, MULTIPART = "application/json", "multipart/form-data"
@@ -74,7 +74,7 @@ DESCRIBED: dict[str, Any] = {
 @router.post(
     "",
     response=answers(BatchOut, 200, 202, errors=(400, 409, 411, 413, 415)) | {201: OpenPacketOut},
-    auth=Bearer(Scope.SUBMIT),
+    auth=Bearer(TokenScope.SUBMIT),
     summary="Submit a packet",
     openapi_extra=DESCRIBED,
 )

@@ -35,13 +35,13 @@ from ingestion.models.requirements import type_name
 from ingestion.rules.finding_texts import sentences
 from ingestion.rules.site_file.cross_checks import Gap
 from ingestion.rules.site_file.requirements import DocumentRequirement
-from sites.models import Scope, Site
+from sites.models import TokenScope, Site
 
 router = Router()
 SiteId = Annotated[str, Field(max_length=60, pattern=r"^[^\x00]*$")]
 
 
-@router.get("", response=answers(SiteList), auth=Bearer(Scope.READ), summary="Sites")
+@router.get("", response=answers(SiteList), auth=Bearer(TokenScope.READ), summary="Sites")
 def list_sites(request: ApiRequest, response: HttpResponse, asked: Query[Cursor]) -> SiteList:
     shown = page(request, response, visibility.sites(request.auth), asked)
     return SiteList(items=[_out(request, site) for site in shown.rows], next=shown.next)
@@ -50,7 +50,7 @@ def list_sites(request: ApiRequest, response: HttpResponse, asked: Query[Cursor]
 @router.get(
     "/{site_id}",
     response=answers(SiteOut, errors=(404,)),
-    auth=Bearer(Scope.READ),
+    auth=Bearer(TokenScope.READ),
     summary="One site",
 )
 def one_site(request: ApiRequest, site_id: Path[SiteId]) -> SiteOut:
@@ -60,7 +60,7 @@ def one_site(request: ApiRequest, site_id: Path[SiteId]) -> SiteOut:
 @router.get(
     "/{site_id}/required",
     response=answers(ReadinessOut, errors=(404,)),
-    auth=Bearer(Scope.READ),
+    auth=Bearer(TokenScope.READ),
     summary="What a site needs, and where its documents do not fit together",
 )
 def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut:
@@ -78,7 +78,7 @@ def required_of_site(request: ApiRequest, site_id: Path[SiteId]) -> ReadinessOut
 @router.post(
     "/{site_id}/pulls",
     response=answers(BatchOut, 200, 202, errors=(400, 404, 409)),
-    auth=Bearer(Scope.OPERATE),
+    auth=Bearer(TokenScope.OPERATE),
     summary="Ask a site's portal again for what it gave us",
     openapi_extra={"parameters": [keys.DESCRIBED, waiting.DESCRIBED]},
 )

@@ -33,7 +33,7 @@ from ingestion.intake.quotas import BYTES_PER_MEGABYTE, QuotaExceeded, SpoolFull
 from ingestion.intake.upload_sessions import PartChecksum, UploadError
 from ingestion.models import Upload
 from sites import eligibility
-from sites.models import ApiToken, Scope, User
+from sites.models import ApiToken, TokenScope, User
 from web.documents.lookup import get_own_document
 from web.packets.file_rules import explain_left_out, explain_unacceptable
 from web.shell.request_limits import whole_number
@@ -180,7 +180,7 @@ class UploadsOfPrograms(Uploads):
 
     def identify(self) -> None:
         try:
-            token = Bearer(Scope.SUBMIT)(self.request)
+            token = Bearer(TokenScope.SUBMIT)(self.request)
         except Problem as problem:
             raise _as_refusal(problem) from None
         if token is None:

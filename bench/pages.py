@@ -74,7 +74,7 @@ def every_page() -> Iterator[tuple[Any, str, str]]:
     from django.test import Client
 
     from ingestion.models import Document
-    from sites.models import ApiToken, Scope, User
+    from sites.models import ApiToken, TokenScope, User
 
     held = Document.objects.filter(state="IN_REVIEW").select_related("packet").earliest("pk")
     chief, _ = User.objects.get_or_create(username="bench", is_staff=True, is_superuser=True)
@@ -89,7 +89,7 @@ def every_page() -> Iterator[tuple[Any, str, str]]:
         client = Client()
         client.force_login(person)
         yield from ((client, who, page) for page in pages)
-    own = {"user": chief, "scopes": [Scope.READ], "last_used_at": timezone.now()}
+    own = {"user": chief, "scopes": [TokenScope.READ], "last_used_at": timezone.now()}
     token = ApiToken(approved_at=timezone.now(), name="bench", **own)
     program = Client(headers={"Authorization": f"Bearer {token.draw_secret()}"})
     token.save()

@@ -13,6 +13,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext_lazy as _
 
@@ -35,6 +36,13 @@ class SiteLedgerAdmin(admin.AdminSite):
             # Sending a coordinator to sign in again would lead in a circle.
             raise PermissionDenied
         return redirect_to_login(after or request.path.replace("login/", ""))
+
+    @method_decorator(login_not_required)
+    def logout(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        """Sign out. Without a session, `admin_view` redirects to the index, as in stock Django."""
+        return super().logout(request, extra_context)
 
     def password_change(  # type: ignore[override] # a redirect, as Django's own answer to POST
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

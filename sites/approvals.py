@@ -2,7 +2,7 @@
 
 `ask()` keeps a request, `decide()` carries it out or refuses it, and each step is an entry of the
 ledger. Who asked never decides, nor does a person whose own signing is suspended. What a kind of
-request means is a `Rule`, which the module that owns the kind registers.
+request means is an `ApprovalRule`, which the module that owns the kind registers.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ class NotDecided(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ApprovalRule:
     """What a kind of request means.
 
     `may_decide`: whether a person's role lets them decide. `apply` carries an approved request out
@@ -44,15 +44,15 @@ class Rule:
     note_label: str = "Reason for your decision"
 
 
-_rules: dict[str, Rule] = {}
+_rules: dict[str, ApprovalRule] = {}
 
 
-def register(kind: Kind, rule: Rule) -> None:
+def register(kind: Kind, rule: ApprovalRule) -> None:
     """Say what a kind of request means. Once, when the app is ready."""
     _rules[kind] = rule
 
 
-def rule_of(request: ApprovalRequest) -> Rule:
+def rule_of(request: ApprovalRequest) -> ApprovalRule:
     return _rules[request.kind]
 
 

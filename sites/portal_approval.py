@@ -9,7 +9,7 @@ from typing import Any
 
 from audit.ledger.log import record
 from sites import approvals
-from sites.approvals import Kind, NotDecided, Rule
+from sites.approvals import ApprovalRule, Kind, NotDecided
 from sites.models import Portal, Site, User
 from sites.models.approval_requests import ApprovalRequest
 from sites.portal_origin import origin_of
@@ -81,4 +81,4 @@ def _change(request: ApprovalRequest, by: User) -> None:
 
 
 def register() -> None:
-    approvals.register(Kind.PORTAL_ADDRESS, Rule(may_decide=_may_decide, apply=_change))
+    approvals.register(Kind.PORTAL_ADDRESS, ApprovalRule(may_decide=_may_decide, apply=_change))

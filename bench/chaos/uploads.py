@@ -16,7 +16,7 @@ from audit.ledger.actors import OPERATIONS
 from audit.ledger.log import ledger, record
 from samples.documents import make_sample
 from samples.people_and_sites import SITES
-from sites.models import ApiToken, Scope, Site
+from sites.models import ApiToken, Site, TokenScope
 
 SITE = SITES[0].site_id
 KIND = "irb-approval"
@@ -46,7 +46,7 @@ class Sender:
             approved_at=timezone.now(),
             name="chaos",
             site=Site.objects.get(site_id=SITE),
-            scopes=[Scope.SUBMIT],
+            scopes=[TokenScope.SUBMIT],
         )
         self._secret = token.draw_secret()
         with ledger():

@@ -51,7 +51,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AccessReviewRow:
     """The same for a file. Times are UTC."""
 
     user_name: str
@@ -96,7 +96,11 @@ def people() -> "QuerySet[User]":
 def accounts(of: Iterable[User] | None = None) -> list[Account]:
     """Of these people, or of all. A handful of queries, however many they are."""
     chosen = list(people() if of is None else of)
-    grants, locks, verified = _grants(chosen), lockout.locks(), identity.requests_by_subject()
+    grants, locks, verified = (
+        _grants(chosen),
+        lockout.find_lockouts(),
+        identity.requests_by_subject(),
+    )
     return [
         Account(
             person,
@@ -177,16 +181,16 @@ def table(rows: Iterable[Account]) -> str:
     """As CSV, with a header."""
     out = io.StringIO()
     written = csv.writer(out, lineterminator="\n")
-    names = [field.name for field in fields(Row)]
+    names = [field.name for field in fields(AccessReviewRow)]
     written.writerow(names)
     for row in map(_row, rows):
         written.writerow([escape_formula(getattr(row, name)) for name in names])
     return out.getvalue()
 
 
-def _row(account: Account) -> Row:
+def _row(account: Account) -> AccessReviewRow:
     person = account.person
-    return Row(
+    return AccessReviewRow(
         user_name=person.username,
         printed_name=person.printed_name,
         email=person.email,

@@ -167,9 +167,9 @@ class AccountKeeping(_Base):
 
     @admin.action(description=_("Unlock sign-in"), permissions=["change"])
     def unlock(self, request: HttpRequest, people: QuerySet[User]) -> None:
-        locks = lockout.locks()
+        locks = lockout.find_lockouts()
         for person in people:
-            if lockout.unlock(person):
+            if lockout.clear_all_failures(person):
                 until = locks.get(person.pk)
                 change = {"old": str(until) if until else "counted failures", "new": None}
                 self.record_change(request, person, {"locked_until": change})

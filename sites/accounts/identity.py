@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from audit.ledger.log import record
 from sites import account_notices, approvals
-from sites.approvals import Kind, Rule, State
+from sites.approvals import ApprovalRule, Kind, State
 from sites.models import User
 from sites.models.approval_requests import ApprovalRequest
 
@@ -158,7 +158,7 @@ def _text(value: object) -> str | None:
 def register() -> None:
     approvals.register(
         Kind.IDENTITY,
-        Rule(
+        ApprovalRule(
             may_decide=approvals.is_administrator,
             apply=_verify,
             barred=_barred,

@@ -2,19 +2,19 @@
 
 What is counted, each for LOCKOUT_MINUTES from its first failure:
 
-- a name, in browsers in which its person has never signed in: LOCKOUT_FAILURES;
-- a name, in a browser in which its person has: counted apart, or anybody who knows a name could
-  keep its person out by failing on purpose (`sites.accounts.known_browsers`);
-- an address, whatever the names, known browsers aside: LOCKOUT_ADDRESS_FAILURES, which is more, for
-  a whole hospital may come from one address;
-- a person whose password or session is good, and whose code or signature is not.
+- a user name, in browsers in which its person has never signed in: LOCKOUT_FAILURES;
+- a browser in which the person has signed in before: counted separately, because otherwise anybody
+  who knows a user name could lock its person out (`sites.accounts.known_browsers`);
+- an IP address, for all user names, without known browsers: LOCKOUT_ADDRESS_FAILURES, which is
+  higher, because a whole hospital may share one address;
+- a person whose password or session is valid and whose code or signature is not.
 
-An attempt is counted before the password or the code is looked at, and taken off again when it was
-right. Attempts that come at once therefore have no more tries than those that come one by one.
+An attempt is counted before the password or the code is checked, and the count is taken back if it
+was correct. Concurrent attempts therefore get no more tries than consecutive ones.
 
-What is locked opens LOCKOUT_MINUTES later; tries meanwhile are refused unlooked at, and do not put
-that off, so that the time that was named is true. Whether a name exists makes no difference. Rows
-of what is over are removed by the next failure: there are never more than failed in that time.
+A lockout ends LOCKOUT_MINUTES later. Attempts during a lockout are refused without a check and do
+not extend it, so that the time shown to the person stays correct. User names that do not exist are
+treated alike. Each attempt deletes the rows of windows that have ended.
 """
 
 import logging
@@ -42,33 +42,35 @@ from sites.models.usage_counters import Tries
 logger = logging.getLogger(__name__)
 Kind = Tries.Kind
 
-WAIT_SECONDS = 10  # while as many attempts as are allowed are being looked at
+WAIT_SECONDS = 10  # suggested while the allowed number of attempts is still being checked
 
-locked = Signal()  # `lock`: a Lock, just made. For whoever tells people at once
+locked = Signal()  # sent with `lock`, a new Lockout: for alerts that cannot wait
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class AttemptCount:
+    """What an attempt counts for: one row of `Tries`."""
+
     kind: Kind
     value: str
 
     @property
-    def most(self) -> int:
+    def max_failures(self) -> int:
         of_address = self.kind is Kind.ADDRESS
         return int(settings.LOCKOUT_ADDRESS_FAILURES if of_address else settings.LOCKOUT_FAILURES)
 
 
 @dataclass(frozen=True, slots=True)
-class Lock:
+class Lockout:
     kind: Kind
-    name: str  # as it was typed
-    address: str  # from where
-    user: str  # an actor; "" where nobody has that name
+    name: str  # the user name as it was typed
+    address: str  # the IP address of the attempt
+    user: str  # the actor; "" if no account has this user name
     until: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class SignInRefusal:
     """How an attempt to sign in ended: the attribute `lockout` of its request.
 
     `is_unchecked`: the password was not looked at.
@@ -78,106 +80,112 @@ class Refusal:
     is_unchecked: bool = False
 
 
-class Refused(Exception):
-    """It was not right, or is not looked at `until` then."""
+class ProofRefused(Exception):
+    """The password or code was wrong, or is not checked until `until` because of a lockout.
+
+    `until` is None if the person may try again now.
+    """
 
     def __init__(self, until: datetime | None) -> None:
         super().__init__(until)
         self.until = until
 
 
-def counts_of(name: str, request: HttpRequest) -> tuple[list[Count], User | None]:
-    """What a try with this name counts for, and whose name it is."""
+def attempt_counts(name: str, request: HttpRequest) -> tuple[list[AttemptCount], User | None]:
+    """Return what an attempt with this user name counts for, and the account of that name."""
     person = User.objects.filter(username=name).first()
     if browser := known_browsers.key_of(request, person):
-        return [Count(Kind.BROWSER, browser)], person
-    counts = [Count(Kind.NAME, name.casefold()[:200])]
+        return [AttemptCount(Kind.BROWSER, browser)], person
+    counts = [AttemptCount(Kind.NAME, name.casefold()[:200])]
     address = context.current_origin().facts.get("address", "")
-    return counts + ([Count(Kind.ADDRESS, address)] if address else []), person
+    return counts + ([AttemptCount(Kind.ADDRESS, address)] if address else []), person
 
 
-def of_person(person: User) -> Count:
-    return Count(Kind.PERSON, str(person.pk))
+def person_count(person: User) -> AttemptCount:
+    return AttemptCount(Kind.PERSON, str(person.pk))
 
 
-def prove(person: User, proof: Callable[[], Any]) -> Any:
-    """Return what `proof` returns, if it is true: a person proves a password or a code again.
+def require_proof(person: User, proof: Callable[[], Any]) -> Any:
+    """Return the result of `proof`, which checks a password or a code of a known person.
 
-    Raises Refused if it is false, which counts as a failure, or if the person is locked out.
+    Raises ProofRefused if the result is false, which counts as a failure, or if the person is
+    locked out; then `proof` is not called.
     """
-    one = of_person(person)
+    one = person_count(person)
     if until := begin_attempt([one], person):
-        raise Refused(until)
+        raise ProofRefused(until)
     if not (found := proof()):
-        raise Refused(record_failure([one], person.get_username(), person))
-    forget(one)
+        raise ProofRefused(record_failure([one], person.get_username(), person))
+    clear_failures(one)
     return found
 
 
-def locked_until(*counts: Count) -> datetime | None:
-    """When one may try again; None: now."""
+def locked_until(*counts: AttemptCount) -> datetime | None:
+    """Return when the last of the lockouts of these counts ends, or None if there is none."""
     held = _rows(counts).filter(is_locked=True, ends_at__gt=timezone.now())
     last: Tries | None = held.order_by("-ends_at").first()
     return last.ends_at if last else None
 
 
-def begin_attempt(counts: Sequence[Count], person: User | None) -> datetime | None:
-    """Count an attempt before it is looked at. Return None if it may be looked at.
+def begin_attempt(counts: Sequence[AttemptCount], person: User | None) -> datetime | None:
+    """Count an attempt before it is checked. Return None if it may be checked.
 
     Otherwise nothing is counted, and the time of the next attempt is returned: the end of the
-    lock, or a few seconds if as many attempts as are allowed are being looked at.
+    lockout, or a few seconds if the allowed number of attempts is still being checked.
     """
     now = timezone.now()
     Tries.objects.filter(ends_at__lte=now).delete()
     end = now + timedelta(minutes=settings.LOCKOUT_MINUTES)
     with transaction.atomic():
         is_counted = all(_count(each, person, end) for each in counts)
-        transaction.set_rollback(not is_counted)  # none of them, where one has none left
+        transaction.set_rollback(not is_counted)  # all counts or none
     if is_counted:
         return None
     return locked_until(*counts) or now + timedelta(seconds=WAIT_SECONDS)
 
 
-def _count(each: Count, person: User | None, end: datetime) -> bool:
-    """Whether there was an attempt left to count."""
+def _count(each: AttemptCount, person: User | None, end: datetime) -> bool:
+    """Count the attempt, and return whether the limit had not been reached."""
     given = {"ends_at": end, "user": None if each.kind is Kind.ADDRESS else person}
     Tries.objects.get_or_create(kind=each.kind, value=each.value, defaults=given)
-    left = _rows([each]).filter(is_locked=False, failures__lt=each.most)
+    left = _rows([each]).filter(is_locked=False, failures__lt=each.max_failures)
     return bool(left.update(failures=F("failures") + 1))
 
 
-def end_attempt(*counts: Count) -> None:
-    """Take back what `begin_attempt` counted: it was right."""
+def end_attempt(*counts: AttemptCount) -> None:
+    """Take back what `begin_attempt` counted, because the attempt was correct."""
     _rows(counts).filter(failures__gt=0, is_locked=False).update(failures=F("failures") - 1)
 
 
-def record_failure(counts: Iterable[Count], name: str, person: User | None) -> datetime | None:
-    """An attempt that was counted has failed. Return until when that locks, if it does."""
+def record_failure(
+    counts: Iterable[AttemptCount], name: str, person: User | None
+) -> datetime | None:
+    """Record that a counted attempt has failed. Return the end of the lockout that it causes."""
     end = timezone.now() + timedelta(minutes=settings.LOCKOUT_MINUTES)
     made = []
     for each in counts:
-        too_many = _rows([each]).filter(failures__gte=each.most, is_locked=False)
+        too_many = _rows([each]).filter(failures__gte=each.max_failures, is_locked=False)
         if too_many.update(is_locked=True, ends_at=end):
             made.append(each)
-            _tell(each, name, person, end)
+            _report_lockout(each, name, person, end)
     return end if made else None
 
 
-def _tell(each: Count, name: str, person: User | None, until: datetime) -> None:
+def _report_lockout(each: AttemptCount, name: str, person: User | None, until: datetime) -> None:
     address = context.current_origin().facts.get("address", "")
-    lock = Lock(each.kind, name, address, person.actor if person else "", until)
+    lock = Lockout(each.kind, name, address, person.actor if person else "", until)
     if each.kind is Kind.PERSON and person:
-        _enter(lock, person)
+        _record_lockout(lock, person)
     else:
         sign_in_log.count_lock(name, address, until)
-    # Not the name: people type passwords into its field.
+    # The user name is not logged: people type passwords into its field by mistake.
     facts = {"kind": lock.kind, "user": lock.user, "address": address, "until": f"{until}"}
     logger.warning("locked out after too many failures: %s", facts, extra=facts)
-    locked.send(Lock, lock=lock)
+    locked.send(Lockout, lock=lock)
 
 
-def _enter(lock: Lock, person: User) -> None:
-    """At once: nobody comes so far from outside without the person's password."""
+def _record_lockout(lock: Lockout, person: User) -> None:
+    """Enter the lockout at once: only somebody who knows the password gets this far."""
     with ledger():
         row = account_changes.numbered(person.pk)
         record(
@@ -190,23 +198,23 @@ def _enter(lock: Lock, person: User) -> None:
         )
 
 
-def forget(*counts: Count) -> None:
-    """They proved who they are. What others failed at elsewhere stays counted."""
+def clear_failures(*counts: AttemptCount) -> None:
+    """Delete these counts after a correct attempt, except of addresses, which people share."""
     _rows(each for each in counts if each.kind is not Kind.ADDRESS).delete()
 
 
-def unlock(person: User) -> int:
-    """Everything that is counted against them. Answers whether there was anything."""
+def clear_all_failures(person: User) -> int:
+    """Delete all counts of a person. Return how many rows there were."""
     return person.tries.all().delete()[0]
 
 
-def locks() -> dict[int, datetime]:
-    """Until when people are locked out somewhere, by their primary keys."""
+def find_lockouts() -> dict[int, datetime]:
+    """Return when the current lockouts of people end, by the primary key of the person."""
     held = Tries.objects.filter(is_locked=True, ends_at__gt=timezone.now(), user__isnull=False)
     return dict(held.order_by("ends_at").values_list("user", "ends_at"))
 
 
-def _rows(counts: Iterable[Count]) -> Any:
+def _rows(counts: Iterable[AttemptCount]) -> Any:
     wanted = Q(pk__in=[])
     for each in counts:
         wanted |= Q(kind=each.kind, value=each.value)
@@ -225,9 +233,9 @@ def refuse_if_locked(request: HttpRequest, name: str) -> None:
     Raises PermissionDenied, which ends Django's authentication, if the name, the browser or the
     address is locked. `refused_until` then returns until when.
     """
-    counts, person = counts_of(sign_in_log.as_typed(name), request)
+    counts, person = attempt_counts(sign_in_log.as_typed(name), request)
     until = begin_attempt(counts, person)
-    _set_refusal(request, Refusal(until, is_unchecked=until is not None))
+    _set_refusal(request, SignInRefusal(until, is_unchecked=until is not None))
     if until is not None:
         raise PermissionDenied
 
@@ -238,11 +246,11 @@ def refused_until(request: HttpRequest) -> datetime | None:
     return refusal.until if refusal else None
 
 
-def _set_refusal(request: HttpRequest, refusal: Refusal) -> None:
+def _set_refusal(request: HttpRequest, refusal: SignInRefusal) -> None:
     request.lockout = refusal  # type: ignore[attr-defined] # as Django's middleware sets `user`
 
 
-def _refusal_of(request: HttpRequest) -> Refusal | None:
+def _refusal_of(request: HttpRequest) -> SignInRefusal | None:
     return getattr(request, "lockout", None)
 
 
@@ -253,10 +261,10 @@ def _sign_in_failed(
     if request is None or refusal is None or refusal.is_unchecked:
         return
     name = sign_in_log.as_typed(credentials.get("username"))
-    counts, person = counts_of(name, request)
-    _set_refusal(request, Refusal(record_failure(counts, name, person)))
+    counts, person = attempt_counts(name, request)
+    _set_refusal(request, SignInRefusal(record_failure(counts, name, person)))
 
 
 def _signed_in(sender: Any, request: HttpRequest, user: User, **_signal: Any) -> None:
-    counts, _person = counts_of(user.get_username(), request)
-    forget(*counts, of_person(user))
+    counts, _person = attempt_counts(user.get_username(), request)
+    clear_failures(*counts, person_count(user))

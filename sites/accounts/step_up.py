@@ -26,8 +26,8 @@ def confirm(person: User, *, username: str, password: str) -> None:
     is_theirs = constant_time_compare(username, person.get_username())
     try:
         # Both are looked at, so that the answer takes as long whichever is wrong.
-        lockout.prove(person, lambda: person.check_password(password) and is_theirs)
-    except lockout.Refused as refused:
+        lockout.require_proof(person, lambda: person.check_password(password) and is_theirs)
+    except lockout.ProofRefused as refused:
         raise NotSigned(_too_often(refused.until) if refused.until else NotSigned.__doc__) from None
 
 

@@ -15,13 +15,13 @@ from django.utils.translation import gettext_lazy as _
 from audit.change_tracking.audited_admin import LedgerAdminMixin
 from audit.change_tracking.change_reasons import REASON_FIELD
 from sites.accounts import token_approval
-from sites.models import TOKEN_LIFE, ApiToken, Scope, User
+from sites.models import TOKEN_LIFE, ApiToken, TokenScope, User
 
 
 class ApiTokenForm(forms.ModelForm):
     scopes = forms.MultipleChoiceField(
-        choices=Scope.choices,
-        initial=[Scope.READ, Scope.SUBMIT],
+        choices=TokenScope.choices,
+        initial=[TokenScope.READ, TokenScope.SUBMIT],
         widget=forms.CheckboxSelectMultiple,
     )
     # A number has a label; Django's own date and time inputs have none (ticket 36203).

@@ -4,7 +4,7 @@ from django.utils import timezone
 
 from audit.ledger.log import record
 from sites import approvals
-from sites.approvals import Kind, NotDecided, Rule
+from sites.approvals import ApprovalRule, Kind, NotDecided
 from sites.models import ApiToken, User
 from sites.models.approval_requests import ApprovalRequest
 
@@ -60,4 +60,6 @@ def _approve(request: ApprovalRequest, by: User) -> None:
 
 
 def register() -> None:
-    approvals.register(Kind.API_TOKEN, Rule(may_decide=approvals.is_administrator, apply=_approve))
+    approvals.register(
+        Kind.API_TOKEN, ApprovalRule(may_decide=approvals.is_administrator, apply=_approve)
+    )

@@ -1,7 +1,7 @@
 """Tables of people, studies, sites, portals, tokens and legal holds."""
 
 from sites.account_notices import AccountNotice
-from sites.models.api_tokens import TOKEN_LIFE, ApiToken, Scope, in_a_year
+from sites.models.api_tokens import TOKEN_LIFE, ApiToken, TokenScope, in_a_year
 from sites.models.approval_requests import ApprovalRequest
 from sites.models.legal_holds import LegalHold
 from sites.models.portals import Portal
@@ -19,9 +19,9 @@ __all__ = [
     "Membership",
     "PageViews",
     "Portal",
-    "Scope",
     "Site",
     "Study",
+    "TokenScope",
     "Tries",
     "User",
     "in_a_year",

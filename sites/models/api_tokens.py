@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from sites import token_secrets
 
 
-class Scope(models.TextChoices):
+class TokenScope(models.TextChoices):
     """What a token may do, within what its site or its person may."""
 
     READ = "read", _("Read batches, documents and sites")
@@ -105,7 +105,7 @@ class ApiToken(models.Model):
             raise ValidationError(_("Select either a site or a member of staff."))
         if self.user and (not self.user.is_staff or self.user.is_auditor):
             raise ValidationError({"user": _("Only members of staff can have their own tokens.")})
-        if self.site and Scope.OPERATE in self.scopes:
+        if self.site and TokenScope.OPERATE in self.scopes:
             raise ValidationError({"scopes": _("A token of a site cannot have the scope operate.")})
 
     def draw_secret(self) -> str:
@@ -138,7 +138,7 @@ class ApiToken(models.Model):
         is_open = person.is_active and person.has_access()
         return is_open and person.sees_all_sites and not person.is_auditor
 
-    def may(self, scope: Scope) -> bool:
+    def may(self, scope: TokenScope) -> bool:
         held: Collection[str] = self.scopes
         return scope in held
 

@@ -38,7 +38,7 @@ class NameIsKept(Exception):
     """People are never deleted and never renamed: the ledger names them. Deactivate the account."""
 
 
-class Person(AbstractUser):
+class BaseUser(AbstractUser):
     identity_evidence = models.TextField(
         _("how the identity was verified"),
         blank=True,

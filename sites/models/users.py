@@ -10,7 +10,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from sites import account_changes
-from sites.models.base_user import Person
+from sites.models.base_user import BaseUser
 from sites.roles import ADMINISTRATORS, AUDITORS, COORDINATORS, NAMES, NO_ROLE, named
 
 
@@ -36,7 +36,7 @@ class PeopleManager(UserManager["User"]):
         return person
 
 
-class User(Person):
+class User(BaseUser):
     """A person. Never deleted and never renamed: the ledger and signatures name them (R18)."""
 
     printed_name = models.CharField(

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from sites.models import ApiToken, Scope
+from sites.models import ApiToken, TokenScope
 from tests.factories import make_site, make_user
 from tests.ledger_check import _the_ledger_holds  # noqa: F401 - an autouse fixture
 
@@ -24,7 +24,7 @@ def make_token(*scopes, **columns):
     token = ApiToken(
         approved_at=timezone.now(),
         name="the site's document system",
-        scopes=list(scopes or Scope),
+        scopes=list(scopes or TokenScope),
         **columns,
     )
     secret = token.draw_secret()
@@ -71,13 +71,15 @@ def site(db):
 
 @pytest.fixture
 def program(site):
-    return Program(*make_token(Scope.READ, Scope.DOWNLOAD, Scope.SUBMIT, site=site))
+    return Program(*make_token(TokenScope.READ, TokenScope.DOWNLOAD, TokenScope.SUBMIT, site=site))
 
 
 @pytest.fixture
 def stranger(site):
     """The program of another site."""
-    return Program(*make_token(Scope.READ, Scope.DOWNLOAD, Scope.SUBMIT, site=make_site("0999")))
+    return Program(
+        *make_token(TokenScope.READ, TokenScope.DOWNLOAD, TokenScope.SUBMIT, site=make_site("0999"))
+    )
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from api import waiting
 from audit.ledger.queries import timeline
 from ingestion.dispatch import leases
 from ingestion.models import Batch, Chunk
-from sites.models import Scope
+from sites.models import TokenScope
 from tests import steps
 from tests.api.conftest import Program, make_token
 from tests.api.test_problems import problem
@@ -196,7 +196,7 @@ def test_the_manifest_of_a_final_batch_says_what_became_of_each_document(program
 
 def test_who_submitted_a_batch_may_cancel_it(program, site, make_line):
     reference = program.send({"documents": [make_line(site)]}).json()["id"]
-    newer = Program(*make_token(Scope.SUBMIT, site=site))
+    newer = Program(*make_token(TokenScope.SUBMIT, site=site))
     response = newer.ask("DELETE", f"batches/{reference}")
     assert (response.status_code, response.json()["status"]) == (200, "CANCELLED")
     again = program.ask("DELETE", f"batches/{reference}")
@@ -229,9 +229,9 @@ def test_a_batch_is_cancelled_by_its_submitter_or_by_operations_alone(program, s
     reference = make_packet(site, make_user("mara", sites=(site,)), None).batch.reference
     problem(stranger.ask("DELETE", f"batches/{reference}"), 404)
     problem(program.ask("DELETE", f"batches/{reference}"), 403)
-    reader = Program(*make_token(Scope.READ, user=ops.token.user))
+    reader = Program(*make_token(TokenScope.READ, user=ops.token.user))
     problem(reader.ask("DELETE", f"batches/{reference}"), 403)
-    submitter = Program(*make_token(Scope.SUBMIT, user=ops.token.user))
+    submitter = Program(*make_token(TokenScope.SUBMIT, user=ops.token.user))
     problem(submitter.ask("DELETE", f"batches/{reference}"), 403)
     reviewer = Program(*make_token(user=make_staff("QA reviewers", "rita")))
     problem(reviewer.ask("DELETE", f"batches/{reference}"), 403)

@@ -12,7 +12,7 @@ from audit.ledger.queries import last_entry
 from audit.verification import runs
 from audit.verification.start import Mode
 from ingestion.models import Chunk
-from sites.models import Scope
+from sites.models import TokenScope
 from tests.api.conftest import Program, make_token
 from tests.api.test_problems import problem
 from tests.audit.signers import Notary
@@ -117,7 +117,7 @@ def test_the_numbers_are_for_this_machine_and_for_operations(client, ops, site):
     assert client.get("/metrics").status_code == 200
     problem(client.get("/metrics", **ELSEWHERE), 401)
     assert ops.ask("GET", "/metrics", **ELSEWHERE).status_code == 200
-    program = Program(*make_token(Scope.READ, site=site))
+    program = Program(*make_token(TokenScope.READ, site=site))
     problem(program.ask("GET", "/metrics", **ELSEWHERE), 403)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sites.models import Scope
+from sites.models import TokenScope
 from tests.api.conftest import make_token
 from tests.api.servers import web_server
 from tests.api.test_content import make_document
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 def test_schemathesis_finds_nothing(site, settings, tmp_path):
     """All phases and all checks, against a real server, with a real token and real rows."""
     make_document(site, tmp_path)
-    _, secret = make_token(*Scope, user=make_user(is_staff=True, is_superuser=True))
+    _, secret = make_token(*TokenScope, user=make_user(is_staff=True, is_superuser=True))
     with web_server(settings, API_BAD_TOKENS_PER_MINUTE="1000000") as address:
         found = subprocess.run(
             [

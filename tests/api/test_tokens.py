@@ -12,7 +12,7 @@ from django.utils import timezone
 from api import auth
 from audit.ledger.queries import timeline
 from sites import token_secrets
-from sites.models import ApiToken, Scope
+from sites.models import ApiToken, TokenScope
 from tests.api.conftest import Program, make_token
 from tests.factories import make_site, make_user
 
@@ -82,7 +82,7 @@ def test_the_token_of_a_person_ends_when_the_person_leaves(ops, column):
 
 
 def test_a_token_does_what_its_scopes_say_and_no_more(site, make_line):
-    program = Program(*make_token(Scope.READ, site=site))
+    program = Program(*make_token(TokenScope.READ, site=site))
     assert program.get("documents").status_code == 200
     response = program.send({"documents": [make_line(site)]})
     assert response.status_code == 403

@@ -1,7 +1,7 @@
 """Every address of the resolver, found by itself: its name, and a path that leads to something."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -13,6 +13,7 @@ _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 class Address:
     name: str  # with its namespace; of what has none, its pattern
     pattern: str
+    view: Callable[..., object]
 
 
 def addresses() -> list[Address]:
@@ -23,7 +24,7 @@ def _below(resolver: URLResolver, before: str, space: str) -> Iterator[Address]:
     for each in resolver.url_patterns:
         pattern = f"{before}{each.pattern}"
         if isinstance(each, URLPattern):
-            yield Address(f"{space}{each.name or pattern}", pattern)
+            yield Address(f"{space}{each.name or pattern}", pattern, each.callback)
         else:
             inner = f"{each.namespace}:" if each.namespace else ""
             yield from _below(each, pattern, space + inner)

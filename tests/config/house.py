@@ -32,8 +32,7 @@ from ingestion.models import (
 )
 from ingestion.rules.findings import RuleFinding
 from sites import portal_approval
-from sites.models import ApiToken, LegalHold
-from sites.models import Scope as TokenScope
+from sites.models import ApiToken, LegalHold, TokenScope
 from tests.config import doors
 from tests.factories import make_site, make_staff, make_user, verdict
 from tests.ingestion.reading.papers import typed

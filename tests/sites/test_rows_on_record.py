@@ -24,7 +24,7 @@ from audit.verification.start import Mode
 from sites import account_changes
 from sites.accounts import second_factor
 from sites.eligibility import Missing
-from sites.models import ApiToken, Scope, User
+from sites.models import ApiToken, TokenScope, User
 from tests.audit.support import sql
 from tests.factories import make_site, make_staff, make_user, put_on_record
 
@@ -56,7 +56,7 @@ def ada():
 
 @pytest.fixture
 def token(site):
-    made = ApiToken(name="CTMS", site=site, scopes=[Scope.READ])
+    made = ApiToken(name="CTMS", site=site, scopes=[TokenScope.READ])
     made.draw_secret()
     made.save()
     put_on_record()
@@ -177,7 +177,7 @@ def test_a_token_that_sql_changed_is_named(token, change, values):
 
 
 def test_a_token_that_sql_made_or_removed_is_named(token, site):
-    forged = ApiToken(name="forged", site=site, scopes=[Scope.SUBMIT])
+    forged = ApiToken(name="forged", site=site, scopes=[TokenScope.SUBMIT])
     forged.draw_secret()
     forged.save()
     assert problems() == [
@@ -237,7 +237,7 @@ def test_an_entry_of_an_earlier_release_says_that_the_row_is_not_covered(mara, m
 
 def test_the_upgrade_puts_accounts_and_tokens_on_record_and_covers_them_from_then_on(site):
     person = make_user("mara", sites=(site,))
-    made = ApiToken(name="CTMS", site=site, scopes=[Scope.READ])
+    made = ApiToken(name="CTMS", site=site, scopes=[TokenScope.READ])
     made.draw_secret()
     made.save()
     of_that_time = MigrationLoader(connection).project_state([("clinical_sites", UPGRADE)]).apps

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from audit.ledger.queries import timeline
-from sites.models import Scope
+from sites.models import TokenScope
 from tests.api.conftest import Program, make_token
 from tests.factories import make_staff, make_user
 from tests.ingestion.review.scenes import sender
@@ -57,7 +57,7 @@ def test_who_works_with_documents_is_asked_nothing(client, document, mara):
 
 
 def test_a_token_of_operations_says_why_in_a_header(document):
-    _, secret = make_token(Scope.DOWNLOAD, user=make_staff("Operations"))
+    _, secret = make_token(TokenScope.DOWNLOAD, user=make_staff("Operations"))
     program, address = Program(Client(), secret), f"documents/{document.pk}/content"
     refused = program.get(address)
     assert (refused.status_code, downloads(document)) == (403, [])

@@ -19,7 +19,7 @@ ON_A_PAGE = 100
 MEANING = "review of accounts and roles"
 
 
-class ReviewForm(SignedForm):
+class AccessReviewForm(SignedForm):
     outcome = forms.ChoiceField(label="Outcome", choices=list(access_review.OUTCOMES.items()))
     findings = forms.CharField(
         label="What you found",
@@ -34,7 +34,7 @@ class ReviewForm(SignedForm):
 @sensitive_post_parameters("password")
 def review(request: SignedIn) -> HttpResponse:
     may_sign = request.user.has_perm(SIGN) and not request.user.is_auditor
-    form = ReviewForm(request.POST or None) if may_sign else None
+    form = AccessReviewForm(request.POST or None) if may_sign else None
     if form and form.is_valid() and (signature := form.signed(request.user, MEANING, SIGN)):
         given = form.cleaned_data
         access_review.sign(

@@ -31,7 +31,7 @@ _NAMES = {
 }
 
 
-class DecisionForm(PlainForm):
+class ApprovalDecisionForm(PlainForm):
     """A reason, and the password again: a session that was left open approves nothing."""
 
     note = forms.CharField(
@@ -70,7 +70,7 @@ def one_request(request: SignedIn, pk: int) -> HttpResponse:
     act = request.POST.get("act", "")
     label = approvals.rule_of(row).note_label
     given = request.POST if act in {APPROVE, REFUSE} else None
-    form = DecisionForm(request.user, label, given)
+    form = ApprovalDecisionForm(request.user, label, given)
     try:
         if act == WITHDRAW:
             approvals.withdraw(row, request.user)

@@ -60,13 +60,13 @@ class PasswordForm(PlainForm):
 def prove_password(person: User, typed: str) -> str:
     """For a form's field. Wrong ones are counted."""
     try:
-        lockout.prove(person, lambda: person.check_password(typed))
-    except lockout.Refused as refused:
+        lockout.require_proof(person, lambda: person.check_password(typed))
+    except lockout.ProofRefused as refused:
         raise ValidationError(_said(refused), code="wrong") from None
     return typed
 
 
-def _said(refused: lockout.Refused) -> str:
+def _said(refused: lockout.ProofRefused) -> str:
     if refused.until:
         return f"That was wrong too often. Try again at {format_clock(refused.until)}."
     return "This is not your present password."

@@ -50,7 +50,7 @@ class SignInForm(AuthenticationForm):
     def confirm_login_allowed(self, user: User) -> None:
         """After the password was right: only its owner learns of the account's days."""
         if self.request is not None:
-            counts, _person = lockout.counts_of(user.get_username(), self.request)
+            counts, _person = lockout.attempt_counts(user.get_username(), self.request)
             lockout.end_attempt(*counts)
         super().confirm_login_allowed(user)
         if not user.has_access():
@@ -125,7 +125,7 @@ def code(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             return _signed_in(request, person, form.cleaned_data["code"])
-        except lockout.Refused as refused:
+        except lockout.ProofRefused as refused:
             sign_in_log.failed(person.get_username())
             if refused.until:
                 return locked(request, refused.until)
@@ -136,7 +136,7 @@ def code(request: HttpRequest) -> HttpResponse:
 
 def _signed_in(request: HttpRequest, person: User, typed: str) -> HttpResponse:
     """Raises Refused."""
-    device = lockout.prove(person, lambda: second_factor.matching(person, typed))
+    device = lockout.require_proof(person, lambda: second_factor.matching(person, typed))
     vars(person)["otp_device"] = device  # django-otp keeps it in the session
     del request.session[_HALF_WAY]
     login(request, person, backend=_BACKEND)

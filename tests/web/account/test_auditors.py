@@ -10,7 +10,7 @@ from django.utils import timezone
 from audit.ledger.queries import timeline
 from ingestion.dispatch.processes import worker_host
 from sites.accounts import auditor_access_log
-from sites.models import ApiToken, Scope, User
+from sites.models import ApiToken, TokenScope, User
 from sites.models.usage_counters import PageViews
 from tests.factories import make_user
 from tests.web.scenes import FILED, make_packet
@@ -181,7 +181,7 @@ def test_what_cannot_be_counted_is_not_shown(auditor, vera, settings):
 
 
 def test_programs_do_not_act_for_auditors(vera):
-    token = ApiToken(name="script", user=vera, scopes=[Scope.READ])
+    token = ApiToken(name="script", user=vera, scopes=[TokenScope.READ])
     assert not token.is_usable
     with pytest.raises(Exception, match="Only members of staff"):
         token.clean()

@@ -52,7 +52,7 @@ def test_the_fifth_failure_locks_and_says_until_when(client, mara):
     assert fail(client, 4).status_code == 200
     answer = fail(client, 1)
     assert answer.status_code == 429
-    until = lockout.locked_until(lockout.Count(lockout.Kind.NAME, "mara"))
+    until = lockout.locked_until(lockout.AttemptCount(lockout.Kind.NAME, "mara"))
     assert f"{until:%H:%M} UTC" in answer.content.decode()
     assert re.search(r"in \d+ minutes?", answer.content.decode())
     assert 0 < int(answer["Retry-After"]) <= 900
@@ -240,8 +240,8 @@ def test_attempts_that_come_at_once_are_counted_before_a_password_is_looked_at()
         return False
 
     def attempt():
-        with pytest.raises(lockout.Refused) as refused:
-            lockout.prove(person, proof)
+        with pytest.raises(lockout.ProofRefused) as refused:
+            lockout.require_proof(person, proof)
         return refused.value.until
 
     until = at_once(attempt, 12)
