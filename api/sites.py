@@ -35,7 +35,7 @@ from ingestion.models.requirements import type_name
 from ingestion.rules.finding_texts import sentences
 from ingestion.rules.site_file.cross_checks import Gap
 from ingestion.rules.site_file.requirements import DocumentRequirement
-from sites.models import TokenScope, Site
+from sites.models import Site, TokenScope
 
 router = Router()
 SiteId = Annotated[str, Field(max_length=60, pattern=r"^[^\x00]*$")]

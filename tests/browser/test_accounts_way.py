@@ -107,8 +107,8 @@ def test_what_was_typed_outlasts_the_session_and_is_sent_after_signing_in_again(
     opened.value.close()
     typing.evaluate("dispatchEvent(new Event('focus'))")  # headless tabs never lose it
     expect(question(typing)).to_be_hidden()
-    typing.get_by_label("Present password").fill("correct horse")
-    typing.get_by_label("New password, once more").fill(NEW)
+    typing.get_by_label("Current password").fill("correct horse")
+    typing.get_by_label("Repeat the new password").fill(NEW)
     typing.get_by_role("button", name="Change password").click()
     expect(typing.get_by_text("Your password is changed.")).to_be_visible()
     assert User.objects.get(pk=mara.pk).check_password(NEW)
@@ -172,7 +172,7 @@ def test_a_code_is_set_up_and_asked_for_at_the_next_sign_in(open_page, mara):
     expect(page.get_by_role("img", name="QR code")).to_be_visible()
     assert fits(page)
     assert seen_by_a_phone(page.locator("svg.sl-qr")) == TOTPDevice.objects.get().config_url
-    page.get_by_label("Code that the app shows now").fill(code())
+    page.get_by_label("Code shown in the app").fill(code())
     page.get_by_label("Your password").fill("correct horse")
     page.get_by_role("button", name="Finish setup").click()
     expect(page.locator(".sl-codes code")).to_have_count(10)

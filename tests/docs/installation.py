@@ -25,7 +25,7 @@ PROGRAM, HUMAN = SITES[1], SITES[0]  # whose packets come over HTTP, and by hand
 TOKENS = """
 from django.utils import timezone
 from audit.ledger.log import ledger
-from sites.models import ApiToken, Scope, Site, User
+from sites.models import ApiToken, TokenScope, Site, User
 def write(file, scopes, **whose):
     token = ApiToken(approved_at=timezone.now(), name=file, scopes=scopes, **whose)
     open(file, "w").write(token.draw_secret())

@@ -54,14 +54,14 @@ def test_nobody_is_sent_to_another_host_after_signing_in(client, mara):
 @pytest.mark.parametrize("name", ["mara", "nobody"])
 def test_a_wrong_password_and_an_unknown_name_sound_the_same(client, mara, name):
     page = sign_in(client, name, password="wrong").content.decode()
-    assert "Enter the user name and password again" in page
+    assert "The user name or password is incorrect." in page
     assert "<title>Error: Sign in" in page
 
 
 def test_a_closed_account_sounds_the_same(client):
     make_user("gone", is_active=False)
     page = sign_in(client, "gone").content.decode()
-    assert "Enter the user name and password again" in page
+    assert "The user name or password is incorrect." in page
 
 
 def test_the_admin_has_no_sign_in_of_its_own(client, db):

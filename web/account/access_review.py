@@ -1,4 +1,4 @@
-"""`/access/`: every active account, and the signature of whoever looked at them (R22)."""
+"""The access review: all active accounts, and the signature of the reviewer (R22)."""
 
 from django import forms
 from django.contrib import messages
@@ -6,6 +6,8 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from audit.change_tracking.change_reasons import MIN_REASON_CHARACTERS
@@ -15,15 +17,15 @@ from web.shell.forms import SignedForm
 
 SEE_PEOPLE = "clinical_sites.view_user"
 SIGN = "clinical_sites.review_user"
-ON_A_PAGE = 100
+ACCOUNTS_PER_PAGE = 100
 MEANING = "review of accounts and roles"
 
 
 class AccessReviewForm(SignedForm):
-    outcome = forms.ChoiceField(label="Outcome", choices=list(access_review.OUTCOMES.items()))
+    outcome = forms.ChoiceField(label=_("Outcome"), choices=list(access_review.OUTCOMES.items()))
     findings = forms.CharField(
-        label="What you found",
-        help_text="Say what you looked for, and what has to change.",
+        label=_("Findings"),
+        help_text=_("Describe what you checked, and what has to change."),
         min_length=MIN_REASON_CHARACTERS,
         max_length=10_000,
         widget=forms.Textarea(attrs={"rows": 4}),
@@ -43,10 +45,10 @@ def review(request: SignedIn) -> HttpResponse:
             findings=given["findings"],
             by=signature,
         )
-        messages.success(request, "The review is signed and on record.")
+        messages.success(request, gettext("The review is signed and recorded."))
         return redirect("access_review")
     due = access_review.due_on()
-    page = Paginator(access_review.people(), ON_A_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(access_review.people(), ACCOUNTS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
         "accounts": access_review.accounts(page.object_list),

@@ -1,4 +1,4 @@
-"""`/approvals/`: what waits for a second person, and the decision about it."""
+"""Pages of requests that need a second person's approval, and the decision about one of them."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -8,6 +8,8 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from sites import approvals
@@ -18,21 +20,21 @@ from web.shell.access import FORM, READ, SignedIn, page
 from web.shell.forms import PlainForm
 
 SEE = "clinical_sites.change_portal"  # operations and administrators, who ask and decide
-PAGE_SIZE = 50
+REQUESTS_PER_PAGE = 50
 APPROVE, REFUSE, WITHDRAW = "approve", "refuse", "withdraw"
-_NAMES = {
-    "base_url": "Base address",
-    "allow_http": "Requests without TLS are allowed",
-    "allow_private_hosts": "Private addresses are allowed",
-    "approved_origin": "Receives the portal's secret",
-    "for": "Acts for",
-    "scopes": "Scopes",
-    "expires_at": "Expires",
+_COLUMN_LABELS = {
+    "base_url": _("Base address"),
+    "allow_http": _("Requests without TLS are allowed"),
+    "allow_private_hosts": _("Private addresses are allowed"),
+    "approved_origin": _("Receives the portal's secret"),
+    "for": _("Acts for"),
+    "scopes": _("Scopes"),
+    "expires_at": _("Expires"),
 }
 
 
 class ApprovalDecisionForm(PlainForm):
-    """A reason, and the password again: a session that was left open approves nothing."""
+    """The reason for a decision, and the password, so that an unattended session cannot approve."""
 
     note = forms.CharField(
         min_length=approvals.MIN_NOTE_LENGTH,
@@ -40,7 +42,7 @@ class ApprovalDecisionForm(PlainForm):
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     password = forms.CharField(
-        label="Your password",
+        label=_("Your password"),
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
@@ -58,7 +60,7 @@ class ApprovalDecisionForm(PlainForm):
 def requests(request: SignedIn) -> HttpResponse:
     rows = approvals.visible_to(request.user).select_related("asked_by")
     waiting = list(rows.open())
-    closed = Paginator(rows.exclude(pk__in=[row.pk for row in waiting]), PAGE_SIZE)
+    closed = Paginator(rows.exclude(pk__in=[row.pk for row in waiting]), REQUESTS_PER_PAGE)
     context = {"waiting": waiting, "page": closed.get_page(request.GET.get("page"))}
     return render(request, "account/approvals.html", context)
 
@@ -74,12 +76,13 @@ def one_request(request: SignedIn, pk: int) -> HttpResponse:
     try:
         if act == WITHDRAW:
             approvals.withdraw(row, request.user)
-            messages.success(request, "Your request is withdrawn.")
+            messages.success(request, gettext("Your request is withdrawn."))
             return redirect("approvals")
         if form.is_valid():
             note = form.cleaned_data["note"]
             approvals.decide(row, request.user, is_approved=act == APPROVE, note=note)
-            messages.success(request, f"{row}: {row.get_state_display().lower()}. It is on record.")
+            message = gettext("Your decision on “{request}” is recorded: {state}.")
+            messages.success(request, message.format(request=row, state=row.get_state_display()))
             return redirect("approvals")
     except approvals.NotDecided as refused:
         messages.error(request, str(refused))
@@ -88,7 +91,7 @@ def one_request(request: SignedIn, pk: int) -> HttpResponse:
     context = {
         "row": row,
         "cause": Cause(row.cause).label if row.cause else "",
-        "changes": list(_named(approvals.differences(row))),
+        "changes": list(_labelled_changes(approvals.differences(row))),
         "refusal": approvals.refusal(row, request.user),
         "may_withdraw": row.is_open and row.asked_by == request.user and row.kind != "identity",
         "form": form,
@@ -97,12 +100,12 @@ def one_request(request: SignedIn, pk: int) -> HttpResponse:
     return render(request, "account/approval.html", context, status=status)
 
 
-def _named(changes: Iterable[tuple[str, Any, Any]]) -> Iterator[tuple[str, str, str]]:
+def _labelled_changes(changes: Iterable[tuple[str, Any, Any]]) -> Iterator[tuple[str, str, str]]:
     for name, old, new in changes:
-        yield _NAMES.get(name, name), _said(old), _said(new)
+        yield str(_COLUMN_LABELS.get(name, name)), _format_value(old), _format_value(new)
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, bool):
-        return "Yes" if value else "No"
+        return gettext("Yes") if value else gettext("No")
     return ", ".join(value) if isinstance(value, list) else str(value)

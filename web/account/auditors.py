@@ -1,8 +1,8 @@
-"""Auditors and inspectors: read everything that their role may see, change nothing (R34).
+"""The middleware that gives auditors and inspectors read-only access (R34).
 
-What they open is counted before it is shown (`sites.accounts.auditor_access_log`). They may send
-what concerns their own sign-in, and ask for an export of the trail; all else that is sent is
-refused, whatever other roles the account has.
+Each page that they open is counted before it is shown (`sites.accounts.auditor_access_log`). They
+may submit the forms of their own sign-in, and request an export of the audit trail. All other
+changes are refused, whatever other roles the account has.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from sites.accounts import auditor_access_log
 from sites.models import User
@@ -22,7 +23,7 @@ _MAY_SEND = {"login", "login_code", "logout", "password", "account_code", "sessi
 _MAY_SEND |= {"password_link"}
 _MAY_SEND |= {"trail_export_confirm"}
 _NOT_A_PAGE = {"session"}
-_REFUSED = "Auditors read: this changes something, and nothing was changed."
+_REFUSED = _("Auditors have read-only access. Nothing was changed.")
 
 
 class ReadOnlyAuditors:
@@ -33,7 +34,7 @@ class ReadOnlyAuditors:
         auditor = _auditor(request)
         response = self._get_response(request)
         if auditor and current_page_name(request) not in _NOT_A_PAGE:
-            # On record before the first byte leaves: if it cannot be counted it is not shown.
+            # Counted before the first byte is sent: a page that cannot be counted is not shown.
             said = f"{request.method} {request.get_full_path()}"
             auditor_access_log.enter()
             auditor_access_log.count(auditor, f"{response.status_code} {said}", timezone.now())
@@ -43,7 +44,7 @@ class ReadOnlyAuditors:
         if request.method in _READING or current_page_name(request) in _MAY_SEND:
             return
         if _auditor(request):
-            raise PermissionDenied(_REFUSED)
+            raise PermissionDenied(str(_REFUSED))
 
 
 def _auditor(request: HttpRequest) -> User | None:

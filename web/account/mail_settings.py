@@ -1,8 +1,9 @@
-"""A person's own settings of this app: mail."""
+"""The page on which people switch their email notifications on and off."""
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
 from ingestion import notifications
 from web.shell.access import FORM, SignedIn, page
@@ -14,7 +15,7 @@ def account_mail(request: SignedIn) -> HttpResponse:
         on = request.POST.get("wanted") == "on"
         notifications.switch(request.user, on=on)
         messages.info(
-            request, "Email notifications are on." if on else "Email notifications are off."
+            request, _("Email notifications are on.") if on else _("Email notifications are off.")
         )
         return redirect("account_mail")
     context = {"is_wanted": notifications.wanted_by(request.user), "is_on": notifications.is_on()}

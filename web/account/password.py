@@ -1,6 +1,6 @@
-"""`/password/`: one's own password, changed by oneself and on record (R19)."""
+"""The page on which people change their own password, on record (R19)."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
@@ -8,6 +8,8 @@ from django.contrib.auth import password_validation, update_session_auth_hash
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from audit.change_tracking import form_errors
@@ -19,18 +21,21 @@ from web.shell.forms import PlainForm
 from web.shell.landing import start_page
 from web.shell.wording import format_clock
 
-CHANGED = "Your password is changed. Wherever else you were signed in, you are signed out."
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+CHANGED = _("Your password is changed. You are signed out everywhere else.")
 
 
-def _secret(label: str, autocomplete: str, hint: str = "") -> forms.CharField:
+def _password_field(label: "StrPromise", autocomplete: str) -> forms.CharField:
     typed = forms.PasswordInput(attrs={"autocomplete": autocomplete})
-    return forms.CharField(label=label, strip=False, widget=typed, help_text=hint)
+    return forms.CharField(label=label, strip=False, widget=typed)
 
 
 class PasswordForm(PlainForm):
-    old = _secret("Present password", "current-password")
-    new = _secret("New password", "new-password")
-    again = _secret("New password, once more", "new-password")
+    old = _password_field(_("Current password"), "current-password")
+    new = _password_field(_("New password"), "new-password")
+    again = _password_field(_("Repeat the new password"), "new-password")
 
     def __init__(self, person: User, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -43,14 +48,22 @@ class PasswordForm(PlainForm):
         given = super().clean() or {}
         new = given.get("new", "")
         if new and new == given.get("old"):
-            self.add_error("new", ValidationError("Choose one that you do not use now.", "same"))
+            self.add_error(
+                "new",
+                ValidationError(gettext("Choose a password other than your current one."), "same"),
+            )
         elif new:
-            self._judge(new)
+            self._validate_new(new)
         if new and given.get("again") and new != given["again"]:
-            self.add_error("again", ValidationError("The two differ. Type both again.", "differ"))
+            self.add_error(
+                "again",
+                ValidationError(
+                    gettext("The two passwords differ. Enter the new password again."), "differ"
+                ),
+            )
         return given
 
-    def _judge(self, new: str) -> None:
+    def _validate_new(self, new: str) -> None:
         try:
             password_validation.validate_password(new, self._person)
         except ValidationError as error:
@@ -58,18 +71,22 @@ class PasswordForm(PlainForm):
 
 
 def prove_password(person: User, typed: str) -> str:
-    """For a form's field. Wrong ones are counted."""
+    """Return the password if it is the person's own, for the `clean` method of a form field.
+
+    Raises ValidationError if it is wrong, which counts as a failure, or during a lockout.
+    """
     try:
         lockout.require_proof(person, lambda: person.check_password(typed))
     except lockout.ProofRefused as refused:
-        raise ValidationError(_said(refused), code="wrong") from None
+        raise ValidationError(_refusal_message(refused), code="wrong") from None
     return typed
 
 
-def _said(refused: lockout.ProofRefused) -> str:
+def _refusal_message(refused: lockout.ProofRefused) -> str:
     if refused.until:
-        return f"That was wrong too often. Try again at {format_clock(refused.until)}."
-    return "This is not your present password."
+        message = gettext("Too many wrong attempts. Try again at {time}.")
+        return message.format(time=format_clock(refused.until))
+    return gettext("This is not your current password.")
 
 
 @page(FORM)

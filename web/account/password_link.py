@@ -1,4 +1,4 @@
-"""`/password/link/...`: a person chooses their own password with a one-time link."""
+"""The page on which people choose their own password with a one-time link."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.views import PasswordResetConfirmView
 from django.http import HttpResponse
 from django.urls import reverse_lazy
+from django.utils.translation import gettext
 
 from sites import password_links
 from sites.accounts import password_changes
@@ -15,7 +16,7 @@ from sites.models import User
 
 
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg] # generic for mypy alone
-    """Saved on record, and in the person's own name."""
+    """A new password, recorded in the ledger as a change by the person."""
 
     user: User
 
@@ -31,13 +32,13 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg] # generic for 
 
 
 class PasswordLink(PasswordResetConfirmView):
-    """Django's view: the token moves into the session, so that no `Referer` carries it."""
+    """Django's view, which moves the token into the session, so that no `Referer` discloses it."""
 
     token_generator = password_links.tokens
     form_class = NewPasswordForm
     template_name = "account/password_link.html"
     success_url = reverse_lazy("login")
-    reset_url_token = "choose"  # noqa: S105 - what stands in the address instead of the token
+    reset_url_token = "choose"  # noqa: S105 - replaces the token in the URL
 
     def get_user(self, uidb64: str) -> User | None:
         person = super().get_user(uidb64)
@@ -49,7 +50,7 @@ class PasswordLink(PasswordResetConfirmView):
         return super().get_context_data(rules=rules, **options)
 
     def render_to_response(self, context: dict[str, Any], **options: Any) -> HttpResponse:
-        """Raises no 404 for a spent link: it did exist, and the page says what to do."""
+        """Answer 410 for a used link, with a page that says what to do, and 400 for errors."""
         if not self.validlink:
             options["status"] = 410
         elif context["form"].errors:
@@ -58,5 +59,5 @@ class PasswordLink(PasswordResetConfirmView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
-        messages.success(self.request, "Your password is set. Sign in with it.")
+        messages.success(self.request, gettext("Your password is set. Sign in with it."))
         return response

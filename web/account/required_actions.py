@@ -1,4 +1,4 @@
-"""What a person has to do before anything else: a new password, a code at sign-in (R19, R21)."""
+"""The middleware that demands a new password or multi-factor setup before all else (R19, R21)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,19 +32,19 @@ class FirstThings:
         if person is None:
             return None
         if person.second_step_since and not second_factor.is_done(request.session):
-            logout(request)  # it was set up elsewhere since: this session knows the password alone
+            logout(request)  # multi-factor was set up elsewhere: this session was opened without it
             return redirect(f"{reverse('login')}?{urlencode({'next': request.path}, safe='/')}")
-        return _led_to(_duty(person), page, request)
+        return _redirect_to(_required_page(person), page, request)
 
 
-def _duty(person: User) -> str:
-    """The page of what comes first; "" for nothing."""
+def _required_page(person: User) -> str:
+    """Return the URL name of the page that comes first, or ""."""
     if person.must_change_password():
         return "password"
     return "account_code" if person.needs_second_step and not person.second_step_since else ""
 
 
-def _led_to(duty: str, page: str, request: HttpRequest) -> HttpResponse | None:
-    if not duty or page == duty:
+def _redirect_to(required: str, page: str, request: HttpRequest) -> HttpResponse | None:
+    if not required or page == required:
         return None
-    return redirect(f"{reverse(duty)}?{urlencode({'next': request.path}, safe='/')}")
+    return redirect(f"{reverse(required)}?{urlencode({'next': request.path}, safe='/')}")

@@ -1,4 +1,4 @@
-"""`/account/code/`: set up a code at sign-in, from an app on one's phone (R21)."""
+"""The page on which people set up multi-factor authentication with an app (R21)."""
 
 import io
 from typing import Any
@@ -9,6 +9,8 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django_otp import login as keep_in_session
 
@@ -22,12 +24,12 @@ from web.shell.landing import start_page
 
 
 class SetUpForm(PlainForm):
-    code = forms.CharField(label="Code that the app shows now", max_length=20)
+    code = forms.CharField(label=_("Code shown in the app"), max_length=20)
     password = forms.CharField(
-        label="Your password",
+        label=_("Your password"),
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
-        help_text="Because whoever sets up the code can sign in with it.",
+        help_text=_("We ask for it because anyone who sets up the code can sign in with it."),
     )
 
     def __init__(self, person: User, *args: Any, **options: Any) -> None:
@@ -48,14 +50,14 @@ def set_up(request: SignedIn) -> HttpResponse:
         if made := second_factor.set_up(person, form.cleaned_data["code"]):
             device, codes = made
             keep_in_session(request, device)
-            return _shown_once(request, codes)
+            return _show_recovery_codes(request, codes)
         form.add_error(
-            "code", ValidationError("This is not the code. Enter the next one.", "wrong")
+            "code", ValidationError(gettext("The code is incorrect. Enter the next one."), "wrong")
         )
     device = second_factor.begun(person)
     context = {
         "form": form,
-        "picture": picture(device.config_url),
+        "picture": qr_code(device.config_url),
         "key": second_factor.key_text(device),
         "is_needed": person.needs_second_step,
         "since": person.second_step_since,
@@ -64,17 +66,17 @@ def set_up(request: SignedIn) -> HttpResponse:
     return render(request, "account/code_setup.html", context, status=400 if form.errors else 200)
 
 
-def _shown_once(request: SignedIn, codes: list[str]) -> HttpResponse:
-    """In this answer alone: a redirect would have to keep them somewhere."""
+def _show_recovery_codes(request: SignedIn, codes: list[str]) -> HttpResponse:
+    """Show the codes in this response only: a redirect would have to store them."""
     context = {"codes": codes, "onward": requested_next_page(request) or start_page(request.user)}
     return render(request, "account/recovery_codes.html", context)
 
 
-def picture(address: str) -> SafeString:
-    """A QR code as an SVG without styles: the content security policy blocks those."""
+def qr_code(address: str) -> SafeString:
+    """Return a QR code as SVG without styles, which the content security policy would block."""
     drawn = io.BytesIO()
     segno.make_qr(address, error="m").save(
         drawn, kind="svg", xmldecl=False, svgns=True, omitsize=True, border=2, svgclass="sl-qr",
-        lineclass=None, title="QR code of the key", light="#fff", dark="#000",
+        lineclass=None, title=gettext("QR code of the key"), light="#fff", dark="#000",
     )  # fmt: skip
     return mark_safe(drawn.getvalue().decode())  # noqa: S308 - segno's, of our own key

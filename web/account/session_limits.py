@@ -1,7 +1,7 @@
-"""How long people stay signed in: around every page, and what `session.js` asks (R20).
+"""The middleware that ends sessions, and the address that `session.js` asks about them (R20).
 
-Tokens of programs are no sessions. What pages fetch by themselves (`X-Fragment`) is nothing that a
-person does: it ends a session that is over, and keeps none going.
+Requests with tokens have no session. Requests that pages send by themselves (`X-Fragment`) do not
+extend a session, but end one whose time is over.
 """
 
 import time
@@ -15,18 +15,22 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import get_token
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
 
 from sites.accounts import sessions, sign_in_log
 from sites.models import User
 from web.shell.access import FORM, page
 from web.shell.current_person import PROGRAM_PATHS, current_person
 
-_WHY = {
-    sessions.IDLE: "You were signed out because nothing was done for a while. Sign in to go on.",
-    sessions.ELSEWHERE: "You were signed out here because you signed in elsewhere since. "
-    "If that was not you, change your password and tell your administrator.",
-    sessions.TOO_OLD: "You were signed out because you were signed in for a whole day. "
-    "Sign in to go on.",
+_END_MESSAGES = {
+    sessions.IDLE: _("You were signed out because you were inactive. Sign in to continue."),
+    sessions.ELSEWHERE: _(
+        "You were signed out here because you signed in elsewhere. "
+        "If that was not you, change your password and tell your administrator."
+    ),
+    sessions.TOO_OLD: _(
+        "You were signed out because your session reached its maximum length. Sign in to continue."
+    ),
 }
 
 
@@ -49,7 +53,7 @@ def _keep_or_end(request: HttpRequest, person: User) -> None:
         request.session.flush()
         request.user = AnonymousUser()
         if not is_fragment:
-            messages.info(request, _WHY[why])
+            messages.info(request, _END_MESSAGES[why])
     elif not is_fragment:
         sessions.touch(request.session, now)
 
@@ -57,9 +61,9 @@ def _keep_or_end(request: HttpRequest, person: User) -> None:
 @login_not_required
 @page(FORM)
 def session(request: HttpRequest) -> HttpResponse:
-    """Who is signed in here, for how long, and a fresh token for forms; for people, a page.
+    """Return who is signed in, for how many seconds, and a new CSRF token; or a page for people.
 
-    A POST is how "Stay signed in" counts as something that was done.
+    "Stay signed in" sends a POST, which counts as activity.
     """
     person = current_person(request)
     if request.method != "POST" and not request.headers.get("X-Fragment"):
@@ -72,7 +76,7 @@ def session(request: HttpRequest) -> HttpResponse:
 
 
 def session_terms(context: Mapping[str, Any]) -> dict[str, str | int] | None:
-    """For the page's own question before the session ends; None where nobody is signed in."""
+    """Return what a page needs to warn before the session ends; None if nobody is signed in."""
     request: HttpRequest | None = context.get("request")
     if request is None or (person := current_person(request)) is None:
         return None

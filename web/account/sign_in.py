@@ -1,6 +1,6 @@
-"""Signing in and out: one page for everybody, and from there to where each role starts.
+"""The sign-in page of all roles, and the second page, which asks for the code of an app.
 
-Whoever has set up a code is asked for it on a second page, and is signed in only then.
+People who have set up multi-factor authentication are signed in after the second page.
 """
 
 import time
@@ -18,6 +18,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from sites.accounts import (
@@ -33,14 +35,15 @@ from web.shell.forms import PlainForm
 from web.shell.landing import start_page
 
 _BACKEND = "sites.backends.People"
-_HALF_WAY = "half_way"  # in the session: whose password was right, when, and where to go then
-_HALF_WAY_SECONDS = 600
-_AGAIN = "Enter the user name and password again"
+# In the session: the account whose password was correct, and when (seconds since the epoch).
+_AWAITING_CODE = "half_way"
+_MAX_SECONDS_UNTIL_CODE = 600
+_INCORRECT = _("The user name or password is incorrect.")
 
 
 class SignInForm(AuthenticationForm):
-    # One message for every cause: it does not tell which user names exist.
-    error_messages = {"invalid_login": _AGAIN, "inactive": _AGAIN}
+    # One message for every cause, so that it does not reveal which user names exist.
+    error_messages = {"invalid_login": _INCORRECT, "inactive": _INCORRECT}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -48,23 +51,23 @@ class SignInForm(AuthenticationForm):
             field.widget.attrs["class"] = "sl-input"
 
     def confirm_login_allowed(self, user: User) -> None:
-        """After the password was right: only its owner learns of the account's days."""
+        """Refuse accounts outside their period of access, after the password was correct."""
         if self.request is not None:
             counts, _person = lockout.attempt_counts(user.get_username(), self.request)
             lockout.end_attempt(*counts)
         super().confirm_login_allowed(user)
         if not user.has_access():
             sign_in_log.failed(user.get_username())
-            raise ValidationError(_outside(user), code="outside")
+            raise ValidationError(_access_period_message(user), code="outside")
 
 
-def _outside(person: User) -> str:
+def _access_period_message(person: User) -> str:
     today = timezone.now().astimezone(UTC).date()
+    message, day = gettext("Your access ended on {date} (UTC)."), person.access_until
     if person.access_from and today < person.access_from:
-        said = f"Your access begins on {person.access_from:%-d %b %Y}"
-    else:
-        said = f"Your access ended with {person.access_until:%-d %b %Y}"
-    return f"{said} (UTC). Ask your administrator if you need it at another time."
+        message, day = gettext("Your access begins on {date} (UTC)."), person.access_from
+    advice = gettext("Ask your administrator if you need access at another time.")
+    return f"{message.format(date=f'{day:%-d %b %Y}')} {advice}"
 
 
 class SignIn(LoginView):
@@ -79,8 +82,8 @@ class SignIn(LoginView):
         person = form.get_user()
         if person.second_step_since:
             self.request.session.cycle_key()
-            self.request.session[_HALF_WAY] = [person.pk, int(time.time())]
-            return redirect(_asking_for_code(self.get_redirect_url()))
+            self.request.session[_AWAITING_CODE] = [person.pk, int(time.time())]
+            return redirect(_code_page_url(self.get_redirect_url()))
         response = super().form_valid(form)
         known_browsers.remember(response, self.request, person)
         return response
@@ -92,7 +95,7 @@ class SignIn(LoginView):
 
 
 def locked(request: HttpRequest, until: datetime) -> HttpResponse:
-    """The same for a name, an address and a name that nobody has."""
+    """Return the same page for a user name, an address and a user name that does not exist."""
     seconds = max(1, round((until - timezone.now()).total_seconds()))
     context = {"until": until, "minutes": -(-seconds // 60)}
     response = render(request, "account/locked.html", context, status=429)
@@ -102,8 +105,8 @@ def locked(request: HttpRequest, until: datetime) -> HttpResponse:
 
 class CodeForm(PlainForm):
     code = forms.CharField(
-        label="Code",
-        help_text="Six digits from the app on your phone, or one of your recovery codes.",
+        label=_("Code"),
+        help_text=_("Six digits from the app on your phone, or one of your recovery codes."),
         max_length=40,
     )
 
@@ -117,8 +120,8 @@ class CodeForm(PlainForm):
 @page(FORM)
 @sensitive_post_parameters("code")
 def code(request: HttpRequest) -> HttpResponse:
-    """The second step of signing in."""
-    person = _half_way(request)
+    """Ask for the code of the app, the second factor of signing in."""
+    person = _person_awaiting_code(request)
     if person is None:
         return redirect("login")
     form = CodeForm(request.POST or None)
@@ -129,16 +132,16 @@ def code(request: HttpRequest) -> HttpResponse:
             sign_in_log.failed(person.get_username())
             if refused.until:
                 return locked(request, refused.until)
-            form.add_error("code", "This is not the code. Wait for the next one, and enter that.")
+            form.add_error("code", gettext("The code is incorrect. Enter the next one."))
     context = {"form": form, "next": requested_next_page(request)}
     return render(request, "account/code.html", context, status=400 if form.errors else 200)
 
 
 def _signed_in(request: HttpRequest, person: User, typed: str) -> HttpResponse:
-    """Raises Refused."""
+    """Sign in with the code. Raises ProofRefused."""
     device = lockout.require_proof(person, lambda: second_factor.matching(person, typed))
     vars(person)["otp_device"] = device  # django-otp keeps it in the session
-    del request.session[_HALF_WAY]
+    del request.session[_AWAITING_CODE]
     login(request, person, backend=_BACKEND)
     response = HttpResponseRedirect(
         requested_next_page(request) or start_page(cast("User", request.user))
@@ -147,14 +150,14 @@ def _signed_in(request: HttpRequest, person: User, typed: str) -> HttpResponse:
     return response
 
 
-def _half_way(request: HttpRequest) -> User | None:
-    pk, at = request.session.get(_HALF_WAY, (0, 0))
-    if time.time() - at > _HALF_WAY_SECONDS:
+def _person_awaiting_code(request: HttpRequest) -> User | None:
+    pk, at = request.session.get(_AWAITING_CODE, (0, 0))
+    if time.time() - at > _MAX_SECONDS_UNTIL_CODE:
         return None
     person = User.objects.filter(pk=pk, is_active=True).first()
     return person if person and person.has_access() else None
 
 
-def _asking_for_code(after: str) -> str:
+def _code_page_url(after: str) -> str:
     onward = urlencode({REDIRECT_FIELD_NAME: after}, safe="/")
     return f"{reverse('login_code')}?{onward}" if after else reverse("login_code")

@@ -54,7 +54,7 @@ def test_the_list_has_every_active_account(mara, rafael):
 
 
 def test_a_page_shows_some_and_a_signature_is_for_all(mara, ra, monkeypatch):
-    monkeypatch.setattr("web.account.access_review.ON_A_PAGE", 1)
+    monkeypatch.setattr("web.account.access_review.ACCOUNTS_PER_PAGE", 1)
     first, last = (ra.get("/access/", {"page": n}).content.decode() for n in (1, 2))
     assert "2 active accounts" in first
     assert ("mara" in first, "mara" in last) == (True, False)

@@ -68,7 +68,7 @@ def test_an_auditor_reads_records_and_trail(auditor, packet):
 def test_whatever_an_auditor_sends_is_refused(auditor, address):
     answer = auditor.post(address)
     assert answer.status_code == 403
-    assert "Auditors read" in answer.content.decode()
+    assert "Auditors have read-only access" in answer.content.decode()
 
 
 @pytest.mark.requirement("R34")
@@ -98,7 +98,7 @@ def test_after_the_last_day_the_sign_in_is_refused_in_plain_words(client, vera):
     yesterday = timezone.now().date() - timedelta(days=1)
     User.objects.filter(pk=vera.pk).update(access_until=yesterday)
     page = client.post("/login/", {"username": "vera", "password": "correct horse"})
-    assert "Your access ended with" in page.content.decode()
+    assert "Your access ended on" in page.content.decode()
     wrong = client.post("/login/", {"username": "vera", "password": "wrong"}).content.decode()
     assert "Your access" not in wrong, "only who knows the password learns of it"
 

@@ -43,11 +43,14 @@ def test_other_sessions_end_and_this_one_goes_on(signed_in, mara):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"old": "wrong"}, "This is not your present password."),
-        ({"again": "a heron in the reed"}, "The two differ."),
+        ({"old": "wrong"}, "This is not your current password."),
+        ({"again": "a heron in the reed"}, "The two passwords differ."),
         ({"new": "too short", "again": "too short"}, "at least 12 characters"),
         ({"new": "q1w2e3r4t5y6", "again": "q1w2e3r4t5y6"}, "too common"),
-        ({"new": "correct horse", "again": "correct horse"}, "Choose one that you do not use now"),
+        (
+            {"new": "correct horse", "again": "correct horse"},
+            "Choose a password other than",
+        ),
         ({"new": "123456789012345", "again": "123456789012345"}, "entirely numeric"),
     ],
     ids=["wrong", "differ", "short", "common", "the same", "digits"],
