@@ -131,7 +131,7 @@ def test_without_javascript_the_limit_holds_all_the_same(signed_in, mara):
     expect(question(page)).to_be_hidden()
     pass_on_the_server(16)
     page.reload()
-    expect(page.get_by_text("because nothing was done for a while")).to_be_visible()
+    expect(page.get_by_text("because you were inactive")).to_be_visible()
 
 
 def code(later=0):

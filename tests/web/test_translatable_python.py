@@ -52,7 +52,7 @@ READ_ATTRIBUTES = {
 NO_SENTENCE = {
     "Authorization", "User",  # a header; a type for the type checker
     "Site", "Name", "Country", "Study", "In order", "Needed", "As of",  # headings of a CSV file
-    "counted failures",  # written into the ledger
+    "counted failures", "review of accounts and roles",  # written into the ledger
     "^It had in hand: (.*)$", r"\bchunk (\d+)",  # patterns for a log
 }  # fmt: skip
 # Names that are the same in every language.

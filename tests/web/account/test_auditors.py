@@ -196,8 +196,8 @@ def test_an_auditors_account_needs_a_last_day(site, vera):
             "memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}  # fmt: skip
     address = f"/admin/clinical_sites/user/{vera.pk}/change/"
     refused = ada.post(address, form).content.decode()
-    assert "Say until when" in refused
+    assert "Enter the last day of access" in refused
     not_staff = {name: value for name, value in form.items() if name != "is_staff"}
-    assert "Auditors are staff" in ada.post(address, not_staff).content.decode()
+    assert "Select staff status" in ada.post(address, not_staff).content.decode()
     assert ada.post(address, form | {"access_until": "2026-12-06"}).status_code == 302
     assert str(User.objects.get(pk=vera.pk).access_until) == "2026-12-06"
