@@ -25,7 +25,7 @@ class ApiRequest(HttpRequest):
 
 
 class Bearer(HttpBearer):
-    """`auth=Bearer(Scope.READ)`: a token that may be used, and has one of these scopes."""
+    """`auth=Bearer(TokenScope.READ)`: a token that may be used, and has one of these scopes."""
 
     def __init__(self, *scopes: TokenScope) -> None:
         super().__init__()
