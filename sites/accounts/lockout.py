@@ -185,7 +185,7 @@ def _report_lockout(each: AttemptCount, name: str, person: User | None, until: d
 
 
 def _record_lockout(lock: Lockout, person: User) -> None:
-    """Enter the lockout at once: only somebody who knows the password gets this far."""
+    """Enter the lockout at once: only a person who knows the password gets this far."""
     with ledger():
         row = account_changes.numbered(person.pk)
         record(
